@@ -1,0 +1,67 @@
+"""sharedoa: ordinary Python classes, with inheritance and virtual methods, on CPU and GPU.
+
+    import sharedoa as oa
+    from sharedoa import f32
+
+    class Shape(oa.Object):
+        def area(self) -> f32: ...
+
+Everything public is a name of this package; see README.md for a first program and docs/ for more.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .errors import (
+    ArgumentError,
+    BackendError,
+    ClassError,
+    CompileError,
+    ConfigurationError,
+    DeviceError,
+    DumpError,
+    HeapError,
+    InternalError,
+    SharedOAError,
+)
+from .heap.arrays import Array, FieldView, ObjectArray
+from .heap.heap import Heap, current_heap
+from .heap.interface import all, array, concat, delete, dump, load, new, synchronize, zeros
+from .model.annotations import inline
+from .model.functions import func
+from .model.intrinsics import (
+    atomic_add,
+    atomic_cas,
+    atomic_exch,
+    atomic_max,
+    atomic_min,
+    atomic_sub,
+    grid,
+    gridsize,
+    syncthreads,
+)
+from .model.object import Object
+from .model.structs import value
+from .random import random, random_bits
+from .runtime.kernel import Kernel, kernel
+
+if TYPE_CHECKING:
+    # To a type checker the scalar types are Python's own numbers, so that kernels check as the
+    # ordinary Python that they also are.
+    from typing import TypeAlias
+
+    i8: TypeAlias = int
+    i16: TypeAlias = int
+    i32: TypeAlias = int
+    i64: TypeAlias = int
+    u8: TypeAlias = int
+    u16: TypeAlias = int
+    u32: TypeAlias = int
+    u64: TypeAlias = int
+    f32: TypeAlias = float
+    f64: TypeAlias = float
+else:
+    from .model.scalars import f32, f64, i8, i16, i32, i64, u8, u16, u32, u64
+
+__version__ = "0.1.0"

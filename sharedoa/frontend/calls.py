@@ -1,0 +1,277 @@
+"""Calls: methods (virtual or direct), functions, conversions, constructors and intrinsics."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from ..model.classes import ClassType, Method, Signature
+from ..model.functions import DeviceFunction
+from ..model.scalars import ScalarType, boolean, from_dtype
+from ..model.structs import method_signature
+from ..model.types import ReferenceType, ValueType
+from . import library, tree
+from .context import Context
+from .conversions import coerce, constant_of, convert_scalar, truth
+from .dependencies import MethodDependency, ResolutionDependency
+from .expressions import expression, translate
+from .operands import BoundMethod, Static, UnboundMethod
+
+
+def call(context: Context, node: ast.Call) -> tree.Expression:
+    """Translate a call expression."""
+    callee = translate(context, node.func)
+    if isinstance(callee, BoundMethod):
+        return _bound_call(context, callee, node)
+    if isinstance(callee, UnboundMethod):
+        return _unbound_call(context, callee, node)
+    if isinstance(callee, Static):
+        return _static_call(context, callee, node)
+    context.reject(node, "this is not a function", "call functions, methods and types")
+
+
+def _static_call(context: Context, callee: Static, node: ast.Call) -> tree.Expression:
+    target = callee.value
+    if isinstance(target, ScalarType):
+        return _conversion(context, target, node)
+    if isinstance(target, DeviceFunction):
+        symbol = context.program.require_function(target)
+        return _direct(context, symbol, target.signature, [], node, target.name)
+    handler = library.HANDLERS.get(id(target))
+    if handler is not None:
+        return handler(context, node)
+    if isinstance(target, type):
+        return _construct(context, target, callee.name, node)
+    if library.is_math(target):
+        return library.math_call(context, target, node)
+    if isinstance(target, type(library)) or not callable(target):
+        context.reject(node, f"{callee.name} is not a function", "call functions and methods")
+    context.reject(
+        node,
+        f"{callee.name} is a Python function that kernels cannot call",
+        "decorate it with @oa.func, or use math, NumPy's mathematical functions and oa's own",
+    )
+
+
+def _conversion(context: Context, target: ScalarType, node: ast.Call) -> tree.Expression:
+    if len(node.args) != 1 or node.keywords:
+        context.reject(node, f"{target} takes one value", f"write {target}(x)")
+    value = expression(context, node.args[0])
+    if target == boolean:
+        return truth(context, value, node)
+    if not isinstance(value.type, ScalarType):
+        context.reject(node, f"{value.type!r} does not convert to {target}", "convert a number")
+    return convert_scalar(context, value, target, node)
+
+
+def _construct(context: Context, target: type, name: str, node: ast.Call) -> tree.Expression:
+    struct = target.__dict__.get("__sharedoa_value__")
+    if isinstance(struct, ValueType):
+        fields = tuple(struct.fields)
+        signature = Signature(fields, tuple(struct.fields.values()), struct)
+        arguments, wrap = bind(context, signature, node, struct.name)
+        return wrap(tree.MakeValue(struct, context.locate(node), arguments))
+    if isinstance(getattr(target, "__sharedoa__", None), ClassType):
+        context.reject(
+            node,
+            f"{name} objects cannot be created in a kernel",
+            "create them on the host with oa.new before the launch",
+        )
+    scalar = None
+    if issubclass(target, library.NUMPY_SCALAR):
+        scalar = from_dtype(library.dtype_of(target))
+    if scalar is not None:
+        return _conversion(context, scalar, node)
+    context.reject(
+        node, f"{name} cannot be called in a kernel", "use @oa.value structs and shared classes"
+    )
+
+
+def _bound_call(context: Context, callee: BoundMethod, node: ast.Call) -> tree.Expression:
+    type = callee.receiver.type
+    if isinstance(type, ValueType):
+        symbol = context.program.require_value_method(type, callee.name)
+        signature = method_signature(type, callee.name)
+        label = f"{type.name}.{callee.name}"
+        return _direct(context, symbol, signature, [callee.receiver], node, label)
+    assert isinstance(type, ReferenceType)
+    return method_call(context, callee.receiver, callee.name, node)
+
+
+def method_call(
+    context: Context, receiver: tree.Expression, name: str, node: ast.Call
+) -> tree.Expression:
+    """A method of an object: virtual when a subclass overrides it or its class leaves it abstract,
+    else direct."""
+    assert isinstance(receiver.type, ReferenceType)
+    cls = receiver.type.cls
+    method = cls.find_method(name)
+    assert method is not None
+    context.depend(ResolutionDependency.of(cls, name))
+    label = f"{cls.name}.{name}"
+    if not cls.is_overridden(name):
+        symbol = context.program.require_method(method)
+        upcast = coerce(context, receiver, ReferenceType(method.owner), node, "the receiver")
+        return _direct(context, symbol, method.signature, [upcast], node, label)
+    location = context.locate(node)
+    # Python evaluates the receiver before the arguments; so does the fixed order of VirtualCall.
+    arguments, wrap = bind(context, method.signature, node, label)
+    candidates = [
+        tree.Candidate(c, context.program.require_method(_concrete_method(c, name)))
+        for c in cls.concrete()
+    ]
+    if not candidates:
+        context.reject(
+            node,
+            f"{label} is abstract and no class implements it",
+            "define a subclass that overrides every abstract method before the launch",
+        )
+    signature = method.signature
+    virtual = tree.VirtualCall(
+        signature.result,
+        location,
+        receiver,
+        cls,
+        name,
+        cls.slots[name],
+        list(signature.types),
+        arguments,
+        candidates,
+    )
+    return wrap(virtual)
+
+
+def _concrete_method(cls: ClassType, name: str) -> Method:
+    method = cls.find_method(name)
+    assert method is not None and not method.abstract
+    cls.fields  # noqa: B018  resolves the class, which checks that overrides keep the signature
+    return method
+
+
+def _unbound_call(context: Context, callee: UnboundMethod, node: ast.Call) -> tree.Expression:
+    method = callee.cls.find_method(callee.name)
+    assert method is not None
+    if method.abstract:
+        context.reject(
+            node,
+            f"{method.owner.name}.{callee.name} is abstract and has no body to run",
+            "do not call it through super() or the class; override it",
+        )
+    context.depend(MethodDependency(callee.cls, callee.name, method))
+    symbol = context.program.require_method(method)
+    label = f"{method.owner.name}.{callee.name}"
+    target = ReferenceType(method.owner)
+    if callee.receiver is not None:
+        self = coerce(context, callee.receiver, target, node, "self")
+        return _direct(context, symbol, method.signature, [self], node, label)
+    if not node.args:
+        context.reject(node, f"{label} lacks its object", "pass the object first")
+    self = coerce(context, expression(context, node.args[0]), target, node, "self")
+    rest = ast.copy_location(ast.Call(node.func, node.args[1:], node.keywords), node)
+    return _direct(context, symbol, method.signature, [self], rest, label)
+
+
+def call_value_method(
+    context: Context,
+    receiver: tree.Expression,
+    name: str,
+    arguments: list[tree.Expression],
+    node: ast.AST,
+) -> tree.Expression:
+    """A method of a value struct with arguments that are translated already (an operator)."""
+    struct = receiver.type
+    assert isinstance(struct, ValueType)
+    if name not in struct.methods:
+        context.reject(
+            node, f"{struct.name} does not define {name}", f"define {name} in the value struct"
+        )
+    signature = method_signature(struct, name)
+    if len(signature.types) != len(arguments):
+        context.reject(
+            node,
+            f"{struct.name}.{name} takes {len(signature.types)} operands, not {len(arguments)}",
+            "give it the parameters that Python passes to this operator",
+        )
+    given = [
+        coerce(context, value, type, node, f"{struct.name}.{name}: {parameter}")
+        for parameter, type, value in zip(
+            signature.names, signature.types, arguments, strict=True
+        )
+    ]
+    symbol = context.program.require_value_method(struct, name)
+    return tree.DirectCall(signature.result, context.locate(node), symbol, [receiver, *given])
+
+
+def _direct(
+    context: Context,
+    symbol: str,
+    signature: Signature,
+    receiver: list[tree.Expression],
+    node: ast.Call,
+    label: str,
+) -> tree.Expression:
+    arguments, wrap = bind(context, signature, node, label)
+    location = context.locate(node)
+    return wrap(tree.DirectCall(signature.result, location, symbol, [*receiver, *arguments]))
+
+
+def bind(context: Context, signature: Signature, node: ast.Call, label: str) -> Any:
+    """Arguments in the order of the parameters, converted, and a function that wraps the call in
+    what keeps Python's evaluation order when keywords stand in another order."""
+    if len(node.args) > len(signature.names):
+        context.reject(
+            node,
+            f"{label} takes {len(signature.names)} arguments, not {len(node.args)}",
+            f"its parameters are ({', '.join(signature.names)})",
+        )
+    given: dict[str, tree.Expression] = {}
+    types = dict(zip(signature.names, signature.types, strict=True))
+    pairs: list[tuple[str | None, ast.expr]] = [
+        *zip(signature.names, node.args, strict=False),
+        *((keyword.arg, keyword.value) for keyword in node.keywords),
+    ]
+    for name, argument in pairs:
+        if name is None or name not in types:
+            context.reject(
+                node,
+                f"{label} has no parameter {name}" if name else "** is outside the subset",
+                f"its parameters are ({', '.join(signature.names)})",
+            )
+        if name in given:
+            context.reject(node, f"{label} gets {name} twice", "pass it once")
+        value = expression(context, argument)
+        given[name] = coerce(context, value, types[name], argument, f"{label}: {name}")
+    order = list(given)
+    for name, default in signature.defaults.items():
+        if name not in given:
+            value = constant_of(context, default, node, f"the default of {name}")
+            given[name] = coerce(context, value, types[name], node, f"{label}: {name}")
+    missing = [name for name in signature.names if name not in given]
+    if missing:
+        context.reject(
+            node,
+            f"{label} lacks {', '.join(missing)}",
+            f"its parameters are ({', '.join(signature.names)})",
+        )
+    if order == [name for name in signature.names if name in order]:
+        return [given[name] for name in signature.names], lambda made: made
+    return _reordered(context, signature, given, order)
+
+
+def _reordered(
+    context: Context, signature: Signature, given: dict[str, tree.Expression], order: list[str]
+) -> Any:
+    variables = {name: context.temporary(given[name].type) for name in order}
+    arguments = [
+        tree.Local(given[name].type, given[name].location, variables[name])
+        if name in variables
+        else given[name]
+        for name in signature.names
+    ]
+
+    def wrap(made: tree.Expression) -> tree.Expression:
+        for name in reversed(order):
+            made = tree.Let(made.type, made.location, variables[name], given[name], made)
+        return made
+
+    return arguments, wrap

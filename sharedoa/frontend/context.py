@@ -1,0 +1,170 @@
+"""The state of translating one function: names, variables and their types, flow, complaints.
+
+Variables have one type each. It is found by translating the body until nothing changes: an
+assignment joins its value's type into the variable's, and a wider type starts another round.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from ..errors import Diagnostic
+from ..model.classes import ClassType, Signature, common_base
+from ..model.scalars import ScalarType, join
+from ..model.types import NullType, ReferenceType, TupleType, Type
+from . import tree
+from .names import NameScope
+from .source import Source
+
+if TYPE_CHECKING:
+    from .program import ProgramBuilder
+
+
+class Rejected(Exception):
+    """Translation of a statement or expression stopped; its diagnostic is recorded."""
+
+
+@dataclass
+class Loop:
+    """Variables surely assigned at each ``break`` seen so far."""
+
+    breaks: list[set[str]] = field(default_factory=list)
+
+
+class Context:
+    """Everything that the translation of one function's body shares."""
+
+    def __init__(
+        self,
+        source: Source,
+        function: Callable[..., Any],
+        kind: str,
+        signature: Signature,
+        parameters: list[tree.Variable],
+        owner: ClassType | None,
+        program: ProgramBuilder,
+    ) -> None:
+        self.source, self.kind, self.signature = source, kind, signature
+        self.owner, self.program = owner, program
+        self.names = NameScope(function)
+        self.parameters = {variable.name: variable for variable in parameters}
+        self.local_names = _assigned_names(source.definition) | set(self.parameters)
+        self.types: dict[str, Type] = {v.name: v.type for v in parameters}
+        self.nonnegative: dict[str, bool] = {}
+        self.begin_round()
+
+    def begin_round(self) -> None:
+        """Forget what belongs to one pass over the body; keep the types found so far."""
+        self.variables: dict[str, tree.Variable] = dict(self.parameters)
+        self.diagnostics: list[Diagnostic] = []
+        self.assigned: set[str] | None = set(self.parameters)
+        self.narrowed: dict[str, ClassType] = {}
+        self.loops: list[Loop] = []
+        self.changed = False
+        self.poisoned: set[str] = set()
+
+    # ------------------------------------------------------------ complaints
+
+    def reject(self, node: ast.AST | tree.Location, message: str, help: str) -> NoReturn:
+        where = node if isinstance(node, tree.Location) else self.source.locate(node)
+        self.diagnostics.append(Diagnostic(message, where, help))
+        raise Rejected
+
+    def locate(self, node: ast.AST) -> tree.Location:
+        return self.source.locate(node)
+
+    # ------------------------------------------------------------- variables
+
+    def variable(self, name: str) -> tree.Variable:
+        """The variable of that name; its type is the one found so far."""
+        if name not in self.variables:
+            self.variables[name] = tree.Variable(name, self.types[name])
+        return self.variables[name]
+
+    def temporary(self, type: Type) -> tree.Variable:
+        return tree.Variable("", type)
+
+    def give_type(self, name: str, type: Type, node: ast.AST, nonnegative: bool) -> tree.Variable:
+        """Join ``type`` into the variable's; a change asks for another round."""
+        if name in self.parameters:
+            nonnegative = False
+        known = self.types.get(name)
+        if known is None:
+            self.types[name] = type
+            self.changed = True
+        else:
+            joined = join_types(known, type)
+            if joined is None or (joined != known and name in self.parameters):
+                self.reject(
+                    node,
+                    f"{name} is {known!r} and {type!r} is assigned to it",
+                    "a variable has one type: use another name, or convert explicitly",
+                )
+            if joined != known:
+                self.types[name] = joined
+                self.variables.pop(name, None)
+                self.changed = True
+        before = self.nonnegative.get(name, True)
+        if before and not nonnegative:
+            self.changed = True
+        self.nonnegative[name] = before and nonnegative
+        self.poisoned.discard(name)
+        return self.variable(name)
+
+    def mark_assigned(self, name: str) -> None:
+        if self.assigned is not None:
+            self.assigned.add(name)
+        self.narrowed.pop(name, None)
+
+    def require_assigned(self, name: str, node: ast.AST) -> None:
+        if name in self.poisoned:
+            raise Rejected
+        if self.assigned is None or name in self.assigned:
+            if name not in self.types:  # typed by an assignment that this round has not reached
+                raise Rejected
+            return
+        self.reject(
+            node,
+            f"{name} may be read before it has a value",
+            "assign it on every path before, for instance before the if or the loop",
+        )
+
+    def depend(self, dependency: Any) -> None:
+        if dependency is not None:
+            self.program.dependencies.append(dependency)
+
+
+def join_types(left: Type, right: Type) -> Type | None:
+    """The one type of a variable or conditional that is given both, or None."""
+    if left == right:
+        return left
+    if isinstance(left, ScalarType) and isinstance(right, ScalarType):
+        return join(left, right)
+    if isinstance(left, NullType) and isinstance(right, ReferenceType):
+        return right
+    if isinstance(right, NullType) and isinstance(left, ReferenceType):
+        return left
+    if isinstance(left, ReferenceType) and isinstance(right, ReferenceType):
+        base = common_base([left.cls, right.cls])
+        return ReferenceType(base) if base else None
+    if (
+        isinstance(left, TupleType)
+        and isinstance(right, TupleType)
+        and len(left.items) == len(right.items)
+    ):
+        items = [join_types(a, b) for a, b in zip(left.items, right.items, strict=True)]
+        found = [item for item in items if item is not None]
+        return TupleType(tuple(found)) if len(found) == len(items) else None
+    return None
+
+
+def _assigned_names(definition: ast.FunctionDef) -> set[str]:
+    return {
+        node.id
+        for statement in definition.body
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }

@@ -1,0 +1,219 @@
+"""Conversions that Python or NumPy would make silently, written into the tree; constants fold."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import numpy as np
+
+from ..model.scalars import (
+    ScalarType,
+    boolean,
+    can_store,
+    from_dtype,
+    weak_float,
+    weak_int,
+)
+from ..model.types import (
+    NULL,
+    ArrayType,
+    NullType,
+    ReferenceType,
+    TupleType,
+    Type,
+    ValueType,
+)
+from . import tree
+from .context import Context
+
+
+def constant(value: Any, type: ScalarType, location: tree.Location) -> tree.Constant:
+    return tree.Constant(type, location, value)
+
+
+def constant_of(
+    context: Context, value: Any, node: ast.AST, name: str = "this"
+) -> tree.Expression:
+    """A host value that the source names, as a constant of the tree."""
+    location = context.locate(node)
+    if value is None:
+        return tree.Null(NULL, location)
+    if isinstance(value, (bool, np.bool_)):
+        return constant(bool(value), boolean, location)
+    if isinstance(value, np.generic):
+        scalar = from_dtype(value.dtype)
+        if scalar is not None:
+            return constant(value.item(), scalar, location)
+    elif isinstance(value, int):
+        return constant(value, weak_int, location)
+    elif isinstance(value, float):
+        return constant(value, weak_float, location)
+    elif isinstance(value, tuple):
+        items = [constant_of(context, item, node, name) for item in value]
+        return tree.MakeTuple(TupleType(tuple(item.type for item in items)), location, items)
+    struct = getattr(type(value), "__sharedoa_value__", None)
+    if isinstance(struct, ValueType):
+        fields = [constant_of(context, getattr(value, f), node, name) for f in struct.fields]
+        return tree.MakeValue(struct, location, fields)
+    kind = type(value).__name__
+    context.reject(
+        node,
+        f"{name} is a Python {kind}, which kernels cannot use",
+        "constants are numbers, None, tuples and values; pass arrays and objects as arguments",
+    )
+
+
+def convert_scalar(
+    context: Context, value: tree.Expression, target: ScalarType, node: ast.AST
+) -> tree.Expression:
+    """An explicit or already allowed conversion between scalars; constants fold."""
+    if value.type == target:
+        return value
+    if isinstance(value, tree.Constant):
+        return _fold(context, value, target, node)
+    if isinstance(value.type, ScalarType) and value.type.dtype == target.dtype:
+        return tree.Convert(target, value.location, value)  # weak to typed of the same width
+    return tree.Convert(target, value.location, value)
+
+
+def _fold(
+    context: Context, value: tree.Constant, target: ScalarType, node: ast.AST
+) -> tree.Constant:
+    if target == weak_int:
+        folded: Any = int(value.value)
+    elif target == weak_float:
+        folded = float(value.value)
+    else:
+        with np.errstate(all="ignore"):
+            folded = target(value.value)
+        folded = folded if isinstance(folded, bool) else folded.item()
+    return constant(folded, target, value.location)
+
+
+def weak_to_typed(
+    context: Context, value: tree.Expression, target: ScalarType, node: ast.AST
+) -> tree.Expression:
+    """A literal meeting a typed operand takes its type; one that does not fit is an error."""
+    if (
+        isinstance(value, tree.Constant)
+        and isinstance(value.type, ScalarType)
+        and value.type == weak_int
+        and target.is_integer
+    ):
+        low, high = target.range
+        if not low <= value.value <= high:
+            context.reject(
+                node,
+                f"{value.value} does not fit {target} ({low} to {high})",
+                f"use a wider type, or {target}({value.value}) to wrap it",
+            )
+    return convert_scalar(context, value, target, node)
+
+
+def coerce(
+    context: Context, value: tree.Expression, target: Type, node: ast.AST, what: str
+) -> tree.Expression:
+    """``value`` as ``target``, as an argument, assignment or return converts (same_kind)."""
+    source = value.type
+    if source == target:
+        return value
+    if isinstance(source, ScalarType) and isinstance(target, ScalarType):
+        if can_store(source, target):
+            return weak_to_typed(context, value, target, node)
+        context.reject(
+            node,
+            f"{what} takes {target}, and {source} does not convert to it by itself",
+            f"write {target}(...)",
+        )
+    if isinstance(target, ReferenceType):
+        if isinstance(source, NullType):
+            return tree.Null(target, value.location)
+        if isinstance(source, ReferenceType) and source.cls.is_subclass_of(target.cls):
+            return tree.Convert(target, value.location, value)
+    if isinstance(target, TupleType) and isinstance(value, tree.MakeTuple):
+        return _coerce_tuple(context, value, target, node, what)
+    if isinstance(target, ValueType) and isinstance(value, tree.MakeValue) and source is target:
+        return value
+    context.reject(node, f"{what} takes {target!r}, not {source!r}", _advice(source, target))
+
+
+def _coerce_tuple(
+    context: Context, value: tree.MakeTuple, target: TupleType, node: ast.AST, what: str
+) -> tree.Expression:
+    if len(value.items) != len(target.items):
+        context.reject(
+            node,
+            f"{what} takes {len(target.items)} values, not {len(value.items)}",
+            "give one value for each",
+        )
+    items = [
+        coerce(context, item, type, node, what)
+        for item, type in zip(value.items, target.items, strict=True)
+    ]
+    return tree.MakeTuple(target, value.location, items)
+
+
+def _advice(source: Type, target: Type) -> str:
+    if isinstance(source, ReferenceType) and isinstance(target, ReferenceType):
+        if target.cls.is_subclass_of(source.cls):
+            return f"test it first: if isinstance(x, {target.cls.name}): ..."
+        return f"{source.cls.name} is not a subclass of {target.cls.name}"
+    if isinstance(source, ArrayType) and isinstance(target, ArrayType):
+        return "an array's element type must be exactly the declared one"
+    return f"pass a value of type {target!r}"
+
+
+def truth(context: Context, value: tree.Expression, node: ast.AST) -> tree.Expression:
+    """``bool(value)``, as ``if`` and ``not`` take it."""
+    type, location = value.type, value.location
+    if type == boolean:
+        return value
+    if isinstance(value, tree.Constant):
+        return constant(bool(value.value), boolean, location)
+    if isinstance(type, NullType):
+        return constant(False, boolean, location)
+    if isinstance(type, (ScalarType, ReferenceType, ArrayType)):
+        return tree.Truth(boolean, location, value)
+    context.reject(
+        node, f"{type!r} has no truth value", "compare it, or test one of its parts"
+    )
+
+
+def as_index(
+    context: Context, value: tree.Expression, node: ast.AST, what: str
+) -> tree.Expression:
+    """An integer expression as a weak int."""
+    if isinstance(value.type, ScalarType) and (value.type.is_integer or value.type == boolean):
+        return convert_scalar(context, value, weak_int, node)
+    context.reject(
+        node, f"{what} is {value.type!r}, not an integer", "convert it: int(x) or i32(x)"
+    )
+
+
+def is_nonnegative(context: Context, value: tree.Expression) -> bool:
+    """Whether an integer expression is surely 0 or more, so that an index need not wrap."""
+    if isinstance(value, tree.Constant):
+        return value.value >= 0
+    if isinstance(value, (tree.ThreadIndex, tree.GridSize, tree.ArrayLength)):
+        return True
+    if isinstance(value.type, ScalarType) and value.type.kind in ("uint", "bool"):
+        return True
+    if isinstance(value, tree.Local):
+        return value.type == weak_int and context.nonnegative.get(value.variable.name, False)
+    if isinstance(value, tree.Convert):
+        inner = value.value.type
+        widens = isinstance(inner, ScalarType) and (
+            inner.bits < 64 or inner.kind == "int" or inner.kind == "bool"
+        )
+        return value.type == weak_int and widens and is_nonnegative(context, value.value)
+    if isinstance(value, tree.Binary):
+        positive = isinstance(value.right, tree.Constant) and value.right.value > 0
+        if value.operator == "mod" and positive:
+            return True
+        if value.operator in ("add", "mul", "floordiv", "rshift", "and"):
+            both = is_nonnegative(context, value.left) and is_nonnegative(context, value.right)
+            return both and (value.type == weak_int or value.operator not in ("add", "mul"))
+    if isinstance(value, tree.Conditional):
+        return is_nonnegative(context, value.then) and is_nonnegative(context, value.otherwise)
+    return False

@@ -1,0 +1,528 @@
+"""Expressions of the source to expressions of the typed tree."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from ..model.classes import ClassType
+from ..model.scalars import boolean, weak_int
+from ..model.types import ArrayType, InlineType, ReferenceType, TupleType, ValueType
+from . import tree
+from .context import Context, Rejected
+from .conversions import as_index, coerce, constant_of, is_nonnegative, truth
+from .dependencies import SubclassDependency
+from .names import attribute
+from .operands import BoundMethod, InlineArray, Operand, Static, UnboundMethod
+from .operators import BINARY, COMPARE, binary, compare, unary, unify
+
+#: Constructs outside the subset: what they are called and what to write instead.
+UNSUPPORTED: dict[type[ast.expr], tuple[str, str]] = {
+    ast.Lambda: ("a lambda", "write an @oa.func function"),
+    ast.ListComp: ("a list comprehension", "write a for loop over range"),
+    ast.SetComp: ("a set comprehension", "write a for loop over range"),
+    ast.DictComp: ("a dict comprehension", "write a for loop over range"),
+    ast.GeneratorExp: ("a generator expression", "write a for loop over range"),
+    ast.List: ("a list", "use an oa.Array argument, an inline array field or a tuple"),
+    ast.Dict: ("a dict", "use fields of an object"),
+    ast.Set: ("a set", "use fields of an object"),
+    ast.JoinedStr: ("an f-string", 'pass the parts to print: print("x", x)'),
+    ast.NamedExpr: ("an assignment inside an expression", "assign in a statement before"),
+    ast.Starred: ("a starred argument", "pass the arguments one by one"),
+    ast.Await: ("await", "kernels are not coroutines"),
+    ast.Yield: ("yield", "return a value or store it in an array"),
+    ast.YieldFrom: ("yield from", "return a value or store it in an array"),
+    ast.Slice: ("a slice", "index elements one by one in a loop"),
+}
+
+
+def expression(context: Context, node: ast.expr) -> tree.Expression:
+    """Translate to a value. Raises Rejected after recording why it is none."""
+    operand = translate(context, node)
+    if isinstance(operand, tree.Expression):
+        return operand
+    if isinstance(operand, Static):
+        if callable(operand.value) and not hasattr(operand.value, "dtype"):
+            context.reject(
+                node, f"{operand.name} is used as a value", "functions and classes are only called"
+            )
+        return constant_of(context, operand.value, node, operand.name)
+    if isinstance(operand, InlineArray):
+        context.reject(
+            node,
+            "an inline array is no value of its own",
+            "read its elements by index; len(...) gives their number",
+        )
+    context.reject(
+        node, f"method {operand.name} is not called", f"call it: {operand.name}(...)"
+    )
+
+
+def translate(context: Context, node: ast.expr) -> Operand:
+    """Translate to whatever the expression means, compile-time objects included."""
+    handler = _HANDLERS.get(type(node))
+    if handler is not None:
+        return handler(context, node)
+    name, instead = UNSUPPORTED.get(type(node), (f"{type(node).__name__}", "write it differently"))
+    context.reject(node, f"{name} is outside the subset that kernels can use", instead)
+
+
+def static_value(context: Context, node: ast.expr) -> Any:
+    """The compile-time value of an expression, or None when it is not known at compile time."""
+    try:
+        before = len(context.diagnostics)
+        operand = translate(context, node)
+    except Rejected:
+        del context.diagnostics[before:]
+        return None
+    return operand.value if isinstance(operand, Static) else None
+
+
+def _constant(context: Context, node: ast.Constant) -> Operand:
+    if isinstance(node.value, str):
+        return Static(node.value, repr(node.value))
+    if isinstance(node.value, (complex, bytes)) or node.value is Ellipsis:
+        context.reject(node, f"{node.value!r} is no number", "kernels compute with real numbers")
+    return constant_of(context, node.value, node)
+
+
+def _name(context: Context, node: ast.Name) -> Operand:
+    if node.id in context.local_names:
+        context.require_assigned(node.id, node)
+        variable = context.variable(node.id)
+        local = tree.Local(variable.type, context.locate(node), variable)
+        narrowed = context.narrowed.get(node.id)
+        if narrowed is not None:
+            return tree.Convert(ReferenceType(narrowed), local.location, local)
+        return local
+    try:
+        value, dependency = context.names.lookup(node.id)
+    except KeyError:
+        context.reject(
+            node, f"{node.id} is not defined", "assign it, import it, or pass it as an argument"
+        )
+    context.depend(dependency)
+    return Static(value, node.id)
+
+
+def _attribute(context: Context, node: ast.Attribute) -> Operand:
+    if _is_super(node.value):
+        return _super_method(context, node)
+    base = translate(context, node.value)
+    if isinstance(base, Static):
+        return _static_attribute(context, base, node)
+    if isinstance(base, InlineArray):
+        context.reject(node, f"an inline array has no attribute {node.attr}", "index it")
+    if isinstance(base, (BoundMethod, UnboundMethod)):
+        context.reject(node, f"method {base.name} is not called", f"call it: {base.name}(...)")
+    if isinstance(base.type, ReferenceType):
+        return _member(context, base, base.type.cls, node)
+    if isinstance(base.type, ValueType):
+        return _value_member(context, base, base.type, node)
+    context.reject(
+        node,
+        f"{base.type!r} has no attribute {node.attr}",
+        "only objects and value structs have fields and methods",
+    )
+
+
+def _static_attribute(context: Context, base: Static, node: ast.Attribute) -> Operand:
+    shared = getattr(base.value, "__sharedoa__", None)
+    if isinstance(base.value, type) and isinstance(shared, ClassType) and node.attr in shared.slots:
+        return UnboundMethod(shared, node.attr)
+    if not (inspect.ismodule(base.value) or isinstance(base.value, type)):
+        context.reject(
+            node,
+            f"{base.name} is a Python {type(base.value).__name__}, which kernels cannot use",
+            "pass it as an argument, or use module constants",
+        )
+    try:
+        value, dependency = attribute(base.value, node.attr)
+    except AttributeError:
+        context.reject(node, f"{base.name} has no attribute {node.attr}", "check the spelling")
+    context.depend(dependency)
+    return Static(value, f"{base.name}.{node.attr}")
+
+
+def _member(
+    context: Context, base: tree.Expression, cls: ClassType, node: ast.Attribute
+) -> Operand:
+    owner = cls.field_owner(node.attr)
+    location = context.locate(node)
+    if owner is not None:
+        type = owner.own_fields[node.attr]
+        place = tree.FieldPlace(type, location, base, owner, node.attr)
+        if isinstance(type, InlineType):
+            return InlineArray(place)
+        return tree.Load(type, location, place)
+    if node.attr in cls.slots:
+        return BoundMethod(base, node.attr)
+    host = getattr(cls.python_class, node.attr, None)
+    if isinstance(host, (bool, int, float)):
+        return Static(host, f"{cls.name}.{node.attr}")
+    if host is not None:
+        context.reject(
+            node,
+            f"{cls.name}.{node.attr} runs on the host only",
+            "plain methods are compiled; properties, class methods and special methods are not",
+        )
+    below = [c.name for c in cls.descendants() if node.attr in {**c.own_fields, **c.slots}]
+    names = ", ".join([*cls.fields, *cls.slots]) or "nothing"
+    help = f"{cls.name} has {names}"
+    if below:
+        help = f"{', '.join(below)} has it: test isinstance first, or declare it in {cls.name}"
+    context.reject(node, f"{cls.name} has no field or method {node.attr}", help)
+
+
+def _value_member(
+    context: Context, base: tree.Expression, struct: ValueType, node: ast.Attribute
+) -> Operand:
+    location = context.locate(node)
+    if node.attr in struct.fields:
+        type = struct.fields[node.attr]
+        if isinstance(base, tree.Load):
+            place = tree.MemberPlace(type, location, base.place, node.attr)
+            return tree.Load(type, location, place)
+        return tree.ValueField(type, location, base, node.attr)
+    if node.attr in struct.methods:
+        return BoundMethod(base, node.attr)
+    context.reject(
+        node,
+        f"{struct.name} has no field or method {node.attr}",
+        f"{struct.name} has {', '.join([*struct.fields, *struct.methods])}",
+    )
+
+
+def _is_super(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "super"
+
+
+def _super_method(context: Context, node: ast.Attribute) -> Operand:
+    assert isinstance(node.value, ast.Call)
+    owner = context.owner
+    if owner is None or owner.base is None or node.value.args:
+        context.reject(
+            node,
+            "super() has no meaning here",
+            "use super().method(...), without arguments, in a method of a subclass",
+        )
+    name = node.attr
+    if name not in owner.base.slots:
+        context.reject(
+            node, f"{owner.base.name} has no method {name}", f"it has {', '.join(owner.base.slots)}"
+        )
+    receiver = next(iter(context.parameters.values()))
+    self = tree.Local(receiver.type, context.locate(node), receiver)
+    return UnboundMethod(owner.base, name, self)
+
+
+def _subscript(context: Context, node: ast.Subscript) -> Operand:
+    base = translate(context, node.value)
+    if isinstance(base, Static) and isinstance(base.value, tuple):
+        base = constant_of(context, base.value, node, base.name)
+    if isinstance(base, InlineArray):
+        index, wraps = _index(context, node.slice)
+        place = tree.InlinePlace(
+            base.type.element, context.locate(node), base.place, index, wraps
+        )
+        return tree.Load(place.type, place.location, place)
+    if not isinstance(base, tree.Expression):
+        context.reject(node, f"{base.name} cannot be indexed", "index arrays and tuples")
+    if isinstance(base.type, TupleType):
+        return _tuple_item(context, base, base.type, node)
+    if not isinstance(base.type, ArrayType):
+        context.reject(
+            node, f"{base.type!r} cannot be indexed", "index oa.Array, inline arrays and tuples"
+        )
+    index, wraps = _index(context, node.slice)
+    element = tree.ElementPlace(base.type.element, context.locate(node), base, index, wraps)
+    return tree.Load(element.type, element.location, element)
+
+
+def _index(context: Context, node: ast.expr) -> tuple[tree.Expression, bool]:
+    value = expression(context, node)
+    if isinstance(value.type, TupleType):
+        context.reject(
+            node, "arrays have one dimension", "compute the index: a[y * width + x]"
+        )
+    index = as_index(context, value, node, "the index")
+    return index, not is_nonnegative(context, index)
+
+
+def _tuple_item(
+    context: Context, base: tree.Expression, type: TupleType, node: ast.Subscript
+) -> tree.Expression:
+    index = expression(context, node.slice)
+    if not isinstance(index, tree.Constant) or index.type != weak_int:
+        context.reject(
+            node, "a tuple is indexed by a variable", "index it by a literal, or use an array"
+        )
+    place = int(index.value)
+    if not -len(type.items) <= place < len(type.items):
+        context.reject(node, f"the tuple has {len(type.items)} items", "use a smaller index")
+    place %= len(type.items)
+    if isinstance(base, tree.MakeTuple) and all(_is_pure(item) for item in base.items):
+        return base.items[place]
+    return tree.TupleItem(type.items[place], context.locate(node), base, place)
+
+
+def _is_pure(value: tree.Expression) -> bool:
+    return isinstance(value, (tree.Constant, tree.Local, tree.Null))
+
+
+def _tuple(context: Context, node: ast.Tuple) -> Operand:
+    items = [expression(context, item) for item in node.elts]
+    type = TupleType(tuple(item.type for item in items))
+    return tree.MakeTuple(type, context.locate(node), items)
+
+
+def _binary(context: Context, node: ast.BinOp) -> Operand:
+    left, right = expression(context, node.left), expression(context, node.right)
+    return operate(context, node.op, left, right, node)
+
+
+def operate(
+    context: Context,
+    operator: ast.operator,
+    left: tree.Expression,
+    right: tree.Expression,
+    node: ast.AST,
+) -> tree.Expression:
+    """``left op right``; value structs answer with their own methods."""
+    if type(operator) not in BINARY:
+        context.reject(node, "the operator @ is outside the subset", "write a method")
+    name, symbol, method = BINARY[type(operator)]
+    if isinstance(left.type, ValueType) or isinstance(right.type, ValueType):
+        return _value_operator(context, symbol, method, left, right, node)
+    return binary(context, name, left, right, node)
+
+
+def _value_operator(
+    context: Context,
+    symbol: str,
+    method: str,
+    left: tree.Expression,
+    right: tree.Expression,
+    node: ast.AST,
+) -> tree.Expression:
+    from .calls import call_value_method
+
+    if isinstance(left.type, ValueType) and f"__{method}__" in left.type.methods:
+        return call_value_method(context, left, f"__{method}__", [right], node)
+    if isinstance(right.type, ValueType) and f"__r{method}__" in right.type.methods:
+        # Python evaluates the left operand first, then calls the right one's method.
+        location = context.locate(node)
+        first, second = context.temporary(left.type), context.temporary(right.type)
+        a, b = tree.Local(left.type, location, first), tree.Local(right.type, location, second)
+        call = call_value_method(context, b, f"__r{method}__", [a], node)
+        inner = tree.Let(call.type, location, second, right, call)
+        return tree.Let(call.type, location, first, left, inner)
+    context.reject(
+        node,
+        f"{left.type!r} {symbol} {right.type!r} is not defined",
+        f"define __{method}__ in the value struct",
+    )
+
+
+def _unary(context: Context, node: ast.UnaryOp) -> Operand:
+    value = expression(context, node.operand)
+    if isinstance(node.op, ast.Not):
+        return tree.Unary(boolean, context.locate(node), "not", truth(context, value, node))
+    if isinstance(value.type, ValueType):
+        from .calls import call_value_method
+
+        method = {ast.USub: "__neg__", ast.UAdd: "__pos__", ast.Invert: "__invert__"}
+        return call_value_method(context, value, method[type(node.op)], [], node)
+    if isinstance(node.op, ast.UAdd):
+        return value
+    return unary(context, "neg" if isinstance(node.op, ast.USub) else "invert", value, node)
+
+
+def _compare(context: Context, node: ast.Compare) -> Operand:
+    """Chains evaluate each operand once and stop at the first comparison that fails."""
+    for operator in node.ops:
+        if type(operator) not in COMPARE:
+            context.reject(
+                node, "in is outside the subset that kernels can use", "compare in a loop"
+            )
+    operands = [expression(context, n) for n in (node.left, *node.comparators)]
+    names = [COMPARE[type(operator)][0] for operator in node.ops]
+    if len(names) == 1:
+        return _compare_pair(context, names[0], operands[0], operands[1], node)
+    location = context.locate(node)
+    return _chain(context, names, operands[0], operands[1:], node, location)
+
+
+def _chain(
+    context: Context,
+    names: list[tree.CompareOperator],
+    left: tree.Expression,
+    rest: list[tree.Expression],
+    node: ast.AST,
+    location: tree.Location,
+) -> tree.Expression:
+    first, second = context.temporary(left.type), context.temporary(rest[0].type)
+    a, b = tree.Local(left.type, location, first), tree.Local(rest[0].type, location, second)
+    test = _compare_pair(context, names[0], a, b, node)
+    if len(names) > 1:
+        more = _chain(context, names[1:], b, rest[1:], node, location)
+        test = tree.Logical(boolean, location, "and", test, more)
+    inner = tree.Let(boolean, location, second, rest[0], test)
+    return tree.Let(boolean, location, first, left, inner)
+
+
+def _compare_pair(
+    context: Context,
+    name: tree.CompareOperator,
+    left: tree.Expression,
+    right: tree.Expression,
+    node: ast.AST,
+) -> tree.Expression:
+    if isinstance(left.type, ValueType):
+        return _compare_values(context, name, left, right, node)
+    return compare(context, name, left, right, node)
+
+
+def _compare_values(
+    context: Context,
+    name: tree.CompareOperator,
+    left: tree.Expression,
+    right: tree.Expression,
+    node: ast.AST,
+) -> tree.Expression:
+    from .calls import call_value_method
+
+    struct = left.type
+    assert isinstance(struct, ValueType)
+    if f"__{name}__" in struct.methods:
+        return call_value_method(context, left, f"__{name}__", [right], node)
+    if name not in ("eq", "ne") or right.type is not struct or "__eq__" in struct.methods:
+        context.reject(
+            node,
+            f"{left.type!r} and {right.type!r} cannot be compared so",
+            f"define __{name}__ in the value struct, or compare fields",
+        )
+    location = context.locate(node)
+    first, second = context.temporary(struct), context.temporary(struct)
+    result: tree.Expression = tree.Constant(boolean, location, True)
+    for field, type in reversed(struct.fields.items()):
+        parts = [
+            tree.ValueField(type, location, tree.Local(struct, location, v), field)
+            for v in (first, second)
+        ]
+        same = _compare_pair(context, "eq", parts[0], parts[1], node)
+        result = tree.Logical(boolean, location, "and", same, result)
+    if name == "ne":
+        result = tree.Unary(boolean, location, "not", result)
+    inner = tree.Let(boolean, location, second, right, result)
+    return tree.Let(boolean, location, first, left, inner)
+
+
+def _logical(context: Context, node: ast.BoolOp) -> Operand:
+    word = "and" if isinstance(node.op, ast.And) else "or"
+    saved = dict(context.narrowed)
+    values = []
+    for part in node.values:
+        values.append(expression(context, part))
+        if word == "and":
+            context.narrowed.update(narrowings(context, part))
+    context.narrowed = saved
+    location = context.locate(node)
+    result = values[-1]
+    for value in reversed(values[:-1]):
+        result = _connect(context, word, value, result, node, location)
+    return result
+
+
+def _connect(
+    context: Context,
+    word: Any,
+    left: tree.Expression,
+    right: tree.Expression,
+    node: ast.AST,
+    location: tree.Location,
+) -> tree.Expression:
+    if left.type == boolean and right.type == boolean:
+        return tree.Logical(boolean, location, word, left, right)
+    # Python gives one of the operands, not a bool.
+    type, (a, b) = unify(context, [left, right], node, f"the result of {word}")
+    variable = context.temporary(type)
+    local = tree.Local(type, location, variable)
+    test = truth(context, local, node)
+    then, otherwise = (b, local) if word == "and" else (local, b)
+    choice = tree.Conditional(type, location, test, then, otherwise)
+    return tree.Let(type, location, variable, a, choice)
+
+
+def _conditional(context: Context, node: ast.IfExp) -> Operand:
+    test = truth(context, expression(context, node.test), node.test)
+    saved = dict(context.narrowed)
+    context.narrowed.update(narrowings(context, node.test))
+    then = expression(context, node.body)
+    context.narrowed = saved
+    otherwise = expression(context, node.orelse)
+    type, (a, b) = unify(context, [then, otherwise], node, "the conditional expression")
+    return tree.Conditional(type, context.locate(node), test, a, b)
+
+
+def narrowings(context: Context, test: ast.expr) -> dict[str, ClassType]:
+    """Locals that are of a subclass when ``test`` is true: ``isinstance(x, C)``, also in ``and``."""
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+        found: dict[str, ClassType] = {}
+        for part in test.values:
+            found.update(narrowings(context, part))
+        return found
+    if (
+        isinstance(test, ast.Call)
+        and isinstance(test.func, ast.Name)
+        and test.func.id == "isinstance"
+        and len(test.args) == 2
+        and isinstance(test.args[0], ast.Name)
+        and test.args[0].id in context.local_names
+    ):
+        cls = getattr(static_value(context, test.args[1]), "__sharedoa__", None)
+        known = context.types.get(test.args[0].id)
+        if isinstance(cls, ClassType) and isinstance(known, ReferenceType):
+            current = context.narrowed.get(test.args[0].id, known.cls)
+            if cls.is_subclass_of(current):
+                return {test.args[0].id: cls}
+    return {}
+
+
+def type_test(
+    context: Context, value: tree.Expression, cls: ClassType, node: ast.AST
+) -> tree.Expression:
+    """``isinstance(value, cls)``; decided here when the static type already says it."""
+    location = context.locate(node)
+    assert isinstance(value.type, ReferenceType)
+    known = value.type.cls
+    if known.is_subclass_of(cls):
+        return truth(context, value, node)
+    matching = [c for c in cls.concrete() if c.is_subclass_of(known)]
+    context.depend(SubclassDependency(cls, tuple(cls.concrete())))
+    return tree.TypeTest(boolean, location, value, cls, matching)
+
+
+def _call(context: Context, node: ast.Call) -> Operand:
+    from .calls import call
+
+    return call(context, node)
+
+
+_HANDLERS: dict[type[ast.expr], Callable[[Context, Any], Operand]] = {
+    ast.Constant: _constant,
+    ast.Name: _name,
+    ast.Attribute: _attribute,
+    ast.Subscript: _subscript,
+    ast.Tuple: _tuple,
+    ast.BinOp: _binary,
+    ast.UnaryOp: _unary,
+    ast.Compare: _compare,
+    ast.BoolOp: _logical,
+    ast.IfExp: _conditional,
+    ast.Call: _call,
+}
+
+__all__ = ["coerce", "expression", "narrowings", "operate", "translate", "type_test"]

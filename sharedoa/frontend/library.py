@@ -1,0 +1,324 @@
+"""Functions that the compiler itself knows: Python's builtins, mathematics, oa's intrinsics."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..model import intrinsics
+from ..model.classes import ClassType
+from ..model.scalars import ScalarType, boolean, f64, weak_float, weak_int
+from ..model.types import ArrayType, InlineType, ReferenceType, TupleType
+from . import tree
+from .context import Context
+from .conversions import coerce, constant, convert_scalar, truth
+from .expressions import expression, static_value, translate, type_test
+from .operands import InlineArray, Static
+from .operators import binary, compare, unary, unify
+
+Handler = Callable[[Context, ast.Call], tree.Expression]
+
+NUMPY_SCALAR = np.generic
+
+_FLOAT_MATH = [
+    "sqrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin",
+    "acos", "atan", "atan2", "sinh", "cosh", "tanh", "pow", "fmod", "hypot", "fabs", "copysign",
+    "isnan", "isinf", "isfinite", "cbrt", "erf", "fma",
+]  # fmt: skip
+
+#: Functions of ``math`` compute in Python's own float (64 bits, weak), as CPython does.
+_PYTHON_MATH: dict[int, str] = {
+    id(getattr(math, name)): name for name in _FLOAT_MATH if hasattr(math, name)
+}
+_PYTHON_ROUNDING = {id(getattr(math, name)): name for name in ("floor", "ceil", "trunc")}
+
+_NUMPY_NAMES = {
+    "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "power": "pow",
+}  # fmt: skip
+_SAME_NAMES = [name for name in _FLOAT_MATH if name not in ("asin", "acos", "atan", "atan2", "pow")]
+
+#: NumPy's functions keep the width of their argument: ``np.sqrt`` of an f32 is an f32.
+_NUMPY_MATH: dict[int, str] = {
+    id(getattr(np, name)): _NUMPY_NAMES.get(name, name)
+    for name in [*_SAME_NAMES, *_NUMPY_NAMES, "floor", "ceil", "trunc"]
+    if hasattr(np, name)
+}
+
+_ARITY = {"atan2": 2, "pow": 2, "fmod": 2, "hypot": 2, "copysign": 2, "fma": 3}
+
+
+def is_math(target: Any) -> bool:
+    return id(target) in _PYTHON_MATH or id(target) in _PYTHON_ROUNDING or id(target) in _NUMPY_MATH
+
+
+def dtype_of(target: type) -> np.dtype[Any]:
+    return np.dtype(target)
+
+
+def arguments(context: Context, node: ast.Call, *counts: int) -> list[tree.Expression]:
+    """The positional arguments of a call that takes as many as one of ``counts``."""
+    if node.keywords or (counts and len(node.args) not in counts):
+        expected = " or ".join(map(str, counts))
+        context.reject(
+            node,
+            f"{ast.unparse(node.func)} takes {expected} plain arguments",
+            "pass them by position",
+        )
+    return [expression(context, argument) for argument in node.args]
+
+
+def math_call(context: Context, target: Any, node: ast.Call) -> tree.Expression:
+    """A function of ``math`` or a ufunc of NumPy."""
+    location = context.locate(node)
+    if id(target) in _NUMPY_MATH:
+        name = _NUMPY_MATH[id(target)]
+        values = arguments(context, node, _ARITY.get(name, 1))
+        type = _numpy_type(context, values, node)
+    else:
+        name = _PYTHON_MATH.get(id(target)) or _PYTHON_ROUNDING[id(target)]
+        counts = (1, 2) if name == "log" else (_ARITY.get(name, 1),)
+        values = arguments(context, node, *counts)
+        type = weak_float
+    floats = [_as_float(context, value, type, node) for value in values]
+    if name == "log" and len(floats) == 2:
+        logs = [tree.MathCall(type, location, "log", [value]) for value in floats]
+        return tree.Binary(type, location, "truediv", logs[0], logs[1])
+    if name in ("isnan", "isinf", "isfinite"):
+        return tree.MathCall(boolean, location, name, floats)
+    result = tree.MathCall(type, location, name, floats)
+    if id(target) in _PYTHON_ROUNDING:
+        return tree.Convert(weak_int, location, result)
+    return result
+
+
+def _numpy_type(context: Context, values: list[tree.Expression], node: ast.Call) -> ScalarType:
+    floats = {v.type for v in values if isinstance(v.type, ScalarType) and v.type.is_float}
+    typed = {type for type in floats if isinstance(type, ScalarType) and not type.weak}
+    if len(typed) == 1 and all(
+        isinstance(v.type, ScalarType) and (v.type in typed or v.type.weak) for v in values
+    ):
+        found = typed.pop()
+        assert isinstance(found, ScalarType)
+        return found
+    return f64
+
+
+def _as_float(
+    context: Context, value: tree.Expression, type: ScalarType, node: ast.AST
+) -> tree.Expression:
+    if not isinstance(value.type, ScalarType):
+        context.reject(node, f"{value.type!r} is no number", "pass a number")
+    return convert_scalar(context, value, type, node)
+
+
+def _int(context: Context, node: ast.Call) -> tree.Expression:
+    (value,) = arguments(context, node, 1)
+    return _number(context, value, weak_int, node)
+
+
+def _float(context: Context, node: ast.Call) -> tree.Expression:
+    (value,) = arguments(context, node, 1)
+    return _number(context, value, weak_float, node)
+
+
+def _number(
+    context: Context, value: tree.Expression, type: ScalarType, node: ast.AST
+) -> tree.Expression:
+    if not isinstance(value.type, ScalarType):
+        context.reject(node, f"{value.type!r} is no number", "convert a number")
+    return convert_scalar(context, value, type, node)
+
+
+def _bool(context: Context, node: ast.Call) -> tree.Expression:
+    (value,) = arguments(context, node, 1)
+    return truth(context, value, node)
+
+
+def _abs(context: Context, node: ast.Call) -> tree.Expression:
+    (value,) = arguments(context, node, 1)
+    return unary(context, "abs", value, node)
+
+
+def _extreme(operator: tree.CompareOperator) -> Handler:
+    def choose(context: Context, node: ast.Call) -> tree.Expression:
+        values = arguments(context, node)
+        if len(values) < 2:
+            context.reject(node, "min and max take two or more values", "pass them one by one")
+        type, values = unify(context, values, node, "min or max")
+        location = context.locate(node)
+        best = values[0]
+        for value in values[1:]:  # the first of equal values wins, as in Python
+            first, second = context.temporary(type), context.temporary(type)
+            a, b = tree.Local(type, location, first), tree.Local(type, location, second)
+            test = compare(context, operator, b, a, node)
+            choice = tree.Conditional(type, location, test, b, a)
+            inner = tree.Let(type, location, second, value, choice)
+            best = tree.Let(type, location, first, best, inner)
+        return best
+
+    return choose
+
+
+def _len(context: Context, node: ast.Call) -> tree.Expression:
+    if len(node.args) != 1 or node.keywords:
+        context.reject(node, "len takes one array", "write len(a)")
+    operand = translate(context, node.args[0])
+    location = context.locate(node)
+    if isinstance(operand, InlineArray):
+        return constant(operand.type.length, weak_int, location)
+    if isinstance(operand, Static) and isinstance(operand.value, tuple):
+        return constant(len(operand.value), weak_int, location)
+    if isinstance(operand, tree.Expression):
+        if isinstance(operand.type, ArrayType):
+            return tree.ArrayLength(weak_int, location, operand)
+        if isinstance(operand.type, TupleType):
+            return constant(len(operand.type.items), weak_int, location)
+    context.reject(node, "this has no length", "arrays, inline arrays and tuples have one")
+
+
+def _isinstance(context: Context, node: ast.Call) -> tree.Expression:
+    if len(node.args) != 2 or node.keywords:
+        context.reject(node, "isinstance takes an object and a class", "isinstance(x, C)")
+    value = expression(context, node.args[0])
+    if not isinstance(value.type, ReferenceType):
+        context.reject(
+            node, f"{value.type!r} is no object of a shared class", "types of numbers are fixed"
+        )
+    wanted = node.args[1].elts if isinstance(node.args[1], ast.Tuple) else [node.args[1]]
+    classes = [getattr(static_value(context, item), "__sharedoa__", None) for item in wanted]
+    found = [cls for cls in classes if isinstance(cls, ClassType)]
+    if len(found) != len(wanted):
+        context.reject(node, "isinstance needs shared classes", "name the class itself")
+    location = context.locate(node)
+    variable = context.temporary(value.type)
+    local = tree.Local(value.type, location, variable)
+    test: tree.Expression = type_test(context, local, found[0], node)
+    for cls in found[1:]:
+        test = tree.Logical(
+            boolean, location, "or", test, type_test(context, local, cls, node)
+        )
+    return tree.Let(boolean, location, variable, value, test)
+
+
+def _grid(context: Context, node: ast.Call) -> tree.Expression:
+    return _per_axis(context, node, tree.ThreadIndex)
+
+
+def _gridsize(context: Context, node: ast.Call) -> tree.Expression:
+    return _per_axis(context, node, tree.GridSize)
+
+
+def _per_axis(context: Context, node: ast.Call, make: Any) -> tree.Expression:
+    name = ast.unparse(node.func)
+    if context.kind != "kernel":
+        context.reject(
+            node, f"{name} is only known in kernels", "pass the index on as an argument"
+        )
+    axes = arguments(context, node, 1)[0]
+    location = context.locate(node)
+    if not isinstance(axes, tree.Constant) or axes.value not in (1, 2):
+        context.reject(node, f"{name} takes 1 or 2", f"write {name}(1), or x, y = {name}(2)")
+    items: list[tree.Expression] = [make(weak_int, location, axis) for axis in range(axes.value)]
+    if len(items) == 1:
+        return items[0]
+    return tree.MakeTuple(TupleType((weak_int, weak_int)), location, items)
+
+
+def _atomic(operator: Any, counts: int) -> Handler:
+    def handle(context: Context, node: ast.Call) -> tree.Expression:
+        if len(node.args) != counts or node.keywords:
+            context.reject(
+                node,
+                f"{ast.unparse(node.func)} takes {counts} arguments",
+                'write (obj, "field", value) or (array, index, value); cas takes the expected '
+                "value before the new one",
+            )
+        place = _atomic_place(context, node)
+        type = place.type
+        exchange = operator in ("exch", "cas")
+        wide = isinstance(type, ScalarType) and type.bits >= 32 and type != boolean
+        if not (wide or (exchange and isinstance(type, ReferenceType))):
+            context.reject(
+                node,
+                f"{operator} on {type!r} cannot be atomic",
+                "use numbers of 32 or 64 bits; references only with atomic_exch and atomic_cas",
+            )
+        values = [
+            coerce(context, expression(context, argument), type, node, "the atomic")
+            for argument in node.args[2:]
+        ]
+        expected = values[0] if operator == "cas" else None
+        return tree.Atomic(type, context.locate(node), operator, place, values[-1], expected)
+
+    return handle
+
+
+def _atomic_place(context: Context, node: ast.Call) -> tree.Place:
+    """The field or element that the first two arguments name."""
+    target, key = node.args[0], node.args[1]
+    if isinstance(key, ast.Constant) and isinstance(key.value, str):
+        attribute = ast.copy_location(ast.Attribute(target, key.value, ast.Load()), key)
+        operand = translate(context, attribute)
+    else:
+        element = ast.copy_location(ast.Subscript(target, key, ast.Load()), node)
+        operand = translate(context, element)
+    if isinstance(operand, tree.Load) and not isinstance(operand.place, tree.MemberPlace):
+        return operand.place
+    context.reject(
+        node,
+        "an atomic needs a field of an object or an element of an array",
+        'write (obj, "field", value) or (array, index, value)',
+    )
+
+
+def _statement_only(context: Context, node: ast.Call) -> tree.Expression:
+    context.reject(
+        node, f"{ast.unparse(node.func)} gives no value", "write it as a statement of its own"
+    )
+
+
+def _range(context: Context, node: ast.Call) -> tree.Expression:
+    context.reject(node, "range is only known in for loops", "write for i in range(...)")
+
+
+def _divmod(context: Context, node: ast.Call) -> tree.Expression:
+    left, right = arguments(context, node, 2)
+    location = context.locate(node)
+    a, b = context.temporary(left.type), context.temporary(right.type)
+    x, y = tree.Local(left.type, location, a), tree.Local(right.type, location, b)
+    items = [binary(context, "floordiv", x, y, node), binary(context, "mod", x, y, node)]
+    made = tree.MakeTuple(TupleType(tuple(i.type for i in items)), location, items)
+    inner = tree.Let(made.type, location, b, right, made)
+    return tree.Let(made.type, location, a, left, inner)
+
+
+HANDLERS: dict[int, Handler] = {
+    id(builtins.int): _int,
+    id(builtins.float): _float,
+    id(builtins.bool): _bool,
+    id(builtins.abs): _abs,
+    id(builtins.min): _extreme("lt"),
+    id(builtins.max): _extreme("gt"),
+    id(builtins.len): _len,
+    id(builtins.isinstance): _isinstance,
+    id(builtins.divmod): _divmod,
+    id(builtins.range): _range,
+    id(builtins.print): _statement_only,
+    id(np.absolute): _abs,
+    id(intrinsics.grid): _grid,
+    id(intrinsics.gridsize): _gridsize,
+    id(intrinsics.syncthreads): _statement_only,
+    id(intrinsics.atomic_add): _atomic("add", 3),
+    id(intrinsics.atomic_sub): _atomic("sub", 3),
+    id(intrinsics.atomic_min): _atomic("min", 3),
+    id(intrinsics.atomic_max): _atomic("max", 3),
+    id(intrinsics.atomic_exch): _atomic("exch", 3),
+    id(intrinsics.atomic_cas): _atomic("cas", 4),
+}
+
+__all__ = ["HANDLERS", "InlineType", "is_math", "math_call"]

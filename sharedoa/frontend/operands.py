@@ -1,0 +1,51 @@
+"""What an expression of the source can be besides a value: things known at compile time, methods
+waiting for their call, and inline arrays, which exist only as places."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Union
+
+from ..model.classes import ClassType
+from ..model.types import InlineType
+from . import tree
+
+
+@dataclass
+class Static:
+    """A Python object known at compile time: a module, class, function or constant."""
+
+    value: Any
+    name: str
+
+
+@dataclass
+class BoundMethod:
+    """``receiver.name``, about to be called; of a shared class or a value struct."""
+
+    receiver: tree.Expression
+    name: str
+
+
+@dataclass
+class UnboundMethod:
+    """``Class.name`` or ``super().name``: exactly that class's method, not virtual."""
+
+    cls: ClassType
+    name: str
+    receiver: tree.Expression | None = None
+
+
+@dataclass
+class InlineArray:
+    """An inline array field; ``place`` is where it lies."""
+
+    place: tree.Place
+
+    @property
+    def type(self) -> InlineType:
+        assert isinstance(self.place.type, InlineType)
+        return self.place.type
+
+
+Operand = Union[tree.Expression, Static, BoundMethod, UnboundMethod, InlineArray]

@@ -1,0 +1,172 @@
+"""A kernel and everything that it can reach, translated; all complaints together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import ClassError, CompileError, Diagnostic, InternalError
+from ..model.classes import ClassType, Method, Signature
+from ..model.functions import DeviceFunction
+from ..model.signatures import resolve_signature, scope_of
+from ..model.structs import method_signature
+from ..model.types import VOID, ReferenceType, Type, ValueType
+from . import tree
+from .context import Context
+from .dependencies import Dependency
+from .source import source_of
+from .statements import block
+
+#: Rounds of type inference; a variable's type can only widen twice.
+_MAX_ROUNDS = 32
+
+
+@dataclass
+class Translation:
+    """A program and the facts that it rests on."""
+
+    program: tree.Program
+    dependencies: list[Dependency]
+
+    def current(self) -> bool:
+        """Whether translating again would see the same world."""
+        return all(dependency.current() for dependency in self.dependencies)
+
+
+@dataclass
+class _Task:
+    """A function that is called somewhere and has yet to be translated."""
+
+    symbol: str
+    name: str
+    kind: Any
+    function: Callable[..., Any]
+    signature: Signature
+    receiver: Type | None
+    owner: ClassType | None
+
+
+class ProgramBuilder:
+    """Collects the functions that translated code calls, until none is left."""
+
+    def __init__(self) -> None:
+        self.functions: dict[str, tree.Function] = {}
+        self.dependencies: list[Dependency] = []
+        self.diagnostics: list[Diagnostic] = []
+        self._symbols: dict[Any, str] = {}
+        self._pending: list[_Task] = []
+
+    def require_method(self, method: Method) -> str:
+        """The symbol of a method of a shared class, which will be part of the program."""
+        symbol = f"{method.owner.name}.{method.owner.type_index}.{method.name}"
+        name = f"{method.owner.name}.{method.name}"
+        return self._require(
+            method, symbol, name, method.function, lambda: method.signature,
+            ReferenceType(method.owner), method.owner,
+        )  # fmt: skip
+
+    def require_function(self, function: DeviceFunction) -> str:
+        symbol = f"func.{function.name}.{len(self._symbols)}"
+        return self._require(
+            function, symbol, function.name, function.function, lambda: function.signature,
+            None, None,
+        )  # fmt: skip
+
+    def require_value_method(self, struct: ValueType, name: str) -> str:
+        symbol = f"value.{struct.name}.{name}.{len(self._symbols)}"
+        return self._require(
+            (struct, name), symbol, f"{struct.name}.{name}", struct.methods[name],
+            lambda: method_signature(struct, name), struct, None,
+        )  # fmt: skip
+
+    def _require(
+        self,
+        key: Any,
+        symbol: str,
+        name: str,
+        function: Callable[..., Any],
+        signature: Callable[[], Signature],
+        receiver: Type | None,
+        owner: ClassType | None,
+    ) -> str:
+        if key not in self._symbols:
+            self._symbols[key] = symbol
+            kind = "func" if receiver is None else "method"
+            task = _Task(symbol, name, kind, function, signature(), receiver, owner)
+            self._pending.append(task)
+        return self._symbols[key]
+
+    def translate(self, task: _Task) -> tree.Function:
+        """Translate one function; complaints go to ``diagnostics``."""
+        source = source_of(task.function, task.name)
+        names = list(task.signature.names)
+        types = list(task.signature.types)
+        if task.receiver is not None:
+            names.insert(0, task.function.__code__.co_varnames[0])
+            types.insert(0, task.receiver)
+        parameters = [tree.Variable(n, t) for n, t in zip(names, types, strict=True)]
+        context = Context(
+            source, task.function, task.kind, task.signature, parameters, task.owner, self
+        )
+        for _ in range(_MAX_ROUNDS):
+            context.begin_round()
+            body = block(context, source.definition.body)
+            if not context.changed:
+                break
+        else:
+            raise InternalError(f"types of the variables of {task.name} do not settle")
+        location = source.locate(source.definition)
+        if task.signature.result != VOID and context.assigned is not None and not context.diagnostics:
+            context.diagnostics.append(
+                Diagnostic(
+                    f"not every path returns {task.signature.result!r}",
+                    location,
+                    "end with a return",
+                )
+            )
+        self.diagnostics += context.diagnostics
+        return tree.Function(
+            task.symbol, task.name, task.kind, parameters, task.signature.result, body, location,
+            task.owner,
+        )  # fmt: skip
+
+    def build(self, task: _Task) -> tree.Program:
+        kernel = self.translate(task)
+        self.functions[task.symbol] = kernel
+        while self._pending:
+            following = self._pending.pop()
+            self.functions[following.symbol] = self.translate(following)
+        if self.diagnostics:
+            raise CompileError(_unique(self.diagnostics))
+        return tree.Program(kernel, self.functions)
+
+
+def _unique(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
+    return list({str(diagnostic): diagnostic for diagnostic in diagnostics}.values())
+
+
+def kernel_signature(function: Callable[..., Any]) -> Signature:
+    """Parameters of a kernel. Raises ClassError for missing or unusable annotations."""
+    name = function.__name__
+    signature = resolve_signature(function, scope_of(function), f"kernel {name}", receiver=False)
+    if signature.result != VOID:
+        raise ClassError(
+            f"kernel {name} declares the result {signature.result!r}",
+            "kernels return nothing: store results in an array argument",
+        )
+    return signature
+
+
+def translate_kernel(function: Callable[..., Any]) -> Translation:
+    """Translate a kernel with every method and function it can reach.
+
+    Raises CompileError with all complaints about the user's source.
+    """
+    builder = ProgramBuilder()
+    signature = kernel_signature(function)
+    task = _Task(
+        f"kernel.{function.__name__}", function.__name__, "kernel", function, signature, None, None
+    )
+    program = builder.build(task)
+    return Translation(program, list(dict.fromkeys(builder.dependencies)))

@@ -1,0 +1,91 @@
+"""The user's own source: the syntax tree of a function, with true line and column numbers."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import linecache
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import CompileError, Diagnostic
+from .tree import Location
+
+
+@dataclass(frozen=True)
+class Source:
+    """The definition of one function; ``line_offset`` is added to the tree's line numbers."""
+
+    file: str
+    name: str
+    definition: ast.FunctionDef
+    line_offset: int = 0
+
+    def locate(self, node: ast.AST) -> Location:
+        line = getattr(node, "lineno", self.definition.lineno)
+        column = getattr(node, "col_offset", 0)
+        end_line = getattr(node, "end_lineno", None) or line
+        end_column = getattr(node, "end_col_offset", None) or column + 1
+        offset = self.line_offset
+        return Location(self.file, line + offset, column, end_line + offset, end_column, self.name)
+
+
+_parsed: dict[str, tuple[str, ast.Module]] = {}
+
+
+def source_of(function: Callable[..., Any], name: str) -> Source:
+    """Find and parse the source of ``function``; ``name`` is what errors call it.
+
+    Raises CompileError when the source cannot be had (``exec``, a lambda, a C function).
+    """
+    code = function.__code__
+    module = _parse_file(code.co_filename, function.__globals__)
+    if module is not None:
+        found = _find(module, code.co_name, code.co_firstlineno)
+        if found is not None:
+            return Source(code.co_filename, name, found)
+    try:
+        lines, first = inspect.getsourcelines(function)
+        definition = ast.parse(textwrap.dedent("".join(lines))).body[0]
+    except (OSError, SyntaxError, IndexError) as error:
+        raise _no_source(name) from error
+    if not isinstance(definition, ast.FunctionDef):
+        raise _no_source(name)
+    return Source(code.co_filename, name, definition, first - 1)
+
+
+def _no_source(name: str) -> CompileError:
+    return CompileError(
+        [
+            Diagnostic(
+                f"the source of {name} cannot be read",
+                None,
+                "define it with def in a file or notebook cell; lambdas and code made by exec "
+                "have no source to compile",
+            )
+        ]
+    )
+
+
+def _parse_file(file: str, module_globals: dict[str, Any]) -> ast.Module | None:
+    text = "".join(linecache.getlines(file, module_globals))
+    if not text:
+        return None
+    known = _parsed.get(file)
+    if known is None or known[0] != text:
+        try:
+            known = _parsed[file] = (text, ast.parse(text))
+        except SyntaxError:
+            return None
+    return known[1]
+
+
+def _find(module: ast.Module, name: str, first_line: int) -> ast.FunctionDef | None:
+    for node in ast.walk(module):
+        if isinstance(node, ast.FunctionDef) and node.name == name:
+            start = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+            if start == first_line:
+                return node
+    return None

@@ -1,0 +1,404 @@
+"""Statements of the source to statements of the typed tree; a complaint stops one statement only."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Callable
+from typing import Any
+
+from ..model import intrinsics
+from ..model.scalars import ScalarType, boolean, weak_int
+from ..model.types import VOID, ArrayType, InlineType, NullType, ReferenceType, TupleType, VoidType
+from . import tree
+from .context import Context, Loop, Rejected
+from .conversions import as_index, coerce, constant, convert_scalar, is_nonnegative, truth
+from .expressions import expression, narrowings, operate, static_value, translate
+from .operands import InlineArray
+
+UNSUPPORTED: dict[type[ast.stmt], tuple[str, str]] = {
+    ast.With: ("with", "kernels hold no resources"),
+    ast.Try: ("try", "test for the condition before; kernels raise no exceptions"),
+    ast.Raise: ("raise", "use assert, or store a flag that the host checks"),
+    ast.FunctionDef: ("a nested function", "write an @oa.func function at module level"),
+    ast.AsyncFunctionDef: ("a nested function", "write an @oa.func function at module level"),
+    ast.ClassDef: ("a nested class", "define classes outside kernels"),
+    ast.Import: ("import", "import at the top of the module"),
+    ast.ImportFrom: ("import", "import at the top of the module"),
+    ast.Global: ("global", "store results in arrays or objects"),
+    ast.Nonlocal: ("nonlocal", "store results in arrays or objects"),
+    ast.Delete: ("del", "delete objects on the host with oa.delete"),
+    ast.Match: ("match", "use if and elif; isinstance tells classes apart"),
+    ast.AsyncFor: ("async for", "use for over range"),
+    ast.AsyncWith: ("async with", "kernels hold no resources"),
+}
+
+
+def block(context: Context, nodes: list[ast.stmt]) -> list[tree.Statement]:
+    """Translate statements one after another; each may fail without hiding errors of the next."""
+    made: list[tree.Statement] = []
+    for node in nodes:
+        try:
+            made += statement(context, node)
+        except Rejected:
+            _poison_targets(context, node)
+    return made
+
+
+def _poison_targets(context: Context, node: ast.stmt) -> None:
+    """What a failed statement would have assigned has no type: later uses must not complain too."""
+    for child in ast.walk(node):
+        if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
+            context.mark_assigned(child.id)
+            if child.id not in context.types:
+                context.poisoned.add(child.id)
+
+
+def statement(context: Context, node: ast.stmt) -> list[tree.Statement]:
+    handler = _HANDLERS.get(type(node))
+    if handler is None:
+        name, instead = UNSUPPORTED.get(
+            type(node), (type(node).__name__, "write it differently")
+        )
+        context.reject(node, f"{name} is outside the subset that kernels can use", instead)
+    made: list[tree.Statement] = handler(context, node)
+    return made
+
+
+# ----------------------------------------------------------------- assignment
+
+
+def _assign(context: Context, node: ast.Assign) -> list[tree.Statement]:
+    value = expression(context, node.value)
+    if len(node.targets) == 1:
+        return assign_to(context, node.targets[0], value, node)
+    variable = context.temporary(value.type)
+    made: list[tree.Statement] = [tree.Assign(context.locate(node), variable, value)]
+    for target in node.targets:
+        local = tree.Local(value.type, value.location, variable)
+        made += assign_to(context, target, local, node)
+    return made
+
+
+def assign_to(
+    context: Context, target: ast.expr, value: tree.Expression, node: ast.AST
+) -> list[tree.Statement]:
+    """Assign a value to a name, a tuple of targets, a field or an element."""
+    location = context.locate(node)
+    if isinstance(target, ast.Name):
+        if isinstance(value.type, VoidType):
+            context.reject(node, "this call gives no value", "call it as a statement")
+        variable = context.give_type(
+            target.id, value.type, node, is_nonnegative(context, value)
+        )
+        context.mark_assigned(target.id)
+        stored = coerce(context, value, variable.type, node, target.id)
+        return [tree.Assign(location, variable, stored)]
+    if isinstance(target, (ast.Tuple, ast.List)):
+        return _unpack(context, target.elts, value, node)
+    place = place_of(context, target)
+    stored = coerce(context, value, place.type, node, ast.unparse(target))
+    return [tree.Store(location, place, stored)]
+
+
+def _unpack(
+    context: Context, targets: list[ast.expr], value: tree.Expression, node: ast.AST
+) -> list[tree.Statement]:
+    if not isinstance(value.type, TupleType) or len(value.type.items) != len(targets):
+        context.reject(
+            node,
+            f"{value.type!r} cannot be unpacked into {len(targets)} targets",
+            "unpack a tuple of as many items",
+        )
+    location = context.locate(node)
+    made: list[tree.Statement] = []
+    parts: list[tree.Expression] = []
+    if isinstance(value, tree.MakeTuple):
+        for item in value.items:  # all are evaluated before the first is assigned
+            variable = context.temporary(item.type)
+            made.append(tree.Assign(location, variable, item))
+            parts.append(_known_sign(context, item, tree.Local(item.type, location, variable)))
+    else:
+        whole = context.temporary(value.type)
+        made.append(tree.Assign(location, whole, value))
+        for index, type in enumerate(value.type.items):
+            local = tree.Local(value.type, location, whole)
+            parts.append(tree.TupleItem(type, location, local, index))
+    for target, part in zip(targets, parts, strict=True):
+        made += assign_to(context, target, part, node)
+    return made
+
+
+def _known_sign(context: Context, item: tree.Expression, local: tree.Local) -> tree.Expression:
+    # Pure items need no temporary, and x, y = oa.grid(2) stays known to be nonnegative.
+    return item if isinstance(item, (tree.ThreadIndex, tree.GridSize, tree.Constant)) else local
+
+
+def place_of(context: Context, target: ast.expr) -> tree.Place:
+    """The memory that an assignment target names."""
+    if not isinstance(target, (ast.Attribute, ast.Subscript)):
+        context.reject(
+            target,
+            "this cannot be assigned to",
+            "assign to a variable, a field or an element",
+        )
+    operand = translate(context, target)
+    if isinstance(operand, InlineArray):
+        context.reject(
+            target, "an inline array cannot be assigned as a whole", "assign its elements"
+        )
+    if isinstance(operand, tree.ValueField) or (
+        isinstance(operand, tree.Load) and isinstance(operand.place, tree.MemberPlace)
+    ):
+        context.reject(
+            target,
+            "a field of a value struct cannot be assigned: values do not change",
+            "assign a new value made with the constructor",
+        )
+    if isinstance(operand, tree.Load):
+        return operand.place
+    context.reject(
+        target, "this cannot be assigned to", "assign to a field of an object or an element"
+    )
+
+
+def _augmented(context: Context, node: ast.AugAssign) -> list[tree.Statement]:
+    location = context.locate(node)
+    if isinstance(node.target, ast.Name):
+        name = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
+        old, right = expression(context, name), expression(context, node.value)
+        return assign_to(context, node.target, operate(context, node.op, old, right, node), node)
+    place = place_of(context, node.target)
+    variable = context.temporary(place.type)
+    local = tree.Local(place.type, location, variable)
+    right = expression(context, node.value)
+    value = operate(context, node.op, local, right, node)
+    stored = coerce(context, value, place.type, node, ast.unparse(node.target))
+    return [tree.AugmentedStore(location, place, variable, stored)]
+
+
+def _annotated(context: Context, node: ast.AnnAssign) -> list[tree.Statement]:
+    if node.value is None:
+        context.reject(node, "a declaration without value", "assign a value")
+    value = expression(context, node.value)
+    declared = static_value(context, node.annotation)
+    if isinstance(declared, ScalarType) and value.type != declared:
+        # CPython does not convert here, so neither may we.
+        context.reject(
+            node,
+            f"the value is {value.type!r}, not {declared}",
+            f"annotations of locals do not convert: write {declared}(...)",
+        )
+    return assign_to(context, node.target, value, node)
+
+
+# --------------------------------------------------------------- control flow
+
+
+def _if(context: Context, node: ast.If) -> list[tree.Statement]:
+    test = truth(context, expression(context, node.test), node.test)
+    before, narrowed = _copy(context.assigned), dict(context.narrowed)
+    context.narrowed.update(narrowings(context, node.test))
+    then = block(context, node.body)
+    after_then = context.assigned
+    context.assigned, context.narrowed = before, dict(narrowed)
+    otherwise = block(context, node.orelse)
+    context.assigned = _meet(after_then, context.assigned)
+    context.narrowed = {n: c for n, c in narrowed.items() if context.narrowed.get(n) is c}
+    _forget_reassigned(context, [*node.body, *node.orelse])
+    return [tree.If(context.locate(node), test, then, otherwise)]
+
+
+def _forget_reassigned(context: Context, nodes: list[ast.stmt]) -> None:
+    """A variable assigned in a branch or loop body is no longer known to be of a subclass."""
+    for node in nodes:
+        for child in ast.walk(node):
+            if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
+                context.narrowed.pop(child.id, None)
+
+
+def _while(context: Context, node: ast.While) -> list[tree.Statement]:
+    _forget_reassigned(context, node.body)
+    test = truth(context, expression(context, node.test), node.test)
+    endless = isinstance(test, tree.Constant) and bool(test.value)
+    before, narrowed = _copy(context.assigned), dict(context.narrowed)
+    context.loops.append(Loop())
+    context.narrowed.update(narrowings(context, node.test))
+    body = block(context, node.body)
+    loop = context.loops.pop()
+    context.narrowed = narrowed
+    context.assigned = None if endless else before
+    otherwise = block(context, node.orelse)
+    for state in loop.breaks:
+        context.assigned = _meet(context.assigned, state)
+    return [tree.While(context.locate(node), test, body, otherwise)]
+
+
+def _for(context: Context, node: ast.For) -> list[tree.Statement]:
+    start, stop, step = _range_arguments(context, node.iter)
+    if not isinstance(node.target, ast.Name):
+        context.reject(node.target, "a loop counts with one variable", "write for i in range(...)")
+    _forget_reassigned(context, [node])
+    location = context.locate(node)
+    name = node.target.id
+    counts_up = isinstance(step, tree.Constant) and step.value > 0
+    nonnegative = counts_up and is_nonnegative(context, start)
+    before, narrowed = _copy(context.assigned), dict(context.narrowed)
+    target = context.give_type(name, weak_int, node, nonnegative)
+    context.mark_assigned(name)
+    context.loops.append(Loop())
+    body = block(context, node.body)
+    loop = context.loops.pop()
+    context.assigned, context.narrowed = before, narrowed
+    otherwise = block(context, node.orelse)
+    for state in loop.breaks:
+        context.assigned = _meet(context.assigned, state)
+    if target.type == weak_int:
+        return [tree.ForRange(location, target, start, stop, step, body, otherwise)]
+    # The variable has another type elsewhere: count in one of our own and convert.
+    counter = context.temporary(weak_int)
+    value = tree.Local(weak_int, location, counter)
+    assert isinstance(target.type, ScalarType)
+    converted = convert_scalar(context, value, target.type, node)
+    body = [tree.Assign(location, target, converted), *body]
+    return [tree.ForRange(location, counter, start, stop, step, body, otherwise)]
+
+
+def _range_arguments(context: Context, node: ast.expr) -> list[tree.Expression]:
+    if (
+        not isinstance(node, ast.Call)
+        or static_value(context, node.func) is not builtins.range
+        or node.keywords
+        or not 1 <= len(node.args) <= 3
+    ):
+        context.reject(
+            node, "for loops run over range(...)", "write for i in range(len(a)) and index a[i]"
+        )
+    location = context.locate(node)
+    values = [
+        as_index(context, expression(context, argument), argument, "the bound")
+        for argument in node.args
+    ]
+    zero, one = constant(0, weak_int, location), constant(1, weak_int, location)
+    if len(values) == 1:
+        return [zero, values[0], one]
+    if isinstance(values[-1], tree.Constant) and len(values) == 3 and values[2].value == 0:  # type: ignore[attr-defined]
+        context.reject(node, "the step of range is 0", "use a step that moves")
+    return values if len(values) == 3 else [*values, one]
+
+
+def _break(context: Context, node: ast.Break) -> list[tree.Statement]:
+    if context.assigned is not None:
+        context.loops[-1].breaks.append(set(context.assigned))
+    context.assigned = None
+    return [tree.Break(context.locate(node))]
+
+
+def _continue(context: Context, node: ast.Continue) -> list[tree.Statement]:
+    context.assigned = None
+    return [tree.Continue(context.locate(node))]
+
+
+def _return(context: Context, node: ast.Return) -> list[tree.Statement]:
+    result, location = context.signature.result, context.locate(node)
+    nothing = node.value is None or (
+        isinstance(node.value, ast.Constant) and node.value.value is None
+    )
+    if result == VOID:
+        if not nothing:
+            context.reject(
+                node,
+                f"{context.source.name} returns a value but declares none",
+                "kernels store results in arrays; other functions need -> and a type",
+            )
+        context.assigned = None
+        return [tree.Return(location, None)]
+    if node.value is None:
+        context.reject(node, f"{context.source.name} returns {result!r}", "return a value")
+    value = coerce(context, expression(context, node.value), result, node, "the result")
+    context.assigned = None
+    return [tree.Return(location, value)]
+
+
+def _copy(state: set[str] | None) -> set[str] | None:
+    return None if state is None else set(state)
+
+
+def _meet(left: set[str] | None, right: set[str] | None) -> set[str] | None:
+    """Variables surely assigned where two paths join; None is a path that does not arrive."""
+    if left is None or right is None:
+        return _copy(right if left is None else left)
+    return left & right
+
+
+# ------------------------------------------------------------ everything else
+
+
+def _assert(context: Context, node: ast.Assert) -> list[tree.Statement]:
+    test = truth(context, expression(context, node.test), node.test)
+    message = ast.unparse(node.test)
+    if node.msg is not None:
+        if not isinstance(node.msg, ast.Constant) or not isinstance(node.msg.value, str):
+            context.reject(node.msg, "the message of an assert is computed", "use a literal string")
+        message = node.msg.value
+    context.narrowed.update(narrowings(context, node.test))
+    return [tree.Assert(context.locate(node), test, message)]
+
+
+def _expression(context: Context, node: ast.Expr) -> list[tree.Statement]:
+    if isinstance(node.value, ast.Constant):
+        return []  # a docstring, or `...`
+    if isinstance(node.value, ast.Call):
+        callee = static_value(context, node.value.func)
+        if callee is builtins.print:
+            return [_print(context, node.value)]
+        if callee is intrinsics.syncthreads:
+            return [_barrier(context, node.value)]
+    value = expression(context, node.value)
+    return [tree.Evaluate(context.locate(node), value)]
+
+
+def _barrier(context: Context, node: ast.Call) -> tree.Statement:
+    if context.kind != "kernel":
+        context.reject(node, "syncthreads is only known in kernels", "call it in the kernel itself")
+    return tree.Barrier(context.locate(node))
+
+
+def _print(context: Context, node: ast.Call) -> tree.Statement:
+    items: list[str | tree.Expression] = []
+    for argument in node.args:
+        if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
+            items.append(argument.value)
+            continue
+        value = expression(context, argument)
+        if not isinstance(value.type, (ScalarType, ReferenceType, NullType)):
+            context.reject(argument, f"{value.type!r} cannot be printed", "print its parts")
+        items.append(value)
+    end = "\n"
+    for keyword in node.keywords:
+        if keyword.arg != "end" or not isinstance(keyword.value, ast.Constant):
+            context.reject(node, "print takes values and end only", 'write print(x, end="")')
+        end = str(keyword.value.value)
+    return tree.Print(context.locate(node), items, end)
+
+
+def _pass(context: Context, node: ast.Pass) -> list[tree.Statement]:
+    return []
+
+
+_HANDLERS: dict[type[ast.stmt], Callable[[Context, Any], list[tree.Statement]]] = {
+    ast.Assign: _assign,
+    ast.AugAssign: _augmented,
+    ast.AnnAssign: _annotated,
+    ast.If: _if,
+    ast.While: _while,
+    ast.For: _for,
+    ast.Break: _break,
+    ast.Continue: _continue,
+    ast.Return: _return,
+    ast.Assert: _assert,
+    ast.Expr: _expression,
+    ast.Pass: _pass,
+}
+
+__all__ = ["ArrayType", "InlineType", "block", "boolean"]

@@ -1,0 +1,1 @@
+"""What a shared class is: its fields, methods, slots, types and layout."""

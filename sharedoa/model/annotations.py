@@ -1,0 +1,192 @@
+"""From annotations to types: ``f32``, ``Cell``, ``"Cell"``, ``oa.Array[T]``, ``oa.inline[T, N]``.
+
+Annotations may be strings (quoted, or all of them with ``from __future__ import annotations``), so
+they are resolved at first use: by then classes that refer to each other all exist.
+"""
+
+from __future__ import annotations
+
+import types as python_types
+import typing
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..errors import ClassError
+from .scalars import SCALARS, ScalarType, boolean
+from .types import (
+    VOID,
+    ArrayType,
+    InlineType,
+    ReferenceType,
+    TupleType,
+    Type,
+    ValueType,
+)
+
+
+@dataclass(frozen=True)
+class ArrayAnnotation:
+    """What ``oa.Array[T]`` evaluates to."""
+
+    element: Any
+
+
+@dataclass(frozen=True)
+class InlineAnnotation:
+    """What ``oa.inline[T, N]`` evaluates to."""
+
+    element: Any
+    length: int
+
+
+class InlineMarker:
+    """``oa.inline[T, N]``: N elements of T inside the object."""
+
+    def __getitem__(self, item: tuple[Any, int]) -> InlineAnnotation:
+        if not (isinstance(item, tuple) and len(item) == 2):
+            raise ClassError(
+                "oa.inline takes an element type and a length", "write oa.inline[f32, 4]"
+            )
+        element, length = item
+        if isinstance(length, bool) or not isinstance(length, int) or length < 1:
+            raise ClassError(
+                f"the length of an inline array is {length!r}",
+                "give a positive int; an array whose length is known only at run time is oa.Array",
+            )
+        return InlineAnnotation(element, length)
+
+
+inline = InlineMarker()
+
+#: Most recent shared or value class of each (module, name): what a forward reference means.
+_declared: dict[tuple[str, str], type] = {}
+
+
+def declare(python_class: type) -> None:
+    """Make a class known to annotations that refer to it by name before it exists."""
+    _declared[python_class.__module__, python_class.__name__] = python_class
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Where the names of an annotation are looked up."""
+
+    namespace: dict[str, Any]
+    module: str
+    local: Mapping[str, Any] = field(default_factory=dict)
+
+
+class _Names(Mapping[str, Any]):
+    """Locals of the defining function, then classes declared in the same module."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    def __getitem__(self, name: str) -> Any:
+        if name in self._scope.local:
+            return self._scope.local[name]
+        if name in self._scope.namespace:
+            raise KeyError(name)
+        return _declared[self._scope.module, name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._scope.local)
+
+    def __len__(self) -> int:
+        return len(self._scope.local)
+
+
+def resolve(annotation: Any, scope: Scope, where: str) -> Type:
+    """The type that ``annotation`` means. ``where`` names the field or parameter in errors.
+
+    Raises ClassError for names that do not exist and for types that the device does not have.
+    """
+    if isinstance(annotation, str):
+        annotation = _evaluate(annotation, scope, where)
+        if isinstance(annotation, str):
+            annotation = _evaluate(annotation, scope, where)
+    if isinstance(annotation, typing.ForwardRef):
+        return resolve(annotation.__forward_arg__, scope, where)
+    if isinstance(annotation, ScalarType):
+        return annotation
+    if annotation is bool:
+        return boolean
+    if annotation is None or annotation is type(None):
+        return VOID
+    if isinstance(annotation, ArrayAnnotation):
+        return ArrayType(_element(annotation.element, scope, where))
+    if isinstance(annotation, InlineAnnotation):
+        return InlineType(_element(annotation.element, scope, where), annotation.length)
+    if isinstance(annotation, type):
+        return _resolve_class(annotation, where)
+    return _resolve_generic(annotation, scope, where)
+
+
+def _evaluate(text: str, scope: Scope, where: str) -> Any:
+    try:
+        return eval(text, scope.namespace, _Names(scope))
+    except (NameError, KeyError) as error:
+        raise ClassError(
+            f"{where}: the annotation {text!r} refers to a name that does not exist",
+            "define or import it before the class is first used",
+        ) from error
+    except Exception as error:
+        raise ClassError(
+            f"{where}: the annotation {text!r} cannot be evaluated: {error}",
+            "use scalar types, shared classes, oa.Array[T] or oa.inline[T, N]",
+        ) from error
+
+
+def _element(annotation: Any, scope: Scope, where: str) -> Type:
+    element = resolve(annotation, scope, where)
+    if isinstance(element, (ScalarType, ReferenceType, ValueType)):
+        return element
+    raise ClassError(
+        f"{where}: an array cannot hold {element!r}",
+        "elements are scalars, references to shared classes, or value structs",
+    )
+
+
+def _resolve_class(annotation: type, where: str) -> Type:
+    shared = getattr(annotation, "__sharedoa__", None)
+    if shared is not None:
+        return ReferenceType(shared)
+    value = annotation.__dict__.get("__sharedoa_value__")
+    if value is not None:
+        found: ValueType = value
+        return found
+    if annotation in (int, float):
+        names = "i32 or i64" if annotation is int else "f32 or f64"
+        raise ClassError(
+            f"{where}: {annotation.__name__} says nothing about the width", f"use {names}"
+        )
+    if annotation.__name__ == "Object" and annotation.__module__.startswith("sharedoa."):
+        raise ClassError(
+            f"{where}: oa.Object itself cannot be a type",
+            "declare a common base class: class Base(oa.Object)",
+        )
+    raise ClassError(
+        f"{where}: {annotation.__name__} is not a type that kernels know",
+        f"use one of {', '.join(SCALARS)}, a subclass of oa.Object, an @oa.value class, "
+        "oa.Array[T] or oa.inline[T, N]",
+    )
+
+
+def _resolve_generic(annotation: Any, scope: Scope, where: str) -> Type:
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is typing.Union or isinstance(annotation, python_types.UnionType):
+        others = [argument for argument in arguments if argument is not type(None)]
+        if len(others) == 1:  # every reference may be null, so Optional[C] is C
+            return resolve(others[0], scope, where)
+        raise ClassError(
+            f"{where}: a union of several types has no one layout",
+            "use a common base class as the type",
+        )
+    if origin is tuple and Ellipsis not in arguments:
+        return TupleType(tuple(resolve(argument, scope, where) for argument in arguments))
+    raise ClassError(
+        f"{where}: {annotation!r} is not a type that kernels know",
+        f"use one of {', '.join(SCALARS)}, a subclass of oa.Object, an @oa.value class, "
+        "oa.Array[T] or oa.inline[T, N]",
+    )

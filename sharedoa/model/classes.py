@@ -1,0 +1,157 @@
+"""What the compiler and the heap know of a shared class.
+
+A ``ClassType`` belongs to one Python class. Two numbers tie objects to code and never change:
+
+* ``type_index`` numbers the concrete and abstract classes of the process from 1; an object's
+  range, tag or pointer bits give it;
+* ``entry_base + slot`` is the place of a method in the *function table* of its family (the classes
+  below one direct subclass of ``oa.Object``). A vtable holds these entries, never code addresses,
+  because a method has another address in every loaded module.
+
+A method gets a slot where it is first defined; overrides reuse it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from .types import Type
+
+_type_indices = itertools.count(1)
+
+
+@dataclass(frozen=True, eq=False)
+class Signature:
+    """Parameters after the receiver, and the result."""
+
+    names: tuple[str, ...]
+    types: tuple[Type, ...]
+    result: Type
+    defaults: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(eq=False)
+class Method:
+    """A method as written in the class body of ``owner``; ``function`` is the user's own."""
+
+    name: str
+    owner: ClassType
+    function: Callable[..., Any]
+    abstract: bool
+    resolve: Callable[[], Signature]
+    _signature: Signature | None = None
+
+    @property
+    def signature(self) -> Signature:
+        """Resolved at first use, so that annotations may refer to classes defined later."""
+        if self._signature is None:
+            self._signature = self.resolve()
+        return self._signature
+
+
+@dataclass(eq=False)
+class Family:
+    """The classes below one root. ``entries`` counts places in its function table."""
+
+    root: ClassType
+    entries: int = 0
+
+
+@dataclass(eq=False)
+class ClassType:
+    """A shared class: its place in the hierarchy, fields, methods and vtable slots."""
+
+    name: str
+    python_class: type
+    base: ClassType | None
+    resolve_fields: Callable[[], dict[str, Type]]
+    methods: dict[str, Method] = field(default_factory=dict)
+    subclasses: list[ClassType] = field(default_factory=list)
+    type_index: int = field(default_factory=lambda: next(_type_indices))
+    slots: dict[str, int] = field(default_factory=dict)
+    entry_base: int = 0
+    _own_fields: dict[str, Type] | None = None
+
+    def __post_init__(self) -> None:
+        self.family: Family = self.base.family if self.base else Family(self)
+        if self.base:
+            self.base.subclasses.append(self)
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def assign_slots(self) -> None:
+        """Number the virtual methods; called once, when ``methods`` is complete."""
+        self.slots = dict(self.base.slots) if self.base else {}
+        for name in self.methods:
+            self.slots.setdefault(name, len(self.slots))
+        self.entry_base = self.family.entries
+        self.family.entries += len(self.slots)
+
+    @property
+    def own_fields(self) -> dict[str, Type]:
+        if self._own_fields is None:
+            self._own_fields = self.resolve_fields()
+        return self._own_fields
+
+    @property
+    def fields(self) -> dict[str, Type]:
+        """All fields, inherited ones first, in order of declaration."""
+        inherited = self.base.fields if self.base else {}
+        return {**inherited, **self.own_fields}
+
+    def field_owner(self, name: str) -> ClassType | None:
+        return next((cls for cls in self.ancestry() if name in cls.own_fields), None)
+
+    def ancestry(self) -> Iterator[ClassType]:
+        """This class, its base, and so on up to the root."""
+        cls: ClassType | None = self
+        while cls is not None:
+            yield cls
+            cls = cls.base
+
+    def descendants(self) -> Iterator[ClassType]:
+        """This class and everything below it, bases before subclasses."""
+        yield self
+        for subclass in self.subclasses:
+            yield from subclass.descendants()
+
+    def is_subclass_of(self, other: ClassType) -> bool:
+        return any(cls is other for cls in self.ancestry())
+
+    def find_method(self, name: str) -> Method | None:
+        """The method that an object of exactly this class runs."""
+        return next((cls.methods[name] for cls in self.ancestry() if name in cls.methods), None)
+
+    @property
+    def abstract_methods(self) -> list[str]:
+        found = ((name, self.find_method(name)) for name in self.slots)
+        return [name for name, method in found if method is not None and method.abstract]
+
+    @property
+    def is_abstract(self) -> bool:
+        return bool(self.abstract_methods)
+
+    def concrete(self) -> list[ClassType]:
+        """The classes at or below this one that can have objects, by type index."""
+        found = [cls for cls in self.descendants() if not cls.is_abstract]
+        return sorted(found, key=lambda cls: cls.type_index)
+
+    def is_overridden(self, name: str) -> bool:
+        """Whether a subclass defines the method again, or this class leaves it abstract."""
+        method = self.find_method(name)
+        if method is not None and method.abstract:
+            return True
+        return any(name in cls.methods for cls in self.descendants() if cls is not self)
+
+
+def common_base(classes: list[ClassType]) -> ClassType | None:
+    """The most derived class that all of ``classes`` are or extend."""
+    first, *others = classes
+    for cls in first.ancestry():
+        if all(other.is_subclass_of(cls) for other in others):
+            return cls
+    return None

@@ -1,0 +1,107 @@
+"""Functions and methods that run both in CPython and compiled.
+
+In CPython they convert arguments and results as compiled code does, so that ``f(1)`` with an
+``x: f32`` computes with a float32 on every backend.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import textwrap
+from collections.abc import Callable
+from typing import Any
+
+from ..errors import ClassError
+from .classes import Signature
+from .signatures import resolve_signature, scope_of
+from .types import VOID
+from .values import convert
+from .world import World
+
+
+def converting(
+    function: Callable[..., Any], signature: Callable[[], Signature], name: str, *, receiver: bool
+) -> Callable[..., Any]:
+    """``function`` with arguments and result converted by its signature when CPython calls it."""
+    skip = 1 if receiver else 0
+
+    @functools.wraps(function)
+    def call(*arguments: Any, **named: Any) -> Any:
+        types = signature()
+        given = list(arguments)
+        for position, (parameter, type) in enumerate(zip(types.names, types.types, strict=True)):
+            place = position + skip
+            if place < len(given):
+                given[place] = convert(type, given[place], f"{name}: {parameter}")
+            elif parameter in named:
+                named[parameter] = convert(type, named[parameter], f"{name}: {parameter}")
+            elif parameter in types.defaults:
+                named[parameter] = convert(type, types.defaults[parameter], f"{name}: {parameter}")
+        result = function(*given, **named)
+        if types.result == VOID:
+            return result
+        return convert(types.result, result, f"{name}: the result")
+
+    return call
+
+
+class DeviceFunction:
+    """A function made by ``@oa.func``: callable from kernels, methods and CPython alike."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.name = function.__name__
+        self._signature: Signature | None = None
+        self._call = converting(function, lambda: self.signature, self.name, receiver=False)
+        functools.update_wrapper(self, function)
+        World.advance()
+
+    @property
+    def signature(self) -> Signature:
+        if self._signature is None:
+            self._signature = resolve_signature(
+                self.function, scope_of(self.function), f"function {self.name}", receiver=False
+            )
+        return self._signature
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        return self._call(*arguments, **named)
+
+
+def func(function: Callable[..., Any]) -> DeviceFunction:
+    """Make a plain function callable from kernels and methods (``@oa.func``).
+
+    Every parameter needs a type; the result's type is the return annotation, none means nothing.
+    """
+    if not inspect.isfunction(function):
+        raise ClassError(
+            f"@oa.func decorates functions, not {function!r}",
+            "methods of shared and value classes need no decorator",
+        )
+    return DeviceFunction(function)
+
+
+def is_abstract_body(function: Callable[..., Any]) -> bool:
+    """Whether the body is ``...`` alone (after a docstring): such a method is abstract."""
+    code = function.__code__
+    if len(code.co_code) > len(_empty.__code__.co_code) or len(code.co_consts) > 2:
+        return False
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    except (OSError, SyntaxError):
+        # Without its source `...` looks like `pass`: only a declared result tells them apart.
+        declared = function.__annotations__.get("return") not in (None, "None")
+        return declared and set(code.co_consts) <= {None, function.__doc__}
+    definition = tree.body[0]
+    assert isinstance(definition, ast.FunctionDef)
+    last = definition.body[-1]
+    return (
+        isinstance(last, ast.Expr)
+        and isinstance(last.value, ast.Constant)
+        and last.value.value is Ellipsis
+    )
+
+
+def _empty() -> None: ...

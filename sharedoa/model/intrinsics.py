@@ -1,0 +1,77 @@
+"""What kernels call that Python does not have: the thread's place, barriers and atomics.
+
+The front end recognises these functions by identity and compiles them. Called from CPython, on the
+host or inside a kernel of the ``python`` backend, they do what ``host`` does, which the runtime
+fills in.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Protocol
+
+AtomicOperator = Literal["add", "sub", "min", "max", "exch", "cas"]
+
+
+class HostIntrinsics(Protocol):
+    """Meaning of the intrinsics in CPython."""
+
+    def thread_index(self) -> tuple[int, int]: ...
+
+    def grid_size(self) -> tuple[int, int]: ...
+
+    def barrier(self) -> None: ...
+
+    def atomic(
+        self, operator: AtomicOperator, target: Any, place: Any, value: Any, compare: Any = None
+    ) -> Any: ...
+
+
+host: HostIntrinsics
+
+
+def grid(axes: int) -> Any:
+    """This thread's index: ``i = oa.grid(1)`` or ``x, y = oa.grid(2)``; only in a kernel."""
+    index = host.thread_index()
+    return index[0] if axes == 1 else index
+
+
+def gridsize(axes: int) -> Any:
+    """Number of threads of the launch: ``n = oa.gridsize(1)`` or ``nx, ny = oa.gridsize(2)``."""
+    size = host.grid_size()
+    return size[0] if axes == 1 else size
+
+
+def syncthreads() -> None:
+    """Wait until every thread of the block has arrived here; only in a kernel."""
+    host.barrier()
+
+
+def atomic_add(target: Any, place: Any, value: Any) -> Any:
+    """Add to a field (``obj, "field", v``) or element (``array, index, v``) in one step; the
+    result is the old value."""
+    return host.atomic("add", target, place, value)
+
+
+def atomic_sub(target: Any, place: Any, value: Any) -> Any:
+    """Subtract from a field or element in one step; the result is the old value."""
+    return host.atomic("sub", target, place, value)
+
+
+def atomic_min(target: Any, place: Any, value: Any) -> Any:
+    """Keep the smaller of a field or element and ``value``; the result is the old value."""
+    return host.atomic("min", target, place, value)
+
+
+def atomic_max(target: Any, place: Any, value: Any) -> Any:
+    """Keep the larger of a field or element and ``value``; the result is the old value."""
+    return host.atomic("max", target, place, value)
+
+
+def atomic_exch(target: Any, place: Any, value: Any) -> Any:
+    """Replace a field or element, a reference too; the result is the old value."""
+    return host.atomic("exch", target, place, value)
+
+
+def atomic_cas(target: Any, place: Any, compare: Any, value: Any) -> Any:
+    """Write ``value`` where the field or element equals ``compare``; the result is the old value."""
+    return host.atomic("cas", target, place, value, compare)

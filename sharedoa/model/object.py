@@ -1,0 +1,350 @@
+"""``oa.Object``: a Python class whose instances live in memory that CPU and GPU share.
+
+A Python instance is a *proxy*: a reference and the heap that it points into. Fields read and write
+that memory; methods are the user's own functions, run by CPython on the proxy. The same functions
+are what kernels compile.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Iterator
+from typing import Any, ClassVar, Protocol, get_origin
+
+from ..errors import ArgumentError, ClassError
+from .annotations import Scope, declare, resolve
+from .classes import ClassType, Method, Signature
+from .functions import converting, is_abstract_body
+from .signatures import resolve_signature, scope_of
+from .types import VOID, InlineType, Type
+from .world import World
+
+
+class ObjectMemory(Protocol):
+    """What a proxy needs of its heap."""
+
+    def read_field(self, reference: int, owner: ClassType, name: str) -> Any: ...
+
+    def write_field(self, reference: int, owner: ClassType, name: str, value: Any) -> None: ...
+
+    def read_element(self, reference: int, owner: ClassType, name: str, index: int) -> Any: ...
+
+    def write_element(
+        self, reference: int, owner: ClassType, name: str, index: int, value: Any
+    ) -> None: ...
+
+    def new(self, python_class: type, n: int | None = None, **fields: Any) -> Any: ...
+
+
+class FieldAccess:
+    """The descriptor of one field: reads and writes it in the heap."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: Object | None, owner: type) -> Any:
+        if instance is None:
+            return self
+        cls = owner.__sharedoa__  # type: ignore[attr-defined]
+        type = cls.fields[self.name]
+        if isinstance(type, InlineType):
+            return InlineField(instance, cls, self.name, type)
+        return instance._heap.read_field(instance._reference, cls, self.name)
+
+    def __set__(self, instance: Object, value: Any) -> None:
+        cls = instance.__sharedoa__
+        type = cls.fields[self.name]
+        if not isinstance(type, InlineType):
+            instance._heap.write_field(instance._reference, cls, self.name, value)
+            return
+        place = InlineField(instance, cls, self.name, type)
+        if len(value) != len(place):
+            raise ArgumentError(
+                f"{cls.name}.{self.name} holds {len(place)} elements, not {len(value)}",
+                "assign a sequence of the same length",
+            )
+        for index, element in enumerate(value):
+            place[index] = element
+
+
+class InlineField:
+    """An inline array of one object, element by element."""
+
+    def __init__(self, owner: Object, cls: ClassType, name: str, type: InlineType) -> None:
+        self._object, self._cls, self._name, self._length = owner, cls, name, type.length
+        self.element_type = type.element
+
+    def __len__(self) -> int:
+        return self._length
+
+    def _place(self, index: Any) -> int:
+        place = int(index)
+        if place < 0:
+            place += self._length
+        if not 0 <= place < self._length:
+            raise IndexError(
+                f"index {index} is outside {self._cls.name}.{self._name}, "
+                f"which holds {self._length} elements"
+            )
+        return place
+
+    def __getitem__(self, index: Any) -> Any:
+        place, owner = self._place(index), self._object
+        return owner._heap.read_element(owner._reference, self._cls, self._name, place)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        place, owner = self._place(index), self._object
+        owner._heap.write_element(owner._reference, self._cls, self._name, place, value)
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[index] for index in range(self._length))
+
+    def __repr__(self) -> str:
+        return repr(list(self))
+
+
+class ObjectMeta(type):
+    """Turns a class statement into a ``ClassType``; watches methods that are replaced later."""
+
+    __sharedoa__: ClassType | None
+
+    def __new__(
+        mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any
+    ) -> ObjectMeta:
+        frame = sys._getframe(1)
+        local = {} if frame.f_locals is frame.f_globals else dict(frame.f_locals)
+        is_root = not any(isinstance(base, ObjectMeta) for base in bases)
+        if is_root:
+            return super().__new__(mcls, name, bases, namespace, **options)
+        _check_bases(name, bases)
+        annotations = _field_annotations(name, namespace)
+        namespace["__slots__"] = ()
+        cls = super().__new__(mcls, name, bases, namespace, **options)
+        _declare_class(cls, annotations, namespace, frame.f_globals, local)
+        return cls
+
+    def __call__(cls, *arguments: Any, **fields: Any) -> Any:
+        """``C(**fields)``: one new object in the current heap."""
+        from ..heap.heap import current_heap
+
+        if cls.__sharedoa__ is None:
+            raise ClassError(
+                "oa.Object has no fields and cannot be instantiated", "subclass it: class C(oa.Object)"
+            )
+        heap = current_heap()
+        if cls.__init__ is not object.__init__:  # type: ignore[misc]
+            made = heap.new(cls)
+            made.__init__(*arguments, **fields)
+            return made
+        if arguments:
+            raise ArgumentError(
+                f"{cls.__name__} takes its fields by name", f"write {cls.__name__}(field=value)"
+            )
+        return heap.new(cls, **fields)
+
+    def __setattr__(cls, name: str, value: Any) -> None:
+        shared = cls.__dict__.get("__sharedoa__")
+        if shared is None or name.startswith("__"):
+            super().__setattr__(name, value)
+            return
+        if not inspect.isfunction(value) or name not in shared.slots:
+            raise ClassError(
+                f"{cls.__name__}.{name} cannot be set: the class is already laid out",
+                "a method that exists may be replaced by a function; for anything else define the "
+                "class again",
+            )
+        _add_method(shared, cls, name, value, Scope(value.__globals__, value.__module__))
+        World.advance()
+
+    def __delattr__(cls, name: str) -> None:
+        shared = cls.__dict__.get("__sharedoa__")
+        inherited = shared is not None and shared.base and name in shared.base.slots
+        if shared is None or name not in shared.methods or not inherited:
+            raise ClassError(
+                f"{cls.__name__}.{name} cannot be deleted",
+                "only an override can, which brings the inherited method back",
+            )
+        del shared.methods[name]
+        super().__delattr__(name)
+        World.advance()
+
+
+class Object(metaclass=ObjectMeta):
+    """Base of all shared classes. Fields are annotated; a method with the body ``...`` is abstract.
+
+    Two objects are equal when they are the same object.
+    """
+
+    __slots__ = ("__weakref__", "_heap", "_reference")
+    __sharedoa__: ClassVar[Any] = None
+    _heap: Any
+    _reference: int
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Object)
+            and self._reference == other._reference
+            and self._heap is other._heap
+        )
+
+    def __hash__(self) -> int:
+        return hash(self._reference)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} at {self._reference & ((1 << 49) - 1):#x}>"
+
+
+def make_proxy(cls: ClassType, heap: Any, reference: int) -> Any:
+    """The Python instance for an object of ``cls`` that exists in ``heap``."""
+    proxy = object.__new__(cls.python_class)
+    proxy._heap = heap  # type: ignore[attr-defined]
+    proxy._reference = reference  # type: ignore[attr-defined]
+    return proxy
+
+
+def shared_type(python_class: Any) -> ClassType:
+    """The ``ClassType`` of a shared class. Raises ClassError for anything else."""
+    found = getattr(python_class, "__sharedoa__", None)
+    if isinstance(found, ClassType) and isinstance(python_class, type):
+        return found
+    raise ClassError(
+        f"{python_class!r} is not a shared class", "subclass oa.Object to make one"
+    )
+
+
+def require_concrete(cls: ClassType) -> None:
+    """Raise ClassError when objects of ``cls`` cannot exist because methods are abstract."""
+    missing = cls.abstract_methods
+    if missing:
+        raise ClassError(
+            f"{cls.name} is abstract: {', '.join(missing)} "
+            f"{'has' if len(missing) == 1 else 'have'} no body",
+            "instantiate a subclass that overrides "
+            + ("it" if len(missing) == 1 else "them"),
+        )
+
+
+def _check_bases(name: str, bases: tuple[type, ...]) -> None:
+    if len(bases) != 1:
+        raise ClassError(
+            f"class {name} has {len(bases)} bases",
+            "shared classes inherit from one class; hold a reference to the other instead",
+        )
+
+
+def _field_annotations(name: str, namespace: dict[str, Any]) -> dict[str, Any]:
+    """The annotations that declare fields. Raises ClassError for a value without annotation."""
+    annotations = {
+        field: annotation
+        for field, annotation in namespace.get("__annotations__", {}).items()
+        if get_origin(annotation) is not ClassVar and not str(annotation).startswith("ClassVar")
+    }
+    host_only = (staticmethod, classmethod, property, type)
+    for attribute, value in namespace.items():
+        if attribute.startswith("__") or inspect.isfunction(value) or isinstance(value, host_only):
+            continue
+        if attribute in annotations:
+            raise ClassError(
+                f"class {name}: field {attribute} has a default",
+                "fields start at zero or null; give values to oa.new or write an __init__",
+            )
+        if attribute not in namespace.get("__annotations__", {}):
+            raise ClassError(
+                f"class {name}: field {attribute} has no annotation",
+                f"declare it as {attribute}: f32 (or another type), or move a constant out of "
+                "the class",
+            )
+    for field in annotations:
+        if field.startswith("_heap") or field.startswith("_reference"):
+            raise ClassError(f"class {name}: the field name {field} is taken", "rename the field")
+    return annotations
+
+
+def _declare_class(
+    cls: ObjectMeta,
+    annotations: dict[str, Any],
+    namespace: dict[str, Any],
+    global_names: dict[str, Any],
+    local: dict[str, Any],
+) -> None:
+    base = cls.__mro__[1].__sharedoa__  # type: ignore[attr-defined]
+    scope = Scope(global_names, cls.__module__, local)
+
+    def resolve_fields() -> dict[str, Type]:
+        inherited = base.fields if base else {}
+        fields = {}
+        for name, annotation in annotations.items():
+            where = f"class {cls.__name__}, field {name}"
+            if name in inherited:
+                raise ClassError(
+                    f"{where}: {base.field_owner(name).name} declares it already", "rename it"
+                )
+            fields[name] = resolve(annotation, scope, where)
+            if fields[name] == VOID:
+                raise ClassError(f"{where}: None is not a type", "give the field a type")
+        _check_overrides(shared)
+        return fields
+
+    shared = ClassType(cls.__name__, cls, base, resolve_fields)
+    type.__setattr__(cls, "__sharedoa__", shared)
+    for name, value in list(namespace.items()):
+        if inspect.isfunction(value) and not name.startswith("__"):
+            _add_method(shared, cls, name, value, scope)
+    shared.assign_slots()
+    for name in annotations:
+        type.__setattr__(cls, name, FieldAccess(name))
+    declare(cls)
+    World.advance()
+
+
+def _add_method(
+    shared: ClassType, cls: ObjectMeta, name: str, function: Any, scope: Scope
+) -> None:
+    where = f"method {shared.name}.{name}"
+
+    def signature() -> Signature:
+        names = scope_of(function, scope.local)
+        return resolve_signature(function, names, where, receiver=True)
+
+    method = Method(name, shared, function, is_abstract_body(function), signature)
+    shared.methods[name] = method
+    if method.abstract:
+        wrapper = _abstract_caller(shared, name)
+    else:
+        wrapper = converting(function, lambda: method.signature, where, receiver=True)
+    type.__setattr__(cls, name, wrapper)
+
+
+def _abstract_caller(shared: ClassType, name: str) -> Any:
+    def call(self: Object, *arguments: Any, **named: Any) -> Any:
+        raise ClassError(
+            f"{shared.name}.{name} is abstract and has no body to run",
+            f"override it in the class of the object ({type(self).__name__}), and do not call it "
+            "through super()",
+        )
+
+    call.__name__ = name
+    return call
+
+
+def _check_overrides(shared: ClassType) -> None:
+    """Raise ClassError when a method's parameters or result differ from what it overrides."""
+    for name, method in shared.methods.items():
+        inherited = shared.base.find_method(name) if shared.base else None
+        if inherited is None:
+            continue
+        mine, theirs = method.signature, inherited.signature
+        if mine.types != theirs.types or mine.result != theirs.result:
+            raise ClassError(
+                f"{shared.name}.{name}{_describe(mine)} overrides "
+                f"{inherited.owner.name}.{name}{_describe(theirs)} with another signature",
+                "give both the same parameter types and the same result",
+            )
+
+
+def _describe(signature: Signature) -> str:
+    parameters = ", ".join(
+        f"{n}: {t!r}" for n, t in zip(signature.names, signature.types, strict=True)
+    )
+    return f"({parameters}) -> {signature.result!r}"

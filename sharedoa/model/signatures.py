@@ -1,0 +1,60 @@
+"""Parameters and results of methods, functions and kernels, from their annotations."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..errors import ClassError
+from .annotations import Scope, resolve
+from .classes import Signature
+from .types import VOID, InlineType
+
+
+def scope_of(function: Callable[..., Any], local: Mapping[str, Any] | None = None) -> Scope:
+    """Names that the annotations of ``function`` may use; its closure belongs to them."""
+    closure = inspect.getclosurevars(function).nonlocals if function.__closure__ else {}
+    return Scope(function.__globals__, function.__module__, {**(local or {}), **closure})
+
+
+def resolve_signature(
+    function: Callable[..., Any], scope: Scope, where: str, *, receiver: bool
+) -> Signature:
+    """The signature of ``function``; ``receiver`` says that the first parameter is ``self``.
+
+    Raises ClassError naming the parameter when an annotation is missing or unusable.
+    """
+    parameters = list(inspect.signature(function).parameters.values())
+    if receiver:
+        if not parameters:
+            raise ClassError(f"{where} has no self", "write self as the first parameter")
+        parameters = parameters[1:]
+    names, types, defaults = [], [], {}
+    for parameter in parameters:
+        if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.POSITIONAL_ONLY):
+            raise ClassError(
+                f"{where}: parameter {parameter} is not a plain parameter",
+                "name each parameter and give it a type; *args, **kwargs and keyword-only "
+                "parameters have no compiled form",
+            )
+        if parameter.annotation is inspect.Parameter.empty:
+            raise ClassError(
+                f"{where}: parameter {parameter.name} has no annotation",
+                f"give it a type, for example {parameter.name}: f32",
+            )
+        type = resolve(parameter.annotation, scope, f"{where}, parameter {parameter.name}")
+        if type == VOID or isinstance(type, InlineType):
+            raise ClassError(
+                f"{where}: parameter {parameter.name} cannot be {type!r}",
+                "pass scalars, references, values or oa.Array[T]",
+            )
+        names.append(parameter.name)
+        types.append(type)
+        if parameter.default is not inspect.Parameter.empty:
+            defaults[parameter.name] = parameter.default
+    returns = function.__annotations__.get("return")
+    result = resolve(returns, scope, f"{where}, result")
+    if isinstance(result, InlineType):
+        raise ClassError(f"{where} cannot return {result!r}", "return its elements one by one")
+    return Signature(tuple(names), tuple(types), result, defaults)

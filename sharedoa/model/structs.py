@@ -1,0 +1,137 @@
+"""``@oa.value``: small immutable structs that are copied, with methods and operators.
+
+A value has no identity and is never shared: assigning one copies it. To change a field, make a new
+value: ``v = Vec3(v.x, f32(0), v.z)``.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from typing import Any, TypeVar
+
+from ..errors import ArgumentError, ClassError
+from .annotations import Scope, declare, resolve
+from .classes import Signature
+from .functions import converting
+from .signatures import resolve_signature, scope_of
+from .types import ReferenceType, ScalarType, Type, ValueType
+from .values import convert
+from .world import World
+
+T = TypeVar("T", bound=type)
+
+
+def value(python_class: T) -> T:
+    """Make a class a value struct (``@oa.value``). Fields are scalars, references or values.
+
+    Raises ClassError for bases, fields without annotation or fields that have no fixed size.
+    """
+    if python_class.__bases__ != (object,):
+        raise ClassError(
+            f"value struct {python_class.__name__} has a base class",
+            "values have no inheritance; use a field of the other struct's type",
+        )
+    frame = sys._getframe(1)
+    local = {} if frame.f_locals is frame.f_globals else dict(frame.f_locals)
+    scope = Scope(frame.f_globals, python_class.__module__, local)
+    declare(python_class)
+    fields = {
+        name: _field_type(annotation, scope, f"value struct {python_class.__name__}, field {name}")
+        for name, annotation in python_class.__dict__.get("__annotations__", {}).items()
+    }
+    if not fields:
+        raise ClassError(
+            f"value struct {python_class.__name__} has no fields", "annotate at least one"
+        )
+    methods = {
+        name: function
+        for name, function in python_class.__dict__.items()
+        if inspect.isfunction(function) and name not in ("__init__", "__repr__")
+    }
+    struct = ValueType(python_class.__name__, python_class, fields, methods)
+    _install(python_class, struct, scope)
+    World.advance()
+    return python_class
+
+
+def method_signature(struct: ValueType, name: str) -> Signature:
+    """The signature of a method of a value struct, without its receiver."""
+    function = struct.methods[name]
+    local = getattr(struct.python_class, "__sharedoa_scope__").local
+    where = f"method {struct.name}.{name}"
+    return resolve_signature(function, scope_of(function, local), where, receiver=True)
+
+
+def _field_type(annotation: Any, scope: Scope, where: str) -> Type:
+    type = resolve(annotation, scope, where)
+    if not isinstance(type, (ScalarType, ReferenceType, ValueType)):
+        raise ClassError(
+            f"{where}: {type!r} cannot be part of a value",
+            "values hold scalars, references and other values; put arrays into objects",
+        )
+    return type
+
+
+def _install(python_class: type, struct: ValueType, scope: Scope) -> None:
+    def initialise(self: Any, *arguments: Any, **named: Any) -> None:
+        names = list(struct.fields)
+        if len(arguments) > len(names) or set(named) - set(names[len(arguments) :]):
+            raise ArgumentError(
+                f"{struct.name} has the fields {', '.join(names)}",
+                "pass each at most once, in this order or by name",
+            )
+        given = {**dict(zip(names, arguments, strict=False)), **named}
+        missing = [name for name in names if name not in given]
+        if missing:
+            raise ArgumentError(
+                f"{struct.name} lacks {', '.join(missing)}", "values are made whole"
+            )
+        for name, type in struct.fields.items():
+            object.__setattr__(self, name, convert(type, given[name], f"{struct.name}.{name}"))
+
+    def refuse(self: Any, name: str, value: Any) -> None:
+        raise ArgumentError(
+            f"{struct.name}.{name} cannot be assigned: values do not change",
+            f"make a new one: {struct.name}({', '.join(struct.fields)})",
+        )
+
+    def parts(self: Any) -> tuple[Any, ...]:
+        return tuple(getattr(self, name) for name in struct.fields)
+
+    def equal(self: Any, other: object) -> Any:
+        if type(other) is not python_class:
+            return NotImplemented
+        return parts(self) == parts(other)
+
+    def text(self: Any) -> str:
+        inner = ", ".join(f"{name}={getattr(self, name)!r}" for name in struct.fields)
+        return f"{struct.name}({inner})"
+
+    installed: dict[str, Any] = {
+        "__init__": initialise,
+        "__setattr__": refuse,
+        "__hash__": lambda self: hash(parts(self)),
+        "__sharedoa_value__": struct,
+        "__sharedoa_scope__": scope,
+    }
+    if "__repr__" not in python_class.__dict__:
+        installed["__repr__"] = text
+    if "__eq__" not in struct.methods:
+        installed["__eq__"] = equal
+    for name in struct.methods:
+        installed[name] = _converting_method(struct, name)
+    for name, attribute in installed.items():
+        setattr(python_class, name, attribute)
+
+
+def _converting_method(struct: ValueType, name: str) -> Any:
+    found: list[Signature] = []
+
+    def signature() -> Signature:
+        if not found:
+            found.append(method_signature(struct, name))
+        return found[0]
+
+    where = f"method {struct.name}.{name}"
+    return converting(struct.methods[name], signature, where, receiver=True)

@@ -1,0 +1,124 @@
+"""Host values of every type: what CPython sees when it reads or passes something compiled.
+
+Scalars are NumPy scalars of the exact type (a Python bool for bool), so that arithmetic on the host
+promotes and wraps as compiled arithmetic does; references are objects, values are instances.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import ArgumentError
+from .scalars import ScalarType, can_store, from_dtype, weak_float, weak_int
+from .types import ArrayType, NullType, ReferenceType, TupleType, Type, ValueType, VoidType
+
+
+def scalar_type_of(value: Any) -> ScalarType | None:
+    """The scalar type of a host number, weak for Python's own; None if it is not a number."""
+    if isinstance(value, (bool, np.bool_)):
+        return from_dtype(np.dtype(np.bool_))
+    if isinstance(value, np.generic):
+        return from_dtype(value.dtype)
+    if isinstance(value, int):
+        return weak_int
+    if isinstance(value, float):
+        return weak_float
+    return None
+
+
+def convert(type: Type, value: Any, what: str) -> Any:
+    """``value`` as a host value of ``type``, as an assignment or argument converts it.
+
+    Raises ArgumentError, naming ``what``, when NumPy's same_kind rule does not allow it.
+    """
+    if isinstance(type, ScalarType):
+        return _convert_scalar(type, value, what)
+    if isinstance(type, ReferenceType):
+        if value is None or isinstance(value, type.cls.python_class):
+            return value
+    elif isinstance(type, ValueType):
+        if isinstance(value, type.python_class):
+            return value
+    elif isinstance(type, TupleType):
+        if isinstance(value, tuple) and len(value) == len(type.items):
+            return tuple(convert(t, v, what) for t, v in zip(type.items, value, strict=True))
+    elif isinstance(type, ArrayType):
+        if getattr(value, "__sharedoa_element__", None) is not None and accepts(type, value):
+            return value
+    elif isinstance(type, (VoidType, NullType)) and value is None:
+        return None
+    raise ArgumentError(
+        f"{what} takes {type!r}, not {describe(value)}", f"pass a value of type {type!r}"
+    )
+
+
+def accepts(type: ArrayType, array: Any) -> bool:
+    """Whether an array's elements are of the array type's: the same, or of a subclass."""
+    element = array.__sharedoa_element__
+    if isinstance(type.element, ReferenceType) and isinstance(element, ReferenceType):
+        return element.cls.is_subclass_of(type.element.cls)
+    return bool(element == type.element)
+
+
+def _convert_scalar(type: ScalarType, value: Any, what: str) -> Any:
+    source = scalar_type_of(value)
+    if source is None:
+        raise ArgumentError(f"{what} takes {type}, not {describe(value)}", f"pass {type}(...)")
+    if source == type:
+        return value
+    if not can_store(source, type):
+        raise ArgumentError(
+            f"{what} takes {type}, and {source} does not convert to it by itself",
+            f"write {type}(...)",
+        )
+    if source == weak_int and type.is_integer:
+        low, high = type.range
+        if not low <= value <= high:
+            raise ArgumentError(
+                f"{what} takes {type}, and {value} does not fit it ({low} to {high})",
+                f"use a smaller number, or {type}(...) to wrap it",
+            )
+    return type(value)
+
+
+def describe(value: Any) -> str:
+    """A host value in an error message: its type, and how to tell it from others."""
+    if value is None:
+        return "None"
+    element = getattr(value, "__sharedoa_element__", None)
+    if element is not None:
+        return f"Array[{element!r}]"
+    if isinstance(value, np.ndarray):
+        return f"a NumPy array of {value.dtype}"
+    return f"{type(value).__name__} {value!r}" if np.isscalar(value) else type(value).__name__
+
+
+def from_host(type: Type, value: Any, what: str, heap: Any) -> Any:
+    """What to write to memory for ``value``: a number, a reference, or a tuple for a value struct.
+
+    Raises ArgumentError when the value does not convert or belongs to another heap.
+    """
+    value = convert(type, value, what)
+    if isinstance(type, ReferenceType):
+        return heap.reference(value) if value is not None else 0
+    if isinstance(type, ValueType):
+        fields = type.fields.items()
+        return tuple(from_host(t, getattr(value, n), f"{what}.{n}", heap) for n, t in fields)
+    if isinstance(type, ArrayType):
+        return (value.address, len(value))
+    return value
+
+
+def to_host(type: Type, raw: Any, heap: Any) -> Any:
+    """The host value of what memory holds: ``raw`` is a NumPy scalar, or np.void for a struct."""
+    if isinstance(type, ScalarType):
+        return bool(raw) if type.kind == "bool" else raw
+    if isinstance(type, ReferenceType):
+        return heap.wrap(int(raw))
+    if isinstance(type, ValueType):
+        return type.python_class(*(to_host(t, raw[n], heap) for n, t in type.fields.items()))
+    if isinstance(type, ArrayType):
+        return heap.array_at(type.element, int(raw["address"]), int(raw["length"]))
+    raise ArgumentError(f"{type!r} cannot be read from memory", "read its elements instead")
