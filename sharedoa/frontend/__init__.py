@@ -1,4 +1,4 @@
-"""Python source to typed trees: see ``tree`` for what comes out and ``program`` for the way there."""
+"""Python source to typed trees: ``tree`` is what comes out, ``program`` the way there."""
 
 from .program import Translation, kernel_signature, translate_kernel
 

@@ -194,9 +194,7 @@ def call_value_method(
         )
     given = [
         coerce(context, value, type, node, f"{struct.name}.{name}: {parameter}")
-        for parameter, type, value in zip(
-            signature.names, signature.types, arguments, strict=True
-        )
+        for parameter, type, value in zip(signature.names, signature.types, arguments, strict=True)
     ]
     symbol = context.program.require_value_method(struct, name)
     return tree.DirectCall(signature.result, context.locate(node), symbol, [receiver, *given])

@@ -32,9 +32,7 @@ def constant(value: Any, type: ScalarType, location: tree.Location) -> tree.Cons
     return tree.Constant(type, location, value)
 
 
-def constant_of(
-    context: Context, value: Any, node: ast.AST, name: str = "this"
-) -> tree.Expression:
+def constant_of(context: Context, value: Any, node: ast.AST, name: str = "this") -> tree.Expression:
     """A host value that the source names, as a constant of the tree."""
     location = context.locate(node)
     if value is None:
@@ -175,14 +173,10 @@ def truth(context: Context, value: tree.Expression, node: ast.AST) -> tree.Expre
         return constant(False, boolean, location)
     if isinstance(type, (ScalarType, ReferenceType, ArrayType)):
         return tree.Truth(boolean, location, value)
-    context.reject(
-        node, f"{type!r} has no truth value", "compare it, or test one of its parts"
-    )
+    context.reject(node, f"{type!r} has no truth value", "compare it, or test one of its parts")
 
 
-def as_index(
-    context: Context, value: tree.Expression, node: ast.AST, what: str
-) -> tree.Expression:
+def as_index(context: Context, value: tree.Expression, node: ast.AST, what: str) -> tree.Expression:
     """An integer expression as a weak int."""
     if isinstance(value.type, ScalarType) and (value.type.is_integer or value.type == boolean):
         return convert_scalar(context, value, weak_int, node)

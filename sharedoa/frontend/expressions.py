@@ -12,7 +12,7 @@ from ..model.scalars import boolean, weak_int
 from ..model.types import ArrayType, InlineType, ReferenceType, TupleType, ValueType
 from . import tree
 from .context import Context, Rejected
-from .conversions import as_index, coerce, constant_of, is_nonnegative, truth
+from .conversions import as_index, constant_of, is_nonnegative, truth
 from .dependencies import SubclassDependency
 from .names import attribute
 from .operands import BoundMethod, InlineArray, Operand, Static, UnboundMethod
@@ -55,9 +55,7 @@ def expression(context: Context, node: ast.expr) -> tree.Expression:
             "an inline array is no value of its own",
             "read its elements by index; len(...) gives their number",
         )
-    context.reject(
-        node, f"method {operand.name} is not called", f"call it: {operand.name}(...)"
-    )
+    context.reject(node, f"method {operand.name} is not called", f"call it: {operand.name}(...)")
 
 
 def translate(context: Context, node: ast.expr) -> Operand:
@@ -196,7 +194,9 @@ def _value_member(
 
 
 def _is_super(node: ast.expr) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "super"
+    if not isinstance(node, ast.Call):
+        return False
+    return isinstance(node.func, ast.Name) and node.func.id == "super"
 
 
 def _super_method(context: Context, node: ast.Attribute) -> Operand:
@@ -224,9 +224,7 @@ def _subscript(context: Context, node: ast.Subscript) -> Operand:
         base = constant_of(context, base.value, node, base.name)
     if isinstance(base, InlineArray):
         index, wraps = _index(context, node.slice)
-        place = tree.InlinePlace(
-            base.type.element, context.locate(node), base.place, index, wraps
-        )
+        place = tree.InlinePlace(base.type.element, context.locate(node), base.place, index, wraps)
         return tree.Load(place.type, place.location, place)
     if not isinstance(base, tree.Expression):
         context.reject(node, f"{base.name} cannot be indexed", "index arrays and tuples")
@@ -244,9 +242,7 @@ def _subscript(context: Context, node: ast.Subscript) -> Operand:
 def _index(context: Context, node: ast.expr) -> tuple[tree.Expression, bool]:
     value = expression(context, node)
     if isinstance(value.type, TupleType):
-        context.reject(
-            node, "arrays have one dimension", "compute the index: a[y * width + x]"
-        )
+        context.reject(node, "arrays have one dimension", "compute the index: a[y * width + x]")
     index = as_index(context, value, node, "the index")
     return index, not is_nonnegative(context, index)
 
@@ -468,7 +464,7 @@ def _conditional(context: Context, node: ast.IfExp) -> Operand:
 
 
 def narrowings(context: Context, test: ast.expr) -> dict[str, ClassType]:
-    """Locals that are of a subclass when ``test`` is true: ``isinstance(x, C)``, also in ``and``."""
+    """Locals that are of a subclass when ``test`` is true: ``isinstance(x, C)``, or in ``and``."""
     if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
         found: dict[str, ClassType] = {}
         for part in test.values:
@@ -524,5 +520,3 @@ _HANDLERS: dict[type[ast.expr], Callable[[Context, Any], Operand]] = {
     ast.IfExp: _conditional,
     ast.Call: _call,
 }
-
-__all__ = ["coerce", "expression", "narrowings", "operate", "translate", "type_test"]

@@ -13,7 +13,7 @@ import numpy as np
 from ..model import intrinsics
 from ..model.classes import ClassType
 from ..model.scalars import ScalarType, boolean, f64, weak_float, weak_int
-from ..model.types import ArrayType, InlineType, ReferenceType, TupleType
+from ..model.types import ArrayType, ReferenceType, TupleType
 from . import tree
 from .context import Context
 from .conversions import coerce, constant, convert_scalar, truth
@@ -199,9 +199,7 @@ def _isinstance(context: Context, node: ast.Call) -> tree.Expression:
     local = tree.Local(value.type, location, variable)
     test: tree.Expression = type_test(context, local, found[0], node)
     for cls in found[1:]:
-        test = tree.Logical(
-            boolean, location, "or", test, type_test(context, local, cls, node)
-        )
+        test = tree.Logical(boolean, location, "or", test, type_test(context, local, cls, node))
     return tree.Let(boolean, location, variable, value, test)
 
 
@@ -216,9 +214,7 @@ def _gridsize(context: Context, node: ast.Call) -> tree.Expression:
 def _per_axis(context: Context, node: ast.Call, make: Any) -> tree.Expression:
     name = ast.unparse(node.func)
     if context.kind != "kernel":
-        context.reject(
-            node, f"{name} is only known in kernels", "pass the index on as an argument"
-        )
+        context.reject(node, f"{name} is only known in kernels", "pass the index on as an argument")
     axes = arguments(context, node, 1)[0]
     location = context.locate(node)
     if not isinstance(axes, tree.Constant) or axes.value not in (1, 2):
@@ -320,5 +316,3 @@ HANDLERS: dict[int, Handler] = {
     id(intrinsics.atomic_exch): _atomic("exch", 3),
     id(intrinsics.atomic_cas): _atomic("cas", 4),
 }
-
-__all__ = ["HANDLERS", "InlineType", "is_math", "math_call"]

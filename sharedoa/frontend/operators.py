@@ -70,11 +70,9 @@ def binary(
     target = _result_type(context, name, a, b, node)
     left = weak_to_typed(context, left, target, node)
     right = weak_to_typed(context, right, target, node)
-    if name == "pow" and isinstance(right, tree.Constant) and target.is_integer:
-        if right.value < 0:
-            context.reject(
-                node, "an integer to a negative power is not an integer", "use a float base"
-            )
+    negative = isinstance(right, tree.Constant) and right.value < 0
+    if name == "pow" and target.is_integer and negative:
+        context.reject(node, "an integer to a negative power is no integer", "use a float base")
     return tree.Binary(target, context.locate(node), name, left, right)
 
 
@@ -96,7 +94,9 @@ def _fold_binary(
         context.reject(node, f"this constant cannot be computed: {error}", "correct the constant")
     if isinstance(value, complex):
         context.reject(node, "this constant is complex", "kernels compute with real numbers")
-    kind = boolean if isinstance(value, bool) else weak_int if isinstance(value, int) else weak_float
+    kind = weak_int if isinstance(value, int) else weak_float
+    if isinstance(value, bool):
+        kind = boolean
     return constant(value, kind, context.locate(node))
 
 
@@ -214,9 +214,7 @@ def _compare_mixed_signs(
     zero = constant(0, i64, location)
     wide = convert_scalar(context, signed, i64, node)
     negative = tree.Compare(boolean, location, "lt", wide, zero)
-    when_negative = (
-        name in ("lt", "le", "ne") if signed is a else name in ("gt", "ge", "ne")
-    )
+    when_negative = name in ("lt", "le", "ne") if signed is a else name in ("gt", "ge", "ne")
     unsigned = tree.Compare(
         boolean,
         location,

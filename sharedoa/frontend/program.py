@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -117,7 +117,8 @@ class ProgramBuilder:
         else:
             raise InternalError(f"types of the variables of {task.name} do not settle")
         location = source.locate(source.definition)
-        if task.signature.result != VOID and context.assigned is not None and not context.diagnostics:
+        falls_through = context.assigned is not None and not context.diagnostics
+        if task.signature.result != VOID and falls_through:
             context.diagnostics.append(
                 Diagnostic(
                     f"not every path returns {task.signature.result!r}",
@@ -132,8 +133,11 @@ class ProgramBuilder:
         )  # fmt: skip
 
     def build(self, task: _Task) -> tree.Program:
-        kernel = self.translate(task)
-        self.functions[task.symbol] = kernel
+        return self.complete(self.translate(task))
+
+    def complete(self, kernel: tree.Function) -> tree.Program:
+        """The program of a kernel whose calls were all required from this builder."""
+        self.functions[kernel.symbol] = kernel
         while self._pending:
             following = self._pending.pop()
             self.functions[following.symbol] = self.translate(following)
@@ -146,10 +150,14 @@ def _unique(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
     return list({str(diagnostic): diagnostic for diagnostic in diagnostics}.values())
 
 
-def kernel_signature(function: Callable[..., Any]) -> Signature:
-    """Parameters of a kernel. Raises ClassError for missing or unusable annotations."""
+def kernel_signature(
+    function: Callable[..., Any], local: Mapping[str, Any] | None = None
+) -> Signature:
+    """Parameters of a kernel; ``local`` are names of the function that defines it. Raises
+    ClassError for missing or unusable annotations."""
     name = function.__name__
-    signature = resolve_signature(function, scope_of(function), f"kernel {name}", receiver=False)
+    scope = scope_of(function, local)
+    signature = resolve_signature(function, scope, f"kernel {name}", receiver=False)
     if signature.result != VOID:
         raise ClassError(
             f"kernel {name} declares the result {signature.result!r}",
@@ -158,13 +166,16 @@ def kernel_signature(function: Callable[..., Any]) -> Signature:
     return signature
 
 
-def translate_kernel(function: Callable[..., Any]) -> Translation:
-    """Translate a kernel with every method and function it can reach.
+def translate_kernel(
+    function: Callable[..., Any], signature: Signature | None = None
+) -> Translation:
+    """Translate a kernel with every method and function it can reach. ``signature`` is given when
+    it took more names to resolve than the function itself knows.
 
     Raises CompileError with all complaints about the user's source.
     """
     builder = ProgramBuilder()
-    signature = kernel_signature(function)
+    signature = signature or kernel_signature(function)
     task = _Task(
         f"kernel.{function.__name__}", function.__name__, "kernel", function, signature, None, None
     )

@@ -1,4 +1,4 @@
-"""Statements of the source to statements of the typed tree; a complaint stops one statement only."""
+"""Statements of the source to statements of the tree; a complaint stops one statement only."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..model import intrinsics
-from ..model.scalars import ScalarType, boolean, weak_int
-from ..model.types import VOID, ArrayType, InlineType, NullType, ReferenceType, TupleType, VoidType
+from ..model.scalars import ScalarType, weak_int
+from ..model.types import VOID, NullType, ReferenceType, TupleType, VoidType
 from . import tree
 from .context import Context, Loop, Rejected
 from .conversions import as_index, coerce, constant, convert_scalar, is_nonnegative, truth
@@ -57,9 +57,7 @@ def _poison_targets(context: Context, node: ast.stmt) -> None:
 def statement(context: Context, node: ast.stmt) -> list[tree.Statement]:
     handler = _HANDLERS.get(type(node))
     if handler is None:
-        name, instead = UNSUPPORTED.get(
-            type(node), (type(node).__name__, "write it differently")
-        )
+        name, instead = UNSUPPORTED.get(type(node), (type(node).__name__, "write it differently"))
         context.reject(node, f"{name} is outside the subset that kernels can use", instead)
     made: list[tree.Statement] = handler(context, node)
     return made
@@ -88,9 +86,7 @@ def assign_to(
     if isinstance(target, ast.Name):
         if isinstance(value.type, VoidType):
             context.reject(node, "this call gives no value", "call it as a statement")
-        variable = context.give_type(
-            target.id, value.type, node, is_nonnegative(context, value)
-        )
+        variable = context.give_type(target.id, value.type, node, is_nonnegative(context, value))
         context.mark_assigned(target.id)
         stored = coerce(context, value, variable.type, node, target.id)
         return [tree.Assign(location, variable, stored)]
@@ -400,5 +396,3 @@ _HANDLERS: dict[type[ast.stmt], Callable[[Context, Any], list[tree.Statement]]] 
     ast.Expr: _expression,
     ast.Pass: _pass,
 }
-
-__all__ = ["ArrayType", "InlineType", "block", "boolean"]

@@ -206,7 +206,7 @@ class DirectCall(Expression):
 
 @dataclass(frozen=True)
 class Candidate:
-    """A concrete class that the receiver of a virtual call may have, and what the call then runs."""
+    """A concrete class that a receiver may have, and the function that the call then runs."""
 
     cls: ClassType
     symbol: str

@@ -70,7 +70,9 @@ class Layout(Protocol):
 
     def record(self, cls: ClassType) -> Record: ...
 
-    def emit_field_address(self, builder: Any, object_address: Any, cls: ClassType, name: str) -> Any:
+    def emit_field_address(
+        self, builder: Any, object_address: Any, cls: ClassType, name: str
+    ) -> Any:
         """LLVM i64: the address of a field, given the object's address as i64."""
         ...
 
@@ -109,7 +111,9 @@ class AosLayout:
         size = max(-(-offset // widest) * widest, 8)
         return Record(size, widest, offsets, dtypes)
 
-    def emit_field_address(self, builder: Any, object_address: Any, cls: ClassType, name: str) -> Any:
+    def emit_field_address(
+        self, builder: Any, object_address: Any, cls: ClassType, name: str
+    ) -> Any:
         offset = self.record(cls).offsets[name]
         if offset == 0:
             return object_address

@@ -130,7 +130,7 @@ class ObjectMeta(type):
 
         if cls.__sharedoa__ is None:
             raise ClassError(
-                "oa.Object has no fields and cannot be instantiated", "subclass it: class C(oa.Object)"
+                "oa.Object itself cannot be instantiated", "subclass it: class C(oa.Object)"
             )
         heap = current_heap()
         if cls.__init__ is not object.__init__:  # type: ignore[misc]
@@ -208,9 +208,7 @@ def shared_type(python_class: Any) -> ClassType:
     found = getattr(python_class, "__sharedoa__", None)
     if isinstance(found, ClassType) and isinstance(python_class, type):
         return found
-    raise ClassError(
-        f"{python_class!r} is not a shared class", "subclass oa.Object to make one"
-    )
+    raise ClassError(f"{python_class!r} is not a shared class", "subclass oa.Object to make one")
 
 
 def require_concrete(cls: ClassType) -> None:
@@ -220,8 +218,7 @@ def require_concrete(cls: ClassType) -> None:
         raise ClassError(
             f"{cls.name} is abstract: {', '.join(missing)} "
             f"{'has' if len(missing) == 1 else 'have'} no body",
-            "instantiate a subclass that overrides "
-            + ("it" if len(missing) == 1 else "them"),
+            "instantiate a subclass that overrides " + ("it" if len(missing) == 1 else "them"),
         )
 
 
@@ -256,7 +253,7 @@ def _field_annotations(name: str, namespace: dict[str, Any]) -> dict[str, Any]:
                 "the class",
             )
     for field in annotations:
-        if field.startswith("_heap") or field.startswith("_reference"):
+        if field in ("_heap", "_reference"):
             raise ClassError(f"class {name}: the field name {field} is taken", "rename the field")
     return annotations
 
@@ -298,9 +295,7 @@ def _declare_class(
     World.advance()
 
 
-def _add_method(
-    shared: ClassType, cls: ObjectMeta, name: str, function: Any, scope: Scope
-) -> None:
+def _add_method(shared: ClassType, cls: ObjectMeta, name: str, function: Any, scope: Scope) -> None:
     where = f"method {shared.name}.{name}"
 
     def signature() -> Signature:

@@ -20,7 +20,7 @@ Kind = Literal["bool", "int", "uint", "float"]
 
 @dataclass(frozen=True)
 class ScalarType:
-    """A number type: ``bits`` wide, stored as ``dtype``; ``weak`` for Python's own int and float."""
+    """A number type of ``bits``, stored as ``dtype``; Python's own int and float are ``weak``."""
 
     name: str
     kind: Kind

@@ -38,7 +38,7 @@ def value(python_class: T) -> T:
     declare(python_class)
     fields = {
         name: _field_type(annotation, scope, f"value struct {python_class.__name__}, field {name}")
-        for name, annotation in python_class.__dict__.get("__annotations__", {}).items()
+        for name, annotation in inspect.get_annotations(python_class).items()
     }
     if not fields:
         raise ClassError(
@@ -58,9 +58,9 @@ def value(python_class: T) -> T:
 def method_signature(struct: ValueType, name: str) -> Signature:
     """The signature of a method of a value struct, without its receiver."""
     function = struct.methods[name]
-    local = getattr(struct.python_class, "__sharedoa_scope__").local
+    scope: Scope = vars(struct.python_class)["__sharedoa_scope__"]
     where = f"method {struct.name}.{name}"
-    return resolve_signature(function, scope_of(function, local), where, receiver=True)
+    return resolve_signature(function, scope_of(function, scope.local), where, receiver=True)
 
 
 def _field_type(annotation: Any, scope: Scope, where: str) -> Type:
