@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import Any
+from collections.abc import Callable
 
 from ..model.classes import ClassType, Method, Signature
 from ..model.functions import DeviceFunction
@@ -16,6 +16,9 @@ from .conversions import coerce, constant_of, convert_scalar, truth
 from .dependencies import MethodDependency, ResolutionDependency
 from .expressions import expression, translate
 from .operands import BoundMethod, Static, UnboundMethod
+
+#: Arguments in the order of the parameters, and what to put around the call.
+Bound = tuple[list[tree.Expression], Callable[[tree.Expression], tree.Expression]]
 
 
 def call(context: Context, node: ast.Call) -> tree.Expression:
@@ -213,7 +216,7 @@ def _direct(
     return wrap(tree.DirectCall(signature.result, location, symbol, [*receiver, *arguments]))
 
 
-def bind(context: Context, signature: Signature, node: ast.Call, label: str) -> Any:
+def bind(context: Context, signature: Signature, node: ast.Call, label: str) -> Bound:
     """Arguments in the order of the parameters, converted, and a function that wraps the call in
     what keeps Python's evaluation order when keywords stand in another order."""
     if len(node.args) > len(signature.names):
@@ -258,7 +261,7 @@ def bind(context: Context, signature: Signature, node: ast.Call, label: str) -> 
 
 def _reordered(
     context: Context, signature: Signature, given: dict[str, tree.Expression], order: list[str]
-) -> Any:
+) -> Bound:
     variables = {name: context.temporary(given[name].type) for name in order}
     arguments = [
         tree.Local(given[name].type, given[name].location, variables[name])

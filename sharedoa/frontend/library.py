@@ -219,7 +219,9 @@ def _per_axis(context: Context, node: ast.Call, make: Any) -> tree.Expression:
     location = context.locate(node)
     if not isinstance(axes, tree.Constant) or axes.value not in (1, 2):
         context.reject(node, f"{name} takes 1 or 2", f"write {name}(1), or x, y = {name}(2)")
-    items: list[tree.Expression] = [make(weak_int, location, axis) for axis in range(axes.value)]
+    items: list[tree.Expression] = [
+        make(weak_int, location, axis) for axis in range(int(axes.value))
+    ]
     if len(items) == 1:
         return items[0]
     return tree.MakeTuple(TupleType((weak_int, weak_int)), location, items)

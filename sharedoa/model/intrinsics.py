@@ -7,7 +7,7 @@ fills in.
 
 from __future__ import annotations
 
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, cast
 
 AtomicOperator = Literal["add", "sub", "min", "max", "exch", "cas"]
 
@@ -26,7 +26,8 @@ class HostIntrinsics(Protocol):
     ) -> Any: ...
 
 
-host: HostIntrinsics
+#: Set when the runtime is imported, which is before anything can be called.
+host = cast(HostIntrinsics, None)
 
 
 def grid(axes: int) -> Any:
@@ -73,5 +74,6 @@ def atomic_exch(target: Any, place: Any, value: Any) -> Any:
 
 
 def atomic_cas(target: Any, place: Any, compare: Any, value: Any) -> Any:
-    """Write ``value`` where the field or element equals ``compare``; the result is the old value."""
+    """Write ``value`` where the field or element equals ``compare``; the result is the old
+    value."""
     return host.atomic("cas", target, place, value, compare)

@@ -197,9 +197,9 @@ class Object(metaclass=ObjectMeta):
 
 def make_proxy(cls: ClassType, heap: Any, reference: int) -> Any:
     """The Python instance for an object of ``cls`` that exists in ``heap``."""
-    proxy = object.__new__(cls.python_class)
-    proxy._heap = heap  # type: ignore[attr-defined]
-    proxy._reference = reference  # type: ignore[attr-defined]
+    proxy: Any = object.__new__(cls.python_class)
+    proxy._heap = heap
+    proxy._reference = reference
     return proxy
 
 

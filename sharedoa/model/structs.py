@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import sys
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from ..errors import ArgumentError, ClassError
@@ -44,7 +45,7 @@ def value(python_class: T) -> T:
         raise ClassError(
             f"value struct {python_class.__name__} has no fields", "annotate at least one"
         )
-    methods = {
+    methods: dict[str, Callable[..., Any]] = {
         name: function
         for name, function in python_class.__dict__.items()
         if inspect.isfunction(function) and name not in ("__init__", "__repr__")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Union
 
-from .scalars import ScalarType
+from .scalars import ScalarType as ScalarType
 
 if TYPE_CHECKING:
     from .classes import ClassType
