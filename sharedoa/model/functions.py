@@ -9,8 +9,9 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
+import sys
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..errors import ClassError
@@ -50,8 +51,9 @@ def converting(
 class DeviceFunction:
     """A function made by ``@oa.func``: callable from kernels, methods and CPython alike."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], local: Mapping[str, Any]) -> None:
         self.function = function
+        self._local = local
         self.name = function.__name__
         self._signature: Signature | None = None
         self._call = converting(function, lambda: self.signature, self.name, receiver=False)
@@ -62,7 +64,10 @@ class DeviceFunction:
     def signature(self) -> Signature:
         if self._signature is None:
             self._signature = resolve_signature(
-                self.function, scope_of(self.function), f"function {self.name}", receiver=False
+                self.function,
+                scope_of(self.function, self._local),
+                f"function {self.name}",
+                receiver=False,
             )
         return self._signature
 
@@ -80,7 +85,9 @@ def func(function: Callable[..., Any]) -> DeviceFunction:
             f"@oa.func decorates functions, not {function!r}",
             "methods of shared and value classes need no decorator",
         )
-    return DeviceFunction(function)
+    frame = sys._getframe(1)
+    local = {} if frame.f_locals is frame.f_globals else dict(frame.f_locals)
+    return DeviceFunction(function, local)
 
 
 def is_abstract_body(function: Callable[..., Any]) -> bool:
