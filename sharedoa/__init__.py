@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from . import search_path  # noqa: F401  first: what follows imports our other packages
 from .errors import (
     ArgumentError,
     BackendError,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -150,6 +151,11 @@ def _unique(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
     return list({str(diagnostic): diagnostic for diagnostic in diagnostics}.values())
 
 
+def kernel_symbol(name: str) -> str:
+    """The symbol by which loaders find a kernel: what PTX and ELF both take as a name."""
+    return "kernel_" + re.sub(r"\W", "_", name, flags=re.ASCII)
+
+
 def kernel_signature(
     function: Callable[..., Any], local: Mapping[str, Any] | None = None
 ) -> Signature:
@@ -177,7 +183,7 @@ def translate_kernel(
     builder = ProgramBuilder()
     signature = signature or kernel_signature(function)
     task = _Task(
-        f"kernel.{function.__name__}", function.__name__, "kernel", function, signature, None, None
+        kernel_symbol(function.__name__), function.__name__, "kernel", function, signature, None, None
     )
     program = builder.build(task)
     return Translation(program, list(dict.fromkeys(builder.dependencies)))

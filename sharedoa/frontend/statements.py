@@ -191,8 +191,17 @@ def _annotated(context: Context, node: ast.AnnAssign) -> list[tree.Statement]:
 # --------------------------------------------------------------- control flow
 
 
+def _test(context: Context, node: ast.expr) -> tree.Expression | None:
+    """A condition, or None where it was rejected: what it guards is translated all the same, for
+    more complaints, and because that may give a variable the type that the condition lacked."""
+    try:
+        return truth(context, expression(context, node), node)
+    except Rejected:
+        return None
+
+
 def _if(context: Context, node: ast.If) -> list[tree.Statement]:
-    test = truth(context, expression(context, node.test), node.test)
+    test = _test(context, node.test)
     before, narrowed = _copy(context.assigned), dict(context.narrowed)
     context.narrowed.update(narrowings(context, node.test))
     then = block(context, node.body)
@@ -202,6 +211,8 @@ def _if(context: Context, node: ast.If) -> list[tree.Statement]:
     context.assigned = _meet(after_then, context.assigned)
     context.narrowed = {n: c for n, c in narrowed.items() if context.narrowed.get(n) is c}
     _forget_reassigned(context, [*node.body, *node.orelse])
+    if test is None:
+        raise Rejected
     return [tree.If(context.locate(node), test, then, otherwise)]
 
 
@@ -215,7 +226,7 @@ def _forget_reassigned(context: Context, nodes: list[ast.stmt]) -> None:
 
 def _while(context: Context, node: ast.While) -> list[tree.Statement]:
     _forget_reassigned(context, node.body)
-    test = truth(context, expression(context, node.test), node.test)
+    test = _test(context, node.test)
     endless = isinstance(test, tree.Constant) and bool(test.value)
     before, narrowed = _copy(context.assigned), dict(context.narrowed)
     context.loops.append(Loop())
@@ -227,6 +238,8 @@ def _while(context: Context, node: ast.While) -> list[tree.Statement]:
     otherwise = block(context, node.orelse)
     for state in loop.breaks:
         context.assigned = _meet(context.assigned, state)
+    if test is None:
+        raise Rejected
     return [tree.While(context.locate(node), test, body, otherwise)]
 
 

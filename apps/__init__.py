@@ -1,0 +1,1 @@
+"""Programs written with sharedoa: ports of the paper's workloads, faithful and natural."""

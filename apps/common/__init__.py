@@ -1,0 +1,1 @@
+"""What several programs share: random numbers as the paper's artifact draws them, prefix sums."""

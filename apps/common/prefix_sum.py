@@ -1,0 +1,90 @@
+"""Exclusive prefix sums of integer arrays, with ordinary kernels so that every backend has them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sharedoa as oa
+from sharedoa import i32
+
+from .launches import Launches
+
+#: Elements that one thread adds up.
+CHUNK = 64
+
+
+@oa.kernel
+def kernel_sum_chunks(values: oa.Array[i32], length: i32, sums: oa.Array[i32]) -> None:
+    """``sums[t]`` becomes the sum of chunk t of ``values[:length]``."""
+    t = oa.grid(1)
+    total = i32(0)
+    for k in range(t * CHUNK, min(t * CHUNK + CHUNK, length)):
+        total += values[k]
+    sums[t] = total
+
+
+@oa.kernel
+def kernel_scan_chunks(
+    values: oa.Array[i32], length: i32, before: oa.Array[i32], result: oa.Array[i32]
+) -> None:
+    """``result`` becomes the prefix sums, given ``before[t]``, the sum before chunk t. ``result``
+    may be ``values``."""
+    t = oa.grid(1)
+    total = before[t]
+    for k in range(t * CHUNK, min(t * CHUNK + CHUNK, length)):
+        value = values[k]
+        result[k] = total
+        total += value
+
+
+@oa.kernel
+def kernel_scan_alone(values: oa.Array[i32], length: i32) -> None:
+    """One thread replaces ``values[:length]`` by its prefix sums."""
+    if oa.grid(1) == 0:
+        total = i32(0)
+        for k in range(length):
+            value = values[k]
+            values[k] = total
+            total += value
+
+
+class ExclusivePrefixSum:
+    """Prefix sums of the first ``length`` elements: each becomes the sum of those before it.
+
+    A tree of chunks: sums are formed level by level upwards, then prefixes downwards, which adds
+    each element twice in all (Blelloch, "Prefix Sums and Their Applications", 1990).
+    """
+
+    def __init__(self, heap: oa.Heap, length: int) -> None:
+        self._length = length
+        self._sums: list[Any] = []
+        self._lengths = [length]
+        while self._lengths[-1] > CHUNK:
+            self._lengths.append(-(-self._lengths[-1] // CHUNK))
+            self._sums.append(heap.zeros(self._lengths[-1], i32))
+
+    def launch(self, launches: Launches, values: Any, result: Any) -> None:
+        """Queue the kernels that make ``result[k]`` the sum of ``values[:k]``."""
+        levels = [values, *self._sums]
+        for lower, upper, length, count in zip(
+            levels, self._sums, self._lengths, self._lengths[1:], strict=False
+        ):
+            launches(kernel_sum_chunks, count, lower, length, upper)
+        if not self._sums:
+            launches(kernel_copy, self._length, values, result)
+            launches(kernel_scan_alone, 1, result, self._length)
+            return
+        launches(kernel_scan_alone, 1, self._sums[-1], self._lengths[-1])
+        for level in reversed(range(len(self._sums))):
+            target = result if level == 0 else levels[level]
+            threads = self._lengths[level + 1]
+            launches(
+                kernel_scan_chunks, threads, levels[level], self._lengths[level],
+                self._sums[level], target,
+            )  # fmt: skip
+
+
+@oa.kernel
+def kernel_copy(values: oa.Array[i32], result: oa.Array[i32]) -> None:
+    i = oa.grid(1)
+    result[i] = values[i]

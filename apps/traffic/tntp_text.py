@@ -1,0 +1,121 @@
+"""The text of TNTP files: metadata in angle brackets, ``~`` comments, rows that ``;`` may end.
+
+Format: Transportation Networks for Research, github.com/bstabler/TransportationNetworks.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sharedoa.errors import ArgumentError
+
+_METADATA = re.compile(r"<([^>]*)>(.*)")
+_BINARY = re.compile(rb"[\x00-\x08\x0e-\x1f]")
+_HELP = (
+    "give NAME_net.tntp with NAME_node.tntp beside it, as the Transportation Networks for Research "
+    "project publishes them"
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """The fields of one row, and where it stands."""
+
+    file: Path
+    line: int
+    fields: list[str]
+
+    def integer(self, column: int, low: int, high: int, what: str) -> int:
+        """A field as an integer. Raises ArgumentError unless it lies in low to high."""
+        text = self.fields[column]
+        try:
+            value = int(text)
+        except ValueError:
+            raise self.error(f"{what} is {text!r}, not a whole number") from None
+        if not low <= value <= high:
+            raise self.error(f"{what} is {value}, which is not between {low} and {high}")
+        return value
+
+    def number(self, column: int, what: str) -> float:
+        """A field as a finite number. Raises ArgumentError for anything else."""
+        text = self.fields[column]
+        try:
+            value = float(text)
+        except ValueError:
+            raise self.error(f"{what} is {text!r}, not a number") from None
+        if not abs(value) < float("inf"):
+            raise self.error(f"{what} is {text}, not a finite number")
+        return value
+
+    def error(self, message: str) -> ArgumentError:
+        return file_error(self.file, message, self.line)
+
+
+@dataclass
+class Table:
+    """A file: its metadata by name in capitals, and its rows."""
+
+    file: Path
+    metadata: dict[str, str] = field(default_factory=dict)
+    rows: list[Row] = field(default_factory=list)
+    end_of_metadata: bool = False
+
+    def count(self, name: str, default: int | None = None) -> int:
+        """A number of the metadata. Raises ArgumentError when it is missing or no such number."""
+        text = self.metadata.get(name)
+        if text is None:
+            if default is not None:
+                return default
+            raise file_error(self.file, f"the metadata lack <{name}>")
+        if not text.isdecimal():
+            raise file_error(self.file, f"<{name}> is {text!r}, not a number")
+        return int(text)
+
+
+def file_error(file: Path, message: str, line: int | None = None) -> ArgumentError:
+    place = str(file) if line is None else f"{file}:{line}"
+    return ArgumentError(f"{place}: {message}", _HELP)
+
+
+def read_table(file: Path, columns: int) -> Table:
+    """Read a file whose rows have at least ``columns`` fields, all rows equally many.
+
+    A row that starts with a word is a heading and skipped when no row came before it.
+    Raises ArgumentError, with file and line, when it cannot be read, is no text, has no rows, or
+    has rows of different lengths.
+    """
+    table = Table(file)
+    for number, line in enumerate(_text(file).splitlines(), 1):
+        content = line.split("~", 1)[0].replace(";", " ").strip()
+        found = _METADATA.match(line.strip())
+        if found is not None:
+            name = found[1].strip().upper()
+            table.metadata[name] = found[2].strip()
+            table.end_of_metadata |= name == "END OF METADATA"
+            continue
+        if not content:
+            continue
+        row = Row(file, number, content.split())
+        if not table.rows and row.fields[0][0].isalpha():
+            continue
+        width = len(table.rows[0].fields) if table.rows else max(columns, len(row.fields))
+        if len(row.fields) != width:
+            raise row.error(f"the row has {len(row.fields)} fields instead of {width}")
+        table.rows.append(row)
+    if not table.rows:
+        raise file_error(file, "the file holds no rows")
+    return table
+
+
+def _text(file: Path) -> str:
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        raise file_error(file, f"cannot be read: {error.strerror}") from None
+    if not data.strip():
+        raise file_error(file, "the file is empty")
+    if _BINARY.search(data):
+        raise file_error(file, "this is not a text file")
+    return data.decode("latin-1")

@@ -1,0 +1,151 @@
+"""What the benchmarks share: options, the record of machine and versions, samples, JSON files."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import platform
+import re
+import statistics
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from llvmlite import binding as llvm
+
+import sharedoa
+from sharedoa.backends import available
+from sharedoa.runtime.explanation import table
+
+RESULTS = Path(__file__).parent / "results"
+#: Samples of every timed launch; the least that quartiles mean something for.
+REPEAT = 20
+MICROSECONDS, MILLISECONDS = 1e6, 1e3
+_PACKAGES = ("sharedoa", "llvmlite", "numpy", "cffi", "cuda-bindings", "cuda-python")
+
+
+@dataclass(frozen=True)
+class Options:
+    """How benchmarks run: ``full`` takes the sizes that are recorded, else those of a smoke test."""
+
+    backend: str = "auto"
+    full: bool = False
+    out: Path = RESULTS
+    repeat: int = REPEAT
+
+
+@dataclass
+class Result:
+    """What one benchmark measured. Each row is a dictionary; ``samples`` in it are seconds."""
+
+    name: str
+    backend: str
+    settings: dict[str, Any]
+    rows: list[dict[str, Any]] = field(default_factory=list)
+
+
+def summary(samples: Sequence[float]) -> dict[str, Any]:
+    """Raw samples in seconds with their median and quartiles."""
+    low, middle, high = statistics.quantiles(samples, n=4, method="inclusive")
+    return {
+        "samples": [round(float(sample), 9) for sample in samples],
+        "median": middle,
+        "lower_quartile": low,
+        "upper_quartile": high,
+    }
+
+
+def machine(backend: str) -> dict[str, Any]:
+    """The device that ``backend`` runs on, and the machine around it."""
+    return {
+        "backend": backend,
+        "device": device_name(backend),
+        "description": next(found.reason for found in available() if found.name == backend),
+        "processor": llvm.get_host_cpu_name(),
+        "cores": os.cpu_count(),
+        "platform": platform.platform(),
+        "python": platform.python_version(),
+    }
+
+
+def device_name(backend: str) -> str:
+    """The GPU's name, or the processor's as LLVM knows it."""
+    if backend != "cuda":
+        return f"cpu {llvm.get_host_cpu_name()}"
+    from sharedoa.backends.cuda_context import cuda_context
+
+    return cuda_context().device_name
+
+
+def versions() -> dict[str, str]:
+    """Versions of everything between a kernel's source and its machine code."""
+    found = {"llvm": ".".join(map(str, llvm.llvm_version_info))}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            if package == "sharedoa":  # run from a checkout
+                found[package] = sharedoa.__version__
+    return found
+
+
+def write(result: Result, folder: Path) -> Path:
+    """Record ``result`` as ``folder/<name>-<device>-<date>.json``; the path."""
+    now = datetime.datetime.now(datetime.UTC)
+    head = {
+        "benchmark": result.name,
+        "date": now.isoformat(timespec="seconds"),
+        "machine": machine(result.backend),
+        "versions": versions(),
+        "settings": result.settings,
+    }
+    device = re.sub(r"[^a-z0-9]+", "-", device_name(result.backend).lower()).strip("-")
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"{result.name}-{device}-{now:%Y-%m-%d}.json"
+    # One row a line: a file of raw samples that can still be read, and compared by line.
+    rows = ",\n".join(f"  {json.dumps(row, default=_plain)}" for row in result.rows)
+    file.write_text(f'{json.dumps(head, indent=1)[:-2]},\n "rows": [\n{rows}\n ]\n}}\n')
+    return file
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{value!r} has no JSON form")
+
+
+def show(title: str, headings: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Print a table; a float is rounded to what can be read, None is left empty."""
+    cells = [[_cell(value) for value in row] for row in rows]
+    print(f"\n{title}", *table([headings, *cells]), sep="\n", flush=True)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:.3g}" if abs(value) < 100 else f"{value:,.0f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def argument_parser(description: str | None) -> argparse.ArgumentParser:
+    """The options that every benchmark has."""
+    style = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=description, formatter_class=style)
+    parser.add_argument("--backend", default="auto", help="auto, cuda or cpu")
+    parser.add_argument("--full", action="store_true", help="the sizes that are recorded")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the JSON files")
+    parser.add_argument("--repeat", type=int, default=REPEAT, help="samples of each launch")
+    return parser
+
+
+def main(run: Callable[[Options], Result], description: str | None) -> None:
+    """The command line of one benchmark: run it, record what it gives."""
+    given = argument_parser(description).parse_args()
+    options = Options(given.backend, given.full, given.out, given.repeat)
+    print(f"recorded in {write(run(options), options.out)}")

@@ -1,0 +1,54 @@
+"""The module state block: what a loaded module must be told before a launch.
+
+``@sharedoa_state`` is 16 words of 64 bits in every module, zero until the runtime fills it. It
+changes only between launches, so a kernel may read a word once and keep it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+
+SYMBOL = "sharedoa_state"
+WORDS = 16
+
+RANGE_TREE = 0
+"""Address of the segment tree's nodes (``range_table``)."""
+RANGE_TREE_SIZE = 1
+"""Number of nodes, 0 for a tree without ranges."""
+ERRORS = 2
+"""Address of the error record (``errors``), or 0."""
+REGISTRY = 3
+"""Address of the sorted u64 addresses of all scattered objects (debug mode only)."""
+REGISTRY_SIZE = 4
+"""Number of addresses there."""
+THREAD_X = 5
+"""Indices of the current thread (host, debug mode only)."""
+THREAD_Y = 6
+
+_WORD = ir.IntType(64)
+_BLOCK = ir.ArrayType(_WORD, WORDS)
+
+
+def state_block(module: ir.Module, constant_space: int) -> ir.GlobalVariable:
+    """The module's state block, made at its first use."""
+    found = module.globals.get(SYMBOL)
+    if found is None:
+        found = ir.GlobalVariable(module, _BLOCK, SYMBOL, constant_space)
+        found.initializer = ir.Constant(_BLOCK, None)
+        found.align = 8
+    return found
+
+
+def load(builder: ir.IRBuilder, constant_space: int, index: int) -> Any:
+    """i64: word ``index``, which stays the same throughout a launch."""
+    block = state_block(builder.module, constant_space)
+    place = builder.gep(block, [_index(0), _index(index)], inbounds=True, source_etype=_BLOCK)
+    word = builder.load(place, align=8, typ=_WORD)
+    word.set_metadata("invariant.load", builder.module.add_metadata([]))
+    return word
+
+
+def _index(value: int) -> ir.Constant:
+    return ir.Constant(ir.IntType(32), value)

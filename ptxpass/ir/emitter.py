@@ -1,0 +1,183 @@
+"""``dispatch.emitter.Emitter`` over llvmlite IR: writes what comes in the place of one call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from llvmlite import ir
+
+from dispatch.emitter import Candidate
+from dispatch.header_format import HeaderFormat
+from dispatch.lookup import lookup_function
+from dispatch.mode import Mode
+
+from .sites import CallSite, Environment, RewriteError, TypeQuery
+from .tables import FunctionTables
+
+I32, I64 = ir.IntType(32), ir.IntType(64)
+
+
+class IrEmitter:
+    """Stands at ``site``; ``finish`` ends the code. A failed ``require_type`` leads there too."""
+
+    def __init__(
+        self,
+        builder: ir.IRBuilder,
+        site: CallSite | TypeQuery,
+        mode: Mode,
+        environment: Environment,
+        tables: FunctionTables,
+    ) -> None:
+        self._builder = builder
+        self._site = site
+        self._mode = mode
+        self._environment = environment
+        self._tables = tables
+        self._refused: list[ir.Block] = []
+
+    @property
+    def header(self) -> HeaderFormat:
+        return self._mode.header
+
+    @property
+    def on_device(self) -> bool:
+        return self._environment.is_device
+
+    @property
+    def debug(self) -> bool:
+        return self._environment.debug
+
+    def address(self, reference: Any) -> Any:
+        return self._environment.emit_address(self._builder, reference)
+
+    def load(self, address: Any, offset: int, bits: int) -> Any:
+        place = self._builder.add(address, I64(offset)) if offset else address
+        pointer_type = ir.PointerType(None, self._environment.object_space)
+        pointer = self._builder.inttoptr(place, pointer_type)
+        return self._builder.load(pointer, align=bits // 8, typ=ir.IntType(bits))
+
+    def upper_bits(self, reference: Any, shift: int) -> Any:
+        return self._builder.trunc(self._builder.lshr(reference, I64(shift)), I32)
+
+    def look_up(self, address: Any) -> Any:
+        environment = self._environment
+        function = lookup_function(
+            self._builder.module,
+            environment.object_space,
+            environment.constant_space,
+            verify=environment.debug,
+            # The paper's COAL looks up at every call; sharing lookups is ours.
+            share=self._mode.closed_world,
+        )
+        return self._builder.call(function, [address], "type_index")
+
+    def unless_zero(self, value: Any, otherwise: Callable[[], Any]) -> Any:
+        builder = self._builder
+        before = builder.block
+        with builder.if_then(builder.icmp_unsigned("==", value, value.type(0))):
+            other = otherwise()
+            after = builder.block
+        phi = builder.phi(value.type)
+        phi.add_incoming(value, before)
+        phi.add_incoming(other, after)
+        return phi
+
+    def confirm(self, value: Any, expected: Any) -> Any:
+        same = self._builder.icmp_unsigned("==", value, expected)
+        return self._builder.select(same, value, value.type(0))
+
+    def require_type(self, type_index: Any, candidates: Sequence[Candidate]) -> None:
+        builder = self._builder
+        known, unknown = (builder.append_basic_block(name) for name in ("known", "no_type"))
+        switch = builder.switch(type_index, unknown)
+        for candidate in candidates:
+            switch.add_case(candidate.type_index, known)
+        builder.position_at_end(unknown)
+        self._report()
+        self._refused.append(builder.block)
+        builder.position_at_end(known)
+
+    def function_of_entry(self, entry: Any) -> Any:
+        return self._tables.emit_entry(self._builder, self._call_site, entry)
+
+    def function_of_type(self, type_index: Any, slot: int) -> Any:
+        return self._tables.emit_row(self._builder, self._call_site, type_index)
+
+    def call(self, function: Any) -> Any:
+        old = self._site.call
+        return self._builder.call(
+            function, old.args, cconv=old.cconv, tail=old.tail, attrs=tuple(old.attributes)
+        )
+
+    def call_directly(self, symbol: str) -> Any:
+        return self.call(self._tables.function(symbol))
+
+    def switch(self, type_index: Any, cases: Sequence[tuple[Sequence[int], str]]) -> Any:
+        builder = self._builder
+        other, end = (builder.append_basic_block(name) for name in ("other", "called"))
+        switch = builder.switch(type_index, other)
+        if self._mode.closed_world and not self.debug:
+            # No other class can come: the largest case needs no comparison.
+            *cases, (_, common) = sorted(cases, key=lambda case: len(case[0]))
+            at_other: Callable[[], Any] = partial(self.call_directly, common)
+        else:
+            at_other = self.refuse
+        results = []
+        for type_indices, symbol in cases:
+            block = builder.append_basic_block("case")
+            for number in type_indices:
+                switch.add_case(number, block)
+            builder.position_at_end(block)
+            results.append((self.call_directly(symbol), builder.block))
+            builder.branch(end)
+        builder.position_at_end(other)
+        results.append((at_other(), builder.block))
+        builder.branch(end)
+        builder.position_at_end(end)
+        return self._merge(results)
+
+    def refuse(self) -> Any:
+        """Report, and the result of a call that nothing answers."""
+        self._report()
+        return self.no_result()
+
+    def finish(self, result: Any) -> Any:
+        """The result of the call, whichever way it went."""
+        if not self._refused:
+            return result
+        builder = self._builder
+        end = builder.append_basic_block("end")
+        results = [(result, builder.block)]
+        builder.branch(end)
+        for block in self._refused:
+            builder.position_at_end(block)
+            builder.branch(end)
+            results.append((self.no_result(), block))
+        builder.position_at_end(end)
+        return self._merge(results)
+
+    def no_result(self) -> Any:
+        """Zero of the result's type."""
+        type = self._site.call.type
+        return None if isinstance(type, ir.VoidType) else ir.Constant(type, None)
+
+    def _merge(self, results: Sequence[tuple[Any, ir.Block]]) -> Any:
+        type = self._site.call.type
+        if isinstance(type, ir.VoidType):
+            return None
+        phi = self._builder.phi(type, "result")
+        for value, block in results:
+            phi.add_incoming(value, block)
+        return phi
+
+    def _report(self) -> None:
+        if self.debug and self._environment.on_no_type is not None:
+            self._environment.on_no_type(self._builder, self._call_site, self._site.receiver)
+
+    @property
+    def _call_site(self) -> CallSite:
+        if isinstance(self._site, CallSite):
+            return self._site
+        raise RewriteError("a type test calls no function")

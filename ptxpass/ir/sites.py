@@ -1,0 +1,101 @@
+"""What the pass is told of a module, and what it reports.
+
+The canonical form of a virtual call, with receiver ``reference`` (i64), is what C++ compilers emit:
+
+    address = emit_address(reference)
+    vtable  = load i64 (address + offset of the vtable pointer)                            A
+    entry   = load i32 (vtable + 4 * slot)                                                 B
+    method  = load ptr (function_table(module, family, space) + 8 * entry)
+    result  = call method(reference, arguments...)                                         C
+
+A type test is ``call i32 @sharedoa_type_index(reference)``, for a reference that is not null.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from llvmlite import ir
+
+
+class RewriteError(RuntimeError):
+    """The module is not as ``CallSite`` and ``TypeQuery`` say: a fault of the code generator."""
+
+
+@dataclass(frozen=True)
+class SiteCandidate:
+    """A class that the receiver may have: its type index, the entry of its method in the family's
+    function table, and the symbol of that method."""
+
+    class_name: str
+    type_index: int
+    entry: int
+    symbol: str
+
+
+@dataclass(frozen=True, eq=False)
+class CallSite:
+    """A virtual call. ``location`` is "file:line", ``function`` the symbol of the function that
+    holds it, ``chain`` the instructions from the receiver to ``method``, which nothing else uses.
+    """
+
+    number: int
+    method: str
+    static_class: str
+    family: str
+    slot: int
+    candidates: tuple[SiteCandidate, ...]
+    location: str
+    function: str
+    receiver: Any
+    call: ir.CallInstr
+    chain: Sequence[ir.Instruction]
+
+
+@dataclass(frozen=True, eq=False)
+class TypeQuery:
+    """A type test. ``candidates``: (type index, class name) of each class the receiver may have."""
+
+    number: int
+    family: str
+    candidates: tuple[tuple[int, str], ...]
+    location: str
+    function: str
+    receiver: Any
+    call: ir.CallInstr
+
+
+@dataclass(frozen=True)
+class Environment:
+    """What the pass must know of the target and of the program.
+
+    ``emit_address(builder, reference)`` gives the i64 address of a reference. ``kernel`` is the
+    kernel's symbol; its body is ``<kernel>.body(leaves..., i64 x, i64 y, i64 nx, i64 ny)``.
+    ``on_no_type(builder, site, reference)`` emits the report of a receiver that has none of the
+    site's classes (debug mode); the call's result is then zero. Without it nothing is reported.
+    """
+
+    object_space: int
+    constant_space: int
+    is_device: bool
+    emit_address: Callable[[ir.IRBuilder, Any], Any]
+    kernel: str
+    debug: bool = False
+    on_no_type: Callable[[ir.IRBuilder, CallSite, Any], None] | None = None
+
+
+@dataclass(frozen=True)
+class SiteReport:
+    """What became of a virtual call. ``uniform``: the receiver is the same for a whole warp (looked
+    at only in modes that spare such calls)."""
+
+    number: int
+    method: str
+    static_class: str
+    location: str
+    candidates: tuple[str, ...]
+    uniform: bool
+    decision: str
+    reason: str

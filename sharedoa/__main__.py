@@ -1,0 +1,5 @@
+"""``python -m sharedoa``: the command line."""
+
+from .cli import main
+
+main()

@@ -1,0 +1,127 @@
+"""What the heap and the runtime ask of a backend: memory, loaded code, launches.
+
+Values travel to a kernel in *slots*: a ctypes array of 8-byte words, one a leaf, little endian,
+with two free words at the end that belong to the backend.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from ..targets.base import Stages, Target
+
+if TYPE_CHECKING:
+    from ..heap.provider import Provider
+
+Addresses = np.ndarray[Any, np.dtype[np.uint64]]
+Bytes = np.ndarray[Any, np.dtype[np.uint8]]
+Slots = ctypes.Array[ctypes.c_uint64]
+
+
+@dataclass(frozen=True)
+class Availability:
+    """Whether a backend works on this machine; if not, what is missing and how to get it."""
+
+    name: str
+    ok: bool
+    reason: str
+
+
+class Backend(Protocol):
+    """Where kernels run and where their objects live."""
+
+    name: str
+    scattered_capacity: int | None
+    """Bytes for the platform's own allocator where that is a choice (CUDA's device malloc), or None
+    for the default; counts if set before the first scattered allocation of the process."""
+
+    @property
+    def target(self) -> Target:
+        """What to compile for."""
+        ...
+
+    @property
+    def provider(self) -> Provider:
+        """Memory for by-type placement, arrays and tables; zero when handed out."""
+        ...
+
+    def load(
+        self,
+        symbol: str,
+        stages: Stages,
+        uses_barrier: bool,
+        recursive: bool,
+        debug: bool = False,
+    ) -> Any:
+        """Machine code made ready to launch. In ``debug`` the CPU runs threads in index order.
+
+        Raises InternalError with the loader's log if it refuses the code.
+        """
+        ...
+
+    def attributes(self, handle: Any) -> dict[str, int]:
+        """What the device says of loaded code: registers, local_bytes, max_threads; {} on a CPU."""
+        ...
+
+    def set_state(self, handle: Any, state: Sequence[int]) -> None:
+        """Fill the module's state block (``dispatch.state``); in order with launches."""
+        ...
+
+    def launch(
+        self,
+        handle: Any,
+        threads: tuple[int, int],
+        block: tuple[int, int],
+        slots: Slots,
+        count: int,
+    ) -> None:
+        """Run ``threads`` = (nx, ny) threads in blocks of ``block``; ``count`` slots are leaves.
+
+        Returns at once where the backend can; ``slots`` may be reused after that. Raises
+        ArgumentError for a block or a grid that the device does not have.
+        """
+        ...
+
+    def synchronize(self) -> None:
+        """Wait for everything launched. Raises DeviceError if a kernel failed meanwhile."""
+        ...
+
+    def allocate_scattered(self, count: int, size: int, header: bytes) -> Addresses:
+        """Addresses of ``count`` objects of ``size`` bytes, one by one from the platform's own
+        allocator, zero but for ``header`` at their start.
+
+        Raises HeapError, having kept nothing, if they do not fit.
+        """
+        ...
+
+    def free_scattered(self, addresses: Addresses) -> None: ...
+
+    def gather(self, addresses: Addresses, offset: int, itemsize: int) -> Bytes:
+        """Read ``itemsize`` bytes at ``offset`` of each object: shape (objects, itemsize)."""
+        ...
+
+    def scatter(self, addresses: Addresses, offset: int, data: Bytes) -> None:
+        """Write row i of ``data``, shape (objects, itemsize), at ``offset`` of object i."""
+        ...
+
+    def prefetch(self, address: int, size: int, to_device: bool) -> None:
+        """Move provider memory to where it is used next, in order with launches."""
+        ...
+
+    def free_memory(self) -> int:
+        """Bytes that the provider can still hand out."""
+        ...
+
+    def time_launches(self, launch: Callable[[], None], repeat: int) -> list[float]:
+        """Seconds of each of ``repeat`` calls of ``launch``, after a few that are not counted; by
+        the device's own clock where there is one. ``launch`` launches once and does not wait."""
+        ...
+
+    def close(self) -> None:
+        """Wait, then give back loaded code and memory of the backend itself."""
+        ...

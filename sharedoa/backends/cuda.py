@@ -1,0 +1,246 @@
+"""The CUDA backend: PTX loaded by the driver, launched in one stream, objects in managed memory."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from dispatch import state as state_block
+
+from ..errors import ArgumentError, BackendError, InternalError
+from ..targets.base import Stages, Target
+from ..targets.nvptx import NvptxTarget, architecture_for
+from .base import Addresses, Bytes, Slots
+from .cuda_context import INDIRECT_STACK, RECURSIVE_STACK, CudaContext, cuda_context
+from .cuda_driver import raise_driver_error
+from .managed_memory import ManagedProvider, prefetch
+from .scattered import ScatteredMemory
+from .timing import time_by_events
+
+if TYPE_CHECKING:
+    from ..heap.provider import Provider
+
+_LOG_BYTES = 16 << 10
+_LARGEST_ROW = (1 << 31) - 1
+_LARGEST_GRID_Y = (1 << 16) - 1
+#: Words of PTX that tell how a kernel uses the device.
+_INDIRECT_CALL, _PRINT = ".callprototype", "vprintf"
+
+
+@dataclass(eq=False)
+class CudaKernel:
+    """A loaded module with its kernel, and what the last launch prepared."""
+
+    symbol: str
+    function: Any
+    state_address: Any
+    max_threads: int
+    prints: bool
+    last_state: tuple[int, ...] = ()
+    state: Any = field(default_factory=lambda: (ctypes.c_int64 * state_block.WORDS)())
+    slots: Slots | None = None
+    parameters: Any = None
+    parameters_address: int = 0
+    shape: tuple[tuple[int, int], tuple[int, int]] = ((0, 0), (0, 0))
+    grid: tuple[int, int] = (0, 0)
+    count: int = 0
+
+    def prepare_slots(self, slots: Slots, count: int) -> None:
+        """Point the driver's parameter list at ``slots``, for this launch and the next ones."""
+        base = ctypes.addressof(slots)
+        pointers = [base + 8 * number for number in range(count + 2)]
+        self.parameters = (ctypes.c_uint64 * (count + 2))(*pointers)
+        self.parameters_address = ctypes.addressof(self.parameters)
+        self.slots, self.count = slots, count
+        self._store_threads()
+
+    def prepare_shape(self, threads: tuple[int, int], block: tuple[int, int]) -> None:
+        """Compute the grid; raises ArgumentError for one that the device cannot launch."""
+        (nx, ny), (bx, by) = threads, block
+        if not 0 < bx * by <= self.max_threads or bx < 1:
+            raise ArgumentError(
+                f"{self.symbol} cannot run in blocks of {bx} x {by} threads on this device: at "
+                f"most {self.max_threads} fit, given the registers that it needs",
+                f"launch with a smaller block: kernel[threads, {min(256, self.max_threads)}](...)",
+            )
+        grid = -(-nx // bx), -(-ny // by)
+        if nx > _LARGEST_ROW or grid[1] > _LARGEST_GRID_Y:
+            raise ArgumentError(
+                f"a launch of {nx:,} x {ny:,} threads is more than the device takes: at most "
+                f"{_LARGEST_ROW:,} in x and {_LARGEST_GRID_Y * by:,} in y with this block",
+                "launch several times, or let each thread loop over several items",
+            )
+        self.grid, self.shape = grid, (threads, block)
+        self._store_threads()
+
+    def _store_threads(self) -> None:
+        if self.slots is not None:
+            self.slots[self.count], self.slots[self.count + 1] = self.shape[0]
+
+
+class CudaBackend:
+    """Kernels on an NVIDIA GPU; launches return at once and run in order."""
+
+    name = "cuda"
+
+    def __init__(self) -> None:
+        self.context: CudaContext = cuda_context()
+        self._target = NvptxTarget(architecture_for(self.context.capability))
+        self._launch = self.context.driver.cuLaunchKernel
+        self._prints = False
+        self._scattered = ScatteredMemory(self)
+        self.scattered_capacity: int | None = None
+
+    @property
+    def target(self) -> Target:
+        return self._target
+
+    @cached_property
+    def provider(self) -> Provider:
+        return ManagedProvider(self.context)
+
+    def load(
+        self,
+        symbol: str,
+        stages: Stages,
+        uses_barrier: bool,
+        recursive: bool,
+        debug: bool = False,
+    ) -> CudaKernel:
+        ptx = stages["ptx"]
+        assert isinstance(ptx, str)
+        context = self.context
+        context.enter()
+        if recursive or _INDIRECT_CALL in ptx:
+            context.raise_stack(RECURSIVE_STACK if recursive else INDIRECT_STACK)
+        module = self._load_module(ptx)
+        function = context.call("cuModuleGetFunction", module, symbol.encode())
+        state_address, _ = context.call("cuModuleGetGlobal", module, state_block.SYMBOL.encode())
+        max_threads = self._function_attribute(function, "MAX_THREADS_PER_BLOCK")
+        kernel = CudaKernel(symbol, function, state_address, max_threads, _PRINT in ptx)
+        weakref.finalize(kernel, _unload, context, module).atexit = False
+        return kernel
+
+    def _load_module(self, ptx: str) -> Any:
+        context, driver = self.context, self.context.driver
+        image = ctypes.create_string_buffer(ptx.encode())
+        log = bytearray(_LOG_BYTES)
+        options = {
+            driver.CUjit_option.CU_JIT_ERROR_LOG_BUFFER: log,
+            driver.CUjit_option.CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES: _LOG_BYTES,
+        }
+        error, module = driver.cuModuleLoadDataEx(
+            ctypes.addressof(image), len(options), list(options), list(options.values())
+        )
+        if not error:
+            return module
+        words = log.split(b"\0")[0].decode(errors="replace").strip()
+        if error.name == "CUDA_ERROR_UNSUPPORTED_PTX_VERSION":
+            raise BackendError(
+                f"the NVIDIA driver (CUDA {context.driver_version}) is too old for the PTX that "
+                f"this LLVM writes: {words}",
+                "install a newer NVIDIA driver",
+            )
+        if error.name in ("CUDA_ERROR_INVALID_PTX", "CUDA_ERROR_NO_BINARY_FOR_GPU"):
+            raise InternalError(f"the NVIDIA driver refuses the PTX of a kernel: {words}")
+        raise_driver_error(driver, error, f"loading a kernel {words}".strip())
+
+    def attributes(self, handle: CudaKernel) -> dict[str, int]:
+        names = {
+            "registers": "NUM_REGS",
+            "stack": "LOCAL_SIZE_BYTES",
+            "max_threads": "MAX_THREADS_PER_BLOCK",
+            "binary_version": "BINARY_VERSION",
+        }
+        self.context.enter()
+        return {ours: self._function_attribute(handle.function, n) for ours, n in names.items()}
+
+    def _function_attribute(self, function: Any, name: str) -> int:
+        kinds = self.context.driver.CUfunction_attribute
+        key = getattr(kinds, f"CU_FUNC_ATTRIBUTE_{name}")
+        return int(self.context.call("cuFuncGetAttribute", key, function))
+
+    def set_state(self, handle: CudaKernel, state: Sequence[int]) -> None:
+        words = tuple(state)
+        if words != handle.last_state:
+            context = self.context
+            context.enter()
+            handle.state[:] = words
+            source = ctypes.addressof(handle.state)
+            size = ctypes.sizeof(handle.state)
+            context.call("cuMemcpyHtoDAsync", handle.state_address, source, size, context.stream)
+            handle.last_state = words
+
+    def launch(
+        self,
+        handle: CudaKernel,
+        threads: tuple[int, int],
+        block: tuple[int, int],
+        slots: Slots,
+        count: int,
+    ) -> None:
+        if threads[0] * threads[1] == 0:
+            return
+        if handle.shape != (threads, block):
+            handle.prepare_shape(threads, block)
+        if handle.slots is not slots:
+            handle.prepare_slots(slots, count)
+        context = self.context
+        if context.thread != threading.get_ident():
+            context.enter()
+        if handle.prints:
+            sys.stdout.flush()
+            self._prints = True
+        (gx, gy), (bx, by) = handle.grid, block
+        error = self._launch(
+            handle.function, gx, gy, 1, bx, by, 1, 0, context.stream, handle.parameters_address, 0
+        )[0]
+        context.launched[handle.symbol] = None
+        if error:
+            raise_driver_error(context.driver, error, f"launching {handle.symbol}")
+
+    def synchronize(self) -> None:
+        self.context.synchronize()
+        if self._prints:
+            # The driver prints to C's stdout, whose buffer Python does not know of.
+            ctypes.CDLL(None).fflush(None)
+            self._prints = False
+
+    def allocate_scattered(self, count: int, size: int, header: bytes) -> Addresses:
+        self.context.open_malloc_heap(self.scattered_capacity)
+        return self._scattered.allocate(count, size, header)
+
+    def free_scattered(self, addresses: Addresses) -> None:
+        self._scattered.free(addresses)
+
+    def gather(self, addresses: Addresses, offset: int, itemsize: int) -> Bytes:
+        return self._scattered.gather(addresses, offset, itemsize)
+
+    def scatter(self, addresses: Addresses, offset: int, data: Bytes) -> None:
+        self._scattered.scatter(addresses, offset, data)
+
+    def prefetch(self, address: int, size: int, to_device: bool) -> None:
+        prefetch(self.context, address, size, to_device)
+
+    def free_memory(self) -> int:
+        return self.provider.free_memory()
+
+    def time_launches(self, launch: Callable[[], None], repeat: int) -> list[float]:
+        return time_by_events(self.context, launch, repeat)
+
+    def close(self) -> None:
+        self.synchronize()
+        self._scattered.close()
+
+
+def _unload(context: CudaContext, module: Any) -> None:
+    """Give back a module whose kernel nobody can launch again; its launches end first."""
+    context.enter()
+    context.driver.cuStreamSynchronize(context.stream)
+    context.driver.cuModuleUnload(module)

@@ -1,0 +1,152 @@
+"""The one CUDA device, context and stream that all heaps of the process share."""
+
+from __future__ import annotations
+
+import threading
+from functools import cache
+from typing import Any
+
+from ..errors import BackendError, DeviceError, HeapError
+from .cuda_driver import check, load_driver, raise_driver_error
+
+#: Stack a thread: kernels whose calls cannot be followed at compile time, and recursive ones.
+INDIRECT_STACK = 4 << 10
+RECURSIVE_STACK = 16 << 10
+_MALLOC_HEAP = 4 << 30
+_STACK_SHARE = 8
+"""At most this part of the free memory goes to stacks: a device reserves one for every thread."""
+
+
+@cache
+def cuda_context() -> CudaContext:
+    """Opened at first use; raises BackendError where CUDA does not work."""
+    return CudaContext()
+
+
+class CudaContext:
+    """Device 0's primary context, made current, and our stream in it.
+
+    CUDA_VISIBLE_DEVICES chooses the card. Launches, copies and prefetches of all heaps go through
+    the one ``stream``, so they happen in the order of the program.
+    """
+
+    def __init__(self) -> None:
+        self.driver = load_driver()
+        driver = self.driver
+        self.device = self.call("cuDeviceGet", 0)
+        if not self.attribute("MANAGED_MEMORY"):
+            raise BackendError(
+                f"{self.device_name} has no managed memory, which objects shared by CPU and GPU "
+                "live in",
+                "use a card and driver with unified memory, or SHAREDOA_BACKEND=cpu",
+            )
+        self.context = self.call("cuDevicePrimaryCtxRetain", self.device)
+        self.thread = -1
+        """Identity of the Python thread in which the context was last made current."""
+        self.enter()
+        self.stream = self.call("cuStreamCreate", driver.CUstream_flags.CU_STREAM_NON_BLOCKING)
+        #: Kernels launched since the last synchronisation, in order.
+        self.launched: dict[str, None] = {}
+        self.managed_bytes = 0
+        self.managed_limit = self.memory()[0]
+        self._stack = self.limit("STACK_SIZE")
+        self._malloc_heap_set = False
+
+    def call(self, name: str, *arguments: Any) -> Any:
+        """Call the driver function ``name``; its result, or an exception that says what failed."""
+        return check(self.driver, getattr(self.driver, name)(*arguments), name)
+
+    def enter(self) -> None:
+        """Make the context current in the calling thread."""
+        identity = threading.get_ident()
+        if identity != self.thread:
+            self.call("cuCtxSetCurrent", self.context)
+            self.thread = identity
+
+    def attribute(self, name: str) -> int:
+        """A CUdevice_attribute of the device."""
+        key = getattr(self.driver.CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{name}")
+        return int(self.call("cuDeviceGetAttribute", key, self.device))
+
+    @property
+    def device_name(self) -> str:
+        name: bytes = self.call("cuDeviceGetName", 256, self.device)
+        return name.split(b"\0")[0].decode()
+
+    @property
+    def capability(self) -> tuple[int, int]:
+        """Compute capability, (major, minor)."""
+        major, minor = (f"COMPUTE_CAPABILITY_{part}" for part in ("MAJOR", "MINOR"))
+        return self.attribute(major), self.attribute(minor)
+
+    @property
+    def driver_version(self) -> str:
+        """The newest CUDA that the driver supports, such as 13.0."""
+        number = self.call("cuDriverGetVersion")
+        return f"{number // 1000}.{number % 1000 // 10}"
+
+    def memory(self) -> tuple[int, int]:
+        """Bytes of the card: free, total."""
+        self.enter()
+        free, total = self.call("cuMemGetInfo")
+        return int(free), int(total)
+
+    def limit(self, name: str) -> int:
+        """A CUlimit of the context."""
+        return int(self.call("cuCtxGetLimit", getattr(self.driver.CUlimit, f"CU_LIMIT_{name}")))
+
+    def _set_limit(self, name: str, value: int) -> None:
+        self.call("cuCtxSetLimit", getattr(self.driver.CUlimit, f"CU_LIMIT_{name}"), value)
+
+    def raise_stack(self, wanted: int) -> None:
+        """Give every thread a stack of at least ``wanted`` bytes, as far as memory allows."""
+        if wanted <= self._stack:
+            return
+        threads = self.attribute("MULTIPROCESSOR_COUNT") * self.attribute(
+            "MAX_THREADS_PER_MULTIPROCESSOR"
+        )
+        affordable = self.memory()[0] // (_STACK_SHARE * threads)
+        size = min(wanted, affordable) // 16 * 16
+        if size > self._stack:
+            self._set_limit("STACK_SIZE", size)
+            self.managed_limit -= (size - self._stack) * threads
+            self._stack = size
+
+    def open_malloc_heap(self, capacity: int | None) -> None:
+        """Size the heap of the device's own malloc, once: ``capacity`` bytes, or at least 4 GiB;
+        never more than half of the free memory."""
+        if self._malloc_heap_set:
+            return
+        self._malloc_heap_set = True
+        size = min(capacity or _MALLOC_HEAP, self.memory()[0] // 2)
+        if size > self.limit("MALLOC_HEAP_SIZE"):
+            self._set_limit("MALLOC_HEAP_SIZE", size)
+            self.managed_limit -= size
+
+    def reserve_managed(self, size: int) -> None:
+        """Count ``size`` bytes of managed memory; HeapError if the card could not hold them all."""
+        free = self.free_managed()
+        if size > free:
+            raise HeapError(
+                f"{size:,} bytes of managed memory were asked for; this process holds "
+                f"{self.managed_bytes:,} and the card has room for {free:,} more",
+                "make fewer objects, delete some, or free memory that other programs hold on the "
+                "card: managed memory beyond the card's would be swapped page by page",
+            )
+        self.managed_bytes += size
+
+    def free_managed(self) -> int:
+        """Bytes of managed memory that the card can still hold."""
+        return max(0, min(self.managed_limit - self.managed_bytes, self.memory()[0]))
+
+    def synchronize(self) -> None:
+        """Wait for the stream; DeviceError names the kernels that may have failed."""
+        self.enter()
+        launched, self.launched = list(self.launched), {}
+        (error,) = self.driver.cuStreamSynchronize(self.stream)
+        if error:
+            try:
+                raise_driver_error(self.driver, error, "the device stopped")
+            except DeviceError as problem:
+                who = ", ".join(launched) or "a kernel of another library"
+                raise DeviceError(f"in {who}: {problem.message}", problem.help) from None

@@ -1,0 +1,114 @@
+"""Objects placed one by one by the platform's own allocator, and how the host reaches them."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import HeapError
+from .base import Addresses, Backend, Bytes, Slots
+from .scattered_kernels import ALLOCATE, FREE, GATHER, SCATTER, ScatteredKernel
+
+if TYPE_CHECKING:
+    from ..heap.provider import Slab
+
+_BLOCK = (256, 1)
+_WORD = 8
+_SMALLEST = 1 << 16
+"""Bytes of the first staging slab."""
+
+
+class ScatteredMemory:
+    """Runs the four kernels of ``scattered_kernels`` through a backend.
+
+    Arguments and results go through a staging slab that both sides see: addresses first, then data.
+    """
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self._loaded: dict[str, tuple[Any, Slots]] = {}
+        self._staging: Slab | None = None
+
+    def allocate(self, count: int, size: int, header: bytes) -> Addresses:
+        """See ``Backend.allocate_scattered``."""
+        words, data = self._stage(count, len(header))
+        data[: len(header)] = np.frombuffer(header, np.uint8)
+        self._run(ALLOCATE, count, (self._words_at, size, self._data_at(count), len(header)))
+        addresses = words.copy()
+        made = addresses[addresses != 0]
+        if len(made) < count:
+            self.free(made)
+            raise HeapError(
+                f"the platform's allocator had room for {len(made):,} of {count:,} objects of "
+                f"{size:,} bytes",
+                "make fewer objects, give the heap a larger capacity, or use a mode that places "
+                "objects by type (any but cuda and concord)",
+            )
+        return addresses
+
+    def free(self, addresses: Addresses) -> None:
+        """Give the objects back."""
+        self._stage_addresses(addresses, 0)
+        self._run(FREE, len(addresses), (self._words_at,))
+
+    def gather(self, addresses: Addresses, offset: int, itemsize: int) -> Bytes:
+        """See ``Backend.gather``."""
+        count = len(addresses)
+        data = self._stage_addresses(addresses, count * itemsize)
+        leaves = (self._words_at, self._data_at(count), offset, itemsize)
+        self._run(GATHER, count, leaves)
+        return data.copy().reshape(count, itemsize)
+
+    def scatter(self, addresses: Addresses, offset: int, data: Bytes) -> None:
+        """See ``Backend.scatter``."""
+        count, itemsize = data.shape
+        self._stage_addresses(addresses, data.size)[:] = data.reshape(-1)
+        leaves = (self._words_at, self._data_at(count), offset, itemsize)
+        self._run(SCATTER, count, leaves)
+
+    def close(self) -> None:
+        """Give the staging slab back; objects are the heap's to free."""
+        if self._staging is not None:
+            self._backend.provider.free(self._staging)
+            self._staging = None
+        self._loaded.clear()
+
+    def _stage(self, count: int, size: int) -> tuple[Addresses, Bytes]:
+        """Room for ``count`` addresses and ``size`` bytes after them."""
+        needed = count * _WORD + size
+        if self._staging is None or self._staging.size < needed:
+            if self._staging is not None:
+                self._backend.provider.free(self._staging)
+                self._staging = None
+            size = max(_SMALLEST, 1 << (needed - 1).bit_length())
+            self._staging = self._backend.provider.allocate(size)
+        memory = self._staging.memory
+        return memory[: count * _WORD].view(np.uint64), memory[count * _WORD : needed]
+
+    def _stage_addresses(self, addresses: Addresses, size: int) -> Bytes:
+        words, data = self._stage(len(addresses), size)
+        words[:] = addresses
+        return data
+
+    @property
+    def _words_at(self) -> int:
+        assert self._staging is not None
+        return int(self._staging.address)
+
+    def _data_at(self, count: int) -> int:
+        return self._words_at + count * _WORD
+
+    def _run(self, kernel: ScatteredKernel, count: int, leaves: Sequence[int]) -> None:
+        if count == 0:
+            return
+        if kernel.symbol not in self._loaded:
+            stages = self._backend.target.compile(kernel.ir_text(self._backend.target))
+            handle = self._backend.load(kernel.symbol, stages, False, False)
+            self._loaded[kernel.symbol] = handle, (ctypes.c_uint64 * (kernel.leaves + 2))()
+        handle, slots = self._loaded[kernel.symbol]
+        slots[: kernel.leaves] = list(leaves)
+        self._backend.launch(handle, (count, 1), _BLOCK, slots, kernel.leaves)
+        self._backend.synchronize()

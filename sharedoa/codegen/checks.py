@@ -1,0 +1,99 @@
+"""Run-time checks: what is tested before an operation, and the report when the test fails.
+
+After a report the program goes on safely. Assertions are checked always, everything else in debug
+mode only; a check that is not made answers None.
+"""
+
+from __future__ import annotations
+
+from llvmlite import ir
+
+from dispatch.check import CHECK_REFERENCE, REFERENCE_OK
+from dispatch.errors import ErrorCode
+
+from ..frontend import tree
+from ..targets.base import declare
+from .emitter import FunctionEmitter
+from .report import emit_report
+from .types import I32, I64
+
+
+def reference_is_valid(
+    emitter: FunctionEmitter, reference: ir.Value, location: tree.Location
+) -> ir.Value | None:
+    """i1: the reference names a live object of this heap (debug); reports what is wrong if not."""
+    program = emitter.program
+    if not program.debug:
+        return None
+    address = program.encoding.emit_address(emitter.builder, reference)
+    check = declare(program.module, CHECK_REFERENCE, I32, [I64])
+    # What it answers is the code to report.
+    code = emitter.builder.call(check, [address])
+    valid = emitter.builder.icmp_unsigned("==", code, I32(REFERENCE_OK))
+    _report_unless(emitter, valid, code, location, reference)
+    return valid
+
+
+def index_is_valid(
+    emitter: FunctionEmitter,
+    position: ir.Value,
+    length: ir.Value,
+    index: ir.Value,
+    location: tree.Location,
+) -> ir.Value | None:
+    """i1: 0 <= position < length (debug); reports ``index`` as the user wrote it."""
+    if not emitter.program.debug:
+        return None
+    # Unsigned, so that one comparison refuses a negative position too.
+    valid = emitter.builder.icmp_unsigned("<", position, length)
+    _report_unless(emitter, valid, I32(ErrorCode.INDEX), location, index, length)
+    return valid
+
+
+def check_divisor(emitter: FunctionEmitter, divisor: ir.Value, location: tree.Location) -> None:
+    """Report an integer division by zero (debug)."""
+    _check_nonzero(emitter, divisor, ErrorCode.DIVISION_BY_ZERO, location)
+
+
+def check_step(emitter: FunctionEmitter, step: ir.Value, location: tree.Location) -> None:
+    """Report a range with step 0 (debug)."""
+    _check_nonzero(emitter, step, ErrorCode.RANGE_STEP_ZERO, location)
+
+
+def check_exponent(emitter: FunctionEmitter, exponent: ir.Value, location: tree.Location) -> None:
+    """Report a negative exponent of an integer power (debug)."""
+    if not emitter.program.debug:
+        return
+    valid = emitter.builder.icmp_signed(">=", exponent, exponent.type(0))
+    value = exponent if exponent.type == I64 else emitter.builder.sext(exponent, I64)
+    _report_unless(emitter, valid, I32(ErrorCode.NEGATIVE_EXPONENT), location, value)
+
+
+def check_assertion(emitter: FunctionEmitter, test: ir.Value, location: tree.Location) -> None:
+    """Report a failed assertion (always)."""
+    _report_unless(emitter, test, I32(ErrorCode.ASSERTION), location)
+
+
+def _check_nonzero(
+    emitter: FunctionEmitter, number: ir.Value, code: ErrorCode, location: tree.Location
+) -> None:
+    if emitter.program.debug:
+        valid = emitter.builder.icmp_unsigned("!=", number, number.type(0))
+        _report_unless(emitter, valid, I32(code), location)
+
+
+def _report_unless(
+    emitter: FunctionEmitter,
+    valid: ir.Value,
+    code: ir.Value,
+    location: tree.Location,
+    value: ir.Value | None = None,
+    extra: ir.Value | None = None,
+) -> None:
+    program = emitter.program
+    site = program.site_number(location)
+    emitter.when(
+        emitter.builder.not_(valid),
+        lambda: emit_report(program, emitter.builder, code, site, value, extra),
+        "report",
+    )

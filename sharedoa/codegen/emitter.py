@@ -1,0 +1,254 @@
+"""The state of code generation, and the tables by which tree nodes find their emitters.
+
+``ProgramEmitter`` is what all functions of one module share, ``FunctionEmitter`` what one function
+needs while its body is written. A file of this package registers an emitter per node class with
+``expression`` or ``statement``; ``FunctionEmitter.evaluate`` and ``run`` look them up.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from llvmlite import ir
+
+from dispatch.mode import Mode
+from ptxpass.ir import CallSite, TypeQuery
+
+from ..errors import InternalError
+from ..frontend import tree
+from ..model.layout import Layout
+from ..model.reference import ReferenceEncoding
+from ..targets.base import Target
+from .types import I1, I64, llvm_type, zero
+
+Emitter = TypeVar("Emitter", bound=Callable[..., Any])
+_EXPRESSIONS: dict[type, Callable[[FunctionEmitter, Any], Any]] = {}
+_STATEMENTS: dict[type, Callable[[FunctionEmitter, Any], None]] = {}
+
+
+def expression(node: type) -> Callable[[Emitter], Emitter]:
+    """Register the emitter of an expression class: ``(emitter, node) -> value``."""
+
+    def register(emitter: Emitter) -> Emitter:
+        _EXPRESSIONS[node] = emitter
+        return emitter
+
+    return register
+
+
+def statement(node: type) -> Callable[[Emitter], Emitter]:
+    """Register the emitter of a statement class: ``(emitter, node) -> None``."""
+
+    def register(emitter: Emitter) -> Emitter:
+        _STATEMENTS[node] = emitter
+        return emitter
+
+    return register
+
+
+@dataclass
+class ProgramEmitter:
+    """One module in the making."""
+
+    target: Target
+    layout: Layout
+    encoding: ReferenceEncoding
+    mode: Mode
+    debug: bool
+    module: ir.Module
+    functions: dict[str, ir.Function] = field(default_factory=dict)
+    sites: list[CallSite] = field(default_factory=list)
+    queries: list[TypeQuery] = field(default_factory=list)
+    #: Places in the source, by their number in error records.
+    source_sites: list[tree.Location] = field(default_factory=list)
+    #: The number in error records of each of ``sites``.
+    call_sites: list[int] = field(default_factory=list)
+    #: Symbols that each function may call, directly or through a vtable.
+    calls: dict[str, set[str]] = field(default_factory=dict)
+    uses_barrier: bool = False
+    _site_numbers: dict[tree.Location, int] = field(default_factory=dict)
+
+    def site_number(self, location: tree.Location) -> int:
+        """The number that stands for a place in the source in error records."""
+        number = self._site_numbers.get(location)
+        if number is None:
+            number = self._site_numbers[location] = len(self.source_sites)
+            self.source_sites.append(location)
+        return number
+
+    def object_pointer(self) -> ir.Type:
+        """Pointer to memory of the heap."""
+        return ir.PointerType(None, self.target.object_space)
+
+    def stack_pointer(self) -> ir.Type:
+        """Pointer to the stack; its address space is the data layout's (AMDGPU: 5)."""
+        space = re.search(r"(?:^|-)A(\d+)", self.module.data_layout)
+        return ir.PointerType(None, int(space[1]) if space else 0)
+
+
+class _Alloca(ir.AllocaInstr):  # type: ignore[misc]
+    """An alloca that says its address space, which llvmlite's does not."""
+
+    def __init__(self, block: ir.Block, type: ir.Type, pointer: ir.Type, name: str) -> None:
+        super().__init__(block, type, None, name)
+        self.type = pointer
+
+    def descr(self, buffer: list[str]) -> None:
+        space = f", addrspace({self.type.addrspace})" if self.type.addrspace else ""
+        buffer.append(f"alloca {self.allocated_type}{space}\n")
+
+
+@dataclass
+class Loop:
+    """Where ``continue`` and ``break`` of the innermost loop go."""
+
+    next: ir.Block
+    end: ir.Block
+
+
+class FunctionEmitter:
+    """One function in the making; ``builder`` stands where the next instruction goes.
+
+    When the current block is terminated the code that follows is dead, and ``run`` drops it.
+    """
+
+    def __init__(
+        self, program: ProgramEmitter, function: tree.Function, llvm_function: ir.Function
+    ) -> None:
+        self.program = program
+        self.function = function
+        self.llvm_function = llvm_function
+        #: The kernel body's x, y, nx, ny.
+        self.thread: Sequence[ir.Value] = ()
+        self.loops: list[Loop] = []
+        self._variables: dict[tree.Variable, ir.Value] = {}
+        self._bindings: dict[tree.Variable, ir.Value] = {}
+        self._reached: set[ir.Block] = set()
+        self._entry = ir.IRBuilder(llvm_function.append_basic_block("entry"))
+        self._first = llvm_function.append_basic_block("body")
+        self.builder = ir.IRBuilder(self._first)
+
+    def finish(self) -> None:
+        """Close the entry block, which holds the locals."""
+        # Targets put stack slots of their own there.
+        self._entry.position_at_end(self._entry.block)
+        self._entry.branch(self._first)
+
+    def evaluate(self, node: tree.Expression) -> Any:
+        """The value of an expression (None for a void call)."""
+        emitter = _EXPRESSIONS.get(type(node))
+        if emitter is None:
+            raise InternalError(f"no code generation for expression {type(node).__name__}")
+        return emitter(self, node)
+
+    def run(self, statements: Sequence[tree.Statement]) -> None:
+        for node in statements:
+            if self.is_dead:
+                return
+            emitter = _STATEMENTS.get(type(node))
+            if emitter is None:
+                raise InternalError(f"no code generation for statement {type(node).__name__}")
+            emitter(self, node)
+
+    # ------------------------------------------------------------ variables
+
+    def slot(self, type: ir.Type, name: str) -> ir.Value:
+        """A new stack slot, zero at the start of the function."""
+        block = self._entry.block
+        alloca = _Alloca(block, type, self.program.stack_pointer(), name)
+        block.instructions.append(alloca)
+        self._entry.position_at_end(block)
+        self._entry.store(zero(type), alloca)
+        return alloca
+
+    def assign(self, variable: tree.Variable, value: ir.Value) -> None:
+        slot = self._variables.get(variable)
+        if slot is None:
+            slot = self._variables[variable] = self.slot(llvm_type(variable.type), variable.name)
+        self.builder.store(value, slot)
+
+    def bind(self, variable: tree.Variable, value: ir.Value) -> None:
+        """Name a value that never changes; it needs no slot."""
+        self._bindings[variable] = value
+
+    def read(self, variable: tree.Variable) -> ir.Value:
+        bound = self._bindings.get(variable)
+        if bound is not None:
+            return bound
+        slot = self._variables.get(variable)
+        if slot is None:
+            slot = self._variables[variable] = self.slot(llvm_type(variable.type), variable.name)
+        return self.builder.load(slot, variable.name, typ=llvm_type(variable.type))
+
+    # --------------------------------------------------------- control flow
+
+    @property
+    def is_dead(self) -> bool:
+        return bool(self.builder.block.is_terminated)
+
+    def new_block(self, name: str) -> ir.Block:
+        """A block that becomes part of the function by ``start`` or ``join``."""
+        return ir.Block(self.llvm_function, name)
+
+    def start(self, block: ir.Block) -> None:
+        """Continue in ``block``."""
+        self.llvm_function.blocks.append(block)
+        self.builder.position_at_end(block)
+
+    def join(self, block: ir.Block) -> None:
+        """Continue in ``block`` if anything branches to it; if not, what follows is dead."""
+        if block in self._reached:
+            self.start(block)
+
+    def branch(self, block: ir.Block) -> None:
+        """Go to ``block``, unless the current code is dead."""
+        if not self.is_dead:
+            self.builder.branch(block)
+            self._reached.add(block)
+
+    def branch_on(self, test: ir.Value, then: ir.Block, otherwise: ir.Block) -> None:
+        self.builder.cbranch(test, then, otherwise)
+        self._reached |= {then, otherwise}
+
+    def choose(
+        self,
+        test: ir.Value,
+        then: Callable[[], Any],
+        otherwise: Callable[[], Any],
+        name: str = "choice",
+    ) -> Any:
+        """The value of ``then()`` or of ``otherwise()``; only code of the one chosen runs."""
+        blocks = [self.new_block(f"{name}.{part}") for part in ("then", "else", "end")]
+        self.branch_on(test, blocks[0], blocks[1])
+        incoming = []
+        for block, produce in zip(blocks[:2], (then, otherwise), strict=True):
+            self.start(block)
+            value = produce()
+            incoming.append((value, self.builder.block))
+            self.branch(blocks[2])
+        self.start(blocks[2])
+        if incoming[0][0] is None:
+            return None
+        phi = self.builder.phi(incoming[0][0].type, name)
+        for value, block in incoming:
+            phi.add_incoming(value, block)
+        return phi
+
+    def when(self, test: ir.Value, action: Callable[[], Any], name: str = "when") -> None:
+        """Run ``action`` if ``test`` holds."""
+        then, end = self.new_block(name), self.new_block(f"{name}.end")
+        self.branch_on(test, then, end)
+        self.start(then)
+        action()
+        self.branch(end)
+        self.start(end)
+
+
+def integer(value: int, type: ir.Type = I64) -> ir.Constant:
+    return ir.Constant(type, value)
+
+
+TRUE, FALSE = ir.Constant(I1, 1), ir.Constant(I1, 0)

@@ -1,0 +1,156 @@
+"""Typed tree to LLVM module: every function of a program, and the kernel's entry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from typing import Any
+
+from llvmlite import ir
+
+from dispatch.errors import ErrorCode
+from dispatch.mode import Mode
+from ptxpass.ir import CallSite, TypeQuery
+
+from ..frontend import tree
+from ..model.layout import Layout
+from ..model.reference import ReferenceEncoding
+from ..targets.base import Target
+from . import arithmetic, atomics, calls, expressions, loops, places, statements
+from .abi import Leaf, assemble, leaves
+from .emitter import FunctionEmitter, ProgramEmitter
+from .report import emit_report
+from .types import I32, I64, VOID, function_type, llvm_type, zero
+
+#: Loaded for the emitters that they register.
+EMITTERS = (arithmetic, atomics, calls, expressions, loops, places, statements)
+OnNoType = Callable[[ir.IRBuilder, CallSite, Any], None]
+_THREAD_PARAMETERS = ("x", "y", "nx", "ny")
+
+
+@dataclass(frozen=True)
+class LoweredModule:
+    """A program as LLVM IR with its virtual calls in canonical form."""
+
+    module: ir.Module
+    kernel_symbol: str
+    body_symbol: str
+    sites: list[CallSite]
+    queries: list[TypeQuery]
+    #: For ``ptxpass.ir.Environment``: reports a receiver of a class that a site does not know.
+    on_no_type: OnNoType | None
+    #: What the kernel's arguments are cut into, in order.
+    leaves: list[Leaf]
+    #: Places in the source, by the ``site`` of an error record.
+    source_sites: list[tree.Location]
+    uses_barrier: bool
+    #: Whether some function may call itself, directly or through others.
+    recursive: bool
+
+
+def lower(
+    program: tree.Program,
+    target: Target,
+    layout: Layout,
+    encoding: ReferenceEncoding,
+    mode: Mode,
+    debug: bool,
+) -> LoweredModule:
+    """Generate the module of a program.
+
+    Raises CompileError for an operation that no target has, InternalError for a malformed tree.
+    """
+    kernel = program.kernel
+    module = target.new_module(kernel.symbol)
+    emitter = ProgramEmitter(target, layout, encoding, mode, debug, module)
+    functions = [function for function in program.functions.values() if function is not kernel]
+    for function in functions:
+        emitter.functions[function.symbol] = _declare(module, function)
+    for function in functions:
+        _define_function(emitter, function)
+    kernel_leaves = [leaf for variable in kernel.parameters for leaf in leaves(variable.type)]
+    body = _define_kernel_body(emitter, kernel, kernel_leaves)
+    target.emit_entry(
+        module,
+        kernel.symbol,
+        body,
+        [leaf.type for leaf in kernel_leaves],
+        debug,
+        emitter.uses_barrier,
+    )
+    return LoweredModule(
+        module=module,
+        kernel_symbol=kernel.symbol,
+        body_symbol=body.name,
+        sites=emitter.sites,
+        queries=emitter.queries,
+        on_no_type=_report_no_method(emitter) if debug else None,
+        leaves=kernel_leaves,
+        source_sites=emitter.source_sites,
+        uses_barrier=emitter.uses_barrier,
+        recursive=_has_cycle(emitter.calls),
+    )
+
+
+def _report_no_method(program: ProgramEmitter) -> OnNoType:
+    def report(builder: ir.IRBuilder, site: CallSite, reference: ir.Value) -> None:
+        place = program.call_sites[site.number]
+        emit_report(program, builder, I32(ErrorCode.NO_METHOD), place, reference)
+
+    return report
+
+
+def _declare(module: ir.Module, function: tree.Function) -> ir.Function:
+    types = [variable.type for variable in function.parameters]
+    declared = ir.Function(module, function_type(types, function.result), function.symbol)
+    declared.linkage = "internal"
+    declared.attributes.add("nounwind")
+    return declared
+
+
+def _define_function(program: ProgramEmitter, function: tree.Function) -> None:
+    llvm_function = program.functions[function.symbol]
+    emitter = FunctionEmitter(program, function, llvm_function)
+    for variable, argument in zip(function.parameters, llvm_function.args, strict=True):
+        argument.name = variable.name
+        emitter.assign(variable, argument)
+    _emit_body(emitter)
+
+
+def _define_kernel_body(
+    program: ProgramEmitter, kernel: tree.Function, kernel_leaves: list[Leaf]
+) -> ir.Function:
+    types = [leaf.type for leaf in kernel_leaves] + [I64] * len(_THREAD_PARAMETERS)
+    body = ir.Function(program.module, ir.FunctionType(VOID, types), f"{kernel.symbol}.body")
+    body.linkage = "internal"
+    for attribute in ("alwaysinline", "nounwind"):
+        body.attributes.add(attribute)
+    emitter = FunctionEmitter(program, kernel, body)
+    emitter.thread = body.args[len(kernel_leaves) :]
+    for argument, name in zip(emitter.thread, _THREAD_PARAMETERS, strict=True):
+        argument.name = name
+    values = iter(body.args)
+    for variable in kernel.parameters:
+        emitter.assign(variable, assemble(emitter.builder, variable.type, values))
+    _emit_body(emitter)
+    return body
+
+
+def _emit_body(emitter: FunctionEmitter) -> None:
+    emitter.run(emitter.function.body)
+    if not emitter.is_dead:
+        result = llvm_type(emitter.function.result)
+        if isinstance(result, ir.VoidType):
+            emitter.builder.ret_void()
+        else:
+            emitter.builder.ret(zero(result))
+    emitter.finish()
+
+
+def _has_cycle(calls: dict[str, set[str]]) -> bool:
+    try:
+        TopologicalSorter(calls).prepare()
+    except CycleError:
+        return True
+    return False

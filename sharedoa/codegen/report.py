@@ -1,0 +1,76 @@
+"""``sharedoa_report``: the function that writes the heap's error record.
+
+The record (``dispatch.errors``) lies in heap memory; its address is in the module's state block.
+The first thread that raises the flag writes the rest, later ones return.
+"""
+
+from __future__ import annotations
+
+from llvmlite import ir
+
+from dispatch import state
+from dispatch.errors import RECORD_DTYPE
+
+from .emitter import ProgramEmitter, integer
+from .types import I32, I64, VOID
+
+REPORT = "sharedoa_report"
+
+
+def report_function(program: ProgramEmitter) -> ir.Function:
+    """``(i32 code, i64 site, i64 value, i64 extra)``, internal, defined at its first use."""
+    found = program.module.globals.get(REPORT)
+    if found is not None:
+        return found
+    function = ir.Function(program.module, ir.FunctionType(VOID, [I32, I64, I64, I64]), REPORT)
+    function.linkage = "internal"
+    for attribute in ("noinline", "cold", "nounwind"):
+        function.attributes.add(attribute)
+    _define(program, function)
+    return function
+
+
+def _define(program: ProgramEmitter, function: ir.Function) -> None:
+    entry, claim, write, end = (
+        function.append_basic_block(name) for name in ("entry", "claim", "write", "end")
+    )
+    builder = ir.IRBuilder(entry)
+    record = state.load(builder, program.target.constant_space, state.ERRORS)
+    builder.cbranch(builder.icmp_unsigned("==", record, integer(0)), end, claim)
+
+    builder.position_at_end(claim)
+    flag = builder.inttoptr(record, program.object_pointer())
+    claimed = builder.cmpxchg(flag, I32(0), I32(1), "monotonic")
+    builder.cbranch(builder.extract_value(claimed, 1), write, end)
+
+    builder.position_at_end(write)
+    code, site, value, extra = function.args
+    fields = {
+        "code": code,
+        "site": site,
+        "thread_x": program.target.emit_current_thread(builder, 0),
+        "thread_y": program.target.emit_current_thread(builder, 1),
+        "value": value,
+        "extra": extra,
+    }
+    assert RECORD_DTYPE.fields is not None
+    for name, content in fields.items():
+        address = builder.add(record, integer(RECORD_DTYPE.fields[name][1]))
+        builder.store(content, builder.inttoptr(address, program.object_pointer()))
+    builder.branch(end)
+
+    builder.position_at_end(end)
+    builder.ret_void()
+
+
+def emit_report(
+    program: ProgramEmitter,
+    builder: ir.IRBuilder,
+    code: ir.Value,
+    site: int,
+    value: ir.Value | None = None,
+    extra: ir.Value | None = None,
+) -> None:
+    """Report at ``builder``; ``value`` and ``extra`` are i64, 0 when there is nothing to say."""
+    given = [integer(0) if part is None else part for part in (value, extra)]
+    builder.call(report_function(program), [code, integer(site), *given])

@@ -1,0 +1,81 @@
+"""Statements: assignments, branches, returns, assertions, prints, barriers."""
+
+from __future__ import annotations
+
+from ..errors import InternalError
+from ..frontend import tree
+from ..model.scalars import ScalarType, i64, u64, weak_float
+from ..model.types import Type
+from ..targets.base import PrintPiece
+from . import checks
+from .arithmetic import convert
+from .emitter import FunctionEmitter, statement
+
+
+@statement(tree.Assign)
+def _assign(emitter: FunctionEmitter, node: tree.Assign) -> None:
+    emitter.assign(node.variable, emitter.evaluate(node.value))
+
+
+@statement(tree.Evaluate)
+def _evaluate(emitter: FunctionEmitter, node: tree.Evaluate) -> None:
+    emitter.evaluate(node.value)
+
+
+@statement(tree.If)
+def _if(emitter: FunctionEmitter, node: tree.If) -> None:
+    test = emitter.evaluate(node.test)
+    then, end = emitter.new_block("if.then"), emitter.new_block("if.end")
+    otherwise = emitter.new_block("if.else") if node.otherwise else end
+    emitter.branch_on(test, then, otherwise)
+    emitter.start(then)
+    emitter.run(node.then)
+    emitter.branch(end)
+    if node.otherwise:
+        emitter.start(otherwise)
+        emitter.run(node.otherwise)
+        emitter.branch(end)
+    emitter.join(end)
+
+
+@statement(tree.Return)
+def _return(emitter: FunctionEmitter, node: tree.Return) -> None:
+    value = None if node.value is None else emitter.evaluate(node.value)
+    if value is None:
+        emitter.builder.ret_void()
+    else:
+        emitter.builder.ret(value)
+
+
+@statement(tree.Assert)
+def _assert(emitter: FunctionEmitter, node: tree.Assert) -> None:
+    checks.check_assertion(emitter, emitter.evaluate(node.test), node.location)
+
+
+@statement(tree.Print)
+def _print(emitter: FunctionEmitter, node: tree.Print) -> None:
+    pieces: list[PrintPiece] = []
+    for position, item in enumerate(node.items):
+        if position:
+            pieces.append(" ")
+        pieces.append(item if isinstance(item, str) else _printable(emitter, item))
+    emitter.program.target.emit_print(emitter.builder, [*pieces, node.end])
+
+
+@statement(tree.Barrier)
+def _barrier(emitter: FunctionEmitter, node: tree.Barrier) -> None:
+    emitter.program.uses_barrier = True
+    # LLVM must not move it, or the function around it, into or out of a divergent branch.
+    emitter.llvm_function.attributes.add("convergent")
+    emitter.program.target.emit_barrier(emitter.builder)
+
+
+def _printable(emitter: FunctionEmitter, item: tree.Expression) -> PrintPiece:
+    value = emitter.evaluate(item)
+    type: Type = item.type
+    if not isinstance(type, ScalarType):
+        raise InternalError(f"a value of type {type!r} is printed")
+    if type.kind == "bool":
+        return value
+    wide = weak_float if type.is_float else u64 if type.kind == "uint" else i64
+    return convert(emitter.builder, type, wide, value)

@@ -1,0 +1,63 @@
+"""LLVM types of values: how each type of the subset travels in registers and function signatures.
+
+How it lies in memory is ``model.layout.storage_dtype``; the two differ for bool (i1 here, one byte
+there) and for value structs (fields without padding here).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from llvmlite import ir
+
+from ..errors import InternalError
+from ..model.scalars import ScalarType
+from ..model.types import (
+    ArrayType,
+    NullType,
+    ReferenceType,
+    TupleType,
+    Type,
+    ValueType,
+    VoidType,
+)
+
+VOID = ir.VoidType()
+I1, I8, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 32, 64))
+F32, F64 = ir.FloatType(), ir.DoubleType()
+#: A reference: what a ``ReferenceEncoding`` makes of an object's address.
+REFERENCE = I64
+#: An ``oa.Array``: address of the elements, number of elements.
+ARRAY = ir.LiteralStructType([I64, I64])
+
+
+def llvm_type(type: Type) -> ir.Type:
+    """The type of SSA values of ``type``. Inline arrays have none: they exist in memory only."""
+    if isinstance(type, ScalarType):
+        if type.kind == "bool":
+            return I1
+        if type.is_float:
+            return F32 if type.bits == 32 else F64
+        return ir.IntType(type.bits)
+    if isinstance(type, (ReferenceType, NullType)):
+        return REFERENCE
+    if isinstance(type, ArrayType):
+        return ARRAY
+    if isinstance(type, ValueType):
+        return ir.LiteralStructType([llvm_type(part) for part in type.fields.values()])
+    if isinstance(type, TupleType):
+        return ir.LiteralStructType([llvm_type(part) for part in type.items])
+    if isinstance(type, VoidType):
+        return VOID
+    raise InternalError(f"{type!r} has no value form")
+
+
+def function_type(parameters: Sequence[Type], result: Type) -> ir.FunctionType:
+    return ir.FunctionType(llvm_type(result), [llvm_type(type) for type in parameters])
+
+
+def zero(type: ir.Type) -> ir.Constant:
+    """0, 0.0, false, null, or an aggregate of them."""
+    if isinstance(type, ir.BaseStructType):
+        return ir.Constant(type, None)
+    return ir.Constant(type, 0.0 if type in (F32, F64) else 0)

@@ -1,0 +1,129 @@
+"""Memory of arrays: freed when nothing refers to it any more, in Python or in an object's field.
+
+A Python array holds its storage, and so does every NumPy view of it. When the last one goes, the
+storage becomes a candidate; it is freed when no launch is under way that may still use it and no
+field of type ``oa.Array`` of a live object holds its address.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections import deque
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sortedcontainers import SortedDict
+
+from ..model.types import Type
+from .extents import Extent, Extents
+
+Addresses = np.ndarray[Any, np.dtype[np.uint64]]
+
+
+class ArrayStorage:
+    """The memory of one array, which slices of it share."""
+
+    def __init__(self, extent: Extent, size: int, element: Type) -> None:
+        self.address = extent.address
+        self.size = size
+        self.element = element
+        self.version = 0
+        """Raised when the host writes to it."""
+        self._extent = extent
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        # NumPy keeps the object that gave the interface alive as long as the view.
+        return {
+            "shape": (self.size,),
+            "typestr": "|u1",
+            "data": (self.address, False),
+            "version": 3,
+        }
+
+
+@dataclass(eq=False)
+class _Block:
+    extent: Extent
+    size: int
+    element: Type
+    storage: weakref.ref[ArrayStorage]
+
+
+class ArrayMemory:
+    """All arrays of one heap."""
+
+    def __init__(self, extents: Extents) -> None:
+        self._extents = extents
+        self._blocks: SortedDict[int, _Block] = SortedDict()
+        self._dropped: deque[int] = deque()
+        self._unheld: dict[int, _Block] = {}
+
+    def new(self, size: int, element: Type) -> ArrayStorage:
+        """``size`` bytes of zeros. Raises NoRoom."""
+        extent = self._extents.allocate(size, from_top=True)
+        storage = self._watched(extent, size, element)
+        self._blocks[extent.address] = _Block(extent, size, element, weakref.ref(storage))
+        return storage
+
+    def at(self, address: int) -> ArrayStorage | None:
+        """The storage that ``address`` lies in, also if only fields still refer to it."""
+        index = self._blocks.bisect_right(address) - 1
+        if index < 0:
+            return None
+        block: _Block = self._blocks.peekitem(index)[1]
+        if address >= block.extent.address + block.size:
+            return None
+        storage = block.storage()
+        if storage is None:
+            storage = self._watched(block.extent, block.size, block.element)
+            block.storage = weakref.ref(storage)
+        return storage
+
+    def _watched(self, extent: Extent, size: int, element: Type) -> ArrayStorage:
+        storage = ArrayStorage(extent, size, element)
+        # A finalizer may run in the middle of anything, so it only makes a note.
+        weakref.finalize(storage, self._dropped.append, extent.address).atexit = False
+        return storage
+
+    @property
+    def unheld_bytes(self) -> int:
+        """Bytes that no Python object holds any more."""
+        while self._dropped:
+            address = self._dropped.popleft()
+            self._unheld[address] = self._blocks[address]
+        return sum(block.size for block in self._unheld.values())
+
+    def collect(self, in_fields: Addresses) -> list[Extent]:
+        """Free what nothing in Python holds and none of ``in_fields`` points into; the result is
+        what was freed. No launch may be under way."""
+        unheld = self.unheld_bytes
+        if not unheld:
+            return []
+        blocks = [self._unheld[address] for address in sorted(self._unheld)]
+        held = _pointed_into(blocks, in_fields)
+        freed = []
+        for block, is_held in zip(blocks, held, strict=True):
+            if block.storage() is not None:  # read from a field since it was dropped
+                del self._unheld[block.extent.address]
+            elif not is_held:
+                del self._unheld[block.extent.address], self._blocks[block.extent.address]
+                self._extents.free(block.extent)
+                freed.append(block.extent)
+        return freed
+
+    @property
+    def bytes_used(self) -> int:
+        return sum(block.extent.size for block in self._blocks.values())
+
+
+def _pointed_into(blocks: list[_Block], addresses: Addresses) -> np.ndarray[Any, Any]:
+    """For each of the sorted, disjoint blocks, whether an address lies in it."""
+    starts = np.array([block.extent.address for block in blocks], np.uint64)
+    ends = starts + np.array([block.size for block in blocks], np.uint64)
+    index = np.searchsorted(starts, addresses, side="right") - 1
+    inside = (index >= 0) & (addresses < ends[index])
+    held = np.zeros(len(blocks), np.bool_)
+    held[index[inside]] = True
+    return held

@@ -1,0 +1,330 @@
+"""Placement by type: every class has regions of its own, so that an address tells the class.
+
+SharedOA's rules ("Judging a Type by Its Pointer", section 4): the first region of a class holds
+``initial_region`` objects, each next one twice as many, and regions of one class that lie side by
+side become one. What the paper leaves open: a request for many objects at once takes the smallest
+size of that sequence that fits them; a region that has no object left is given back.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from sortedcontainers import SortedDict
+
+from ..model.classes import ClassType
+from ..model.layout import Layout
+from ..model.reference import ReferenceEncoding
+from .extents import Extent, Extents, NoRoom
+from .placement import (
+    FieldPath,
+    References,
+    Selection,
+    foreign_reference,
+    freed_reference,
+    null_reference,
+    repeated_reference,
+)
+from .region_selection import Part, RegionSelection
+from .regions import Region
+from .residency import Residency
+from .run_detection import find_runs
+
+
+class ByTypePlacement:
+    """All regions of one heap, and the address-ordered index of them."""
+
+    def __init__(
+        self,
+        extents: Extents,
+        layout: Layout,
+        encoding: ReferenceEncoding,
+        residency: Residency,
+        initial_region: int,
+        poison: bool,
+        header: Callable[[ClassType], bytes],
+        retire: Callable[[Extent], None],
+    ) -> None:
+        """``header`` gives the bytes that an object of a class starts with; ``retire`` frees an
+        extent once launches under way have finished."""
+        self._extents = extents
+        self._layout = layout
+        self._encoding = encoding
+        self._residency = residency
+        self._initial_region = initial_region
+        self._poison = poison
+        self._header = header
+        self._retire = retire
+        self._regions: SortedDict[int, Region] = SortedDict()
+        self._of_class: dict[ClassType, list[Region]] = {}
+        self.layout_epoch = 0
+        self.population_epoch = 0
+        self.generation = 0
+        self.population_version = 0
+
+    # ------------------------------------------------------------------ making and freeing
+
+    def allocate(self, cls: ClassType, count: int) -> Selection:
+        before = self.count(cls)
+        missing = count - sum(region.room for region in self.regions(cls))
+        if missing > 0:
+            self._grow(cls, missing)
+        header = self._header(cls)
+        parts: list[Part] = []
+        position = 0
+        for region in self.regions(cls):
+            wanted = min(count - position, region.room)
+            if wanted == 0:
+                continue
+            self._fetch_unused(region, wanted)
+            for slots in region.take(wanted, header):
+                part = Part.at(region, position, slots)
+                parts.append(part)
+                position += part.count
+        self._note_population(cls, before)
+        return self._selection(parts, count)
+
+    def _fetch_unused(self, region: Region, count: int) -> None:
+        first = region.start + region.unused_from * region.stride
+        end = min(first + count * region.stride, region.end)
+        if first < end:
+            self._residency.host_uses(region.start, first, end)
+
+    def free(self, selection: Selection) -> None:
+        assert isinstance(selection, RegionSelection)
+        self._mark_dead(selection.parts)
+        touched = {id(part.region): part.region for part in selection.parts}
+        before = {region.cls: self.count(region.cls) for region in touched.values()}
+        for part in selection.parts:
+            part.region.give_back(part.slots, self._poison)
+        for region in touched.values():
+            if region.used == 0:
+                self._drop(region)
+                self._residency.forget(region.start, region.end)
+                self._extents.free(region.extent)
+                self._extents.free(region.live_extent)
+        for cls, count in before.items():
+            self._note_population(cls, count)
+        self.generation += 1
+
+    def _mark_dead(self, parts: list[Part]) -> None:
+        for index, part in enumerate(parts):
+            live = part.region.live
+            repeated = not isinstance(part.slots, slice) and (
+                len(np.unique(part.slots)) != part.count
+            )
+            if repeated or not live[part.slots].all():
+                for earlier in parts[:index]:
+                    earlier.region.live[earlier.slots] = 1
+                raise repeated_reference()
+            live[part.slots] = 0
+
+    def _note_population(self, cls: ClassType, before: int) -> None:
+        self.population_version += 1
+        if (before == 0) != (self.count(cls) == 0):
+            self.population_epoch += 1
+
+    # ------------------------------------------------------------------ regions
+
+    def _grow(self, cls: ClassType, missing: int) -> None:
+        """Add a region for ``missing`` objects at least; raises NoRoom, having changed nothing."""
+        initial = self._initial_region
+        held = sum(region.capacity for region in self.regions(cls))
+        capacity = initial << (held // initial).bit_length()
+        while capacity < missing:
+            capacity *= 2
+        while True:
+            try:
+                region = self._reserve(cls, capacity)
+                break
+            except NoRoom:
+                # Less than the doubling sequence asks for is better than nothing.
+                if capacity == missing:
+                    raise
+                capacity = max(missing, capacity // 2)
+        self._insert(region)
+        self._merge_around(region)
+
+    def _reserve(self, cls: ClassType, capacity: int) -> Region:
+        extent = self._extents.allocate(capacity * self._layout.record(cls).size)
+        try:
+            live = self._extents.allocate(capacity, from_top=True)
+        except NoRoom:
+            self._extents.free(extent)
+            raise
+        return Region(cls, self._layout, capacity, extent, live)
+
+    def _insert(self, region: Region) -> None:
+        self._regions[region.start] = region
+        insort(self._of_class.setdefault(region.cls, []), region, key=lambda r: r.start)
+        self.layout_epoch += 1
+
+    def _drop(self, region: Region) -> None:
+        del self._regions[region.start]
+        self._of_class[region.cls].remove(region)
+        self.layout_epoch += 1
+
+    def _merge_around(self, region: Region) -> None:
+        index = self._regions.index(region.start)
+        if index > 0:
+            region = self._merge(self._regions.peekitem(index - 1)[1], region) or region
+        index = self._regions.index(region.start)
+        if index + 1 < len(self._regions):
+            self._merge(region, self._regions.peekitem(index + 1)[1])
+
+    def _merge(self, low: Region, high: Region) -> Region | None:
+        """One region instead of two neighbours, or None where they must stay two."""
+        if low.cls is not high.cls or (high.start - low.start) % low.stride:
+            return None
+        extent = self._extents.join(low.extent, high.extent)
+        if extent is None:
+            return None
+        capacity = (high.end - low.start) // low.stride
+        try:
+            live = self._extents.allocate(capacity, from_top=True)
+        except NoRoom:
+            return None  # two ranges work as well as one
+        merged = Region(low.cls, self._layout, capacity, extent, live)
+        merged.absorb(low, high)
+        for region in (low, high):
+            self._drop(region)
+            self._retire(region.live_extent)
+        self._insert(merged)
+        self.generation += 1
+        return merged
+
+    # ------------------------------------------------------------------ finding
+
+    def regions(self, cls: ClassType) -> list[Region]:
+        """The regions of exactly this class, by address."""
+        return self._of_class.get(cls, [])
+
+    def all_regions(self) -> Iterator[Region]:
+        yield from self._regions.values()
+
+    def _locate(self, address: int, where: str = "") -> tuple[Region, int]:
+        """The region and slot of the object that starts at ``address``, live or not."""
+        if address == 0:
+            raise null_reference(where)
+        index = self._regions.bisect_right(address) - 1
+        if index < 0:
+            raise foreign_reference(address, where)
+        region: Region = self._regions.peekitem(index)[1]
+        slot, rest = divmod(address - region.start, region.stride)
+        if rest or slot >= region.capacity:
+            raise foreign_reference(address, where)
+        return region, slot
+
+    def _locate_live(self, address: int) -> tuple[Region, int]:
+        region, slot = self._locate(address)
+        if not region.live[slot]:
+            raise freed_reference(address, region.cls)
+        return region, slot
+
+    def class_of(self, address: int) -> ClassType:
+        return self._locate_live(address)[0].cls
+
+    def read_one(self, address: int, path: FieldPath) -> Any:
+        region, slot = self._locate_live(address)
+        self._residency.host_uses(region.start, address, address + region.stride)
+        return region.field(path)[slot]
+
+    def write_one(self, address: int, path: FieldPath, value: Any, index: int | None) -> None:
+        region, slot = self._locate_live(address)
+        self._residency.host_uses(region.start, address, address + region.stride)
+        if index is None:
+            region.field(path)[slot] = value
+        else:
+            region.field(path)[slot, index] = value
+
+    def select(self, references: References) -> Selection:
+        addresses: References = self._encoding.address(references)
+        runs = find_runs(addresses)
+        if runs is None:
+            parts = self._scattered_parts(addresses)
+        else:
+            parts = [part for run in runs for part in self._parts_of_run(*run)]
+        for part in parts:
+            live = part.region.live[part.slots]
+            if not live.all():
+                dead = int(np.flatnonzero(live == 0)[0])
+                place = int(np.arange(len(references))[part.where][dead])
+                raise freed_reference(
+                    int(addresses[place]), part.region.cls, f"element {place}: "
+                )
+        return self._selection(parts, len(references))
+
+    def _parts_of_run(
+        self, position: int, address: int, step: int, count: int
+    ) -> Iterator[Part]:
+        """The parts of a run of addresses: one a region that it passes through."""
+        while count:
+            region, slot = self._locate(address, f"element {position}: ")
+            slot_step, rest = divmod(step, region.stride)
+            inside = 1
+            if rest == 0 and slot_step:
+                ahead = region.capacity - 1 - slot if slot_step > 0 else slot
+                inside = min(count, ahead // abs(slot_step) + 1)
+            stop = slot + inside * (slot_step or 1)
+            slots = slice(slot, stop if stop >= 0 else None, slot_step or 1)
+            if inside == 1:
+                slots = slice(slot, slot + 1, 1)
+            yield Part.at(region, position, slots)
+            position += inside
+            address += inside * step
+            count -= inside
+
+    def _scattered_parts(self, addresses: References) -> list[Part]:
+        """The parts of addresses in no particular order: one a region that holds any of them."""
+        regions = list(self._regions.values())
+        starts = np.fromiter(self._regions.keys(), np.uint64, len(regions))
+        numbers = np.searchsorted(starts, addresses, side="right") - 1
+        order = np.argsort(numbers, kind="stable")
+        bounds = np.searchsorted(numbers[order], np.arange(-1, len(regions) + 1))
+        outside = order[: bounds[1]]
+        if len(outside):
+            self._locate(int(addresses[outside[0]]), f"element {outside[0]}: ")
+        parts = []
+        for number, region in enumerate(regions):
+            where = order[bounds[number + 1] : bounds[number + 2]]
+            if len(where) == 0:
+                continue
+            slots, rest = np.divmod(addresses[where] - np.uint64(region.start), region.stride)
+            wrong = where[(rest != 0) | (slots >= region.capacity)]
+            if len(wrong):
+                self._locate(int(addresses[wrong[0]]), f"element {wrong[0]}: ")
+            parts.append(Part(region, where, slots.astype(np.int64), len(where)))
+        return parts
+
+    def objects(self, classes: Sequence[ClassType]) -> Selection:
+        parts: list[Part] = []
+        position = 0
+        for region in (region for cls in classes for region in self.regions(cls)):
+            part = Part.at(region, position, region.live_slots())
+            parts.append(part)
+            position += part.count
+        return self._selection(parts, position)
+
+    def _selection(self, parts: list[Part], count: int) -> RegionSelection:
+        return RegionSelection(parts, count, self._encoding, self._residency)
+
+    # ------------------------------------------------------------------ counting
+
+    def classes(self) -> list[ClassType]:
+        found = [cls for cls in self._of_class if self.count(cls)]
+        return sorted(found, key=lambda cls: cls.type_index)
+
+    def count(self, cls: ClassType) -> int:
+        return sum(region.used for region in self.regions(cls))
+
+    def reserved(self, cls: ClassType) -> int:
+        return sum(region.memory.nbytes for region in self.regions(cls))
+
+    def region_count(self, cls: ClassType) -> int:
+        return len(self.regions(cls))
+
+    def ranges(self) -> list[tuple[int, int, ClassType]]:
+        return [(region.start, region.end, region.cls) for region in self._regions.values()]

@@ -1,0 +1,178 @@
+"""Extents: pieces of slabs, first fit, in units of 256 bytes; neighbours that are free coalesce.
+
+Regions of objects take the lowest place that fits, arrays and tables the highest, so that the
+regions of a growing class have a chance to lie side by side and become one range.
+"""
+
+from __future__ import annotations
+
+import weakref
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sortedcontainers import SortedDict
+
+from ..errors import HeapError
+from .provider import Bytes, Provider, Slab
+
+ALIGNMENT = 256
+SLAB_SIZE = 64 << 20
+"""Bytes of a slab, unless one request needs more or the capacity leaves less."""
+
+
+class NoRoom(Exception):
+    """``asked`` bytes do not fit; ``free`` is what a heap of ``capacity`` could still give in all."""
+
+    def __init__(self, asked: int, free: int, capacity: int) -> None:
+        super().__init__(asked, free, capacity)
+        self.asked, self.free, self.capacity = asked, free, capacity
+
+
+@dataclass(frozen=True, eq=False)
+class Extent:
+    """``size`` bytes of one slab, a multiple of ALIGNMENT."""
+
+    address: int
+    size: int
+    memory: Bytes
+
+    @property
+    def end(self) -> int:
+        return self.address + self.size
+
+
+class _SlabMemory:
+    """Owns a slab: it goes back to its provider when no extent and no NumPy view uses it."""
+
+    def __init__(self, slab: Slab, provider: Provider) -> None:
+        self.address, self.end = slab.address, slab.address + slab.size
+        # Bytes between these two were never handed out and still hold the provider's zeros.
+        self.clean_from, self.clean_to = self.address, self.end
+        # At exit the process goes with all its memory; a driver may be gone before.
+        weakref.finalize(self, provider.free, slab).atexit = False
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        return {
+            "shape": (self.end - self.address,),
+            "typestr": "|u1",
+            "data": (self.address, False),
+            "version": 3,
+        }
+
+    def view(self, start: int, end: int) -> Bytes:
+        return np.asarray(self)[start - self.address : end - self.address]
+
+
+class Extents:
+    """All memory of one heap: at most ``capacity`` bytes in slabs of ``provider``."""
+
+    def __init__(self, provider: Provider, capacity: int) -> None:
+        self._provider = provider
+        self.capacity = capacity
+        self.reserved = 0
+        self._slabs: SortedDict[int, _SlabMemory] = SortedDict()
+        self._free: SortedDict[int, int] = SortedDict()
+
+    @property
+    def free_bytes(self) -> int:
+        """Bytes that are free in slabs or can still be reserved."""
+        unreserved = max(0, min(self.capacity - self.reserved, self._provider.free_memory()))
+        return sum(self._free.values()) + unreserved
+
+    def allocate(self, size: int, from_top: bool = False) -> Extent:
+        """At least ``size`` bytes of zeros. Raises NoRoom."""
+        size = max(1, -(-size // ALIGNMENT)) * ALIGNMENT
+        place = self._find(size, from_top)
+        if place is None:
+            self._add_slab(size)
+            place = self._find(size, from_top)
+            assert place is not None
+        return self._take(place, size, from_top)
+
+    def free(self, extent: Extent) -> None:
+        start, size = extent.address, extent.size
+        following = start + size
+        if following in self._free and following not in self._slabs:
+            size += self._free.pop(following)
+        index = self._free.bisect_left(start) - 1
+        if index >= 0 and start not in self._slabs:
+            before, length = self._free.peekitem(index)
+            if before + length == start:
+                start, size = before, size + length
+        self._free[start] = size
+
+    def join(self, low: Extent, high: Extent) -> Extent | None:
+        """Two extents as one, or None if they are not neighbours in one slab."""
+        if low.end != high.address or high.address in self._slabs:
+            return None
+        slab = self._slab_of(low.address)
+        return Extent(low.address, low.size + high.size, slab.view(low.address, high.end))
+
+    def reserve_outside(self, size: int) -> None:
+        """Count ``size`` bytes that the platform's own allocator hands out. Raises NoRoom."""
+        if size > self.capacity - self.reserved:
+            raise NoRoom(size, max(0, self.capacity - self.reserved), self.capacity)
+        self.reserved += size
+
+    def release_outside(self, size: int) -> None:
+        self.reserved -= size
+
+    def _find(self, size: int, from_top: bool) -> int | None:
+        items = reversed(self._free.items()) if from_top else self._free.items()
+        return next((start for start, length in items if length >= size), None)
+
+    def _take(self, start: int, size: int, from_top: bool) -> Extent:
+        length = self._free.pop(start)
+        rest = length - size
+        place = start + rest if from_top else start
+        if rest:
+            self._free[start if from_top else start + size] = rest
+        slab = self._slab_of(place)
+        memory = slab.view(place, place + size)
+        _clear_used(slab, place, memory)
+        return Extent(place, size, memory)
+
+    def _slab_of(self, address: int) -> _SlabMemory:
+        slab: _SlabMemory = self._slabs.peekitem(self._slabs.bisect_right(address) - 1)[1]
+        return slab
+
+    def _add_slab(self, size: int) -> None:
+        if size > self._room():
+            self._drop_empty_slabs()
+        room = self._room()
+        if size > room:
+            raise NoRoom(size, self.free_bytes, self.capacity)
+        wanted = max(size, min(SLAB_SIZE, room // ALIGNMENT * ALIGNMENT))
+        try:
+            slab = self._provider.allocate(wanted)
+        except HeapError as error:
+            raise NoRoom(size, self.free_bytes, self.capacity) from error
+        self._slabs[slab.address] = _SlabMemory(slab, self._provider)
+        self._free[slab.address] = slab.size
+        self.reserved += slab.size
+
+    def _room(self) -> int:
+        return min(self.capacity - self.reserved, self._provider.free_memory())
+
+    def _drop_empty_slabs(self) -> None:
+        for address, slab in list(self._slabs.items()):
+            if self._free.get(address) == slab.end - slab.address:
+                del self._slabs[address], self._free[address]
+                self.reserved -= slab.end - slab.address
+
+
+def _clear_used(slab: _SlabMemory, place: int, memory: Bytes) -> None:
+    """Zero what was handed out before, and move the clean part's ends past this piece."""
+    end = place + len(memory)
+    clean_from, clean_to = max(place, slab.clean_from), min(end, slab.clean_to)
+    if clean_from >= clean_to:
+        memory[:] = 0
+        return
+    memory[: clean_from - place] = 0
+    memory[clean_to - place :] = 0
+    if place <= slab.clean_from:
+        slab.clean_from = end
+    else:
+        slab.clean_to = place

@@ -1,0 +1,140 @@
+"""What the heap asks of a placement: objects put by type, or one by one.
+
+A *selection* is some objects in an order, ready for access to their fields: NumPy arrays in and out,
+of shape (objects,) or (objects, N) for inline arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..errors import HeapError
+from ..model.classes import ClassType
+from ..model.types import Type, ValueType
+
+Values = np.ndarray[Any, Any]
+References = np.ndarray[Any, np.dtype[np.uint64]]
+
+#: Changes an array of field values in place; the second argument says which objects of the
+#: selection they belong to (a slice or an array of positions).
+Change = Callable[[Values, Any], None]
+
+
+@dataclass(frozen=True)
+class FieldPath:
+    """A field, or inside a value struct the component that ``components`` leads to."""
+
+    name: str
+    components: tuple[str, ...] = ()
+
+    def type(self, cls: ClassType) -> Type:
+        found = cls.fields[self.name]
+        for component in self.components:
+            assert isinstance(found, ValueType)
+            found = found.fields[component]
+        return found
+
+    def __str__(self) -> str:
+        return ".".join((self.name, *self.components))
+
+
+class Selection(Protocol):
+    """Some objects, in an order."""
+
+    count: int
+
+    @property
+    def references(self) -> References: ...
+
+    @property
+    def is_one_view(self) -> bool:
+        """Whether ``read`` shares memory with the objects."""
+        ...
+
+    def read(self, path: FieldPath) -> Values: ...
+
+    def write(self, path: FieldPath, values: Values) -> None:
+        """``values`` broadcast to the selection's shape."""
+        ...
+
+    def change(self, path: FieldPath, change: Change) -> None:
+        """Call ``change`` on the values piece by piece; where possible they are views."""
+        ...
+
+
+class Placement(Protocol):
+    """Where objects are, which class each has, and which places are free."""
+
+    layout_epoch: int
+    population_epoch: int
+    generation: int
+    """Raised when an object may have gone, or moved to another region's books."""
+    population_version: int
+    """Raised when an object is made or goes."""
+
+    def allocate(self, cls: ClassType, count: int) -> Selection:
+        """New objects, zero but for their headers. Raises NoRoom, having made none."""
+        ...
+
+    def free(self, selection: Selection) -> None:
+        """Raises HeapError, having freed nothing, if an object occurs twice."""
+        ...
+
+    def class_of(self, address: int) -> ClassType:
+        """Raises HeapError unless a live object starts at ``address``."""
+        ...
+
+    def select(self, references: References) -> Selection:
+        """Raises HeapError, naming the place, unless every one refers to a live object."""
+        ...
+
+    def objects(self, classes: Sequence[ClassType]) -> Selection:
+        """All live objects of exactly these classes: class by class, by address."""
+        ...
+
+    def read_one(self, address: int, path: FieldPath) -> Any:
+        """The field of the live object at ``address``: a NumPy scalar, or an array if inline."""
+        ...
+
+    def write_one(self, address: int, path: FieldPath, value: Any, index: int | None) -> None:
+        """Write a field, or element ``index`` of an inline one."""
+        ...
+
+    def classes(self) -> list[ClassType]:
+        """Classes that have live objects, by type index."""
+        ...
+
+    def count(self, cls: ClassType) -> int: ...
+
+    def reserved(self, cls: ClassType) -> int:
+        """Bytes held for objects of exactly this class."""
+        ...
+
+    def region_count(self, cls: ClassType) -> int: ...
+
+    def ranges(self) -> list[tuple[int, int, ClassType]]: ...
+
+
+def null_reference(where: str = "") -> HeapError:
+    return HeapError(f"{where}null is no object", "leave out or set what is None first")
+
+
+def foreign_reference(address: int, where: str = "") -> HeapError:
+    return HeapError(
+        f"{where}{address:#x} is no object of this heap", "use references that this heap gave out"
+    )
+
+
+def freed_reference(address: int, cls: ClassType, where: str = "") -> HeapError:
+    return HeapError(
+        f"{where}the {cls.name} at {address:#x} was deleted",
+        "drop every reference to an object when deleting it",
+    )
+
+
+def repeated_reference() -> HeapError:
+    return HeapError("an object occurs twice among those to delete", "pass each object once")

@@ -1,0 +1,90 @@
+"""Providers of memory: what hands out the slabs that a heap cuts into regions and arrays."""
+
+from __future__ import annotations
+
+import mmap
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..errors import HeapError
+
+Bytes = np.ndarray[Any, np.dtype[np.uint8]]
+
+
+@dataclass(frozen=True, eq=False)
+class Slab:
+    """``size`` bytes at ``address``, zero when handed out; ``memory`` is the host's view of them."""
+
+    address: int
+    size: int
+    memory: Bytes
+
+
+class Provider(Protocol):
+    """A source of slabs that the host and the backend's device both reach."""
+
+    def allocate(self, size: int) -> Slab:
+        """``size`` bytes of zeros. Raises HeapError if the system refuses."""
+        ...
+
+    def free(self, slab: Slab) -> None:
+        """Take back a slab that nothing uses any more."""
+        ...
+
+    def free_memory(self) -> int:
+        """Bytes that can still be handed out."""
+        ...
+
+
+class HostProvider:
+    """Pages of this process; the system fills them with zeros at their first use."""
+
+    def __init__(self) -> None:
+        self._mappings: dict[int, mmap.mmap] = {}
+
+    def allocate(self, size: int) -> Slab:
+        try:
+            mapping = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        except (OSError, OverflowError, ValueError) as error:
+            raise HeapError(
+                f"the system refused {size:,} bytes of memory: {error}", "ask for less at a time"
+            ) from error
+        if hasattr(mmap, "MADV_HUGEPAGE"):
+            mapping.madvise(mmap.MADV_HUGEPAGE)
+        memory = np.frombuffer(mapping, np.uint8)
+        address = int(memory.ctypes.data)
+        self._mappings[address] = mapping
+        return Slab(address, size, memory)
+
+    def free(self, slab: Slab) -> None:
+        # The mapping goes when the last NumPy view of it does.
+        del self._mappings[slab.address]
+
+    def free_memory(self) -> int:
+        return min(_available_memory(), _left_in_control_group())
+
+
+def _available_memory() -> int:
+    try:
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    except OSError:
+        pass  # not Linux: all memory is the best that the system tells
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def _left_in_control_group(folder: Path = Path("/sys/fs/cgroup")) -> int:
+    """What a container's memory limit leaves; unlimited reads as the largest integer."""
+    try:
+        limit = (folder / "memory.max").read_text().strip()
+        used = int((folder / "memory.current").read_text())
+    except (OSError, ValueError):
+        limit = "max"
+    if limit == "max":
+        return (1 << 63) - 1
+    return max(0, int(limit) - used)

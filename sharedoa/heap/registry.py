@@ -1,0 +1,81 @@
+"""Which class lives at which address, for objects that lie anywhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+Addresses = np.ndarray[Any, np.dtype[np.uint64]]
+NO_TYPE = 0
+_MOST_RECENT = 1024
+
+
+class Registry:
+    """Sorted arrays of addresses and type indices; a few recent additions wait in a dictionary, so
+    that objects made one by one do not sort the arrays each time."""
+
+    def __init__(self) -> None:
+        self._sorted: Addresses = np.zeros(0, np.uint64)
+        self._types = np.zeros(0, np.uint32)
+        self._recent: dict[int, int] = {}
+
+    def add(self, addresses: Addresses, type_index: int) -> None:
+        if len(self._recent) + len(addresses) <= _MOST_RECENT:
+            self._recent.update(dict.fromkeys(addresses.tolist(), type_index))
+            return
+        self._merge(addresses, np.full(len(addresses), type_index, np.uint32))
+
+    def find(self, address: int) -> int:
+        """The type index at ``address``, or 0."""
+        recent = self._recent.get(address)
+        if recent is not None:
+            return recent
+        index = int(np.searchsorted(self._sorted, np.uint64(address)))
+        if index < len(self._sorted) and self._sorted[index] == address:
+            return int(self._types[index])
+        return NO_TYPE
+
+    def find_all(self, addresses: Addresses) -> np.ndarray[Any, np.dtype[np.uint32]]:
+        """The type index at each address, 0 where there is none."""
+        self._settle()
+        found = np.zeros(len(addresses), np.uint32)
+        if len(self._sorted):
+            index = np.searchsorted(self._sorted, addresses)
+            index[index == len(self._sorted)] = 0
+            known = self._sorted[index] == addresses
+            found[known] = self._types[index[known]]
+        return found
+
+    def remove(self, addresses: Addresses) -> None:
+        """Forget addresses that are known."""
+        few = addresses[: _MOST_RECENT + 1].tolist()
+        if len(few) <= _MOST_RECENT and all(address in self._recent for address in few):
+            for address in few:
+                del self._recent[address]
+            return
+        self._settle()
+        keep = np.ones(len(self._sorted), np.bool_)
+        keep[np.searchsorted(self._sorted, addresses)] = False
+        self._sorted, self._types = self._sorted[keep], self._types[keep]
+
+    def of_type(self, type_index: int) -> Addresses:
+        self._settle()
+        return self._sorted[self._types == type_index]
+
+    def addresses(self) -> Addresses:
+        self._settle()
+        return self._sorted
+
+    def _settle(self) -> None:
+        if self._recent:
+            addresses = np.fromiter(self._recent.keys(), np.uint64, len(self._recent))
+            types = np.fromiter(self._recent.values(), np.uint32, len(self._recent))
+            self._recent.clear()
+            self._merge(addresses, types)
+
+    def _merge(self, addresses: Addresses, types: np.ndarray[Any, Any]) -> None:
+        addresses = np.concatenate([self._sorted, addresses])
+        order = np.argsort(addresses, kind="stable")
+        self._sorted = addresses[order]
+        self._types = np.concatenate([self._types, types])[order]

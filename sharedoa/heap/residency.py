@@ -1,0 +1,50 @@
+"""Where memory is now: what the host used since the last launch moves to the device before the next.
+
+Managed memory moves page by page when it is touched on the other side; that costs a fault a page.
+So a bulk access by the host first fetches all that it is going to read or write, and a launch first
+sends back all that the host used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+BULK = 1 << 16
+"""Bytes from which a host access fetches its memory in one go."""
+
+#: address, size in bytes, whether to the device
+Prefetch = Callable[[int, int, bool], None]
+
+
+class Residency:
+    """Ranges of memory that the host has used since they were last sent to the device."""
+
+    def __init__(self, prefetch: Prefetch | None) -> None:
+        """``prefetch`` is None where host and device are one."""
+        self._prefetch = prefetch
+        self._on_host: dict[int, tuple[int, int]] = {}
+
+    def host_uses(self, block: int, start: int, end: int) -> None:
+        """The host is about to read or write [start, end) of the block that begins at ``block``."""
+        if self._prefetch is None:
+            return
+        known = self._on_host.get(block)
+        if known is not None and known[0] <= start and end <= known[1]:
+            return
+        if end - start >= BULK:
+            self._prefetch(start, end - start, False)
+        if known is not None:
+            start, end = min(start, known[0]), max(end, known[1])
+        self._on_host[block] = start, end
+
+    def before_launch(self) -> None:
+        if self._prefetch is None or not self._on_host:
+            return
+        for start, end in self._on_host.values():
+            self._prefetch(start, end - start, True)
+        self._on_host.clear()
+
+    def forget(self, start: int, end: int) -> None:
+        """The memory was freed: nothing in it is worth moving."""
+        for block in [b for b, (low, high) in self._on_host.items() if start <= low and high <= end]:
+            del self._on_host[block]

@@ -1,0 +1,220 @@
+"""Placement one by one, where the platform's own allocator puts each object.
+
+This is what the paper's CUDA and Concord modes measure. On a GPU the memory is the device heap, which
+no host call can reach: fields are read and written by kernels of the backend that gather and scatter,
+so what the host sees of a field is always a copy, though writes go through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import HeapError
+from ..model.classes import ClassType
+from ..model.layout import Layout
+from ..model.reference import ReferenceEncoding
+from .extents import Extents, NoRoom
+from .placement import (
+    Change,
+    FieldPath,
+    References,
+    Selection,
+    Values,
+    foreign_reference,
+    null_reference,
+    repeated_reference,
+)
+from .registry import Registry
+
+
+class ScatteredPlacement:
+    """Objects of one heap that lie anywhere, and the registry that knows their classes."""
+
+    def __init__(
+        self,
+        extents: Extents,
+        layout: Layout,
+        encoding: ReferenceEncoding,
+        backend: Any,
+        track_layout: bool,
+        header: Callable[[ClassType], bytes],
+    ) -> None:
+        """``track_layout``: kernels check references against the registry (debug mode), so that
+        every new object is a change of layout."""
+        self._extents = extents
+        self._layout = layout
+        self._encoding = encoding
+        self._backend = backend
+        self._track_layout = track_layout
+        self._header = header
+        self._registry = Registry()
+        self._classes: dict[int, ClassType] = {}
+        self._counts: dict[ClassType, int] = {}
+        self.layout_epoch = 0
+        self.population_epoch = 0
+        self.generation = 0
+        self.population_version = 0
+
+    def allocate(self, cls: ClassType, count: int) -> Selection:
+        size = self._layout.record(cls).size
+        self._extents.reserve_outside(count * size)
+        try:
+            addresses = self._backend.allocate_scattered(count, size, self._header(cls))
+        except HeapError as error:
+            self._extents.release_outside(count * size)
+            raise NoRoom(count * size, self._extents.free_bytes, self._extents.capacity) from error
+        self._classes[cls.type_index] = cls
+        self._registry.add(addresses, cls.type_index)
+        self._count(cls, count)
+        return self._selection(self._encoding.encode(addresses, cls.type_index), cls)
+
+    def free(self, selection: Selection) -> None:
+        assert isinstance(selection, ScatteredSelection)
+        addresses = selection.addresses
+        if len(np.unique(addresses)) != len(addresses):
+            raise repeated_reference()
+        indices = self._registry.find_all(addresses)
+        for type_index, count in zip(*np.unique(indices, return_counts=True), strict=True):
+            cls = self._classes[int(type_index)]
+            self._extents.release_outside(int(count) * self._layout.record(cls).size)
+            self._count(cls, -int(count))
+        self._registry.remove(addresses)
+        self._backend.free_scattered(addresses)
+        self.generation += 1
+
+    def _count(self, cls: ClassType, change: int) -> None:
+        self.population_version += 1
+        before = self.count(cls)
+        self._counts[cls] = before + change
+        if (before == 0) != (before + change == 0):
+            self.population_epoch += 1
+        if self._track_layout and change:
+            self.layout_epoch += 1
+
+    def class_of(self, address: int) -> ClassType:
+        if address == 0:
+            raise null_reference()
+        type_index = self._registry.find(address)
+        if type_index == 0:
+            raise foreign_reference(address)
+        return self._classes[type_index]
+
+    def one(self, address: int) -> ScatteredSelection:
+        cls = self.class_of(address)
+        references = self._encoding.encode(np.array([address], np.uint64), cls.type_index)
+        return self._selection(references, cls)
+
+    def select(self, references: References) -> Selection:
+        addresses = self._encoding.address(references)
+        missing = np.flatnonzero(self._registry.find_all(addresses) == 0)
+        if len(missing):
+            place = int(missing[0])
+            where = f"element {place}: "
+            if addresses[place] == 0:
+                raise null_reference(where)
+            raise foreign_reference(int(addresses[place]), where)
+        first = self.class_of(int(addresses[0])) if len(addresses) else None
+        return self._selection(references, first)
+
+    def objects(self, classes: Sequence[ClassType]) -> Selection:
+        found = [
+            self._encoding.encode(self._registry.of_type(cls.type_index), cls.type_index)
+            for cls in classes
+        ]
+        references = np.concatenate(found) if found else np.zeros(0, np.uint64)
+        return self._selection(references, classes[0] if classes else None)
+
+    def read_one(self, address: int, path: FieldPath) -> Any:
+        return self.one(address).read(path)[0]
+
+    def write_one(self, address: int, path: FieldPath, value: Any, index: int | None) -> None:
+        selection = self.one(address)
+        if index is None:
+            _, dtype = selection.place(path)
+            values = np.empty((1, *dtype.shape), dtype.base)
+            values[0] = value
+        else:
+            values = selection.read(path).copy()
+            values[0, index] = value
+        selection.write(path, values)
+
+    def _selection(self, references: References, cls: ClassType | None) -> ScatteredSelection:
+        return ScatteredSelection(references, cls, self._encoding, self._layout, self._backend)
+
+    def addresses(self) -> References:
+        """Every live object's address, sorted."""
+        return self._registry.addresses()
+
+    def classes(self) -> list[ClassType]:
+        found = [cls for cls, count in self._counts.items() if count]
+        return sorted(found, key=lambda cls: cls.type_index)
+
+    def count(self, cls: ClassType) -> int:
+        return self._counts.get(cls, 0)
+
+    def reserved(self, cls: ClassType) -> int:
+        return self.count(cls) * self._layout.record(cls).size
+
+    def region_count(self, cls: ClassType) -> int:
+        return 0
+
+    def ranges(self) -> list[tuple[int, int, ClassType]]:
+        return []
+
+
+class ScatteredSelection:
+    """Objects that only the backend reaches. All have the field that is asked for; a field's offset
+    is the same in every subclass, so one class tells it for all of them."""
+
+    is_one_view = False
+
+    def __init__(
+        self,
+        references: References,
+        cls: ClassType | None,
+        encoding: ReferenceEncoding,
+        layout: Layout,
+        backend: Any,
+    ) -> None:
+        self.references = references
+        self.count = len(references)
+        self.addresses: References = encoding.address(references)
+        self._cls = cls
+        self._layout = layout
+        self._backend = backend
+
+    def place(self, path: FieldPath) -> tuple[int, np.dtype[Any]]:
+        """Bytes from the object to the field, and the field's dtype."""
+        assert self._cls is not None
+        record = self._layout.record(self._cls)
+        offset, dtype = record.offsets[path.name], record.dtypes[path.name]
+        for component in path.components:
+            assert dtype.fields is not None
+            dtype, inner = dtype.fields[component][:2]
+            offset += inner
+        return offset, dtype
+
+    def read(self, path: FieldPath) -> Values:
+        offset, dtype = self.place(path)
+        data = self._backend.gather(self.addresses, offset, dtype.itemsize)
+        values = np.ascontiguousarray(data).reshape(-1).view(dtype.base)
+        return values.reshape(self.count, *dtype.shape)
+
+    def write(self, path: FieldPath, values: Values) -> None:
+        if self.count == 0:
+            return
+        offset, dtype = self.place(path)
+        whole = np.empty((self.count, *dtype.shape), dtype.base)
+        whole[:] = values
+        data = whole.reshape(-1).view(np.uint8).reshape(self.count, dtype.itemsize)
+        self._backend.scatter(self.addresses, offset, data)
+
+    def change(self, path: FieldPath, change: Change) -> None:
+        if self.count == 0:
+            return
+        values = self.read(path).copy()
+        change(values, slice(None))
+        self.write(path, values)

@@ -1,0 +1,70 @@
+"""A heap's settings: what the caller gives, else the environment, else the default."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from dispatch.mode import Mode, parse_mode
+
+from ..errors import ConfigurationError
+from ..model.layout import AosLayout, Header, Layout
+from ..model.reference import PlainReference, ReferenceEncoding, TaggedReference
+
+_opened: dict[str, Any] = {}
+
+
+@dataclass(frozen=True)
+class HeapSettings:
+    """Everything that a heap is made from, checked."""
+
+    mode: Mode
+    backend: Any
+    layout: Layout
+    encoding: ReferenceEncoding
+    capacity: int
+    initial_region: int
+    debug: bool
+
+    @classmethod
+    def resolve(
+        cls,
+        mode: Any,
+        backend: Any,
+        layout: Any,
+        capacity: Any,
+        initial_region: Any,
+        debug: Any,
+    ) -> HeapSettings:
+        """Raises ConfigurationError, naming what is valid, and BackendError."""
+        from ..runtime import knobs
+
+        chosen = parse_mode(knobs.mode.resolve(mode))
+        layout_name = knobs.layout.resolve(layout)
+        if layout_name == "tile":
+            raise ConfigurationError(
+                "the layout tile comes with a later release", "use layout aos or auto"
+            )
+        if backend is None or isinstance(backend, str):
+            backend = _open(knobs.backend.resolve(backend))
+        limit = knobs.capacity.resolve(capacity)
+        return cls(
+            mode=chosen,
+            backend=backend,
+            layout=AosLayout(Header(chosen.header_size, chosen.header_alignment)),
+            encoding=TaggedReference() if chosen.tagged_references else PlainReference(),
+            capacity=backend.free_memory() // 2 if limit is None else limit,
+            initial_region=knobs.initial_region.resolve(initial_region),
+            debug=knobs.debug.resolve(debug),
+        )
+
+
+def _open(name: str) -> Any:
+    """The backend of that name; heaps share one, and with it the code that it has loaded."""
+    from ..backends import open_backend
+
+    found = _opened.get(name)
+    if found is None:
+        opened = open_backend(name)
+        found = _opened[name] = _opened.setdefault(opened.name, opened)
+    return found

@@ -1,0 +1,1 @@
+"""Kernel objects, argument packing, launches, the code cache and the configuration."""

@@ -1,0 +1,206 @@
+"""Launch arguments: from host values to the 8-byte slots that a kernel's entry reads.
+
+A plan is made once per kernel. It binds each parameter to a function that recognises the value that
+its type usually has and appends the value's leaves; everything else (a number of another type, a
+value struct, a mistake) takes the careful path through ``model.values``.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ..codegen.abi import SLOT_BYTES, leaves
+from ..errors import ArgumentError
+from ..model.classes import Signature
+from ..model.scalars import ScalarType
+from ..model.types import ArrayType, ReferenceType, TupleType, Type, ValueType
+from ..model.values import accepts, convert, describe
+
+#: Appends the leaves of one argument to a list; the result is the heap it lies in, or None.
+Binder = Callable[[Any, list[Any]], Any]
+_OTHER_HEAP = "create both in one heap, or copy the data over with oa.array(...)"
+
+
+class ArgumentPlan:
+    """How the arguments of one kernel are checked, converted and packed."""
+
+    def __init__(self, kernel: str, signature: Signature) -> None:
+        self._kernel = kernel
+        self._signature = signature
+        found = [leaf for type in signature.types for leaf in leaves(type)]
+        self.leaf_count = len(found)
+        self._pack = struct.Struct("<" + "".join(_slot_format(leaf.dtype) for leaf in found))
+        self._binders = [
+            _binder(type, f"kernel {kernel}, argument {name}")
+            for name, type in zip(signature.names, signature.types, strict=True)
+        ]
+
+    @property
+    def count(self) -> int:
+        """Number of parameters."""
+        return len(self._binders)
+
+    def new_slots(self) -> Any:
+        """A buffer for the leaves and the two grid sizes that the entry takes after them."""
+        return (ctypes.c_uint64 * (self.leaf_count + 2))()
+
+    def pack(self, slots: Any, arguments: tuple[Any, ...]) -> Any:
+        """Write the leaves of ``arguments`` into ``slots``; the result is the heap that their
+        arrays and objects lie in, None if there are none.
+
+        Raises ArgumentError for a wrong number or type of arguments, or arguments of two heaps.
+        """
+        if len(arguments) != len(self._binders):
+            self._refuse_count(arguments)
+        heap: Any = None
+        values: list[Any] = []
+        for bind, argument in zip(self._binders, arguments, strict=True):
+            owner = bind(argument, values)
+            if owner is not heap and owner is not None:
+                if heap is not None:
+                    self._refuse_heaps(arguments)
+                heap = owner
+        self._pack.pack_into(slots, 0, *values)
+        return heap
+
+    def in_order(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Any, ...]:
+        """All arguments by position, with keyword arguments and defaults in their places."""
+        names, defaults = self._signature.names, self._signature.defaults
+        given = dict(zip(names, arguments, strict=False))
+        for name in named:
+            if name not in names:
+                raise ArgumentError(
+                    f"kernel {self._kernel} has no parameter {name}", self._expected()
+                )
+            if name in given:
+                raise ArgumentError(f"kernel {self._kernel} is given {name} twice", "pass it once")
+        if len(arguments) > len(names):
+            self._refuse_count(arguments)
+        given = {**defaults, **given, **named}
+        if len(given) != len(names):
+            missing = ", ".join(name for name in names if name not in given)
+            raise ArgumentError(f"kernel {self._kernel} lacks {missing}", self._expected())
+        return tuple(given[name] for name in names)
+
+    def host_values(self, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Arguments as CPython's run of the kernel sees them, converted by type."""
+        if len(arguments) != len(self._binders):
+            self._refuse_count(arguments)
+        parameters = zip(self._signature.names, self._signature.types, arguments, strict=True)
+        return tuple(
+            convert(type, value, f"kernel {self._kernel}, argument {name}")
+            for name, type, value in parameters
+        )
+
+    def _expected(self) -> str:
+        pairs = zip(self._signature.names, self._signature.types, strict=True)
+        return f"it takes ({', '.join(f'{name}: {type!r}' for name, type in pairs)})"
+
+    def _refuse_count(self, arguments: tuple[Any, ...]) -> None:
+        raise ArgumentError(
+            f"kernel {self._kernel} takes {len(self._binders)} arguments, not {len(arguments)}",
+            self._expected(),
+        )
+
+    def _refuse_heaps(self, arguments: tuple[Any, ...]) -> None:
+        raise ArgumentError(
+            f"the arguments of kernel {self._kernel} lie in different heaps", _OTHER_HEAP
+        )
+
+
+def _slot_format(dtype: np.dtype[Any]) -> str:
+    return f"{dtype.char if dtype.itemsize < 8 else _WIDE[dtype.kind]}{_PADDING[dtype.itemsize]}"
+
+
+_WIDE = {"i": "q", "u": "Q", "f": "d"}
+_PADDING = {size: f"{SLOT_BYTES - size}x" if size < SLOT_BYTES else "" for size in (1, 2, 4, 8)}
+
+
+def _binder(type: Type, what: str) -> Binder:
+    if isinstance(type, ArrayType):
+        return _array_binder(type, what)
+    if isinstance(type, ReferenceType):
+        return _reference_binder(type, what)
+    if isinstance(type, ScalarType):
+        return _scalar_binder(type, what)
+    return lambda value, values: _append_parts(type, value, what, values)
+
+
+def _array_binder(type: ArrayType, what: str) -> Binder:
+    accepted: Any = type.element
+
+    def bind(value: Any, values: list[Any]) -> Any:
+        nonlocal accepted
+        try:
+            if value.__sharedoa_element__ is not accepted:
+                _require_array(type, value, what)
+                accepted = value.__sharedoa_element__
+        except AttributeError:
+            _require_array(type, value, what)
+        values += value.leaves
+        return value.heap
+
+    return bind
+
+
+def _require_array(type: ArrayType, value: Any, what: str) -> None:
+    element = type.element
+    if isinstance(value, (np.ndarray, list, tuple)):
+        raise ArgumentError(
+            f"{what} takes {type!r}, not {describe(value)}",
+            f"make one that kernels can reach: oa.array({element!r}, data)",
+        )
+    if not hasattr(value, "__sharedoa_element__") or not accepts(type, value):
+        raise ArgumentError(
+            f"{what} takes {type!r}, not {describe(value)}", f"pass a value of type {type!r}"
+        )
+
+
+def _reference_binder(type: ReferenceType, what: str) -> Binder:
+    python_class = type.cls.python_class
+
+    def bind(value: Any, values: list[Any]) -> Any:
+        if value is None:
+            values.append(0)
+            return None
+        if not isinstance(value, python_class):
+            convert(type, value, what)
+        values.append(value._reference)
+        return value._heap
+
+    return bind
+
+
+def _scalar_binder(type: ScalarType, what: str) -> Binder:
+    exact = bool if type.kind == "bool" else type.dtype.type
+
+    def bind(value: Any, values: list[Any]) -> Any:
+        values.append(value if value.__class__ is exact else convert(type, value, what))
+
+    return bind
+
+
+def _append_parts(type: Type, value: Any, what: str, values: list[Any]) -> Any:
+    """A value struct or tuple, part by part; all objects in it must lie in one heap."""
+    value = convert(type, value, what)
+    if isinstance(type, ScalarType):
+        values.append(value)
+        return None
+    if isinstance(type, ReferenceType):
+        return _reference_binder(type, what)(value, values)
+    if isinstance(type, ArrayType):
+        return _array_binder(type, what)(value, values)
+    if isinstance(type, ValueType):
+        parts = [(t, getattr(value, n), f"{what}.{n}") for n, t in type.fields.items()]
+    else:
+        assert isinstance(type, TupleType)
+        parts = [(t, v, what) for t, v in zip(type.items, value, strict=True)]
+    heaps = {id(h): h for part in parts if (h := _append_parts(*part, values)) is not None}
+    if len(heaps) > 1:
+        raise ArgumentError(f"{what} refers to objects of two heaps", _OTHER_HEAP)
+    return next(iter(heaps.values()), None)

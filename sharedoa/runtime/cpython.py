@@ -1,0 +1,105 @@
+"""The ``python`` backend's launch: CPython runs the kernel, one thread index after another.
+
+The kernel sees proxies of the same memory that compiled kernels use, so pdb and print work as
+anywhere. Threads of a kernel that has a barrier are real threads, one block at a time.
+"""
+
+from __future__ import annotations
+
+import bdb
+import itertools
+import threading
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import DeviceError, SharedOAError
+from .geometry import Geometry, Pair
+from .host_intrinsics import BlockBarrier, HostThread, current_thread
+
+if TYPE_CHECKING:
+    from .launch import Source
+
+
+def launch(source: Source, arguments: tuple[Any, ...], geometry: Geometry) -> None:
+    """Run the program's function for every thread index, x fastest.
+
+    Raises DeviceError from whatever the kernel raised, naming the thread and the source line.
+    """
+    function, name, threads = source.function, source.name, geometry.threads
+    if source.uses_barrier:
+        for indices in _blocks(threads, geometry.block):
+            _run_block(function, name, arguments, indices, threads)
+        return
+    with np.errstate(all="ignore"):
+        for y, x in itertools.product(range(threads[1]), range(threads[0])):
+            _run_thread(function, name, arguments, HostThread((x, y), threads, None))
+
+
+def _run_thread(
+    function: Callable[..., Any], name: str, arguments: tuple[Any, ...], thread: HostThread
+) -> None:
+    token = current_thread.set(thread)
+    try:
+        function(*arguments)
+    except bdb.BdbQuit:
+        raise
+    except Exception as error:
+        raise _device_error(error, function, name, thread) from error
+    finally:
+        current_thread.reset(token)
+
+
+def _blocks(threads: Pair, block: Pair) -> Iterator[list[Pair]]:
+    for y0, x0 in itertools.product(range(0, threads[1], block[1]), range(0, threads[0], block[0])):
+        rows = range(y0, min(y0 + block[1], threads[1]))
+        columns = range(x0, min(x0 + block[0], threads[0]))
+        yield [(x, y) for y, x in itertools.product(rows, columns)]
+
+
+def _run_block(
+    function: Callable[..., Any],
+    name: str,
+    arguments: tuple[Any, ...],
+    indices: list[Pair],
+    threads: Pair,
+) -> None:
+    barrier = BlockBarrier(len(indices))
+    errors: list[BaseException] = []
+
+    def run(index: Pair) -> None:
+        try:
+            with np.errstate(all="ignore"):
+                _run_thread(function, name, arguments, HostThread(index, threads, barrier))
+        except BaseException as error:
+            errors.append(error)
+        finally:
+            barrier.leave()
+
+    workers = [threading.Thread(target=run, args=(index,)) for index in indices]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    if errors:
+        raise errors[0]
+
+
+def _device_error(
+    error: Exception, function: Callable[..., Any], name: str, thread: HostThread
+) -> DeviceError:
+    """Names the innermost line that is not ours; the original stays reachable as the cause."""
+    place = function.__code__.co_filename, function.__code__.co_firstlineno
+    trace = error.__traceback__
+    while trace is not None:
+        if not trace.tb_frame.f_globals.get("__name__", "").startswith("sharedoa."):
+            place = trace.tb_frame.f_code.co_filename, trace.tb_lineno
+        trace = trace.tb_next
+    message = error.message if isinstance(error, SharedOAError) else str(error)
+    index = thread.index[0] if thread.size[1] == 1 else thread.index
+    return DeviceError(
+        f"kernel {name}, thread {index}: {type(error).__name__}: {message}\n"
+        f"at {place[0]}:{place[1]}",
+        "step into the kernel with pdb on the python backend: put breakpoint() before that line",
+    )

@@ -1,0 +1,88 @@
+"""``kernel.explain()``: how each virtual call finds its method, and what the code uses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from dispatch.mode import Mode
+
+from ..errors import BackendError
+from ..heap.heap import Heap
+from ..targets import ptxas
+from ..targets.nvptx import NvptxTarget
+from .assembly import open_target
+from .pipeline import Compilation
+
+if TYPE_CHECKING:
+    from .launch import Program
+
+_COLUMNS = ("call", "at", "candidates", "decision", "why")
+_CANDIDATES_SHOWN = 6
+
+
+def explain(program: Program, heap: Heap, mode: Mode, debug: bool) -> str:
+    """A table with a row for each call site, then the resources of the machine code."""
+    if heap.backend.name == "python":
+        compilation = program.compilation(heap, mode, debug, heap.backend.target)
+        used = {}
+    else:
+        unit = program.unit(heap, mode, debug)
+        compilation, used = unit.compilation, heap.backend.attributes(unit.handle)
+    rows = [
+        (
+            f"{report.static_class}.{report.method}",
+            _short(report.location),
+            _names(report.candidates),
+            report.decision,
+            report.reason,
+        )
+        for report in compilation.reports
+    ]
+    target = compilation.target
+    head = (
+        f"kernel {compilation.name}: mode {mode.name}, layout {compilation.layout.name}, "
+        f"{'debug, ' if debug else ''}target {target.name}"
+    )
+    calls = table([_COLUMNS, *rows]) if rows else ["no virtual calls"]
+    resources = _resources(lambda: program.compiled(heap, mode, debug, open_target("nvptx")), used)
+    return "\n".join([head, *calls, resources])
+
+
+def _short(location: str) -> str:
+    return PurePath(location).name
+
+
+def _names(candidates: Sequence[str]) -> str:
+    shown = ", ".join(candidates[:_CANDIDATES_SHOWN])
+    more = len(candidates) - _CANDIDATES_SHOWN
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def table(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Columns aligned to the left; the first row is the heading."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
+    return [lines[0], "-" * max(map(len, lines)), *lines[1:]]
+
+
+def _resources(ptx_of: Callable[[], Compilation], used: dict[str, int]) -> str:
+    """What the driver says of the loaded code, else what ptxas says of the PTX."""
+    if used:
+        return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in used.items())
+    try:
+        compilation = ptx_of()
+        ptx, target = compilation.products["ptx"], compilation.target
+        assert isinstance(ptx, str) and isinstance(target, NvptxTarget)
+        report = ptxas.assemble(ptx, target.architecture)
+    except BackendError as error:
+        return f"registers, stack and spills are not known: {error.message}"
+    spills = report.spill_stores + report.spill_loads
+    return (
+        f"on {target.architecture}: {report.registers} registers, {report.stack} bytes of stack, "
+        f"{spills} bytes of spills"
+    )

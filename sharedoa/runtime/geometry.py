@@ -1,0 +1,80 @@
+"""How many threads a launch has, and in which blocks: ``kernel[threads, block]``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import ArgumentError
+
+Pair = tuple[int, int]
+
+DEFAULT_BLOCK: dict[int, Pair] = {1: (256, 1), 2: (32, 8)}
+BLOCK_LIMIT = 1024
+"""Threads of a block: the most that CUDA and HIP take."""
+AXIS_LIMIT = 2**31 - 1
+"""Threads along one axis: kernels compute their index in 32 bits."""
+_HELP = (
+    "write kernel[threads] or kernel[threads, block]; for a kernel of two axes "
+    "kernel[nx, ny] or kernel[(nx, ny), (bx, by)]"
+)
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """Threads and threads of a block along x and y."""
+
+    threads: Pair
+    block: Pair
+
+    @property
+    def is_empty(self) -> bool:
+        return 0 in self.threads
+
+
+def parse_geometry(item: Any, axes: int) -> Geometry:
+    """What is written between the brackets of a launch.
+
+    Python does not tell ``kernel[a, b]`` from ``kernel[(a, b)]``: two numbers are threads and block
+    for a kernel of one axis, and nx and ny for one that asks for ``oa.grid(2)``.
+    Raises ArgumentError for anything but whole numbers in range.
+    """
+    if not isinstance(item, tuple):
+        threads, block = item, None
+    elif len(item) != 2:
+        raise ArgumentError(f"{len(item)} launch sizes are given", _HELP)
+    elif axes == 2 and not any(isinstance(part, tuple) for part in item):
+        threads, block = item, None
+    else:
+        threads, block = item
+    if block is None:
+        block = DEFAULT_BLOCK[axes]
+    found = Geometry(_pair(threads, "threads", 0), _pair(block, "block", 1))
+    if max(found.threads) > AXIS_LIMIT:
+        raise ArgumentError(
+            f"{max(found.threads)} threads along one axis are more than {AXIS_LIMIT}",
+            "launch in several parts, or along two axes",
+        )
+    if found.block[0] * found.block[1] > BLOCK_LIMIT:
+        raise ArgumentError(
+            f"a block of {found.block[0]} x {found.block[1]} threads is larger than {BLOCK_LIMIT}",
+            "use 32 to 1024 threads a block",
+        )
+    return found
+
+
+def _pair(value: Any, what: str, least: int) -> Pair:
+    parts = value if isinstance(value, tuple) else (value, 1)
+    if len(parts) != 2:
+        raise ArgumentError(f"{what} has {len(parts)} axes", _HELP)
+    return _size(parts[0], what, least), _size(parts[1], what, least)
+
+
+def _size(value: Any, what: str, least: int) -> int:
+    try:
+        size = int(value.__index__())
+    except AttributeError:
+        raise ArgumentError(f"{what} is {value!r}, not a whole number", _HELP) from None
+    if size < least:
+        raise ArgumentError(f"{what} is {size}; it must be at least {least}", _HELP)
+    return size

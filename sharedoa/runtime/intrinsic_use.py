@@ -1,0 +1,48 @@
+"""What the text of a kernel says of its launches, known without compiling it."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ..model import intrinsics
+
+
+@dataclass(frozen=True)
+class IntrinsicUse:
+    """How many axes a kernel asks for, and whether it has a barrier."""
+
+    axes: int
+    barrier: bool
+
+
+def intrinsic_use(function: Callable[..., Any]) -> IntrinsicUse:
+    """Look for ``oa.grid``, ``oa.gridsize`` and ``oa.syncthreads`` in a kernel's source."""
+    try:
+        text = textwrap.dedent(inspect.getsource(function))
+    except OSError:
+        return IntrinsicUse(1, False)
+    names = {**function.__globals__, **inspect.getclosurevars(function).nonlocals}
+    axes, barrier = 1, False
+    for node in ast.walk(ast.parse(text)):
+        if not isinstance(node, ast.Call):
+            continue
+        called = _named(node.func, names)
+        if called is intrinsics.syncthreads:
+            barrier = True
+        elif called in (intrinsics.grid, intrinsics.gridsize):
+            values = [a.value for a in node.args if isinstance(a, ast.Constant)]
+            axes = max([axes, *(v for v in values if isinstance(v, int))])
+    return IntrinsicUse(axes, barrier)
+
+
+def _named(node: ast.expr, names: dict[str, Any]) -> Any:
+    if isinstance(node, ast.Name):
+        return names.get(node.id)
+    if isinstance(node, ast.Attribute):
+        return getattr(_named(node.value, names), node.attr, None)
+    return None

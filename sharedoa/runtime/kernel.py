@@ -1,0 +1,138 @@
+"""``@oa.kernel``: a function that many threads run, launched as ``kernel[threads](...)``."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from ..errors import ArgumentError, ClassError
+from ..frontend import kernel_signature, translate_kernel
+from ..heap.heap import current_heap
+from . import vectorised  # noqa: F401  for objects.method(...)
+from .assembly import Assembly, open_target
+from .explanation import explain
+from .geometry import Geometry, parse_geometry
+from .intrinsic_use import IntrinsicUse, intrinsic_use
+from .launch import Program, Source, launch_settings
+from .pipeline import Compilation
+
+LAUNCH_OPTIONS = ("mode", "debug")
+_LAUNCHERS_KEPT = 256
+
+
+class Kernel:
+    """A kernel: ``kernel[threads](arguments)`` runs it once for each thread index.
+
+    ``kernel.asm[extension]`` is the text of any stage of its compilation, ``kernel.explain()`` how
+    each virtual call finds its method and why.
+    """
+
+    def __init__(self, function: Callable[..., Any], local: dict[str, Any]) -> None:
+        self.function = function
+        self.name = function.__name__
+        functools.update_wrapper(self, function)
+        self._local = local
+        self._launchers: dict[int, Launcher] = {}
+
+    @functools.cached_property
+    def _use(self) -> IntrinsicUse:
+        return intrinsic_use(self.function)
+
+    @functools.cached_property
+    def program(self) -> Program:
+        """Made at first use, so that annotations may name classes that come later."""
+        signature = kernel_signature(self.function, self._local)
+        for name in LAUNCH_OPTIONS:
+            if name in signature.names:
+                raise ClassError(
+                    f"kernel {self.name} has a parameter {name}, which is an option of launches",
+                    "rename the parameter",
+                )
+        return Program(
+            Source(
+                self.name,
+                signature,
+                lambda: translate_kernel(self.function, signature),
+                self.function,
+                self._use.barrier,
+            )
+        )
+
+    def __getitem__(self, item: Any) -> Launcher:
+        found = self._launchers.get(item) if item.__class__ is int else None
+        if found is None:
+            found = Launcher(self.program, parse_geometry(item, self._use.axes))
+            if item.__class__ is int:
+                if len(self._launchers) >= _LAUNCHERS_KEPT:
+                    self._launchers.clear()
+                self._launchers[item] = found
+        return found
+
+    def __call__(self, *arguments: Any, **named: Any) -> None:
+        raise ArgumentError(
+            f"kernel {self.name} is called without a number of threads",
+            f"write {self.name}[threads](...)",
+        )
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.name}>"
+
+    @property
+    def asm(self) -> Assembly:
+        """The text of every stage, by extension, for the current heap's settings."""
+        return Assembly(self.program, current_heap())
+
+    def compile(self, target: str, *, mode: Any = None, debug: Any = None) -> Compilation:
+        """Compile for ``target`` (host, nvptx or amdgpu), with or without such a device; the
+        result's ``products`` hold every stage. Layout and references are the current heap's."""
+        heap = current_heap()
+        settings = launch_settings(heap, mode, debug)
+        return self.program.compilation(heap, *settings, open_target(target))
+
+    def explain(self, *, mode: Any = None, debug: Any = None) -> str:
+        """Each virtual call with its candidate classes, the strategy chosen and why, and what the
+        machine code uses, as a table, for the current heap's settings."""
+        heap = current_heap()
+        return explain(self.program, heap, *launch_settings(heap, mode, debug))
+
+
+class Launcher:
+    """A kernel with its launch sizes; calling it launches."""
+
+    __slots__ = ("_geometry", "_program")
+
+    def __init__(self, program: Program, geometry: Geometry) -> None:
+        self._program = program
+        self._geometry = geometry
+
+    def __call__(self, *arguments: Any, mode: Any = None, debug: Any = None, **named: Any) -> None:
+        """Launch; ``mode`` and ``debug`` are for this launch alone. What goes wrong while the
+        kernel runs is raised as DeviceError by whatever waits for it.
+
+        Raises ArgumentError for a wrong number or type of arguments.
+        """
+        program = self._program
+        if named or len(arguments) != program.plan.count:
+            arguments = program.plan.in_order(arguments, named)
+        if mode is None and debug is None:
+            program.launch(self._geometry, arguments)
+        else:
+            program.launch_with(self._geometry, arguments, mode, debug)
+
+
+def kernel(function: Callable[..., Any]) -> Kernel:
+    """Make a function a kernel (``@oa.kernel``): its parameters have types, it returns nothing.
+
+    Raises ClassError for anything but a function.
+    """
+    if not inspect.isfunction(function):
+        raise ClassError(
+            f"@oa.kernel decorates functions, not {function!r}",
+            "put it directly above a def",
+        )
+    frame = sys._getframe(1)
+    local = {} if frame.f_locals is frame.f_globals else dict(frame.f_locals)
+    return Kernel(function, local)

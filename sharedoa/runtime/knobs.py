@@ -1,0 +1,227 @@
+"""Every setting, in one place: its variable, default, meaning and valid values.
+
+A knob is read when it is used: from ``scope(...)`` if the code set it, else from the environment,
+else its default. ``knobs.mode.resolve(argument)`` is what a call with an optional argument uses:
+the argument wins.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, Literal, TypeVar
+
+from dispatch.mode import MODES, ModeError, parse_mode
+
+from ..errors import ConfigurationError
+
+T = TypeVar("T")
+Source = Literal["default", "environment", "code"]
+
+PREFIX = "SHAREDOA_"
+_in_scope: ContextVar[dict[str, Any]] = ContextVar("sharedoa_knobs", default={})  # noqa: B039
+_checked = False
+
+
+@dataclass(frozen=True)
+class Knob(Generic[T]):
+    """One setting. ``parse`` takes text, or a value given in code, and raises ValueError with the
+    reason when it is not valid; ``valid`` says in words what is."""
+
+    name: str
+    default: T
+    valid: str
+    help: str
+    parse: Callable[[Any], T]
+
+    @property
+    def variable(self) -> str:
+        return PREFIX + self.name.upper()
+
+    @property
+    def source(self) -> Source:
+        if self.name in _in_scope.get():
+            return "code"
+        return "environment" if self.variable in os.environ else "default"
+
+    def value(self) -> T:
+        """The value now. Raises ConfigurationError when the environment holds a bad one."""
+        _check_environment()
+        inner = _in_scope.get()
+        if self.name in inner:
+            found: T = inner[self.name]
+            return found
+        text = os.environ.get(self.variable)
+        return self.default if text is None else self._checked(text, self.variable)
+
+    def resolve(self, argument: Any) -> T:
+        """``argument`` if it is given (not None), else the value now."""
+        return self.value() if argument is None else self._checked(argument, f"{self.name}=")
+
+    def _checked(self, given: Any, where: str) -> T:
+        try:
+            return self.parse(given)
+        except ValueError as error:
+            raise ConfigurationError(
+                f"{where} {given!r} is not valid: {error}", f"valid values: {self.valid}"
+            ) from None
+
+
+def _choice(names: tuple[str, ...]) -> Callable[[Any], str]:
+    def parse(given: Any) -> str:
+        if given not in names:
+            raise ValueError("unknown name")
+        return str(given)
+
+    return parse
+
+
+def _mode(given: Any) -> str:
+    try:
+        return parse_mode(given).name
+    except ModeError:
+        raise ValueError("unknown mode") from None
+
+
+def _count(given: Any) -> int:
+    try:
+        count = int(given) if isinstance(given, str) else given.__index__()
+    except (AttributeError, ValueError):
+        raise ValueError("not a whole number") from None
+    if count < 1:
+        raise ValueError("it must be at least 1")
+    return int(count)
+
+
+_UNITS = {"": 1} | {
+    prefix + suffix: 1024**power
+    for power, prefix in enumerate("KMGT", start=1)
+    for suffix in ("", "B", "iB")
+}
+
+
+def _bytes(given: Any) -> int:
+    if not isinstance(given, str):
+        return _count(given)
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", given)
+    if match is None or match[2].removesuffix("B") not in {u.removesuffix("B") for u in _UNITS}:
+        raise ValueError("not a number of bytes")
+    return _count(int(float(match[1]) * _UNITS[match[2] if match[2] != "B" else ""]))
+
+
+def _flag(given: Any) -> bool:
+    if given in ("0", "1") or isinstance(given, bool):
+        return given not in ("0", False)
+    raise ValueError("neither 0 nor 1")
+
+
+def _folder(given: Any) -> Path:
+    if not isinstance(given, (str, os.PathLike)) or not os.fspath(given):
+        raise ValueError("not a path")
+    return Path(given).expanduser()
+
+
+def _folder_or_off(given: Any) -> Path | Literal["off"]:
+    return "off" if given == "off" else _folder(given)
+
+
+mode: Knob[str] = Knob(
+    "mode",
+    "auto",
+    ", ".join(MODES),
+    "how a call finds its method, and how objects are placed",
+    _mode,
+)
+backend: Knob[str] = Knob(
+    "backend",
+    "auto",
+    "auto, cuda, hip, cpu, python",
+    "where kernels run; auto takes the first of cuda, hip and cpu that works",
+    _choice(("auto", "cuda", "hip", "cpu", "python")),
+)
+layout: Knob[str] = Knob(
+    "layout",
+    "auto",
+    "aos, tile, auto",
+    "how the fields of objects lie in memory",
+    _choice(("aos", "tile", "auto")),
+)
+initial_region: Knob[int] = Knob(
+    "initial_region",
+    4096,
+    "a whole number from 1",
+    "objects in the first region of a class",
+    _count,
+)
+capacity: Knob[int | None] = Knob(
+    "capacity",
+    None,
+    "bytes, such as 512MiB or 4GiB (K, M and G count in powers of 1024)",
+    "most memory that a heap reserves; by default half of what is free",
+    _bytes,
+)
+cache_dir: Knob[Path | Literal["off"] | None] = Knob(
+    "cache_dir",
+    None,
+    "a folder, or off",
+    "where compiled code is kept between runs; by default the user's cache folder",
+    _folder_or_off,
+)
+debug: Knob[bool] = Knob(
+    "debug",
+    False,
+    "0 or 1",
+    "check bounds, null, foreign and freed references, and division of integers by zero",
+    _flag,
+)
+dump: Knob[Path | None] = Knob(
+    "dump",
+    None,
+    "a folder",
+    "write the typed tree, the IR before and after the pass, and PTX or assembly there",
+    _folder,
+)
+
+ALL: tuple[Knob[Any], ...] = (
+    mode, backend, layout, initial_region, capacity, cache_dir, debug, dump,
+)  # fmt: skip
+
+
+@contextmanager
+def scope(**values: Any) -> Iterator[None]:
+    """Set knobs by name for the code inside: ``with knobs.scope(mode="coal", debug=True):``.
+
+    Raises ConfigurationError for an unknown name or a bad value.
+    """
+    known = {knob.name: knob for knob in ALL}
+    for name in values:
+        if name not in known:
+            raise ConfigurationError(
+                f"there is no setting {name!r}", f"valid settings: {', '.join(known)}"
+            )
+    parsed = {name: known[name].resolve(value) for name, value in values.items()}
+    token = _in_scope.set({**_in_scope.get(), **parsed})
+    try:
+        yield
+    finally:
+        _in_scope.reset(token)
+
+
+def _check_environment() -> None:
+    """Refuse misspelt variables, once: silence would be taken for obedience."""
+    global _checked
+    if _checked:
+        return
+    known = {knob.variable for knob in ALL}
+    for variable in sorted(os.environ):
+        if variable.startswith(PREFIX) and variable not in known:
+            raise ConfigurationError(
+                f"{variable} is not a variable of sharedoa",
+                f"valid variables: {', '.join(knob.variable for knob in ALL)}",
+            )
+    _checked = True

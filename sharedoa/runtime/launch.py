@@ -1,0 +1,191 @@
+"""From a function to a running launch: translation, units, and the path that every launch takes.
+
+A launch compares one integer, the sum of the world's and the heap's layout epochs (both only grow),
+with the one its unit was last bound at. Only when it differs are the facts that the code was made
+from looked at again, and only when one no longer holds is anything compiled.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from dispatch.mode import Mode, parse_mode
+
+from ..backends import Backend
+from ..errors import ConfigurationError
+from ..frontend import Translation
+from ..heap.heap import Heap, current_heap
+from ..model.classes import Signature
+from ..model.world import World
+from ..targets.base import Target
+from . import cpython, knobs
+from .arguments import ArgumentPlan
+from .geometry import Geometry
+from .pipeline import Compilation, compile
+from .unit import Unit, release
+
+
+@dataclass(frozen=True)
+class Source:
+    """A program before compilation: its launch parameters, its typed tree as the world is now, and
+    the function that CPython runs for it."""
+
+    name: str
+    signature: Signature
+    translate: Callable[[], Translation]
+    function: Callable[..., None]
+    uses_barrier: bool
+
+
+@dataclass(eq=False)
+class Binding:
+    """Where a launch goes: a heap, the unit made ready for it (None: CPython runs the function),
+    and the epoch up to which it is."""
+
+    heap: Callable[[], Heap | None]
+    unit: Unit | None
+    epoch: int
+
+
+_UNBOUND = Binding(lambda: None, None, -1)
+
+
+class Program:
+    """A program that can be launched, with its compiled units."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.plan = ArgumentPlan(source.name, source.signature)
+        self._slots = self.plan.new_slots()
+        self._lock = threading.RLock()
+        self._translation: Translation | None = None
+        self._checked_at = -1
+        self._compilations: dict[tuple[Any, ...], Compilation] = {}
+        self._units: weakref.WeakKeyDictionary[Backend, dict[Compilation, Unit]]
+        self._units = weakref.WeakKeyDictionary()
+        self._usual = _UNBOUND
+
+    # ---------------------------------------------------------------- launching
+
+    def launch(self, geometry: Geometry, arguments: tuple[Any, ...]) -> None:
+        """Pack, compare one integer, launch; returns at once where the backend can."""
+        with self._lock:
+            heap = self.plan.pack(self._slots, arguments) or current_heap()
+            usual = self._usual
+            if usual.heap() is not heap or usual.epoch != World.epoch + heap.layout_epoch:
+                self._usual = _UNBOUND
+                usual = self._usual = self._bind(heap, heap.mode, heap.debug)
+            self._start(usual.unit, heap, geometry, arguments)
+
+    def launch_with(
+        self, geometry: Geometry, arguments: tuple[Any, ...], mode: Any, debug: Any
+    ) -> None:
+        """A launch with a mode or debug setting of its own."""
+        with self._lock:
+            heap = self.plan.pack(self._slots, arguments) or current_heap()
+            settings = launch_settings(heap, mode, debug)
+            self._usual = _UNBOUND
+            self._start(self._bind(heap, *settings).unit, heap, geometry, arguments)
+
+    def _start(
+        self, unit: Unit | None, heap: Heap, geometry: Geometry, arguments: tuple[Any, ...]
+    ) -> None:
+        if geometry.is_empty:
+            return
+        if unit is None:
+            heap.synchronize()
+            cpython.launch(self.source, self.plan.host_values(arguments), geometry)
+            return
+        heap.before_launch()
+        heap.backend.launch(
+            unit.handle, geometry.threads, geometry.block, self._slots, self.plan.leaf_count
+        )
+        heap.note_launch()
+
+    def _bind(self, heap: Heap, mode: Mode, debug: bool) -> Binding:
+        epoch = World.epoch + heap.layout_epoch
+        if heap.backend.name == "python":
+            return Binding(weakref.ref(heap), None, epoch)
+        unit = self.unit(heap, mode, debug)
+        unit.bind(heap)
+        return Binding(weakref.ref(heap), unit, epoch)
+
+    # ---------------------------------------------------------------- compiling
+
+    def unit(self, heap: Heap, mode: Mode, debug: bool) -> Unit:
+        """Loaded code for launches on ``heap``, compiled if there is none that still holds."""
+        with self._lock:
+            compilation = self.compilation(heap, mode, debug, heap.backend.target)
+            loaded = self._units.setdefault(heap.backend, {})
+            if compilation not in loaded:
+                loaded[compilation] = Unit(compilation, heap.backend)
+            return loaded[compilation]
+
+    def compilation(self, heap: Heap, mode: Mode, debug: bool, target: Target) -> Compilation:
+        """Compiled for ``target`` and for ``heap``'s layout and references."""
+        with self._lock:
+            program = self.translation().program
+            layout, encoding = heap.layout, heap.encoding
+            key = (target.fingerprint, mode, layout.name, layout.header, encoding.name, debug)
+            found = self._compilations.get(key)
+            if found is None:
+                found = Compilation(
+                    self.source.name, program, target, layout, encoding, mode, debug
+                )
+                compile(found)
+                self._compilations[key] = found
+            return found
+
+    def translation(self) -> Translation:
+        """The typed tree, made again when a fact that it rests on no longer holds."""
+        with self._lock:
+            epoch = World.epoch
+            known = self._translation
+            if known is not None and self._checked_at != epoch and not known.current():
+                self._drop_units()
+                known = None
+            if known is None:
+                known = self._translation = self.source.translate()
+            self._checked_at = epoch
+            return known
+
+    def _drop_units(self) -> None:
+        self._translation, self._usual = None, _UNBOUND
+        self._compilations.clear()
+        stale = [(backend, list(units.values())) for backend, units in self._units.items()]
+        self._units.clear()
+        for backend, units in stale:
+            release(backend, units)
+
+
+def launch_settings(heap: Heap, mode: Any, debug: Any) -> tuple[Mode, bool]:
+    """The mode and debug setting of one launch: its own where given, else the heap's.
+
+    Raises ConfigurationError for a mode that cannot find types in the objects of ``heap``.
+    """
+    chosen = heap.mode if mode is None else parse_mode(knobs.mode.resolve(mode))
+    lacks = _lacks(heap.mode, chosen)
+    if lacks:
+        raise ConfigurationError(
+            f"mode {chosen.name} cannot run on a heap of mode {heap.mode.name}: {lacks}",
+            f"create the objects in a heap of that mode: with oa.Heap(mode={chosen.name!r}): ...",
+        )
+    return chosen, heap.debug if debug is None else knobs.debug.resolve(debug)
+
+
+def _lacks(held: Mode, wanted: Mode) -> str:
+    """What objects placed for ``held`` lack of what ``wanted`` reads; empty if nothing."""
+    match wanted.identify:
+        case "range" if held.placement != "by_type":
+            return "its objects are not placed by type"
+        case "bits" if not held.tagged_references:
+            return "its references carry no type"
+        case "header" | "tag" if held.header != wanted.header:
+            return "its objects have no such header"
+    if wanted.spare_uniform and held.header != wanted.header:
+        return "calls with one receiver for a whole warp read a header that its objects lack"
+    return ""

@@ -1,0 +1,111 @@
+"""The way from a typed tree to machine code: an ordered table of stages.
+
+Each stage is named by the extension of what it makes. ``kernel.asm[extension]``, ``SHAREDOA_DUMP``
+and the disk cache all follow this table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from dispatch.mode import Mode
+from ptxpass.ir import RewriteError, SiteReport, rewrite
+
+from ..codegen.lower import LoweredModule, lower
+from ..errors import ConfigurationError, InternalError
+from ..frontend import tree
+from ..model.layout import Layout
+from ..model.reference import ReferenceEncoding
+from ..targets.base import Stages, Target
+from . import disk_cache, knobs
+from .typed_tree_text import program_text
+
+
+@dataclass(eq=False)
+class Compilation:
+    """One kernel on its way to one target, in one mode. ``products`` holds what each stage made,
+    by extension: text, or bytes for ``o``."""
+
+    name: str
+    program: tree.Program
+    target: Target
+    layout: Layout
+    encoding: ReferenceEncoding
+    mode: Mode
+    debug: bool
+    products: Stages = field(default_factory=dict)
+    reports: list[SiteReport] = field(default_factory=list)
+    _lowered: LoweredModule | None = None
+
+    @property
+    def lowered(self) -> LoweredModule:
+        assert self._lowered is not None
+        return self._lowered
+
+
+def typed_tree(compilation: Compilation) -> Stages:
+    return {"tir": program_text(compilation.program)}
+
+
+def canonical_ir(compilation: Compilation) -> Stages:
+    """Every virtual call as a C++ compiler emits it."""
+    c = compilation
+    c._lowered = lower(c.program, c.target, c.layout, c.encoding, c.mode, c.debug)
+    return {"ll": str(c.lowered.module)}
+
+
+def dispatched_ir(compilation: Compilation) -> Stages:
+    """Every virtual call as the mode makes it."""
+    lowered, mode = compilation.lowered, compilation.mode
+    try:
+        compilation.reports = rewrite(
+            lowered.module, lowered.sites, lowered.queries, mode, lowered.environment
+        )
+    except RewriteError as error:
+        raise InternalError(f"the pass refuses kernel {compilation.name}: {error}") from error
+    return {"dispatch.ll": str(lowered.module)}
+
+
+def machine_code(compilation: Compilation) -> Stages:
+    """LLVM's optimised IR and the target's code: ``opt.ll``, then ``ptx``, or ``s`` and ``o``."""
+    text = compilation.products["dispatch.ll"]
+    assert isinstance(text, str)
+    return disk_cache.compiled(compilation.target, text)
+
+
+STAGES: tuple[tuple[tuple[str, ...], Callable[[Compilation], Stages]], ...] = (
+    (("tir",), typed_tree),
+    (("ll",), canonical_ir),
+    (("dispatch.ll",), dispatched_ir),
+    (("opt.ll", "ptx", "s", "o"), machine_code),
+)
+EXTENSIONS = tuple(extension for extensions, _ in STAGES for extension in extensions)
+
+
+def compile(compilation: Compilation) -> None:
+    """Run every stage in order; write what they make to ``SHAREDOA_DUMP``.
+
+    Raises CompileError for the user's mistakes, ConfigurationError for a folder that cannot be
+    written.
+    """
+    for _, stage in STAGES:
+        made = stage(compilation)
+        compilation.products.update(made)
+        _dump(compilation, made)
+
+
+def _dump(compilation: Compilation, made: Stages) -> None:
+    folder = knobs.dump.value()
+    if folder is None:
+        return
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for extension, product in made.items():
+            file = folder / f"{compilation.name}.{compilation.mode.name}.{extension}"
+            file.write_bytes(product if isinstance(product, bytes) else product.encode())
+    except OSError as error:
+        raise ConfigurationError(
+            f"SHAREDOA_DUMP: {folder} cannot be written: {error.strerror}",
+            "name a folder that exists or can be made",
+        ) from error

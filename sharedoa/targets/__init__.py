@@ -1,0 +1,1 @@
+"""Machines that kernels are compiled for: host, nvptx, amdgpu."""

@@ -1,0 +1,185 @@
+"""The machine we run on: native code for CPU threads. The smallest target; read it first.
+
+An entry is ``void symbol(i64 begin, i64 end, i64 nx, i64 ny, ptr slots)``: it runs the threads
+whose linear index ``y * nx + x`` lies in [begin, end), one after another.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+from llvmlite import binding as llvm
+from llvmlite import ir
+
+from dispatch import state
+
+from .base import (
+    F32,
+    I1,
+    I8,
+    I32,
+    I64,
+    POINTER,
+    VOID,
+    PrintPiece,
+    Stages,
+    declare,
+    print_format,
+    private_text,
+)
+from .mathematics import emit_exact, emit_intrinsic, emit_library_call
+from .optimise import emit_native, optimise, parse
+
+#: Provided by the CPU backend to every module that it loads.
+BARRIER_SYMBOL = "sharedoa_barrier"
+PRINT_SYMBOL = "sharedoa_print"
+PRINT_LIMIT = 1024
+"""Bytes of one print; what is longer is cut."""
+
+_INTRINSICS = ("exp", "exp2", "log", "log2", "log10", "sin", "cos", "pow")
+_ENTRY_TYPE = ir.FunctionType(VOID, [I64, I64, I64, I64, POINTER])
+
+
+class HostTarget:
+    """Code for exactly this CPU, with the features that LLVM detects."""
+
+    name = "host"
+    object_space = 0
+    constant_space = 0
+    is_device = False
+
+    def __init__(self) -> None:
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        self._cpu = llvm.get_host_cpu_name()
+        self._features = llvm.get_host_cpu_features().flatten()
+
+    @cached_property
+    def machine(self) -> Any:
+        """LLVM's target machine."""
+        target = llvm.Target.from_triple(llvm.get_process_triple())
+        return target.create_target_machine(
+            cpu=self._cpu, features=self._features, opt=3, reloc="pic", codemodel="small"
+        )
+
+    @property
+    def fingerprint(self) -> str:
+        features = hashlib.sha256(self._features.encode()).hexdigest()[:12]
+        version = ".".join(map(str, llvm.llvm_version_info))
+        return f"host {llvm.get_process_triple()} {self._cpu} {features} llvm {version}"
+
+    def new_module(self, name: str) -> ir.Module:
+        module = ir.Module(name)
+        module.triple = llvm.get_process_triple()
+        module.data_layout = str(self.machine.target_data)
+        return module
+
+    def emit_entry(
+        self,
+        module: ir.Module,
+        symbol: str,
+        body: ir.Function,
+        leaf_types: Sequence[ir.Type],
+        debug: bool,
+        uses_barrier: bool,
+    ) -> None:
+        state.state_block(module, self.constant_space)
+        entry = ir.Function(module, _ENTRY_TYPE, symbol)
+        begin, end, nx, ny, slots = entry.args
+        builder = ir.IRBuilder(entry.append_basic_block("entry"))
+        leaves = [
+            builder.load(builder.gep(slots, [I64(number)], source_etype=I64), typ=type)
+            for number, type in enumerate(leaf_types)
+        ]
+        # Row by row: an inner loop over x alone is one that LLVM can vectorise.
+        first_x, first_y = builder.urem(begin, nx), builder.udiv(begin, nx)
+        preheader = builder.block
+        row, thread, row_done, done = (
+            entry.append_basic_block(name) for name in ("row", "thread", "row_done", "done")
+        )
+        builder.cbranch(builder.icmp_unsigned("<", begin, end), row, done)
+
+        builder.position_at_end(row)
+        linear, start_x, y = builder.phi(I64), builder.phi(I64), builder.phi(I64)
+        limit = builder.add(start_x, builder.sub(end, linear))
+        end_x = builder.select(builder.icmp_unsigned("<", limit, nx), limit, nx)
+        builder.branch(thread)
+
+        builder.position_at_end(thread)
+        x = builder.phi(I64)
+        if debug:
+            builder.store(x, self._state_slot(builder, state.THREAD_X))
+            builder.store(y, self._state_slot(builder, state.THREAD_Y))
+        builder.call(body, [*leaves, x, y, nx, ny])
+        next_x = builder.add(x, I64(1))
+        builder.cbranch(builder.icmp_unsigned("<", next_x, end_x), thread, row_done)
+        x.add_incoming(start_x, row)
+        x.add_incoming(next_x, thread)
+
+        builder.position_at_end(row_done)
+        next_linear = builder.add(linear, builder.sub(end_x, start_x))
+        next_y = builder.add(y, I64(1))
+        builder.cbranch(builder.icmp_unsigned("<", next_linear, end), row, done)
+        for phi, first, following in (
+            (linear, begin, next_linear),
+            (start_x, first_x, I64(0)),
+            (y, first_y, next_y),
+        ):
+            phi.add_incoming(first, preheader)
+            phi.add_incoming(following, row_done)
+
+        builder.position_at_end(done)
+        builder.ret_void()
+
+    def emit_current_thread(self, builder: ir.IRBuilder, axis: int) -> ir.Value:
+        # Outside debug mode threads run side by side and the backend leaves -1 there. Not
+        # ``state.load``: in debug mode these words do change during a launch.
+        slot = self._state_slot(builder, (state.THREAD_X, state.THREAD_Y)[axis])
+        return builder.load(slot, typ=I64)
+
+    def _state_slot(self, builder: ir.IRBuilder, index: int) -> ir.Value:
+        block = state.state_block(builder.module, self.constant_space)
+        return builder.gep(block, [I32(0), I32(index)], inbounds=True)
+
+    def emit_barrier(self, builder: ir.IRBuilder) -> None:
+        builder.call(declare(builder.module, BARRIER_SYMBOL, VOID, []), [])
+
+    def emit_math(
+        self, builder: ir.IRBuilder, name: str, arguments: Sequence[ir.Value]
+    ) -> ir.Value:
+        exact = emit_exact(builder, name, arguments)
+        if exact is not None:
+            return exact
+        if name in _INTRINSICS:
+            return emit_intrinsic(builder, name, arguments)
+        suffix = "f" if arguments[0].type == F32 else ""
+        return emit_library_call(builder, name + suffix, arguments)
+
+    def emit_print(self, builder: ir.IRBuilder, pieces: Sequence[PrintPiece]) -> None:
+        module = builder.module
+        format, values = print_format(pieces)
+        truths = [private_text(module, word) for word in ("True", "False")]
+        arguments = [
+            builder.select(value, *truths) if value.type == I1 else value for value in values
+        ]
+        with builder.goto_entry_block():
+            line = builder.alloca(ir.ArrayType(I8, PRINT_LIMIT))
+        snprintf = declare_variadic(module, "snprintf", [POINTER, I64, POINTER])
+        builder.call(snprintf, [line, I64(PRINT_LIMIT), private_text(module, format), *arguments])
+        builder.call(declare(module, PRINT_SYMBOL, VOID, [POINTER]), [line])
+
+    def compile(self, ir_text: str) -> Stages:
+        module = parse(ir_text)
+        optimise(module, self.machine)
+        return {"opt.ll": str(module), **emit_native(module, self.machine)}
+
+
+def declare_variadic(module: ir.Module, name: str, parameters: Sequence[ir.Type]) -> ir.Function:
+    """``int name(parameters, ...)``."""
+    found = module.globals.get(name)
+    if found is None:
+        found = ir.Function(module, ir.FunctionType(I32, parameters, var_arg=True), name)
+    return found

@@ -1,0 +1,100 @@
+"""libdevice, NVIDIA's math library in LLVM bitcode: where it is, and linking what a module uses."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from llvmlite import binding as llvm
+
+from ..errors import BackendError
+
+FILE_NAME = "libdevice.10.bc"
+_CALLED = re.compile(r'^declare .*@"?(__nv_\w+)"?\(', re.MULTILINE)
+
+
+def function_name(math_name: str, single_precision: bool) -> str:
+    """The libdevice function for a name of ``tree.MATH_FUNCTIONS``."""
+    return f"__nv_{math_name}{'f' if single_precision else ''}"
+
+
+def used_functions(ir_text: str) -> frozenset[str]:
+    """The libdevice functions that a module declares."""
+    return frozenset(_CALLED.findall(ir_text))
+
+
+@cache
+def find_libdevice() -> Path:
+    """The newest libdevice of NVIDIA's wheels, else of a CUDA toolkit.
+
+    Raises BackendError that says where was looked and what to install.
+    """
+    folders = list(_candidate_folders())
+    for folder in folders:
+        path = folder / FILE_NAME
+        if path.is_file():
+            return path
+    raise BackendError(
+        f"{FILE_NAME}, NVIDIA's device math library, was not found"
+        + (f" in {', '.join(map(str, folders))}" if folders else ""),
+        'run `pip install "sharedoa[cuda]"` (it brings the nvidia-nvvm wheel), '
+        "or set CUDA_HOME to a CUDA toolkit",
+    )
+
+
+def _candidate_folders() -> Iterator[Path]:
+    for wheel in nvidia_wheel_folders():
+        yield from sorted(wheel.glob("*/nvvm/libdevice"), reverse=True)
+    for toolkit in cuda_toolkits():
+        yield toolkit / "nvvm" / "libdevice"
+
+
+def nvidia_wheel_folders() -> list[Path]:
+    """Where the wheels of the ``nvidia`` namespace are installed."""
+    found = importlib.util.find_spec("nvidia")
+    if found is None or found.submodule_search_locations is None:
+        return []
+    return [Path(folder) for folder in found.submodule_search_locations]
+
+
+def cuda_toolkits() -> list[Path]:
+    """CUDA toolkits of this machine: $CUDA_HOME, $CUDA_PATH, conda's, then the usual place."""
+    named = [os.environ.get(name) for name in ("CUDA_HOME", "CUDA_PATH", "CONDA_PREFIX")]
+    return [Path(folder) for folder in (*named, "/usr/local/cuda") if folder]
+
+
+def link(module: Any, functions: Iterable[str]) -> None:
+    """Link the named libdevice functions, and what they use, into ``module`` as internal ones."""
+    names = frozenset(functions)
+    if names:
+        part = llvm.parse_bitcode(_extract(names))
+        part.triple, part.data_layout = module.triple, module.data_layout
+        module.link_in(part)
+        for name in names:
+            module.get_function(name).linkage = llvm.Linkage.internal
+
+
+@cache
+def _extract(names: frozenset[str]) -> bytes:
+    """Bitcode of just these functions: linking and optimising the whole library takes seconds."""
+    library = llvm.parse_bitcode(find_libdevice().read_bytes())
+    for value in (*library.functions, *library.global_variables):
+        if not value.is_declaration and value.name not in names:
+            value.linkage = llvm.Linkage.internal
+    missing = names - {function.name for function in library.functions}
+    if missing:
+        raise BackendError(
+            f"{find_libdevice()} has no {', '.join(sorted(missing))}",
+            "install a newer CUDA toolkit or nvidia-nvvm wheel",
+        )
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_global_dead_code_eliminate_pass()
+    tuning = llvm.create_pipeline_tuning_options()
+    machine = llvm.Target.from_triple("nvptx64-nvidia-cuda").create_target_machine()
+    passes.run(library, llvm.create_pass_builder(machine, tuning))
+    return bytes(library.as_bitcode())

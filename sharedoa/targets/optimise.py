@@ -1,0 +1,37 @@
+"""LLVM's own optimisation, once for all targets: the O3 pipeline of the new pass manager."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import binding as llvm
+
+from ..errors import InternalError
+from .base import Stages
+
+OPTIMISATION_LEVEL = 3
+
+
+def parse(ir_text: str) -> Any:
+    """LLVM's module for ``ir_text``; InternalError with LLVM's message when it is not valid."""
+    try:
+        module = llvm.parse_assembly(ir_text)
+        module.verify()
+    except RuntimeError as problem:
+        raise InternalError(f"LLVM refuses the code generated for a kernel: {problem}") from problem
+    return module
+
+
+def optimise(module: Any, machine: Any) -> None:
+    """Run the O3 pipeline over ``module`` in place; no fast-math, so results stay IEEE."""
+    tuning = llvm.create_pipeline_tuning_options(speed_level=OPTIMISATION_LEVEL)
+    tuning.loop_vectorization = tuning.slp_vectorization = True
+    builder = llvm.create_pass_builder(machine, tuning)
+    builder.getModulePassManager().run(module, builder)
+
+
+def emit_native(module: Any, machine: Any) -> Stages:
+    """Assembly and object code of an optimised module."""
+    # Emitting changes the module, and what is emitted after that is not the same code.
+    assembly = machine.emit_assembly(module.clone())
+    return {"s": assembly, "o": machine.emit_object(module)}

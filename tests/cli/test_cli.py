@@ -1,0 +1,88 @@
+"""The command line, as a process: what it prints, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+SMALL = ["--size", "8", "--steps", "5", "--backend", "cpu"]
+
+
+def sharedoa(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "sharedoa", *arguments],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment},
+        check=False,
+    )
+
+
+def test_info_says_what_works_and_how_to_get_the_rest():
+    done = sharedoa("info")
+    assert done.returncode == 0, done.stderr
+    for name in ("backend cpu", "backend cuda", "backend hip", "ptxas", "libdevice"):
+        assert name in done.stdout
+
+
+def test_config_says_where_each_value_comes_from():
+    done = sharedoa("config", SHAREDOA_MODE="coal", SHAREDOA_CAPACITY="1GiB")
+    rows = {line.split()[1]: line for line in done.stdout.splitlines() if "SHAREDOA_" in line}
+    assert "coal" in rows["SHAREDOA_MODE"] and "environment" in rows["SHAREDOA_MODE"]
+    assert "1073741824" in rows["SHAREDOA_CAPACITY"]
+    assert "4096" in rows["SHAREDOA_INITIAL_REGION"]
+    assert "default" in rows["SHAREDOA_INITIAL_REGION"]
+    assert len(rows) == 8
+
+
+def test_apps_lists_traffic():
+    assert "traffic" in sharedoa("apps").stdout
+
+
+def test_run_draws_a_picture(tmp_path):
+    picture = tmp_path / "frame.png"
+    done = sharedoa("run", "traffic", *SMALL, "--natural", "--out", str(picture))
+    assert done.returncode == 0, done.stderr
+    assert "objects" in done.stdout
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert done.stderr == ""  # no progress bar in a pipe
+
+
+def test_compare_checks_and_records(tmp_path):
+    data, plot = tmp_path / "deep" / "times.json", tmp_path / "times.png"
+    done = sharedoa(
+        "compare", "traffic", *SMALL, "--modes", "sharedoa,coal,range+switch", "--repeat", "2",
+        "--json", str(data), "--plot", str(plot),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "equal results" in done.stdout
+    (app,) = json.loads(data.read_text())["apps"]
+    assert app["equal"] is True
+    assert [mode["mode"] for mode in app["modes"]] == ["sharedoa", "coal", "range+switch"]
+    assert all(len(mode["seconds"]) == 2 for mode in app["modes"])
+    assert app["modes"][0]["ratio"] == 1
+    assert plot.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment", "complaint"),
+    [
+        (["run", "tetris"], {}, "traffic"),
+        (["run", "traffic", "--mode", "cual"], {}, "typepointer"),
+        (["run", "traffic", "--backend", "opencl"], {}, "python"),
+        (["run", "traffic", "--backend", "hip"], {}, "cpu"),
+        (["run", "traffic", "--input", "/nonexistent/file.tntp"], {}, "file.tntp"),
+        (["compare", "traffic", "--modes", "coal,cual"], {}, "typepointer"),
+        (["config"], {"SHAREDOA_DEBUG": "yes"}, "0 or 1"),
+        (["config"], {"SHAREDOA_MODUS": "coal"}, "SHAREDOA_MODE"),
+    ],
+)
+def test_mistakes_are_told_in_words(arguments, environment, complaint):
+    done = sharedoa(*arguments, **environment)
+    assert done.returncode != 0
+    assert complaint in done.stderr and "help:" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,153 @@
+"""Runs hand-made programs on the host, without the pass and without a heap.
+
+Function tables, reference checks and type queries are made here, so that what is tested is the
+canonical form itself. Every program is also lowered and verified for both GPU targets.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from llvmlite import binding as llvm
+from llvmlite import ir
+
+from dispatch import state
+from dispatch.check import CHECK_REFERENCE
+from dispatch.errors import RECORD_DTYPE
+from dispatch.mode import parse_mode
+from ptxpass.ir import Environment, rewrite
+from sharedoa.codegen import LoweredModule, lower
+from sharedoa.codegen.abi import SLOT_BYTES
+from sharedoa.codegen.calls import TYPE_INDEX
+from sharedoa.frontend import tree
+from sharedoa.model.layout import AosLayout
+from sharedoa.model.reference import ReferenceEncoding
+from sharedoa.targets.amdgpu import AmdgpuTarget
+from sharedoa.targets.base import Target
+from sharedoa.targets.host import PRINT_SYMBOL, HostTarget
+from sharedoa.targets.nvptx import NvptxTarget
+from sharedoa.targets.optimise import parse
+
+from . import objects
+
+HOST, NVPTX, AMDGPU = HostTarget(), NvptxTarget(), AmdgpuTarget()
+PRINTED: list[str] = []
+
+_CALLBACKS = {
+    CHECK_REFERENCE: ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64)(objects.check_reference),
+    TYPE_INDEX: ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64)(objects.type_index),
+    PRINT_SYMBOL: ctypes.CFUNCTYPE(None, ctypes.c_char_p)(
+        lambda text: PRINTED.append(text.decode())
+    ),
+}
+for symbol, callback in _CALLBACKS.items():
+    llvm.add_symbol(symbol, ctypes.cast(callback, ctypes.c_void_p).value)
+_ENTRY = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 4, ctypes.c_void_p)
+
+
+def lower_for(
+    target: Target,
+    program: tree.Program,
+    debug: bool = False,
+    layout: AosLayout = objects.LAYOUT,
+    encoding: ReferenceEncoding = objects.PLAIN,
+    mode: str = "cuda",
+) -> LoweredModule:
+    return lower(program, target, layout, encoding, parse_mode(mode), debug)
+
+
+def complete_tables(lowered: LoweredModule) -> None:
+    """Give every function table its entries, as the pass does at its end."""
+    tables: dict[str, dict[int, ir.Function]] = {}
+    for site in lowered.sites:
+        entries = tables.setdefault(site.family, {})
+        for candidate in site.candidates:
+            entries[candidate.entry] = lowered.module.globals[candidate.symbol]
+    for family, entries in tables.items():
+        table = lowered.module.globals[f"sharedoa_functions_{family}"]
+        pointer = ir.PointerType()
+        table.value_type = ir.ArrayType(pointer, max(entries) + 1)
+        functions = [entries.get(n) or ir.Constant(pointer, None) for n in range(max(entries) + 1)]
+        table.initializer = ir.Constant(table.value_type, functions)
+
+
+def apply_pass(lowered: LoweredModule, target: Target, debug: bool, mode: str) -> None:
+    environment = Environment(
+        object_space=target.object_space,
+        constant_space=target.constant_space,
+        is_device=target.is_device,
+        emit_address=objects.PLAIN.emit_address,
+        kernel=lowered.kernel_symbol,
+        debug=debug,
+        on_no_type=lowered.on_no_type,
+    )
+    rewrite(lowered.module, lowered.sites, lowered.queries, parse_mode(mode), environment)
+
+
+class Kernel:
+    """A program compiled for the host; ``launch`` runs it and keeps the error record.
+
+    ``rewritten``: the pass is applied (plain references only); else the canonical form runs.
+    """
+
+    def __init__(
+        self,
+        program: tree.Program,
+        *,
+        debug: bool = False,
+        rewritten: bool = False,
+        mode: str = "cuda",
+        layout: AosLayout = objects.LAYOUT,
+        encoding: ReferenceEncoding = objects.PLAIN,
+        gpus: Sequence[Target] = (NVPTX, AMDGPU),
+    ) -> None:
+        for target in (*gpus, HOST):
+            self.lowered = lower_for(target, program, debug, layout, encoding, mode)
+            if rewritten:
+                apply_pass(self.lowered, target, debug, mode)
+            else:
+                complete_tables(self.lowered)
+            parse(str(self.lowered.module))
+        self._load(HOST.compile(str(self.lowered.module))["o"])
+        self.error = np.zeros(1, RECORD_DTYPE)
+        self.record_address = int(self.error.ctypes.data)
+
+    def _load(self, code: str | bytes) -> None:
+        machine = llvm.Target.from_default_triple().create_target_machine(reloc="pic")
+        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+        self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+        self._engine.finalize_object()
+        self._entry = _ENTRY(self._engine.get_function_address(self.lowered.kernel_symbol))
+
+    def _fill_state(self) -> None:
+        """What the runtime tells a module before a launch."""
+        self._registry = np.array(sorted(objects.LIVE), np.uint64)
+        block = self._engine.get_global_value_address(state.SYMBOL)
+        words = (ctypes.c_int64 * state.WORDS).from_address(block)
+        words[state.ERRORS] = self.record_address
+        words[state.REGISTRY] = self._registry.ctypes.data
+        words[state.REGISTRY_SIZE] = len(self._registry)
+        words[state.THREAD_X] = words[state.THREAD_Y] = -1
+
+    def launch(self, threads: int, *arguments: Any) -> None:
+        """Run with one value per leaf; a NumPy array gives its address and length."""
+        self.error[:] = np.zeros(1, RECORD_DTYPE)
+        self._fill_state()
+        values: list[Any] = []
+        for argument in arguments:
+            is_array = isinstance(argument, np.ndarray)
+            values += [argument.ctypes.data, len(argument)] if is_array else [argument]
+        leaves = self.lowered.leaves
+        slots = np.zeros((len(leaves) + 2, SLOT_BYTES), np.uint8)
+        for slot, leaf, value in zip(slots, leaves, values, strict=False):
+            slot[: leaf.dtype.itemsize].view(leaf.dtype)[0] = value
+        assert len(values) == len(leaves)
+        self._entry(0, threads, threads, 1, slots.ctypes.data)
+
+    @property
+    def error_code(self) -> int:
+        """The code in the error record, 0 if nothing was reported."""
+        return int(self.error["code"][0]) if self.error["flag"][0] else 0

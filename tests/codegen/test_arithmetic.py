@@ -1,0 +1,274 @@
+"""Operators and conversions against NumPy scalars, on every scalar type."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from sharedoa.frontend import tree
+from sharedoa.model.scalars import SCALARS, ScalarType, boolean, i32, weak_float, weak_int
+
+from .machine import Kernel
+from .trees import (
+    FLOATS,
+    HERE,
+    INTEGERS,
+    array,
+    binary,
+    compare,
+    const,
+    convert,
+    element,
+    load,
+    program,
+    store,
+    unary,
+    use,
+)
+
+NUMBERS = [*INTEGERS, *FLOATS]
+ALL = list(SCALARS.values())
+CASES = 60
+
+
+def operands(type: ScalarType, count: int = CASES) -> st.SearchStrategy[Any]:
+    """Arrays of ``type``: small numbers, the ends of the range, and anything between."""
+    if type.kind == "bool":
+        elements: st.SearchStrategy[Any] = st.booleans()
+    elif type.is_float:
+        edges = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 3.0, -3.0, np.inf, -np.inf, np.nan, 1e30, 1e-40]
+        elements = st.sampled_from(edges) | st.floats(width=type.bits, allow_subnormal=True)
+        elements = elements.map(lambda value: type.dtype.type(value))
+    else:
+        low, high = type.range
+        edges = [low, low + 1, high, high - 1, *range(max(low, -9), 10), type.bits, type.bits - 1]
+        elements = st.sampled_from(edges) | st.integers(low, high)
+    return hnp.arrays(type.dtype, count, elements=elements)
+
+
+@functools.cache
+def binary_kernel(operator: str, type: ScalarType) -> Kernel:
+    left, right, out = array("left", type), array("right", type), array("out", type)
+    value = binary(operator, load(element(use(left))), load(element(use(right))))
+    return Kernel(program([left, right, out], [store(element(use(out)), value)]))
+
+
+def unary_kernel_of(
+    make: Callable[[tree.Expression], tree.Expression], type: ScalarType, result: ScalarType
+) -> Kernel:
+    source, out = array("source", type), array("out", result)
+    body: list[tree.Statement] = [store(element(use(out)), make(load(element(use(source)))))]
+    return Kernel(program([source, out], body))
+
+
+@functools.cache
+def unary_kernel(operator: str, type: ScalarType) -> Kernel:
+    return unary_kernel_of(lambda value: unary(operator, value), type, type)
+
+
+@functools.cache
+def compare_kernel(operator: str, type: ScalarType) -> Kernel:
+    left, right, out = array("left", type), array("right", type), array("out", boolean)
+    value = compare(operator, load(element(use(left))), load(element(use(right))))
+    return Kernel(program([left, right, out], [store(element(use(out)), value)]))
+
+
+@functools.cache
+def conversion_kernel(source: ScalarType, target: ScalarType) -> Kernel:
+    return unary_kernel_of(lambda value: convert(target, value), source, target)
+
+
+@functools.cache
+def truth_kernel(type: ScalarType) -> Kernel:
+    return unary_kernel_of(lambda value: tree.Truth(boolean, HERE, value), type, boolean)
+
+
+def check_binary(operator: str, type: ScalarType, numpy_function: Any, data: st.DataObject) -> None:
+    left, right = data.draw(operands(type)), data.draw(operands(type))
+    out = np.empty(CASES, type.dtype)
+    binary_kernel(operator, type).launch(CASES, left, right, out)
+    with np.errstate(all="ignore"):
+        expected = numpy_function(left, right)
+    assert expected.dtype == type.dtype
+    np.testing.assert_array_equal(out, expected)
+    if type.is_float:
+        numbers = ~np.isnan(expected)
+        np.testing.assert_array_equal(np.signbit(out[numbers]), np.signbit(expected[numbers]))
+
+
+INTEGER_OPERATORS = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "floordiv": np.floor_divide,
+    "mod": np.remainder,
+    "lshift": np.left_shift,
+    "rshift": np.right_shift,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+}
+FLOAT_OPERATORS = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "truediv": np.divide,
+    "floordiv": np.floor_divide,
+    "mod": np.remainder,
+}
+
+
+@pytest.mark.parametrize("type", INTEGERS, ids=str)
+@pytest.mark.parametrize("operator", INTEGER_OPERATORS)
+@settings(max_examples=25, deadline=None)
+@given(st.data())
+def test_integer_operators_equal_numpy(
+    operator: str, type: ScalarType, data: st.DataObject
+) -> None:
+    check_binary(operator, type, INTEGER_OPERATORS[operator], data)
+
+
+@pytest.mark.parametrize("type", FLOATS, ids=str)
+@pytest.mark.parametrize("operator", FLOAT_OPERATORS)
+@settings(max_examples=50, deadline=None)
+@given(st.data())
+def test_float_operators_equal_numpy(operator: str, type: ScalarType, data: st.DataObject) -> None:
+    check_binary(operator, type, FLOAT_OPERATORS[operator], data)
+
+
+# ---------------------------------------------------------------------- power
+
+
+def python_power(type: ScalarType, base: int, exponent: int) -> int:
+    """``base ** exponent`` wrapped to the type; 0 for a negative exponent."""
+    if exponent < 0:
+        return 0
+    low, _ = type.range
+    return (pow(base, exponent, 1 << type.bits) - low) % (1 << type.bits) + low
+
+
+@pytest.mark.parametrize("type", INTEGERS, ids=str)
+@settings(max_examples=20, deadline=None)
+@given(st.data())
+def test_integer_power_wraps_and_negative_exponents_give_zero(
+    type: ScalarType, data: st.DataObject
+) -> None:
+    left, right = data.draw(operands(type)), data.draw(operands(type))
+    out = np.empty(CASES, type.dtype)
+    binary_kernel("pow", type).launch(CASES, left, right, out)
+    expected = [python_power(type, int(a), int(b)) for a, b in zip(left, right, strict=True)]
+    assert out.tolist() == expected
+
+
+@pytest.mark.parametrize("exponent", [0, 1, 2, 3, 7, 10, 63, -1])
+def test_integer_power_by_a_constant(exponent: int) -> None:
+    kernel = unary_kernel_of(lambda value: binary("pow", value, const(exponent, i32)), i32, i32)
+    bases = np.array([0, 1, -1, 2, -3, 7, 46341, 2**31 - 1, -(2**31)], np.int32)
+    out = np.empty_like(bases)
+    kernel.launch(len(bases), bases, out)
+    assert out.tolist() == [python_power(i32, int(base), exponent) for base in bases]
+
+
+@pytest.mark.parametrize("type", FLOATS, ids=str)
+@settings(max_examples=30, deadline=None)
+@given(st.data())
+def test_float_power_equals_numpy(type: ScalarType, data: st.DataObject) -> None:
+    left, right = data.draw(operands(type)), data.draw(operands(type))
+    out = np.empty(CASES, type.dtype)
+    binary_kernel("pow", type).launch(CASES, left, right, out)
+    with np.errstate(all="ignore"):
+        # Libraries round the last bit differently.
+        np.testing.assert_allclose(out, left**right, rtol=4 * np.finfo(type.dtype).eps)
+
+
+@pytest.mark.parametrize("type", FLOATS, ids=str)
+def test_the_square_is_exactly_a_product(type: ScalarType) -> None:
+    kernel = unary_kernel_of(lambda value: binary("pow", value, const(2.0, type)), type, type)
+    bases = np.random.default_rng(1).normal(size=500).astype(type.dtype)
+    out = np.empty_like(bases)
+    kernel.launch(len(bases), bases, out)
+    assert out.tolist() == (bases * bases).tolist()
+
+
+# ---------------------------------------- one operand, comparisons, conversions
+
+
+@pytest.mark.parametrize(
+    ("operator", "type", "numpy_function"),
+    [("neg", type, np.negative) for type in NUMBERS]
+    + [("abs", type, np.abs) for type in NUMBERS]
+    + [("invert", type, np.invert) for type in INTEGERS]
+    + [("not", boolean, np.logical_not)],
+    ids=str,
+)
+@settings(max_examples=10, deadline=None)
+@given(st.data())
+def test_unary_operators_equal_numpy(
+    operator: str, type: ScalarType, numpy_function: Any, data: st.DataObject
+) -> None:
+    source = data.draw(operands(type))
+    out = np.empty(CASES, type.dtype)
+    unary_kernel(operator, type).launch(CASES, source, out)
+    expected = numpy_function(source)
+    np.testing.assert_array_equal(out, expected)
+    np.testing.assert_array_equal(np.signbit(out * 1.0), np.signbit(expected * 1.0))
+
+
+@pytest.mark.parametrize("type", ALL, ids=str)
+@pytest.mark.parametrize("operator", ["eq", "ne", "lt", "le", "gt", "ge"])
+@settings(max_examples=10, deadline=None)
+@given(st.data())
+def test_comparisons_equal_numpy(operator: str, type: ScalarType, data: st.DataObject) -> None:
+    left, right = data.draw(operands(type)), data.draw(operands(type))
+    right[::3] = left[::3]
+    out = np.empty(CASES, bool)
+    compare_kernel(operator, type).launch(CASES, left, right, out)
+    numpy_function = {
+        "eq": np.equal, "ne": np.not_equal, "lt": np.less,
+        "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
+    }[operator]  # fmt: skip
+    np.testing.assert_array_equal(out, numpy_function(left, right))
+
+
+@pytest.mark.parametrize("target", ALL, ids=str)
+@pytest.mark.parametrize("source", ALL, ids=str)
+@settings(max_examples=8, deadline=None)
+@given(st.data())
+def test_conversions_equal_the_hosts(
+    source: ScalarType, target: ScalarType, data: st.DataObject
+) -> None:
+    values = data.draw(operands(source, 30))
+    out = np.empty(30, target.dtype)
+    conversion_kernel(source, target).launch(30, values, out)
+    with np.errstate(all="ignore"):
+        expected = np.array([target(value) for value in values], target.dtype)
+    np.testing.assert_array_equal(out, expected)
+
+
+@pytest.mark.parametrize("type", ALL, ids=str)
+@settings(max_examples=8, deadline=None)
+@given(st.data())
+def test_truth_equals_pythons(type: ScalarType, data: st.DataObject) -> None:
+    values = data.draw(operands(type))
+    out = np.empty(CASES, bool)
+    truth_kernel(type).launch(CASES, values, out)
+    assert out.tolist() == [bool(value) for value in values]
+
+
+def test_weak_numbers_are_64_bits_wide() -> None:
+    out, sums = array("out", weak_int), array("sums", weak_float)
+    body: list[tree.Statement] = [
+        store(element(use(out)), binary("mul", const(1 << 40), const(1 << 20))),
+        store(element(use(sums)), binary("add", const(0.1, weak_float), const(0.2, weak_float))),
+    ]
+    integers, floats = np.zeros(1, np.int64), np.zeros(1)
+    Kernel(program([out, sums], body)).launch(1, integers, floats)
+    assert integers[0] == 1 << 60
+    assert floats[0] == 0.1 + 0.2

@@ -1,0 +1,67 @@
+"""Settings and fixtures that many tests share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+import sharedoa as oa
+from dispatch.mode import MODES
+from sharedoa.backends import available
+from sharedoa.runtime import knobs
+
+settings.register_profile(
+    "ci",
+    deadline=None,  # the first example compiles
+    derandomize=True,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+settings.load_profile("ci")
+
+_WORKING = {backend.name: backend for backend in available()}
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("gpu") and not _WORKING["cuda"].ok:
+        pytest.skip(f"no GPU: {_WORKING['cuda'].reason}")
+
+
+@pytest.fixture(autouse=True)
+def own_settings(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[None]:
+    """No setting of the shell reaches a test; compiled code is kept for this session only."""
+    for knob in knobs.ALL:
+        monkeypatch.delenv(knob.variable, raising=False)
+    cache = tmp_path_factory.getbasetemp() / "code"
+    with knobs.scope(cache_dir=cache, backend="cpu"):
+        yield
+
+
+def _backend_parameters(names: tuple[str, ...]) -> list[Any]:
+    return [pytest.param(n, marks=pytest.mark.gpu) if n == "cuda" else n for n in names]
+
+
+@pytest.fixture(params=MODES)
+def mode(request: pytest.FixtureRequest) -> str:
+    """Every mode in turn."""
+    name: str = request.param
+    return name
+
+
+@pytest.fixture(params=_backend_parameters(("python", "cpu", "cuda")))
+def backend(request: pytest.FixtureRequest) -> str:
+    """Every backend in turn; cuda with the marker ``gpu``."""
+    name: str = request.param
+    return name
+
+
+@pytest.fixture
+def heap(mode: str, backend: str) -> Iterator[oa.Heap]:
+    """A current heap for every mode on every backend, small enough for many at once."""
+    with oa.Heap(mode=mode, backend=backend, capacity="256MiB", initial_region=16) as made:
+        yield made

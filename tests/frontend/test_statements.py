@@ -1,0 +1,322 @@
+"""Statements: assignment, loops, definite assignment, and places that are evaluated once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import sharedoa as oa
+from sharedoa import f32, i32, i64
+from sharedoa.frontend import tree
+
+from .translated import complaints, kernel_from, text_of, translate, variable_types
+
+
+class Cell(oa.Object):
+    next: Cell
+    count: i32
+    mass: f32
+
+
+@oa.func
+def pick(n: i32) -> i32:
+    return n
+
+
+def test_an_augmented_place_is_evaluated_once() -> None:
+    def kernel(cells: oa.Array[Cell], a: oa.Array[f32]):
+        cells[pick(1)].next.count += 2
+        a[pick(2)] *= 3
+        cells[0].mass -= 0.5
+
+    first, second, third = translate(kernel).kernel.body
+    for statement in (first, second, third):
+        assert isinstance(statement, tree.AugmentedStore)
+    assert text_of(kernel).splitlines()[0].count("pick") == 1
+    assert text_of(kernel).splitlines()[1].count("pick") == 1
+    assert isinstance(first, tree.AugmentedStore)
+    assert isinstance(first.value, tree.Binary)
+    assert isinstance(first.value.left, tree.Local) and first.value.left.variable is first.old
+
+
+def test_an_augmented_place_keeps_its_type_by_same_kind() -> None:
+    def kernel(cell: Cell, x: f32):
+        cell.count += x
+
+    (complaint,) = complaints(kernel)
+    assert complaint.message == (
+        "cell.count takes i32, and f64 does not convert to it by itself"
+    )
+
+    def widened(cell: Cell, n: i64):
+        cell.count += n
+
+    assert "cell.count := i32((i64(" in text_of(widened)
+
+
+def test_a_variable_has_one_type_the_widest_of_its_assignments() -> None:
+    def kernel(a: oa.Array[f32], n: i32):
+        total = 0
+        for k in range(3):
+            total += a[k]
+        count = 0
+        count = count + n
+        half = 1
+        half = half / 2
+
+    assert variable_types(kernel) == {"total": "f32", "count": "i32", "half": "float"}
+
+    def conflicting(x: f32, n: i32):
+        y = x
+        y = n
+
+    (complaint,) = complaints(conflicting)
+    assert complaint.message == "y is f32 and i32 is assigned to it"
+
+    def parameter(x: f32, n: i32):
+        x = 1
+        n = 2.5
+
+    (complaint,) = complaints(parameter)
+    assert complaint.message == "n is i32 and float is assigned to it"
+
+
+def test_a_reference_variable_widens_to_the_common_base(tmp_path: Path) -> None:
+    def kernel(cells: oa.Array[Cell]):
+        best = None
+        for k in range(len(cells)):
+            if best is None or cells[k].count > best.count:
+                best = cells[k]
+        if best is not None:
+            best.count = 0
+
+    assert variable_types(kernel) == {"best": "Cell"}
+
+
+def test_assignment_evaluates_the_value_before_the_place_and_once_for_many_targets() -> None:
+    def kernel(a: oa.Array[i32]):
+        a[pick(0)] = x = pick(1)
+        a[pick(2)], a[pick(3)] = pick(4), pick(5)
+
+    lines = text_of(kernel).splitlines()
+    assert "i32(1)" in lines[0], "the value first"
+    assert [line.count("pick") for line in lines] == [1, 1, 0, 1, 1, 1, 1]
+    assert "i32(4)" in lines[3] and "i32(5)" in lines[4]
+    assert "i32(2)" in lines[5] and "i32(3)" in lines[6]
+
+
+def test_forms_of_range() -> None:
+    def kernel(n: i32, a: oa.Array[i32]):
+        for k in range(n):
+            a[k] = 1
+        for k in range(2, n):
+            a[k] = 1
+        for k in range(n, 0, -1):
+            a[k] = 1
+        for _ in range(len(a)):
+            pass
+
+    loops = [s for s in translate(kernel).kernel.body if isinstance(s, tree.ForRange)]
+    heads = [line for line in text_of(kernel).splitlines() if line.startswith("for")]
+    assert len(loops) == 4
+    assert "in range(0, int(n), 1):" in heads[0]
+    assert "in range(2, int(n), 1):" in heads[1]
+    assert "in range(int(n), 0, -1):" in heads[2]
+    assert "in range(0, len(a), 1):" in heads[3]
+
+
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [
+        ("for x in a:", "for loops run over range(...)"),
+        ("for i, x in enumerate(a):", "for loops run over range(...)"),
+        ("for k in range(0, 3, 0):", "the step of range is 0"),
+        ("for k in range(1.5):", "the bound is float, not an integer"),
+        ("for k in range():", "for loops run over range(...)"),
+        ("for a[0] in range(3):", "a loop counts with one variable"),
+    ],
+)
+def test_loops_over_something_else(tmp_path: Path, header: str, message: str) -> None:
+    (complaint,) = complaints(kernel_from(tmp_path, "a: oa.Array[i32]", f"{header}\n    pass"))
+    assert complaint.message == message
+    assert complaint.help
+
+
+def test_loops_have_else_break_and_continue() -> None:
+    def kernel(a: oa.Array[i32], n: i32):
+        while n > 0:
+            n -= 1
+            if a[n] == 0:
+                break
+            if a[n] == 1:
+                continue
+        else:
+            a[0] = 5
+        for k in range(3):
+            if a[k] > 0:
+                break
+        else:
+            a[1] = 6
+
+    loop, other = translate(kernel).kernel.body
+    assert isinstance(loop, tree.While) and isinstance(other, tree.ForRange)
+    assert len(loop.otherwise) == len(other.otherwise) == 1
+    text = text_of(kernel)
+    assert "break" in text and "continue" in text
+
+
+def test_a_loop_variable_of_another_type_counts_separately() -> None:
+    def kernel(out: oa.Array[f32]):
+        k = f32(0.5)
+        for k in range(3):
+            out[0] += k
+
+    assert "k: f32 = f32(" in text_of(kernel)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if n > 0:\n    x = 1\nout[0] = x",
+        "for k in range(n):\n    x = 1\nout[0] = x",
+        "for k in range(n):\n    pass\nout[0] = k",
+        "while n > 0:\n    x = 1\n    n -= 1\nout[0] = x",
+        "while n > 0:\n    n -= 1\n    if n == 5:\n        break\nelse:\n    x = 1\nout[0] = x",
+        "x = x + 1\nout[0] = x",
+        "if n > 0:\n    x = 1\nelif n < 0:\n    x = 2\nout[0] = x",
+        "for k in range(n):\n    if k > 2:\n        x = 1\n        continue\n    out[0] = x",
+    ],
+)
+def test_reading_before_assignment_is_a_complaint(tmp_path: Path, body: str) -> None:
+    (complaint,) = complaints(kernel_from(tmp_path, "n: i32, out: oa.Array[i64]", body))
+    assert complaint.message.endswith("may be read before it has a value")
+    assert "assign it on every path before" in complaint.help
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if n > 0:\n    x = 1\nelse:\n    x = 2\nout[0] = x",
+        "if n > 0:\n    x = 1\nelse:\n    return\nout[0] = x",
+        "while True:\n    x = 1\n    if n > 0:\n        break\nout[0] = x",
+        "while n > 0:\n    n -= 1\n    if n == 5:\n        x = 2\n        break\nelse:\n    x = 1\n"
+        "out[0] = x",
+        "for k in range(n):\n    if k < 2:\n        continue\n    x = k\n    out[0] = x",
+        "if n > 0:\n    return\n    out[0] = y\n    y = 1",
+    ],
+)
+def test_assignment_on_every_path_is_enough(tmp_path: Path, body: str) -> None:
+    assert translate(kernel_from(tmp_path, "n: i32, out: oa.Array[i64]", body))
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("if n > 0:\n    return 1", "not every path returns i32"),
+        ("pass", "not every path returns i32"),
+        ("while n > 0:\n    return 1", "not every path returns i32"),
+        ("return", "helper returns i32"),
+        ("return 1.5", "the result takes i32, and float does not convert to it by itself"),
+        ("return None", "the result takes i32, not None"),
+        ("return 2**31", "2147483648 does not fit i32"),
+    ],
+)
+def test_a_result_is_returned_on_every_path(tmp_path: Path, body: str, message: str) -> None:
+    lines = "\n".join(f"    {line}" for line in body.splitlines())
+    text = f"@oa.func\ndef helper(n: i32) -> i32:\n{lines}\ndef kernel(n: i32):\n    helper(n)\n"
+    from ..source_files import load_module
+
+    diagnostics = complaints(load_module(tmp_path, text).kernel)
+    assert message in diagnostics[0].message
+    assert diagnostics[0].help
+    assert diagnostics[0].location is not None and diagnostics[0].location.function == "helper"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "while True:\n    n -= 1\n    if n < 0:\n        return n",
+        "if n > 0:\n    return 1\nelse:\n    return 2",
+        "for k in range(n):\n    pass\nelse:\n    return 3",
+    ],
+)
+def test_paths_that_never_end_need_no_return(tmp_path: Path, body: str) -> None:
+    from ..source_files import load_module
+
+    lines = "\n".join(f"    {line}" for line in body.splitlines())
+    text = f"@oa.func\ndef helper(n: i32) -> i32:\n{lines}\ndef kernel(n: i32):\n    helper(n)\n"
+    assert translate(load_module(tmp_path, text).kernel)
+
+
+def test_a_kernel_returns_nothing(tmp_path: Path) -> None:
+    (complaint,) = complaints(kernel_from(tmp_path, "n: i32", "return n"))
+    assert complaint.message == "kernel returns a value but declares none"
+    assert translate(kernel_from(tmp_path, "n: i32", "if n:\n    return None\nreturn"))
+
+    def declares(n: i32) -> i32:
+        return n
+
+    with pytest.raises(oa.ClassError, match="kernel declares declares the result i32"):
+        translate(declares)
+
+
+def test_assert_print_and_barrier() -> None:
+    def kernel(cell: Cell, x: f32):
+        assert x > 0, "x is positive"
+        assert cell is not None
+        print("x is", x, cell.count, end="")
+        oa.syncthreads()
+        "a string alone is nothing"
+
+    text = text_of(kernel)
+    assert "assert (x > f32(0.0)), 'x is positive'" in text
+    assert "'cell is not None'" in text
+    assert "print('x is', x, cell.count, end='')" in text
+    assert "syncthreads()" in text
+    assert len(text.splitlines()) == 4
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("assert x > 0, x", "the message of an assert is computed"),
+        ("print(x, sep='-')", "print takes values and end only"),
+        ("print(a)", "Array[f32] cannot be printed"),
+        ("y: f32 = 1.5", "the value is float, not f32"),
+        ("y: f32", "a declaration without value"),
+        ("y, z = x", "f32 cannot be unpacked into 2 targets"),
+        ("y, z = (1, 2, 3)", "cannot be unpacked into 2 targets"),
+        ("y, *z = (1, 2, 3)", "cannot be unpacked into 2 targets"),
+        ("len(a)[0] = 1", "int cannot be indexed"),
+        ("a.size = 1", "Array[f32] has no attribute size"),
+        ("a[0] = None", "a[0] takes f32, not None"),
+        ("oa.atomic_add(a, 0)", "oa.atomic_add takes 3 arguments"),
+        ("oa.atomic_add(a, 'x', 1)", "Array[f32] has no attribute x"),
+        ("oa.atomic_add(small, 0, 1)", "add on i8 cannot be atomic"),
+        ("oa.atomic_add(x, 0, 1)", "f32 cannot be indexed"),
+    ],
+)
+def test_statements_misused(tmp_path: Path, statement: str, message: str) -> None:
+    parameters = "x: f32, a: oa.Array[f32], small: oa.Array[i8]"
+    (complaint,) = complaints(kernel_from(tmp_path, parameters, statement))
+    assert message in complaint.message
+    assert complaint.help
+
+
+def test_atomics_name_a_place_and_give_the_old_value() -> None:
+    def kernel(cell: Cell, a: oa.Array[f32], cells: oa.Array[Cell]):
+        x = oa.atomic_add(cell, "mass", 1)
+        oa.atomic_max(a, 3, x)
+        y = oa.atomic_cas(cell, "count", 0, 5)
+        z = oa.atomic_exch(cells, 0, cell)
+        w = oa.atomic_exch(cell, "next", None)
+
+    assert variable_types(kernel) == {
+        "x": "f32", "y": "i32", "z": "Cell", "w": "Cell",
+    }  # fmt: skip
+    text = text_of(kernel)
+    assert "atomic_add(cell.mass, f32(1.0))" in text
+    assert "atomic_max(a[3], x)" in text
+    assert "atomic_cas(cell.count, i32(0), i32(5))" in text
+    assert "atomic_exch(cell.next, None<Cell>)" in text

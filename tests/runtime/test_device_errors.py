@@ -1,0 +1,156 @@
+"""Errors of running kernels: which kernel, line, thread and object; then the process goes on."""
+
+from __future__ import annotations
+
+import pytest
+
+import sharedoa as oa
+from sharedoa import f32, i32
+
+
+class Base(oa.Object):
+    value: i32
+
+    def get(self) -> i32: ...
+
+
+class Leaf(Base):
+    def get(self) -> i32:
+        return self.value
+
+
+@oa.kernel
+def call_all(objects: oa.Array[Base], out: oa.Array[i32]):
+    i = oa.grid(1)
+    out[i] = objects[i].get()  # the call
+
+
+@oa.kernel
+def index(out: oa.Array[i32], at: i32):
+    i = oa.grid(1)
+    if i == 3:
+        out[at] = 1  # the index
+
+
+@oa.kernel
+def divide(out: oa.Array[i32], by: i32):
+    i = oa.grid(1)
+    out[i] = i32(10) // by
+
+
+@oa.kernel
+def insist(out: oa.Array[i32], limit: i32):
+    i = oa.grid(1)
+    assert i < limit, "too far"
+    out[i] = 1
+
+
+@pytest.fixture(params=["coal", "sharedoa", "typepointer", "range+switch", "cuda", "concord"])
+def checked(request):
+    with oa.Heap(mode=request.param, backend="cpu", capacity="64MiB", debug=True) as heap:
+        yield heap
+
+
+def caught_by(launch):
+    with pytest.raises(oa.DeviceError) as caught:
+        launch()
+        oa.synchronize()
+    oa.synchronize()  # reported once
+    return caught.value
+
+
+def test_a_null_receiver(checked):
+    objects, out = oa.array(Base, [Leaf(value=1), None, Leaf(value=3)]), oa.zeros(3, i32)
+    error = caught_by(lambda: call_all[3](objects, out))
+    assert "call_all" in error.message and "thread 1" in error.message
+    assert "null" in error.message and "# the call" in error.message
+    assert f"{__file__}:{call_all.function.__code__.co_firstlineno + 3}" in error.message
+    assert error.help
+    assert out.numpy().tolist() == [1, 0, 3]
+
+
+def test_a_freed_object(checked):
+    leaves, out = oa.new(Leaf, 3, value=5), oa.zeros(3, i32)
+    oa.delete(leaves[2])
+    error = caught_by(lambda: call_all[3](leaves, out))
+    assert "deleted" in error.message and "thread 2" in error.message
+
+
+def test_a_foreign_object(checked):
+    with oa.Heap(mode=checked.mode.name, backend="cpu", capacity="64MiB") as other:
+        stranger = Leaf(value=1)
+    out = oa.zeros(1, i32)
+    with pytest.raises(oa.ArgumentError):
+        oa.array(Base, [stranger])
+    del other
+    oa.synchronize()
+    assert out[0] == 0
+
+
+def test_an_index_out_of_bounds(checked):
+    out = oa.zeros(8, i32)
+    error = caught_by(lambda: index[8](out, 8))
+    assert "index 8" in error.message and "length 8" in error.message
+    assert "thread 3" in error.message and "# the index" in error.message
+    error = caught_by(lambda: index[8](out, -9))
+    assert "index -9" in error.message
+    index[8](out, -1)
+    oa.synchronize()
+    assert out[7] == 1
+
+
+def test_a_division_by_zero(checked):
+    error = caught_by(lambda: divide[2](oa.zeros(2, i32), 0))
+    assert "divided by zero" in error.message and "thread 0" in error.message
+
+
+def test_an_assertion_is_checked_without_debug_too():
+    with oa.Heap(backend="cpu", capacity="64MiB"):
+        out = oa.zeros(4, i32)
+        error = caught_by(lambda: insist[4](out, 2))
+        assert "insist" in error.message and "too far" in error.message
+        insist[4](out, 4)
+        assert out.numpy().tolist() == [1] * 4
+
+
+def test_reading_results_reports_too(checked):
+    out = oa.zeros(4, i32)
+    insist[4](out, 2)
+    with pytest.raises(oa.DeviceError, match="insist"):
+        out.numpy()
+
+
+def test_debug_for_one_launch_alone():
+    with oa.Heap(backend="cpu", capacity="64MiB"):
+        out = oa.zeros(2, i32)
+        divide[2](out, 0)
+        assert out.numpy().tolist() == [0, 0]
+        error = caught_by(lambda: divide[2](out, 0, debug=True))
+        assert "// by" in error.message
+
+
+def test_two_kernels_that_fail_are_told_apart():
+    with oa.Heap(backend="cpu", capacity="64MiB"):
+        out = oa.zeros(2, i32)
+        insist[2](out, 5)
+        error = caught_by(lambda: insist[2](out, 1))
+        assert "insist" in error.message
+        error = caught_by(lambda: divide[2](out, 0, debug=True))
+        assert "divide" in error.message
+
+
+@oa.kernel
+def compute(values: oa.Array[f32], by: i32):
+    i = oa.grid(1)
+    values[i] = f32(i // by)
+
+
+def test_cpython_names_thread_and_line():
+    with oa.Heap(backend="python", capacity="64MiB"):
+        values = oa.zeros(2, f32)
+        with pytest.raises(oa.DeviceError, match=r"kernel insist, thread 1: AssertionError") as e:
+            insist[2](oa.zeros(2, i32), 1)
+        assert isinstance(e.value.__cause__, AssertionError)
+        assert f"{__file__}:" in e.value.message
+        compute[2](values, 1)
+        assert values.numpy().tolist() == [0, 1]

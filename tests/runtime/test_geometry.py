@@ -1,0 +1,53 @@
+"""Launch sizes: what is written between a kernel's brackets."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sharedoa.errors import ArgumentError
+from sharedoa.runtime.geometry import Geometry, parse_geometry
+
+
+@pytest.mark.parametrize(
+    ("item", "axes", "threads", "block"),
+    [
+        (1000, 1, (1000, 1), (256, 1)),
+        (np.int64(7), 1, (7, 1), (256, 1)),
+        ((1000, 64), 1, (1000, 1), (64, 1)),
+        ((1000, (64, 2)), 1, (1000, 1), (64, 2)),
+        ((30, 20), 2, (30, 20), (32, 8)),
+        (((30, 20), (8, 4)), 2, (30, 20), (8, 4)),
+        (((30, 20), 64), 2, (30, 20), (64, 1)),
+        (30, 2, (30, 1), (32, 8)),
+    ],
+)
+def test_sizes(item, axes, threads, block):
+    assert parse_geometry(item, axes) == Geometry(threads, block)
+
+
+def test_a_launch_may_be_empty():
+    assert parse_geometry(0, 1).is_empty
+    assert parse_geometry((5, 0), 2).is_empty
+    assert not parse_geometry(1, 1).is_empty
+
+
+@pytest.mark.parametrize(
+    ("item", "axes", "complaint"),
+    [
+        (1.5, 1, "not a whole number"),
+        ("many", 1, "not a whole number"),
+        (-1, 1, "at least 0"),
+        ((10, 0), 1, "at least 1"),
+        ((10, 2048), 1, "larger than 1024"),
+        (((10, 10), (64, 32)), 2, "larger than 1024"),
+        ((1, 2, 3), 1, "3 launch sizes"),
+        (((1, 2, 3), 4), 1, "3 axes"),
+        (2**31, 1, "along one axis"),
+        ((10, None), 2, "not a whole number"),
+    ],
+)
+def test_bad_sizes_are_refused(item, axes, complaint):
+    with pytest.raises(ArgumentError, match=complaint) as caught:
+        parse_geometry(item, axes)
+    assert caught.value.help

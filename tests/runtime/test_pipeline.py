@@ -1,0 +1,119 @@
+"""Stages of a compilation: their text, dumps, and the table of call sites."""
+
+from __future__ import annotations
+
+import pytest
+
+import sharedoa as oa
+from dispatch.mode import MODES
+from sharedoa import f32, i32
+from sharedoa.runtime import knobs
+
+
+class Base(oa.Object):
+    value: i32
+
+    def get(self, factor: i32) -> i32: ...
+
+
+class One(Base):
+    def get(self, factor: i32) -> i32:
+        return self.value * factor
+
+
+class Two(Base):
+    def get(self, factor: i32) -> i32:
+        return self.value + factor
+
+
+@oa.kernel
+def collect(objects: oa.Array[Base], out: oa.Array[i32]):
+    i = oa.grid(1)
+    if i < len(objects):
+        base = objects[i]
+        out[i] = base.get(2) + (1 if isinstance(base, Two) else 0)
+
+
+@pytest.fixture
+def heap_of_mode(mode):
+    with oa.Heap(mode=mode, backend="cpu", capacity="64MiB") as heap:
+        yield heap
+
+
+def test_every_stage_has_a_text(heap_of_mode):
+    assert list(collect.asm) == ["tir", "ll", "dispatch.ll", "opt.ll", "ptx", "s", "o"]
+    assert "virtual<Base slot" in collect.asm["tir"]
+    assert "isinstance(base, Two)" in collect.asm["tir"]
+    assert "sharedoa_type_index" in collect.asm["ll"]
+    assert "sharedoa_type_index" not in collect.asm["dispatch.ll"]
+    assert "define void @kernel_collect" in collect.asm["opt.ll"]
+    assert ".visible .entry kernel_collect" in collect.asm["ptx"]
+    assert "kernel_collect" in collect.asm["s"]
+    assert isinstance(collect.asm["o"], bytes)
+    with pytest.raises(oa.ConfigurationError, match="cubin") as caught:
+        collect.asm["cubin"]
+    assert "dispatch.ll" in caught.value.help
+
+
+@pytest.mark.parametrize("target", ["host", "nvptx", "amdgpu"])
+@pytest.mark.parametrize("debug", [False, True])
+def test_every_mode_compiles_for_every_target(heap_of_mode, target, debug):
+    compilation = collect.compile(target, debug=debug)
+    assert compilation.products["ptx" if target == "nvptx" else "s"]
+    with pytest.raises(oa.ConfigurationError, match="spirv"):
+        collect.compile("spirv")
+
+
+def test_dump_writes_every_stage(tmp_path, monkeypatch):
+    monkeypatch.setenv("SHAREDOA_DUMP", str(tmp_path / "deep" / "dump"))
+    with oa.Heap(mode="coal", backend="cpu", capacity="64MiB"):
+
+        @oa.kernel
+        def dumped(out: oa.Array[f32]):
+            out[oa.grid(1)] = f32(1)
+
+        dumped[1](oa.zeros(1, f32))
+    names = {file.name for file in (tmp_path / "deep" / "dump").iterdir()}
+    stages = ("tir", "ll", "dispatch.ll", "opt.ll", "s", "o")
+    assert names == {f"dumped.coal.{extension}" for extension in stages}
+
+
+def test_a_dump_folder_that_cannot_be_is_refused(tmp_path):
+    (tmp_path / "file").write_text("")
+    with (
+        oa.Heap(backend="cpu", capacity="64MiB"),
+        knobs.scope(dump=tmp_path / "file"),
+        pytest.raises(oa.ConfigurationError, match="SHAREDOA_DUMP"),
+    ):
+
+        @oa.kernel
+        def refused(x: i32):
+            pass
+
+        refused[1](1)
+
+
+def test_explain_names_each_call_and_its_reason():
+    decisions = {
+        "cuda": "header + vtable",
+        "concord": "tag + switch",
+        "coal": "range + vtable",
+        "typepointer": "bits + vtable",
+        "header+switch": "header + switch",
+    }
+    for mode in MODES:
+        with oa.Heap(mode=mode, backend="cpu", capacity="64MiB"):
+            text = collect.explain()
+            assert f"mode {mode}" in text and "Base.get" in text
+            assert "One, Two" in text and "test_pipeline.py:" in text
+            assert decisions.get(mode, "") in text
+            assert "registers" in text
+
+
+def test_explain_without_virtual_calls():
+    @oa.kernel
+    def plain(x: i32):
+        pass
+
+    with oa.Heap(backend="cpu", capacity="64MiB"):
+        assert "no virtual calls" in plain.explain()

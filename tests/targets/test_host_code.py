@@ -1,0 +1,40 @@
+"""Stages and identity of host code; that it runs is tested with the CPU backend."""
+
+from __future__ import annotations
+
+import pytest
+
+from sharedoa.errors import InternalError
+from sharedoa.targets.host import HostTarget
+
+from .hand_written import kernel_text, store_coordinates
+
+
+def test_stages():
+    target = HostTarget()
+    stages = target.compile(kernel_text(target, store_coordinates))
+    assert set(stages) == {"opt.ll", "s", "o"}
+    assert "define" in stages["opt.ll"]
+    assert "kernel:" in stages["s"] or "_kernel:" in stages["s"]
+    assert isinstance(stages["o"], bytes)
+
+
+def test_the_body_is_inlined_and_gone():
+    target = HostTarget()
+    optimised = target.compile(kernel_text(target, store_coordinates))["opt.ll"]
+    assert "kernel.body" not in optimised
+
+
+def test_code_is_the_same_every_time():
+    text = kernel_text(HostTarget(), store_coordinates)
+    assert HostTarget().compile(text) == HostTarget().compile(text)
+
+
+def test_fingerprint_names_machine_and_compiler():
+    assert HostTarget().fingerprint == HostTarget().fingerprint
+    assert "llvm" in HostTarget().fingerprint
+
+
+def test_invalid_code_is_our_fault():
+    with pytest.raises(InternalError, match="please report"):
+        HostTarget().compile("define void @broken() { ret i32 0 }")

@@ -1,0 +1,112 @@
+"""Who imports whom: packages, parts of sharedoa, and what stays unloaded."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = ("dispatch", "ptxpass", "sharedoa", "apps", "bench")
+PARTS = ("model", "frontend", "targets", "codegen", "heap", "backends", "runtime", "cli")
+
+
+def imports(file: Path) -> Iterator[tuple[str, bool]]:
+    """Absolute names that ``file`` imports, and whether it does so when it is itself imported."""
+    package = file.relative_to(ROOT).with_suffix("").parts[:-1]
+    tree = ast.parse(file.read_text())
+    late = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) or _is_for_types(node)
+        for inner in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        at_once = id(node) not in late
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, at_once) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else ()
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            yield from ((f"{base}.{alias.name}", at_once) for alias in node.names)
+
+
+def _is_for_types(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
+
+
+def modules(folder: str) -> list[Path]:
+    found = sorted((ROOT / folder).rglob("*.py"))
+    assert found, f"no modules in {folder}"
+    return found
+
+
+@pytest.mark.parametrize("package", PACKAGES[:-1])
+def test_packages_import_one_way(package: str) -> None:
+    later = PACKAGES[PACKAGES.index(package) + 1 :]
+    wrong = [
+        f"{file.relative_to(ROOT)} imports {name}"
+        for file in modules(package)
+        # The command line is where programs are run from; nothing imports it.
+        if file.parent != ROOT / "sharedoa" / "cli"
+        for name, _ in imports(file)
+        if name.split(".")[0] in later
+    ]
+    assert not wrong
+
+
+def test_parts_of_sharedoa_import_one_way() -> None:
+    allowed = {
+        "model": {"model"},
+        "frontend": {"model", "frontend"},
+        "targets": {"model", "frontend", "targets"},
+        "codegen": {"model", "frontend", "targets", "codegen"},
+        "backends": {"model", "frontend", "targets", "codegen", "heap", "backends"},
+        # The heap opens its backend and reads its settings; only their lowest modules import it.
+        "heap": {"model", "backends", "heap", "runtime.knobs"},
+    }
+    wrong = []
+    for part, others in allowed.items():
+        for file in modules(f"sharedoa/{part}"):
+            for name, at_once in imports(file):
+                if not at_once or not name.startswith("sharedoa."):
+                    continue
+                inner = name.removeprefix("sharedoa.")
+                if inner.split(".")[0] in PARTS and not any(
+                    inner == other or inner.startswith(f"{other}.") for other in others
+                ):
+                    wrong.append(f"{file.relative_to(ROOT)} imports {name}")
+    assert not wrong
+
+
+def run(code: str, folder: Path) -> str:
+    command = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r}); {code}"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+def test_import_loads_nothing_heavy(tmp_path: Path) -> None:
+    heavy = {"typer", "rich", "matplotlib", "PIL", "cuda", "hip", "apps", "scipy", "networkx"}
+    loaded = run("import sharedoa; print(*{m.split('.')[0] for m in sys.modules})", tmp_path)
+    assert "numpy" in loaded.split()
+    assert heavy.isdisjoint(loaded.split())
+
+
+@pytest.mark.parametrize("name", ["apps", "dispatch"])
+def test_a_folder_of_ours_name_shadows_nothing(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).mkdir()
+    (tmp_path / name / "__init__.py").write_text("raise ImportError('the wrong folder')\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "sharedoa", "apps"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env={"PYTHONPATH": str(ROOT), "PATH": "", "COLUMNS": "200"},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "traffic" in done.stdout
