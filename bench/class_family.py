@@ -1,17 +1,19 @@
 """Class hierarchies of any width for the virtual-call benchmark, written out as Python source.
 
 A family has one abstract class ``Item`` with four f32 fields and T subclasses. Class k reads one
-field, adds its own constant to it (or subtracts it from the constant), and writes it back. Neighbours
-differ in field and operation as well as in the constant: of bodies that differ in constants alone,
-LLVM makes one body and a table, and the branch that is to be measured is gone.
+field, adds its own constant to it (or subtracts it from the constant), and writes it back.
+Neighbours differ in field and operation as well as in the constant: of bodies that differ in
+constants alone, LLVM makes one body and a table, and the branch that is to be measured is gone.
 
-``Item`` has the same T bodies as plain methods, so that kernel ``branch`` calls them directly, on the
-same objects through the same references, by the thread index alone.
+``Item`` has the same T bodies as plain methods, so that kernel ``branch`` calls them directly, on
+the same objects through the same references, by the thread index alone.
 """
 
 from __future__ import annotations
 
+import atexit
 import importlib.util
+import shutil
 import tempfile
 from dataclasses import dataclass
 from functools import cache
@@ -24,7 +26,7 @@ import numpy as np
 FIELDS = ("a", "b", "c", "d")
 WIDTHS = (1, 2, 4, 8, 16, 32)
 
-_HEAD = '''\
+_HEAD = """\
 import sharedoa as oa
 from sharedoa import f32, i32
 
@@ -55,7 +57,7 @@ def branch(items: oa.Array[Item], shift: i32, mask: i32):
 def interleave(sorted: oa.Array[Item], mixed: oa.Array[Item], types: i32, each: i32):
     i = oa.grid(1)
     mixed[i] = sorted[(i % types) * each + i // types]
-'''
+"""
 _BODY = """
     def update_{k}(self) -> None:
         self.{field} = {expression}
@@ -85,14 +87,21 @@ def family(types: int, fields: int = len(FIELDS)) -> Family:
     """The hierarchy of ``types`` classes; ``fields`` f32 fields an object, at least four."""
     text = _source(types, fields)
     name = f"bench_family_{types}_{fields}"
-    folder = Path(tempfile.mkdtemp(prefix="sharedoa-bench-"))
-    file = folder / f"{name}.py"
+    file = _folder() / f"{name}.py"
     file.write_text(text)
     spec = importlib.util.spec_from_file_location(name, file)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return Family(module, tuple(getattr(module, f"Item{k}") for k in range(types)))
+
+
+@cache
+def _folder() -> Path:
+    # The source must stay readable for as long as kernels may be compiled from it.
+    folder = Path(tempfile.mkdtemp(prefix="sharedoa-bench-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 def field_of(kind: int) -> str:

@@ -31,7 +31,7 @@ _PACKAGES = ("sharedoa", "llvmlite", "numpy", "cffi", "cuda-bindings", "cuda-pyt
 
 @dataclass(frozen=True)
 class Options:
-    """How benchmarks run: ``full`` takes the sizes that are recorded, else those of a smoke test."""
+    """How benchmarks run: ``full`` takes the sizes that are recorded, else small ones."""
 
     backend: str = "auto"
     full: bool = False

@@ -9,7 +9,7 @@ import numpy as np
 Words = np.ndarray[Any, np.dtype[np.uint32]]
 Floats = np.ndarray[Any, np.dtype[np.float32]]
 
-#: The state of one stream; the words lie as in cuRAND: the Weyl counter, then five of shift register.
+#: The state of one stream in cuRAND's order: the Weyl counter, then the shift register.
 STATE_DTYPE = np.dtype([(name, np.uint32) for name in ("d", "v0", "v1", "v2", "v3", "v4")])
 
 

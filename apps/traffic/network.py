@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..common.references import NOTHING
 from ..common.xorwow_streams import replay, uniform
 from .road_graph import MAX_DEGREE, Bools, Floats, Ints, RoadGraph
 
@@ -20,7 +21,6 @@ TARGET_PROBABILITY = np.float32(0.003)
 SLOWEST, LIMITS = 5, 5
 #: Steps between two changes of a light.
 PHASE_TIME = 5
-NOTHING = -1
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Network:
     x: Floats
     y: Floats
     max_velocity: Ints
-    #: The last cell of a road to an intersection that cars pass: red until its light says otherwise.
+    #: The last cell of a road to an intersection that cars pass: red until its light turns.
     is_stop: Bools
     is_target: Bools
     is_producer: Bools

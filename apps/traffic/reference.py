@@ -8,6 +8,7 @@ vehicles then move over never overlap (apps.md 3.5), which ``advance`` verifies.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -202,7 +203,7 @@ def _draw(states: Array, which: Array) -> Array:
     last = state["v4"]
     last = last ^ (last << np.uint32(4)) ^ t ^ (t << np.uint32(1))
     names = ["v0", "v1", "v2", "v3", "v4"]
-    for name, following in zip(names, names[1:], strict=False):
+    for name, following in pairwise(names):
         state[name] = state[following]
     state["v4"] = last
     state["d"] += np.uint32(362437)

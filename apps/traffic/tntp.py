@@ -2,7 +2,7 @@
 
 What the format leaves open is decided here:
 
-* Units differ between files. Lengths are cut so that a road of mean length has ``MEAN_STEPS`` cells.
+* Units differ between files. Cells are so long that a road of mean length has ``MEAN_STEPS``.
 * A link of length 0 has the distance of its nodes, in the unit that the other links have.
 * Speeds become limits of 5 to 9 cells a step, from the slowest to the fastest; where the speed is
   0 the limit is drawn as in the generated network.
@@ -99,9 +99,9 @@ def _links(table: Table, nodes: int) -> tuple[Array, Array, Array, Array]:
         if ends[0] != ends[1]:
             found.setdefault(ends, (_length(row), _speed(row)))
     pairs = sorted(found, key=lambda ends: ends[0])
-    ends = np.array(pairs, np.int32).reshape(-1, 2) - 1
+    nodes_of = np.array(pairs, np.int32).reshape(-1, 2) - 1
     values = np.array([found[pair] for pair in pairs]).reshape(-1, 2)
-    return ends[:, 0], ends[:, 1], values[:, 0], values[:, 1]
+    return nodes_of[:, 0], nodes_of[:, 1], values[:, 0], values[:, 1]
 
 
 def _length(row: Row) -> float:

@@ -143,7 +143,7 @@ class CudaContext:
         """Wait for the stream; DeviceError names the kernels that may have failed."""
         self.enter()
         launched, self.launched = list(self.launched), {}
-        (error,) = self.driver.cuStreamSynchronize(self.stream)
+        error = self.driver.cuStreamSynchronize(self.stream)[0]
         if error:
             try:
                 raise_driver_error(self.driver, error, "the device stopped")

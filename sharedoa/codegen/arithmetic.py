@@ -9,7 +9,7 @@ from ..frontend import tree
 from ..model.scalars import ScalarType
 from ..model.types import ArrayType, NullType, ReferenceType, Type
 from . import checks
-from .emitter import FunctionEmitter, expression, integer
+from .emitter import FunctionEmitter, expression, integer, require_type
 from .floats import emit_float
 from .integers import emit_integer, emit_magnitude
 from .types import llvm_type
@@ -91,6 +91,7 @@ def _convert(emitter: FunctionEmitter, node: tree.Convert) -> ir.Value:
     value = emitter.evaluate(node.value)
     if isinstance(node.type, ScalarType):
         return convert(emitter.builder, _scalar(node.value.type), node.type, value)
+    require_type(value, node.type)
     return value
 
 

@@ -26,7 +26,8 @@ def reference_is_valid(
     if not program.debug:
         return None
     address = program.encoding.emit_address(emitter.builder, reference)
-    check = declare(program.module, CHECK_REFERENCE, I32, [I64])
+    # Inlined at every access it would make debug code slow to compile.
+    check = declare(program.module, CHECK_REFERENCE, I32, [I64], "noinline")
     # What it answers is the code to report.
     code = emitter.builder.call(check, [address])
     valid = emitter.builder.icmp_unsigned("==", code, I32(REFERENCE_OK))
@@ -77,7 +78,8 @@ def check_assertion(emitter: FunctionEmitter, test: ir.Value, location: tree.Loc
 def _check_nonzero(
     emitter: FunctionEmitter, number: ir.Value, code: ErrorCode, location: tree.Location
 ) -> None:
-    if emitter.program.debug:
+    is_known = isinstance(number, ir.Constant) and number.constant != 0
+    if emitter.program.debug and not is_known:
         valid = emitter.builder.icmp_unsigned("!=", number, number.type(0))
         _report_unless(emitter, valid, I32(code), location)
 

@@ -21,6 +21,7 @@ from ..errors import InternalError
 from ..frontend import tree
 from ..model.layout import Layout
 from ..model.reference import ReferenceEncoding
+from ..model.types import Type
 from ..targets.base import Target
 from .types import I1, I64, llvm_type, zero
 
@@ -168,6 +169,7 @@ class FunctionEmitter:
         slot = self._variables.get(variable)
         if slot is None:
             slot = self._variables[variable] = self.slot(llvm_type(variable.type), variable.name)
+        require_type(value, variable.type)
         self.builder.store(value, slot)
 
     def bind(self, variable: tree.Variable, value: ir.Value) -> None:
@@ -245,6 +247,12 @@ class FunctionEmitter:
         action()
         self.branch(end)
         self.start(end)
+
+
+def require_type(value: ir.Value, type: Type) -> None:
+    """Refuse a value that is not of ``type``: LLVM would store any value through any pointer."""
+    if value.type != llvm_type(type):
+        raise InternalError(f"a value of LLVM type {value.type} is used as {type!r}")
 
 
 def integer(value: int, type: ir.Type = I64) -> ir.Constant:

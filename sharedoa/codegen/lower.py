@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
@@ -132,7 +133,10 @@ def _define_kernel_body(
         argument.name = name
     values = iter(body.args)
     for variable in kernel.parameters:
-        emitter.assign(variable, assemble(emitter.builder, variable.type, values))
+        parts = list(itertools.islice(values, len(leaves(variable.type))))
+        for part in parts:
+            part.name = variable.name
+        emitter.assign(variable, assemble(emitter.builder, variable.type, iter(parts)))
     _emit_body(emitter)
     return body
 

@@ -17,7 +17,7 @@ from ..frontend import tree
 from ..model.layout import storage_dtype
 from ..model.types import InlineType, Type, ValueType
 from . import checks
-from .emitter import FunctionEmitter, expression, integer, statement
+from .emitter import FunctionEmitter, expression, integer, require_type, statement
 from .memory import load_value, member_offset, offset_address, store_value
 from .types import llvm_type, zero
 
@@ -51,6 +51,8 @@ def read(emitter: FunctionEmitter, place: Place) -> ir.Value:
 
 
 def write(emitter: FunctionEmitter, place: Place, value: ir.Value) -> None:
+    require_type(value, place.type)
+
     def store() -> None:
         store_value(emitter, place.type, place.address, value)
 

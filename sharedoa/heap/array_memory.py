@@ -92,7 +92,8 @@ class ArrayMemory:
         """Bytes that no Python object holds any more."""
         while self._dropped:
             address = self._dropped.popleft()
-            self._unheld[address] = self._blocks[address]
+            if address in self._blocks:
+                self._unheld[address] = self._blocks[address]
         return sum(block.size for block in self._unheld.values())
 
     def collect(self, in_fields: Addresses) -> list[Extent]:

@@ -1,58 +1,58 @@
-"""The module-level functions of ``sharedoa``: each acts on the current heap."""
+"""The functions of ``sharedoa`` that act on the current heap."""
 
 from __future__ import annotations
 
-from os import PathLike
+import os
 from typing import Any
 
-from .arrays import Array, ObjectArray
+from .arrays import Array
 from .heap import Heap, current_heap
 from .population import Population
 
 
-def new(python_class: type, n: int | None = None, **fields: Any) -> Any:
-    """``n`` new objects as an ObjectArray, or one object without ``n``; see ``Heap.new``."""
+def new(python_class: type, n: int | None = None, /, **fields: Any) -> Any:
+    """``n`` objects of a class, or without ``n`` one (``Heap.new``)."""
     return current_heap().new(python_class, n, **fields)
 
 
 def array(element: Any, data: Any) -> Array:
-    """An array of scalars, values or references made from host data; see ``Heap.array``."""
+    """An array that kernels can reach (``Heap.array``)."""
     return current_heap().array(element, data)
 
 
 def zeros(n: int, element: Any) -> Array:
-    """An array of ``n`` zeros or nulls."""
+    """An array of zeros or null references (``Heap.zeros``)."""
     return current_heap().zeros(n, element)
 
 
-def concat(*arrays: Any) -> ObjectArray | Array:
-    """One array after another; references get the common base class of all."""
-    return current_heap().concat(*arrays)
+def concat(*parts: Any) -> Array:
+    """Arrays one after another (``Heap.concat``), in the heap that they lie in."""
+    heap = getattr(parts[0], "heap", None) if parts else None
+    return (heap or current_heap()).concat(*parts)
 
 
 def all(python_class: type) -> Population:
-    """Every live object of a class and its subclasses."""
+    """Every live object of a class and its subclasses (``Heap.all``)."""
     return current_heap().all(python_class)
 
 
 def delete(objects: Any) -> None:
-    """Free one object or all objects of an array; see ``Heap.delete``."""
-    current_heap().delete(objects)
+    """Free objects (``Heap.delete``), in the heap that they lie in."""
+    heap = getattr(objects, "_heap", None) or getattr(objects, "heap", None)
+    (heap or current_heap()).delete(objects)
 
 
 def synchronize() -> None:
-    """Wait for every launch; raises what went wrong in one."""
+    """Wait for all launches of the current heap. Raises DeviceError if a kernel failed."""
     current_heap().synchronize()
 
 
-def dump(path: str | PathLike[str], **roots: Any) -> None:
-    """Write all objects of the current heap to a file; ``roots`` are found again by name."""
+def dump(path: str | os.PathLike[str], **roots: Any) -> None:
+    """Write the current heap to a file (``Heap.dump``)."""
     current_heap().dump(path, **roots)
 
 
-def load(path: str | PathLike[str]) -> Any:
-    """Read a dump into the current heap; see ``Heap.load``."""
-    return current_heap().load(path)
-
-
-__all__ = ["Heap", "all", "array", "concat", "delete", "dump", "load", "new", "synchronize", "zeros"]
+def load(path: str | os.PathLike[str], heap: Heap | None = None) -> dict[str, Any]:
+    """Read a file that ``oa.dump`` wrote into ``heap``, by default the current one
+    (``Heap.load``)."""
+    return (heap or current_heap()).load(path)

@@ -41,9 +41,14 @@ class HeapStatistics(ClassStatistics):
 def heap_statistics(
     placement: Placement, layout: Layout, array_bytes: int, slab_bytes: int, capacity: int
 ) -> HeapStatistics:
+    held = placement.classes()
+    names = [cls.name for cls in held]
     classes = {
-        cls.name: class_statistics(placement, layout, cls) for cls in placement.classes()
-    }
+        # Two classes may have one name, say after a notebook cell ran again.
+        cls.name if names.count(cls.name) == 1 else f"{cls.name}#{cls.type_index}":
+            class_statistics(placement, layout, cls)
+        for cls in held
+    }  # fmt: skip
     found = classes.values()
     return HeapStatistics(
         objects=sum(c.objects for c in found),

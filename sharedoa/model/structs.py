@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, dataclass_transform
 
 from ..errors import ArgumentError, ClassError
 from .annotations import Scope, declare, resolve
@@ -23,6 +23,7 @@ from .world import World
 T = TypeVar("T", bound=type)
 
 
+@dataclass_transform(frozen_default=True)
 def value(python_class: T) -> T:
     """Make a class a value struct (``@oa.value``). Fields are scalars, references or values.
 

@@ -178,11 +178,27 @@ def _reference_binder(type: ReferenceType, what: str) -> Binder:
 
 def _scalar_binder(type: ScalarType, what: str) -> Binder:
     exact = bool if type.kind == "bool" else type.dtype.type
+    # Python's own numbers are packed as they are, which gives what converting them first would.
+    python, low, high = _packed_as_is(type)
 
     def bind(value: Any, values: list[Any]) -> Any:
-        values.append(value if value.__class__ is exact else convert(type, value, what))
+        given = value.__class__
+        if given is exact or (given is python and low <= value <= high):
+            values.append(value)
+        else:
+            values.append(convert(type, value, what))
 
     return bind
+
+
+def _packed_as_is(type: ScalarType) -> tuple[Any, Any, Any]:
+    """A class of Python numbers, and the smallest and largest that ``struct`` takes for it."""
+    if type.is_integer:
+        return (int, *type.range)
+    if type.is_float:
+        largest = float(np.finfo(type.dtype).max)
+        return float, -largest, largest
+    return None, 0, 0
 
 
 def _append_parts(type: Type, value: Any, what: str, values: list[Any]) -> Any:

@@ -26,7 +26,8 @@ _MESSAGES: dict[int, tuple[str, str]] = {
     ErrorCode.NULL: ("a null reference is used", "test it first: if x is not None"),
     ErrorCode.FOREIGN: (
         "reference {address:#x} is no object of this heap",
-        "create the object in the heap of the launch",
+        "create objects in the heap of the launch; where objects are placed one by one, a deleted "
+        "one is told by this too",
     ),
     ErrorCode.FREED: (
         "the object at {address:#x} was deleted",

@@ -46,7 +46,9 @@ def explain(program: Program, heap: Heap, mode: Mode, debug: bool) -> str:
         f"{'debug, ' if debug else ''}target {target.name}"
     )
     calls = table([_COLUMNS, *rows]) if rows else ["no virtual calls"]
-    resources = _resources(lambda: program.compiled(heap, mode, debug, open_target("nvptx")), used)
+    resources = _resources(
+        lambda: program.compilation(heap, mode, debug, open_target("nvptx")), used
+    )
     return "\n".join([head, *calls, resources])
 
 

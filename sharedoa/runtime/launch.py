@@ -87,9 +87,10 @@ class Program:
         """A launch with a mode or debug setting of its own."""
         with self._lock:
             heap = self.plan.pack(self._slots, arguments) or current_heap()
-            settings = launch_settings(heap, mode, debug)
+            chosen, checked = launch_settings(heap, mode, debug)
+            _require_registry(heap, checked)
             self._usual = _UNBOUND
-            self._start(self._bind(heap, *settings).unit, heap, geometry, arguments)
+            self._start(self._bind(heap, chosen, checked).unit, heap, geometry, arguments)
 
     def _start(
         self, unit: Unit | None, heap: Heap, geometry: Geometry, arguments: tuple[Any, ...]
@@ -175,6 +176,15 @@ def launch_settings(heap: Heap, mode: Any, debug: Any) -> tuple[Mode, bool]:
             f"create the objects in a heap of that mode: with oa.Heap(mode={chosen.name!r}): ...",
         )
     return chosen, heap.debug if debug is None else knobs.debug.resolve(debug)
+
+
+def _require_registry(heap: Heap, debug: bool) -> None:
+    """Debug mode looks addresses up; of objects placed one by one only debug heaps keep a list."""
+    if debug and not heap.debug and heap.mode.placement == "scattered":
+        raise ConfigurationError(
+            f"a heap of mode {heap.mode.name} knows its objects only in debug mode",
+            f"create it with oa.Heap(mode={heap.mode.name!r}, debug=True) or SHAREDOA_DEBUG=1",
+        )
 
 
 def _lacks(held: Mode, wanted: Mode) -> str:

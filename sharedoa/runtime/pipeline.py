@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from dispatch.mode import Mode
-from ptxpass.ir import RewriteError, SiteReport, rewrite
+from ptxpass.ir import Environment, RewriteError, SiteReport, rewrite
 
 from ..codegen.lower import LoweredModule, lower
 from ..errors import ConfigurationError, InternalError
@@ -57,13 +57,20 @@ def canonical_ir(compilation: Compilation) -> Stages:
 
 def dispatched_ir(compilation: Compilation) -> Stages:
     """Every virtual call as the mode makes it."""
-    lowered, mode = compilation.lowered, compilation.mode
+    c, lowered = compilation, compilation.lowered
+    environment = Environment(
+        object_space=c.target.object_space,
+        constant_space=c.target.constant_space,
+        is_device=c.target.is_device,
+        emit_address=c.encoding.emit_address,
+        kernel=lowered.kernel_symbol,
+        debug=c.debug,
+        on_no_type=lowered.on_no_type,
+    )
     try:
-        compilation.reports = rewrite(
-            lowered.module, lowered.sites, lowered.queries, mode, lowered.environment
-        )
+        c.reports = rewrite(lowered.module, lowered.sites, lowered.queries, c.mode, environment)
     except RewriteError as error:
-        raise InternalError(f"the pass refuses kernel {compilation.name}: {error}") from error
+        raise InternalError(f"the pass refuses kernel {c.name}: {error}") from error
     return {"dispatch.ll": str(lowered.module)}
 
 

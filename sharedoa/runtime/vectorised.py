@@ -134,7 +134,8 @@ def _program(cls: ClassType, method: Method, elementwise: tuple[bool, ...], exac
 def _launch_signature(
     cls: ClassType, signature: Signature, elementwise: tuple[bool, ...]
 ) -> Signature:
-    names, types = [_RECEIVERS, *signature.names], [ArrayType(ReferenceType(cls))]
+    names = [_RECEIVERS, *signature.names]
+    types: list[Type] = [ArrayType(ReferenceType(cls))]
     types += [ArrayType(t) if e else t for t, e in zip(signature.types, elementwise, strict=True)]
     if signature.result != VOID:
         names.append(_RESULTS)
@@ -186,9 +187,7 @@ def _translate(
     else:
         body.append(tree.Store(location, element(parameters[-1]), called))
     name = f"{cls.name}.{method.name}"
-    kernel = tree.Function(
-        kernel_symbol(name), name, "kernel", parameters, VOID, body, location
-    )
+    kernel = tree.Function(kernel_symbol(name), name, "kernel", parameters, VOID, body, location)
     program = builder.complete(kernel)
     return Translation(program, list(dict.fromkeys(builder.dependencies)))
 

@@ -118,8 +118,8 @@ def test_a_virtual_call_on_a_bad_reference_is_reported_and_skipped(
 def test_an_object_of_a_class_unknown_to_the_call_is_reported(shapes: Shapes) -> None:
     """Possible with a reference that was stored as another type's."""
     layout = AosLayout(Header(4, 4))
-    options = {"debug": True, "rewritten": True, "mode": "concord", "layout": layout}
-    kernel = Kernel(area_program(shapes, line=6), **options)
+    whole = area_program(shapes, line=6)
+    kernel = Kernel(whole, debug=True, rewritten=True, mode="concord", layout=layout)
     stranger = objects.new(shared_class("Stranger", methods={"area": False}), layout)
     out = np.full(1, -1, np.float32)
     assert launch_each(kernel, np.array([stranger], np.uint64), out) == [ErrorCode.NO_METHOD]

@@ -43,7 +43,7 @@ from .trees import (
      (2**40, weak_int, str(2**40)), (0.5, f32, "0.5"), (-2.5, f64, "-2.5")],
 )  # fmt: skip
 def test_scalars_are_printed_as_python_does(value: Any, type: ScalarType, text: str) -> None:
-    items = ["value:", const(value, type), "100%"]
+    items: list[str | tree.Expression] = ["value:", const(value, type), "100%"]
     PRINTED.clear()
     Kernel(program([], [tree.Print(HERE, items, "\n")]), gpus=(NVPTX,)).launch(1)
     assert "".join(PRINTED) == f"value: {text} 100%\n"

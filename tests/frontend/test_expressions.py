@@ -62,6 +62,11 @@ class Particle(oa.Object):
 
 LIMITS = (3, 2.5)
 
+IN_NUMPY = {
+    "asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2", "pow": "power",
+}  # fmt: skip
+ARITIES = {"atan2": 2, "pow": 2, "fmod": 2, "hypot": 2, "copysign": 2, "fma": 3}
+
 
 @oa.func
 def step(x: f32) -> f32:
@@ -406,17 +411,14 @@ def test_mathematics_keeps_numpys_width_and_pythons_float() -> None:
 
 @pytest.mark.parametrize("name", tree.MATH_FUNCTIONS)
 def test_every_mathematical_function_has_a_name_in_python(tmp_path: Path, name: str) -> None:
-    in_numpy = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2", "pow": "power"}
     modules = [
         (module, spelled)
-        for module, spelled in (("math", name), ("np", in_numpy.get(name, name)))
+        for module, spelled in (("math", name), ("np", IN_NUMPY.get(name, name)))
         if hasattr(math if module == "math" else np, spelled)
     ]
     assert modules or name == "fma", "math.fma came with Python 3.13"
-    count = 3 if name == "fma" else 2 if name in ("atan2", "pow", "fmod", "hypot", "copysign") else 1
+    arguments = ", ".join(["x"] * ARITIES.get(name, 1))
     for module, spelled in modules:
-        kernel = kernel_from(
-            tmp_path, "x: f64", f"r = {module}.{spelled}({', '.join(['x'] * count)})"
-        )
+        kernel = kernel_from(tmp_path, "x: f64", f"r = {module}.{spelled}({arguments})")
         (made,) = nodes_of(kernel, tree.MathCall)
         assert made.name == name

@@ -10,6 +10,7 @@ import sharedoa as oa
 from sharedoa import f32, i32, i64
 from sharedoa.frontend import tree
 
+from ..source_files import load_module
 from .translated import complaints, kernel_from, text_of, translate, variable_types
 
 
@@ -45,9 +46,7 @@ def test_an_augmented_place_keeps_its_type_by_same_kind() -> None:
         cell.count += x
 
     (complaint,) = complaints(kernel)
-    assert complaint.message == (
-        "cell.count takes i32, and f64 does not convert to it by itself"
-    )
+    assert complaint.message == ("cell.count takes i32, and f64 does not convert to it by itself")
 
     def widened(cell: Cell, n: i64):
         cell.count += n
@@ -225,8 +224,6 @@ def test_assignment_on_every_path_is_enough(tmp_path: Path, body: str) -> None:
 def test_a_result_is_returned_on_every_path(tmp_path: Path, body: str, message: str) -> None:
     lines = "\n".join(f"    {line}" for line in body.splitlines())
     text = f"@oa.func\ndef helper(n: i32) -> i32:\n{lines}\ndef kernel(n: i32):\n    helper(n)\n"
-    from ..source_files import load_module
-
     diagnostics = complaints(load_module(tmp_path, text).kernel)
     assert message in diagnostics[0].message
     assert diagnostics[0].help
@@ -242,8 +239,6 @@ def test_a_result_is_returned_on_every_path(tmp_path: Path, body: str, message: 
     ],
 )
 def test_paths_that_never_end_need_no_return(tmp_path: Path, body: str) -> None:
-    from ..source_files import load_module
-
     lines = "\n".join(f"    {line}" for line in body.splitlines())
     text = f"@oa.func\ndef helper(n: i32) -> i32:\n{lines}\ndef kernel(n: i32):\n    helper(n)\n"
     assert translate(load_module(tmp_path, text).kernel)

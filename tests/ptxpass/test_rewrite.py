@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from dataclasses import replace
 
 import pytest
 from llvmlite import ir
@@ -11,7 +12,7 @@ from dispatch import state
 from dispatch.identify.bits import TAG_LIMIT, TAG_SHIFT
 from dispatch.lookup import LOOKUP
 from dispatch.mode import MODES, parse_mode
-from ptxpass.ir import RewriteError
+from ptxpass.ir import CallSite, RewriteError
 
 from .hand_written import (
     I64,
@@ -152,9 +153,7 @@ def test_void_and_struct_results(name: str, debug: bool) -> None:
     assert found == [cls.type_index for cls in created.classes]
 
 
-def _in_slot(site, slot):
-    from dataclasses import replace
-
+def _in_slot(site: CallSite, slot: int) -> CallSite:
     moved = tuple(replace(c, entry=c.entry - site.slot + slot) for c in site.candidates)
     return replace(site, slot=slot, candidates=moved)
 

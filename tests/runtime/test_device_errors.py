@@ -47,7 +47,7 @@ def insist(out: oa.Array[i32], limit: i32):
 
 @pytest.fixture(params=["coal", "sharedoa", "typepointer", "range+switch", "cuda", "concord"])
 def checked(request):
-    with oa.Heap(mode=request.param, backend="cpu", capacity="64MiB", debug=True) as heap:
+    with oa.Heap(mode=request.param, backend="cpu", capacity="256MiB", debug=True) as heap:
         yield heap
 
 
@@ -73,11 +73,15 @@ def test_a_freed_object(checked):
     leaves, out = oa.new(Leaf, 3, value=5), oa.zeros(3, i32)
     oa.delete(leaves[2])
     error = caught_by(lambda: call_all[3](leaves, out))
-    assert "deleted" in error.message and "thread 2" in error.message
+    assert "thread 2" in error.message
+    if checked.mode.placement == "by_type":
+        assert "deleted" in error.message
+    else:  # memory of the platform's allocator forgets what lay there
+        assert "no object of this heap" in error.message and "deleted" in error.help
 
 
 def test_a_foreign_object(checked):
-    with oa.Heap(mode=checked.mode.name, backend="cpu", capacity="64MiB") as other:
+    with oa.Heap(mode=checked.mode.name, backend="cpu", capacity="256MiB") as other:
         stranger = Leaf(value=1)
     out = oa.zeros(1, i32)
     with pytest.raises(oa.ArgumentError):
@@ -105,7 +109,7 @@ def test_a_division_by_zero(checked):
 
 
 def test_an_assertion_is_checked_without_debug_too():
-    with oa.Heap(backend="cpu", capacity="64MiB"):
+    with oa.Heap(backend="cpu", capacity="256MiB"):
         out = oa.zeros(4, i32)
         error = caught_by(lambda: insist[4](out, 2))
         assert "insist" in error.message and "too far" in error.message
@@ -121,7 +125,7 @@ def test_reading_results_reports_too(checked):
 
 
 def test_debug_for_one_launch_alone():
-    with oa.Heap(backend="cpu", capacity="64MiB"):
+    with oa.Heap(backend="cpu", capacity="256MiB"):
         out = oa.zeros(2, i32)
         divide[2](out, 0)
         assert out.numpy().tolist() == [0, 0]
@@ -130,7 +134,7 @@ def test_debug_for_one_launch_alone():
 
 
 def test_two_kernels_that_fail_are_told_apart():
-    with oa.Heap(backend="cpu", capacity="64MiB"):
+    with oa.Heap(backend="cpu", capacity="256MiB"):
         out = oa.zeros(2, i32)
         insist[2](out, 5)
         error = caught_by(lambda: insist[2](out, 1))
@@ -146,7 +150,7 @@ def compute(values: oa.Array[f32], by: i32):
 
 
 def test_cpython_names_thread_and_line():
-    with oa.Heap(backend="python", capacity="64MiB"):
+    with oa.Heap(backend="python", capacity="256MiB"):
         values = oa.zeros(2, f32)
         with pytest.raises(oa.DeviceError, match=r"kernel insist, thread 1: AssertionError") as e:
             insist[2](oa.zeros(2, i32), 1)

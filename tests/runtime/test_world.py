@@ -43,7 +43,7 @@ def measure(animals: oa.Array[Animal], out: oa.Array[i32]):
 
 @pytest.fixture(params=["sharedoa", "coal", "concord", "range+switch", "header+vtable"])
 def small(request):
-    with oa.Heap(mode=request.param, backend="cpu", capacity="64MiB") as heap:
+    with oa.Heap(mode=request.param, backend="cpu", capacity="256MiB") as heap:
         yield heap
 
 
@@ -145,7 +145,7 @@ def test_one_unit_serves_regions_that_come_later(small):
 
 def test_one_kernel_on_two_heaps_in_turn(small):
     animals, out = oa.new(Cat, 2, legs=4), oa.zeros(2, i32)
-    with oa.Heap(mode=small.mode.name, backend="cpu", capacity="64MiB"):
+    with oa.Heap(mode=small.mode.name, backend="cpu", capacity="256MiB"):
         others, there = oa.new(Cat, 2, legs=5), oa.zeros(2, i32)
     for _ in range(3):
         assert result(animals, out) == [401, 401]

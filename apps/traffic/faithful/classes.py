@@ -22,7 +22,7 @@ class CellBase(oa.Object):
     random_unused: oa.inline[u32, 6]
     incoming: oa.inline[CellBase, 4]
     outgoing: oa.inline[CellBase, 4]
-    car: CarBase
+    car: CarBase | None
     num_incoming: i32
     num_outgoing: i32
     max_velocity: i32

@@ -1,8 +1,8 @@
 """The kernels of one iteration, under the names that they have in the artifact (apps.md 3.4).
 
 Car slots 0 to count - 1 are taken; ``active`` says which of them still hold a car. The count lives
-on the device. Kernels over car slots are launched for as many cars as there can ever be, one a cell,
-and leave at once beyond the count, so that the host never waits for it.
+on the device. Kernels over car slots are launched for as many cars as there can ever be, one in a
+cell, and leave at once beyond the count, so that the host never waits for it.
 """
 
 from __future__ import annotations
@@ -36,20 +36,19 @@ def kernel_ProducerCell_create_car(
 ) -> None:
     i = oa.grid(1)
     cell = cells[i]
-    if cell.type == PRODUCER and cell.is_free():
-        if cell.random_uni() < CREATION_PROBABILITY:
-            slot = oa.atomic_add(counters, COUNT, 1)
-            car = cars[slot]
-            seed = draw(cell)
-            car.set_position(cell)
-            car.set_path_length(0)
-            car.set_velocity(0)
-            car.set_max_velocity(i32(draw(cell) % TOP_SPEEDS) + SLOWEST)
-            active[slot] = 1
-            assert cell.is_free()
-            cell.occupy(car)
-            car.random_state = seeded(seed)
-            created[i] += 1
+    if cell.type == PRODUCER and cell.is_free() and cell.random_uni() < CREATION_PROBABILITY:
+        slot = oa.atomic_add(counters, COUNT, 1)
+        car = cars[slot]
+        seed = draw(cell)
+        car.set_position(cell)
+        car.set_path_length(0)
+        car.set_velocity(0)
+        car.set_max_velocity(i32(draw(cell) % TOP_SPEEDS) + SLOWEST)
+        active[slot] = 1
+        assert cell.is_free()
+        cell.occupy(car)
+        car.random_state = seeded(seed)
+        created[i] += 1
 
 
 @oa.kernel

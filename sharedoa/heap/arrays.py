@@ -1,0 +1,259 @@
+"""``oa.Array[T]`` on the host: elements one after another in memory that kernels reach too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import ArgumentError
+from ..model.annotations import ArrayAnnotation
+from ..model.classes import ClassType
+from ..model.layout import storage_dtype
+from ..model.object import Object
+from ..model.types import ReferenceType, Type
+from ..model.values import to_host
+from .array_memory import ArrayStorage
+from .conversion import column, raw_value
+from .field_view import FieldView
+from .numpy_like import NumPyLike
+from .objects import ManyObjects
+from .placement import Change, FieldPath, References, Selection, Values
+
+if TYPE_CHECKING:
+    from .heap import Heap
+
+__all__ = ["Array", "FieldReferences", "FieldView", "ObjectArray", "make_array"]
+
+
+class Array(NumPyLike):
+    """Scalars, values or references; made by ``oa.array``, ``oa.zeros``, ``oa.concat``, ``oa.new``.
+
+    Every access by the host first waits for launches. A slice of step 1 shares memory.
+    """
+
+    __slots__ = ("__sharedoa_element__", "__weakref__", "_length", "_storage", "address", "heap", "leaves")
+    heap: Heap
+    address: int
+    leaves: tuple[int, int]
+    _storage: ArrayStorage | None
+    _length: int
+
+    def __init__(
+        self, heap: Heap, element: Type, storage: ArrayStorage | None, address: int, length: int
+    ) -> None:
+        # Arrays of objects define attributes of their own; these are the array's.
+        put = object.__setattr__
+        put(self, "heap", heap)
+        put(self, "__sharedoa_element__", element)
+        put(self, "_storage", storage)
+        put(self, "address", address)
+        put(self, "_length", length)
+        put(self, "leaves", (address, length))
+
+    def __class_getitem__(cls, element: Any) -> Any:
+        return ArrayAnnotation(element)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """References are u64, value structs are structured."""
+        return storage_dtype(self.__sharedoa_element__)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (self._length,)
+
+    def __len__(self) -> int:
+        return self._length
+
+    def numpy(self) -> Values:
+        """A view of the elements, valid as long as it is used; later launches change it unseen.
+
+        References are read-only numbers: assign objects through the array itself.
+        """
+        values = self._values()
+        if isinstance(self.__sharedoa_element__, ReferenceType):
+            values.flags.writeable = False
+        return values
+
+    def _values(self) -> Values:
+        self.heap.wait()
+        return self._raw()
+
+    def _raw(self) -> Values:
+        dtype, storage = self.dtype, self._storage
+        if storage is None:
+            return np.empty(0, dtype)
+        size = self._length * dtype.itemsize
+        self.heap.residency.host_uses(storage.address, self.address, self.address + size)
+        start = self.address - storage.address
+        return np.asarray(storage)[start : start + size].view(dtype)
+
+    def __getitem__(self, key: Any) -> Any:
+        """One element for an int; a slice of step 1 is a view, every other selection a copy."""
+        if isinstance(key, (int, np.integer)):
+            value = self._values()[self._place(int(key))]
+            return to_host(self.__sharedoa_element__, value, self.heap)
+        if isinstance(key, slice):
+            start, stop, step = key.indices(self._length)
+            if step == 1:
+                return self._view(start, max(0, stop - start))
+        return self.heap.array_of(self.__sharedoa_element__, self._values()[key])
+
+    def _place(self, index: int) -> int:
+        place = index + self._length if index < 0 else index
+        if not 0 <= place < self._length:
+            raise IndexError(f"index {index} is outside an array of {self._length} elements")
+        return place
+
+    def _view(self, start: int, length: int) -> Array:
+        address = self.address + start * self.dtype.itemsize if length else 0
+        storage = self._storage if length else None
+        return make_array(self.heap, self.__sharedoa_element__, storage, address, length)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        values, element = self._values(), self.__sharedoa_element__
+        if isinstance(value, Array) and value.leaves == self.leaves:
+            return  # the end of an in-place operator on array[:]
+        if isinstance(key, (int, np.integer)):
+            place = self._place(int(key))
+            values[place] = raw_value(element, value, self._description(), self.heap)
+        else:
+            count = values[key].size
+            values[key] = column(element, value, count, self._description(), self.heap)
+        if self._storage is not None:
+            self._storage.version += 1
+
+    def write_raw(self, values: Values) -> None:
+        """Fill a new array, which no launch can know yet, with elements as memory holds them."""
+        if self._storage is not None:
+            self._raw()[:] = values
+
+    def __iter__(self) -> Iterator[Any]:
+        element, heap = self.__sharedoa_element__, self.heap
+        return (to_host(element, value, heap) for value in self._values())
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        return self.numpy().__array_interface__
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        if self.heap.backend.name != "cuda":
+            raise AttributeError("__cuda_array_interface__")
+        return {**self.numpy().__array_interface__, "version": 3, "stream": None}
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.numpy().__dlpack__(**options)
+
+    def __dlpack_device__(self) -> Any:
+        return self.numpy().__dlpack_device__()
+
+    def _change(self, change: Change) -> None:
+        change(self.numpy(), slice(None))
+
+    def _description(self) -> str:
+        return f"Array[{self.__sharedoa_element__!r}]"
+
+    def __repr__(self) -> str:
+        return f"{self._description()}({self.numpy()!r})"
+
+    def __getattr__(self, name: str) -> Any:
+        advice = "; use .numpy() for what NumPy arrays have" if hasattr(np.ndarray, name) else ""
+        raise AttributeError(f"{self._description()} has no attribute {name!r}{advice}")
+
+
+class ObjectArray(ManyObjects, Array):
+    """References to objects of one class or its subclasses, or null."""
+
+    __slots__ = ("_selected",)
+    _selected: tuple[Any, Selection] | None
+
+    def __init__(
+        self, heap: Heap, element: Type, storage: ArrayStorage | None, address: int, length: int
+    ) -> None:
+        super().__init__(heap, element, storage, address, length)
+        object.__setattr__(self, "_selected", None)
+
+    def fill(self, selection: Selection) -> None:
+        """Refer to the objects of ``selection``; the array is as long and new."""
+        self.write_raw(selection.references)
+        object.__setattr__(self, "_selected", (self._state(), selection))
+
+    @property
+    def cls(self) -> ClassType:
+        element = self.__sharedoa_element__
+        assert isinstance(element, ReferenceType)
+        return element.cls
+
+    def references(self) -> References:
+        return self._values()
+
+    def selection(self) -> Selection:
+        state = self._state()
+        if self._selected is None or self._selected[0] != state:
+            found = self.heap.placement.select(self.references())
+            object.__setattr__(self, "_selected", (state, found))
+        assert self._selected is not None
+        return self._selected[1]
+
+    def _state(self) -> tuple[int, ...]:
+        """Changes when the references, or what they refer to, may have changed."""
+        version = 0 if self._storage is None else self._storage.version
+        return version, self.heap.launches, self.heap.placement.generation
+
+    def _operand(self, value: Any) -> Any:
+        if value is None or isinstance(value, Object):
+            return self.heap.reference(value)
+        return super()._operand(value)
+
+    def __array_ufunc__(
+        self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = (), **options: Any
+    ) -> Any:
+        if ufunc not in (np.equal, np.not_equal) or out:
+            raise ArgumentError(
+                f"{ufunc.__name__} cannot compute with references to {self.cls.name}",
+                "use a field of the objects: objects.field",
+            )
+        return super().__array_ufunc__(ufunc, method, *inputs, **options)
+
+    def __repr__(self) -> str:
+        return f"<{self._description()} of {len(self)}>"
+
+
+class FieldReferences(ObjectArray):
+    """``objects.next``: the objects that a field refers to, now. Assigning to elements assigns to
+    the field, too."""
+
+    __slots__ = ("_name", "_source")
+    _name: str
+    _source: ManyObjects
+
+    @classmethod
+    def of(cls, source: ManyObjects, name: str, type: ReferenceType) -> FieldReferences:
+        heap = source.heap
+        heap.wait()
+        selection = source.selection()
+        values = selection.read(FieldPath(name)) if selection.count else np.empty(0, np.uint64)
+        found = heap.array_of(type, values, cls)
+        assert isinstance(found, FieldReferences)
+        object.__setattr__(found, "_name", name)
+        object.__setattr__(found, "_source", source)
+        return found
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        super().__setitem__(key, value)
+        self._source.set_field(self._name, self)
+
+
+def make_array(
+    heap: Heap,
+    element: Type,
+    storage: ArrayStorage | None,
+    address: int,
+    length: int,
+    kind: type[Array] | None = None,
+) -> Array:
+    kind = kind or (ObjectArray if isinstance(element, ReferenceType) else Array)
+    return kind(heap, element, storage, address, length)

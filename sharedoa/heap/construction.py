@@ -1,0 +1,120 @@
+"""From what users pass to ``oa.new``, ``oa.array`` and ``oa.concat`` to fields and elements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import ArgumentError
+from ..model.annotations import Scope, resolve
+from ..model.classes import ClassType, common_base
+from ..model.scalars import ScalarType
+from ..model.types import ReferenceType, Type, ValueType
+from .conversion import Column, as_numpy, column
+from .objects import ManyObjects
+
+if TYPE_CHECKING:
+    from .heap import Heap
+
+_ELEMENTS = (ScalarType, ReferenceType, ValueType)
+
+
+def count_of(given: Any, what: str) -> int:
+    """A number of objects or elements. Raises ArgumentError."""
+    try:
+        count = given.__index__()
+    except AttributeError:
+        count = -1
+    if isinstance(given, bool) or count < 0:
+        raise ArgumentError(f"{what} is {given!r}", "give an int that is not negative")
+    return int(count)
+
+
+def field_columns(
+    heap: Heap, cls: ClassType, count: int, fields: dict[str, Any]
+) -> dict[str, Column]:
+    """The values of ``fields`` for ``count`` new objects. Raises ArgumentError."""
+    declared = cls.fields
+    unknown = [name for name in fields if name not in declared]
+    if unknown:
+        raise ArgumentError(
+            f"{cls.name} has no field {', '.join(unknown)}",
+            f"its fields are {', '.join(declared) or 'none'}",
+        )
+    return {
+        name: column(declared[name], value, count, f"{cls.name}.{name}", heap)
+        for name, value in fields.items()
+    }
+
+
+def element_type(heap: Heap, annotation: Any) -> Type:
+    """The type of elements that ``annotation`` means: f32, a shared class, a value class.
+
+    Raises ClassError for what is no type, ArgumentError for one that arrays do not hold.
+    """
+    found = annotation
+    if not isinstance(annotation, _ELEMENTS):
+        found = resolve(annotation, Scope({}, ""), "the element type")
+    if isinstance(found, ReferenceType):
+        return heap.reference_type(found.cls)
+    if isinstance(found, _ELEMENTS):
+        return found
+    raise ArgumentError(
+        f"an array cannot hold {found!r}",
+        "elements are scalars, references to shared classes, or value structs",
+    )
+
+
+def element_column(heap: Heap, element: Type, data: Any) -> Column:
+    """``data`` as elements, of shape (elements,). Raises ArgumentError."""
+    what = f"Array[{element!r}]"
+    if not hasattr(data, "__len__"):
+        if not isinstance(data, Iterable):
+            raise ArgumentError(
+                f"{what} is made from a sequence, not {data!r}",
+                "pass a NumPy array, a list or another iterable; oa.zeros(n, T) makes an empty one",
+            )
+        data = list(data)
+    if isinstance(element, ScalarType):
+        data = as_numpy(data, what)if hasattr(data, "__array__") else data
+        if getattr(data, "ndim", 1) != 1:
+            raise ArgumentError(
+                f"{what} has one dimension, and the data have {data.ndim}",
+                "pass data.ravel() and compute indices, such as row * width + column",
+            )
+    return column(element, data, len(data), what, heap)
+
+
+def concatenated(heap: Heap, parts: tuple[Any, ...]) -> tuple[Type, Column]:
+    """The common element type of arrays and populations, and all their elements."""
+    if not parts:
+        raise ArgumentError("oa.concat is given nothing", "pass one array or more")
+    for part in parts:
+        if getattr(part, "heap", heap) is not heap:
+            raise ArgumentError(
+                "oa.concat is given arrays of different heaps", "create them in one heap"
+            )
+    many = [part.cls for part in parts if isinstance(part, ManyObjects)]
+    if len(many) == len(parts):
+        base = common_base(many)
+        if base is None:
+            names = ", ".join(dict.fromkeys(cls.name for cls in many))
+            raise ArgumentError(
+                f"oa.concat: {names} have no common base class",
+                "derive them from one class: class Base(oa.Object)",
+            )
+        assert all(isinstance(part, ManyObjects) for part in parts)
+        return heap.reference_type(base), np.concatenate([part.references() for part in parts])
+    elements = [getattr(part, "__sharedoa_element__", None) for part in parts]
+    if elements[0] is None or any(element != elements[0] for element in elements):
+        kinds = ", ".join(
+            repr(e) if e is not None else type(p).__name__
+            for e, p in zip(elements, parts, strict=True)
+        )
+        raise ArgumentError(
+            f"oa.concat is given elements of different types: {kinds}",
+            "convert them to one type first: oa.array(T, data)",
+        )
+    return elements[0], np.concatenate([part.numpy() for part in parts])

@@ -1,0 +1,164 @@
+"""Values for many fields or elements at once: from what users pass to what memory holds.
+
+The rules are those of one assignment (``model.values``): NumPy's same_kind casting, Python numbers
+are weak, references must be of the declared class and of this heap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from ..errors import ArgumentError
+from ..model.classes import ClassType
+from ..model.layout import REFERENCE_DTYPE, storage_dtype
+from ..model.object import Object
+from ..model.scalars import ScalarType, can_store, from_dtype
+from ..model.types import ArrayType, InlineType, ReferenceType, Type, ValueType
+from ..model.values import convert, describe, from_host
+
+Column = np.ndarray[Any, Any]
+
+
+def raw_value(type: Type, value: Any, what: str, heap: Any) -> Any:
+    """One value as memory holds it. Raises ArgumentError."""
+    raw = from_host(type, value, what, heap)
+    if isinstance(type, ArrayType) and value.heap is not heap:
+        raise other_heap(what)
+    return raw
+
+
+def column(type: Type, value: Any, count: int, what: str, heap: Any) -> Column:
+    """``value`` for ``count`` places: one value for all of them, or a sequence with one for each.
+
+    The result broadcasts to (count,), or (count, N) for inline arrays. Raises ArgumentError.
+    """
+    if isinstance(type, InlineType):
+        return _inline_column(type, value, count, what, heap)
+    if isinstance(type, ReferenceType):
+        found = _reference_column(type, value, what, heap)
+    elif isinstance(type, ScalarType):
+        found = _scalar_column(type, value, what)
+    else:
+        found = _struct_column(type, value, what, heap)
+    if found.shape not in ((), (count,)):
+        shape = f"{len(found)} values" if found.ndim == 1 else f"an array of shape {found.shape}"
+        raise ArgumentError(
+            f"{what}: {shape} for {count} places", "pass one value, or one for each place"
+        )
+    return found
+
+
+def other_heap(what: str) -> ArgumentError:
+    return ArgumentError(
+        f"{what} is given something that lies in another heap",
+        "create both in one heap, or copy the data over with oa.array(...)",
+    )
+
+
+def _scalar_column(type: ScalarType, value: Any, what: str) -> Column:
+    if isinstance(value, (bool, int, float, np.generic)):
+        return np.asarray(convert(type, value, what), type.dtype)
+    found = as_numpy(value, what)
+    if found.dtype == type.dtype:
+        return found
+    if found.ndim == 0:
+        return np.asarray(convert(type, found[()], what), type.dtype)
+    source = from_dtype(found.dtype)
+    if source is None or not can_store(source, type):
+        if found.size == 0 and not hasattr(value, "dtype"):
+            return np.zeros(found.shape, type.dtype)
+        raise ArgumentError(
+            f"{what} takes {type}, and an array of {found.dtype} does not convert to it by itself",
+            f"convert it first: values.astype(np.{type.dtype})",
+        )
+    if type.is_integer and source.is_integer and not hasattr(value, "dtype"):
+        _check_range(type, found, what)
+    return found.astype(type.dtype)
+
+
+def _check_range(type: ScalarType, values: Column, what: str) -> None:
+    """Python's own ints do not wrap silently."""
+    low, high = type.range
+    outside = [int(v) for v in (values.min(), values.max()) if not low <= v <= high]
+    if outside:
+        raise ArgumentError(
+            f"{what} takes {type}, and {outside[0]} does not fit it ({low} to {high})",
+            f"use smaller numbers, or np.array(values).astype(np.{type.dtype}) to wrap them",
+        )
+
+
+def as_numpy(value: Any, what: str) -> Column:
+    """Anything that holds numbers as a NumPy array; no copy where it is one."""
+    if not hasattr(value, "__array__") and isinstance(value, Iterable):
+        value = list(value)
+    try:
+        return np.asarray(value)
+    except (ValueError, OverflowError) as error:
+        raise ArgumentError(
+            f"{what} is given values that are no array: {error}", "pass numbers, all at one depth"
+        ) from error
+
+
+def _reference_column(type: ReferenceType, value: Any, what: str, heap: Any) -> Column:
+    if value is None:
+        return np.zeros((), REFERENCE_DTYPE)
+    if isinstance(value, Object):
+        return np.asarray(raw_value(type, value, what, heap), REFERENCE_DTYPE)
+    if hasattr(value, "references") or hasattr(value, "__sharedoa_element__"):
+        many = getattr(value, "cls", None)
+        if not isinstance(many, ClassType) or not many.is_subclass_of(type.cls):
+            raise ArgumentError(
+                f"{what} takes {type!r}, not {describe(value)}",
+                f"pass objects of {type!r} or a subclass",
+            )
+        if value.heap is not heap:
+            raise other_heap(what)
+        references: Column = value.references()
+        return references
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        raise ArgumentError(
+            f"{what} takes {type!r}, not {describe(value)}",
+            "pass objects, an array of objects, or None; addresses are not references",
+        )
+    if not isinstance(value, Iterable):
+        raise ArgumentError(
+            f"{what} takes {type!r}, not {describe(value)}", f"pass objects of {type!r} or None"
+        )
+    found = [raw_value(type, item, what, heap) for item in value]
+    return np.array(found, REFERENCE_DTYPE)
+
+
+def _struct_column(type: Type, value: Any, what: str, heap: Any) -> Column:
+    """Value structs, and fields that are themselves ``oa.Array``."""
+    dtype = storage_dtype(type)
+    single = isinstance(type, ArrayType) or not isinstance(value, Iterable)
+    if isinstance(type, ValueType):
+        single = isinstance(value, type.python_class) or single
+        if not single and getattr(value, "dtype", None) == dtype:
+            return np.asarray(value)
+    if isinstance(type, ArrayType) and isinstance(value, (list, tuple)):
+        single = False
+    if single:
+        return np.array(raw_value(type, value, what, heap), dtype)
+    return np.array([raw_value(type, item, what, heap) for item in value], dtype)
+
+
+def _inline_column(type: InlineType, value: Any, count: int, what: str, heap: Any) -> Column:
+    """Broadcasts to (count, N): one element for all, N for each object, or N of every object."""
+    length = type.length
+    if isinstance(type.element, ScalarType):
+        found = _scalar_column(type.element, value, what)
+    elif isinstance(value, (list, tuple)) and value and isinstance(value[0], (list, tuple)):
+        rows = [column(type.element, row, length, what, heap) for row in value]
+        found = np.stack([np.broadcast_to(row, (length,)) for row in rows])
+    else:
+        found = column(type.element, value, length, what, heap)
+    if found.shape not in ((), (length,), (count, length)):
+        raise ArgumentError(
+            f"{what}: an array of shape {found.shape} for {count} objects with {length} elements",
+            f"pass one value, an array of shape ({length},) or of shape ({count}, {length})",
+        )
+    return found

@@ -1,0 +1,155 @@
+"""A field of many objects, seen as NumPy sees an array."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import ArgumentError
+from ..model.classes import ClassType
+from ..model.layout import storage_dtype
+from ..model.types import InlineType, Type, ValueType
+from ..model.values import to_host
+from .conversion import column
+from .numpy_like import NumPyLike
+from .placement import Change, FieldPath, Selection, Values
+
+if TYPE_CHECKING:
+    from .heap import Heap
+
+
+class FieldView(NumPyLike):
+    """``objects.radius``: read, assign and compute in place, in the objects' own memory.
+
+    Its shape is (objects,), or (objects, N) for an inline array. Objects that were created together
+    are read and written as strided pieces, others are gathered and scattered. ``view["x"]`` is the
+    component x of a value struct. An object that occurs several times changes at least once.
+    """
+
+    __slots__ = ("_cls", "_heap", "_selection", "path", "source")
+
+    def __init__(
+        self, heap: Heap, cls: ClassType, selection: Selection, path: FieldPath, source: Any = None
+    ) -> None:
+        self._heap = heap
+        self._cls = cls
+        self._selection = selection
+        self.path = path
+        self.source = source
+
+    @property
+    def type(self) -> Type:
+        """The type of the field of one object."""
+        return self.path.type(self._cls)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return storage_dtype(self.type).base
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (self._selection.count, *storage_dtype(self.type).shape)
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.shape))
+
+    def __len__(self) -> int:
+        return self._selection.count
+
+    def numpy(self) -> Values:
+        """The values. One strided piece is a view that shares memory with the objects; several, or
+        gathered ones, are a copy, which is read-only so that no change to it is lost unseen: assign
+        to the view instead, or ``.copy()`` it."""
+        self._heap.wait()
+        if not self._selection.count:
+            return np.empty(self.shape, self.dtype)
+        values = self._selection.read(self.path)
+        if not self._selection.is_one_view:
+            values.flags.writeable = False
+        return values
+
+    def __getitem__(self, key: Any) -> Any:
+        """One value for an int, a ``FieldView`` for a slice or a component's name, otherwise a NumPy
+        array."""
+        if isinstance(key, str):
+            return self._component(key)
+        if isinstance(key, (int, np.integer)):
+            value = self._one(int(key))
+            return value if isinstance(self.type, InlineType) else to_host(self.type, value, self._heap)
+        if isinstance(key, slice):
+            part = self._heap.placement.select(self._selection.references[key])
+            return FieldView(self._heap, self._cls, part, self.path)
+        return self.numpy()[key]
+
+    def _one(self, index: int) -> Any:
+        place = index + len(self) if index < 0 else index
+        if not 0 <= place < len(self):
+            raise IndexError(f"index {index} is outside {len(self)} objects")
+        self._heap.wait()
+        reference = int(self._selection.references[place])
+        return self._heap.placement.read_one(self._heap.encoding.address(reference), self.path)
+
+    def _component(self, name: str) -> FieldView:
+        type = self.type
+        if not isinstance(type, ValueType) or name not in type.fields:
+            fields = f"it has {', '.join(type.fields)}" if isinstance(type, ValueType) else ""
+            raise ArgumentError(
+                f"{self._description()} is {type!r} and has no component {name!r}",
+                fields or "only value structs have components",
+            )
+        path = FieldPath(self.path.name, (*self.path.components, name))
+        return FieldView(self._heap, self._cls, self._selection, path)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if isinstance(key, str):
+            self._component(key)[...] = value
+        elif key is Ellipsis or (isinstance(key, slice) and key == slice(None)):
+            self._assign(value)
+        else:
+            self._assign_some(key, value)
+
+    def _assign(self, value: Any) -> None:
+        if isinstance(value, FieldView) and value._selection is self._selection:
+            if value.path == self.path:
+                return
+        self._heap.wait()
+        if len(self):
+            values = column(self.type, value, len(self), self._description(), self._heap)
+            self._selection.write(self.path, values)
+
+    def _assign_some(self, key: Any, value: Any) -> None:
+        first, *inner = key if isinstance(key, tuple) else (key,)
+        places = np.arange(len(self))[first]
+        if inner:
+            type = self.type
+            assert isinstance(type, InlineType)
+            given = column(type.element, value, places.size, self._description(), self._heap)
+            values = self._selection.read(self.path) if len(self) else self.numpy()
+            values[(first, *inner)] = given
+            self._selection.write(self.path, values)
+            return
+        count = 1 if np.ndim(places) == 0 else len(places)
+        given = column(self.type, value, count, self._description(), self._heap)
+        self._heap.wait()
+        references = np.atleast_1d(self._selection.references[places])
+        self._heap.placement.select(references).write(self.path, given)
+
+    def _change(self, change: Change) -> None:
+        self._heap.wait()
+        if len(self):
+            self._selection.change(self.path, change)
+
+    def _pieces(self) -> int:
+        return 1 if self._selection.is_one_view else 2
+
+    def _description(self) -> str:
+        return f"{self._cls.name}.{self.path}"
+
+    def __repr__(self) -> str:
+        return f"FieldView of {self._description()}: {self.numpy()!r}"

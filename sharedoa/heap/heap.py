@@ -1,0 +1,349 @@
+"""The heap: objects and arrays that host and device share, and everything a user asks of them."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from contextvars import ContextVar, Token
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from dispatch.mode import Mode
+
+from ..errors import ArgumentError, HeapError
+from ..model.classes import ClassType
+from ..model.layout import Layout, storage_dtype
+from ..model.object import Object, make_proxy, require_concrete, shared_type
+from ..model.reference import ReferenceEncoding
+from ..model.types import InlineType, ReferenceType, Type
+from ..model.values import describe, to_host
+from .arrays import Array, ObjectArray, make_array
+from .construction import concatenated, count_of, element_column, element_type, field_columns
+from .conversion import other_heap, raw_value
+from .memory import HeapMemory
+from .objects import ManyObjects
+from .placement import FieldPath, Placement, References, Values, foreign_reference, null_reference
+from .population import Population
+from .settings import HeapSettings
+from .statistics import HeapStatistics
+
+_path = lru_cache(maxsize=4096)(FieldPath)
+
+
+class Heap:
+    """Objects of any classes, placed as ``mode`` says; what is not given comes from the environment.
+
+    ``with oa.Heap(...)`` makes it the current heap. ``capacity`` is the most bytes that it reserves,
+    ``initial_region`` the number of objects in the first region of a class. Its memory goes when
+    nothing refers to the heap, its objects or its arrays any more.
+
+    Raises ConfigurationError for an unknown name or value, BackendError for a backend that does not
+    work here.
+    """
+
+    def __init__(
+        self,
+        mode: str | None = None,
+        backend: Any = None,
+        layout: str | None = None,
+        capacity: int | str | None = None,
+        initial_region: int | None = None,
+        debug: bool | None = None,
+    ) -> None:
+        settings = HeapSettings.resolve(mode, backend, layout, capacity, initial_region, debug)
+        self.mode: Mode = settings.mode
+        self.backend = settings.backend
+        self.layout: Layout = settings.layout
+        self.encoding: ReferenceEncoding = settings.encoding
+        self.debug = settings.debug
+        self.launches = 0
+        self._pending = False
+        self._lock = threading.RLock()
+        self._tokens: list[Token[Heap | None]] = []
+        self._hooks: list[Callable[[], None]] = []
+        self._reference_types: dict[ClassType, ReferenceType] = {}
+        self._objects_of: dict[ClassType, tuple[Any, ObjectArray]] = {}
+        self._memory = HeapMemory(settings, self._quiesce)
+        self.placement: Placement = self._memory.placement
+        self.residency = self._memory.residency
+
+    def __enter__(self) -> Heap:
+        self._tokens.append(_current.set(self))
+        return self
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        _current.reset(self._tokens.pop())
+        if kind is None:
+            self.synchronize()
+
+    # ------------------------------------------------------------------ objects
+
+    def new(self, python_class: type, n: int | None = None, /, **fields: Any) -> Any:
+        """``n`` objects as an ``ObjectArray``, or without ``n`` one object. A field takes one value
+        for all objects or one for each; fields that are not named are zero or null.
+
+        Raises ClassError for an abstract class, ArgumentError for wrong fields, HeapError if they do
+        not fit; then no object was made.
+        """
+        cls = shared_type(python_class)
+        require_concrete(cls)
+        if n is None and "n" not in cls.fields:
+            n = fields.pop("n", None)
+        count = 1 if n is None else count_of(n, f"the number of {cls.name} objects")
+        columns = field_columns(self, cls, count, fields)
+        with self._lock:
+            array = None if n is None else self._blank(self.reference_type(cls), count)
+            selection = self._memory.new_objects(cls, count)
+            if count:
+                for name, values in columns.items():
+                    selection.write(_path(name), values)
+        if array is None:
+            return make_proxy(cls, self, int(selection.references[0]))
+        assert isinstance(array, ObjectArray)
+        array.fill(selection)
+        return array
+
+    def delete(self, objects: Any) -> None:
+        """Free an object, or all objects of an array, population or list. Whoever still refers to
+        them must not use them again.
+
+        Raises HeapError for null, foreign, deleted or repeated references; then none was deleted.
+        """
+        with self._lock:
+            self._quiesce()
+            self.placement.free(self.placement.select(self._references(objects)))
+
+    def _references(self, objects: Any) -> References:
+        if isinstance(objects, Object):
+            objects = [objects]
+        if isinstance(objects, ManyObjects):
+            if objects.heap is not self:
+                raise _objects_of_other_heap()
+            return objects.references()
+        if not isinstance(objects, (list, tuple)):
+            raise ArgumentError(
+                f"oa.delete takes objects, not {describe(objects)}",
+                "pass an object, an array of objects, oa.all(C) or a list; arrays go by themselves",
+            )
+        for item in objects:
+            if item is None:
+                raise null_reference()
+            if not isinstance(item, Object) or item._heap is not self:
+                raise _objects_of_other_heap()
+        return np.array([item._reference for item in objects], np.uint64)
+
+    def all(self, python_class: type) -> Population:
+        """Every live object of the class and its subclasses."""
+        return Population(self, shared_type(python_class))
+
+    def objects_of(self, cls: ClassType) -> ObjectArray:
+        """Every live object of exactly this class, in an array that is not to be written to."""
+        version = self.placement.population_version
+        found = self._objects_of.get(cls)
+        if found is None or found[0] != version:
+            with self._lock:
+                selection = self.placement.objects([cls])
+                array = self._blank(self.reference_type(cls), selection.count)
+            assert isinstance(array, ObjectArray)
+            array.fill(selection)
+            found = self._objects_of[cls] = version, array
+        return found[1]
+
+    def reference(self, obj: Object | None) -> int:
+        """The reference that kernels see for a host object, 0 for None. Raises ArgumentError for an
+        object of another heap."""
+        if obj is None:
+            return 0
+        if obj._heap is not self:
+            raise other_heap(f"a reference to {type(obj).__name__}")
+        return obj._reference
+
+    def wrap(self, reference: int) -> Any:
+        """The host object, of its concrete class, for a reference; None for 0. Raises HeapError for
+        a reference to no live object."""
+        if reference == 0:
+            return None
+        cls = self.class_of(reference)
+        address = self.encoding.address(reference)
+        return make_proxy(cls, self, self.encoding.encode(address, cls.type_index))
+
+    def class_of(self, reference: int) -> ClassType:
+        """The concrete class of a live object. Raises HeapError."""
+        return self.placement.class_of(self.encoding.address(reference))
+
+    def reference_type(self, cls: ClassType) -> ReferenceType:
+        """The one object that stands for references to ``cls`` as an element type."""
+        return self._reference_types.setdefault(cls, ReferenceType(cls))
+
+    # ------------------------------------------------------------------ fields, one at a time
+
+    def read_field(self, reference: int, owner: ClassType, name: str) -> Any:
+        """The host value of a field. Raises HeapError if the object does not live."""
+        self.wait()
+        raw = self.placement.read_one(self.encoding.address(reference), _path(name))
+        return to_host(owner.fields[name], raw, self)
+
+    def write_field(self, reference: int, owner: ClassType, name: str, value: Any) -> None:
+        """Raises ArgumentError for a value that does not convert, HeapError as ``read_field``."""
+        self.wait()
+        raw = raw_value(owner.fields[name], value, f"{owner.name}.{name}", self)
+        self.placement.write_one(self.encoding.address(reference), _path(name), raw, None)
+
+    def read_element(self, reference: int, owner: ClassType, name: str, index: int) -> Any:
+        """One element of an inline array."""
+        self.wait()
+        type = owner.fields[name]
+        assert isinstance(type, InlineType)
+        raw = self.placement.read_one(self.encoding.address(reference), _path(name))[index]
+        return to_host(type.element, raw, self)
+
+    def write_element(
+        self, reference: int, owner: ClassType, name: str, index: int, value: Any
+    ) -> None:
+        self.wait()
+        type = owner.fields[name]
+        assert isinstance(type, InlineType)
+        raw = raw_value(type.element, value, f"{owner.name}.{name}[{index}]", self)
+        self.placement.write_one(self.encoding.address(reference), _path(name), raw, index)
+
+    # ------------------------------------------------------------------ arrays
+
+    def array(self, element: Any, data: Any) -> Array:
+        """An ``oa.Array`` of ``element`` (a scalar type, shared class or value class) with the
+        elements of a NumPy array, a list or another iterable.
+
+        Raises ArgumentError for data that do not convert, HeapError if they do not fit.
+        """
+        type = element_type(self, element)
+        return self.array_of(type, element_column(self, type, data))
+
+    def zeros(self, n: int, element: Any) -> Array:
+        """``n`` elements, all zero or null."""
+        type = element_type(self, element)
+        with self._lock:
+            return self._blank(type, count_of(n, "the length of an array"))
+
+    def concat(self, *parts: Any) -> Array:
+        """All elements of arrays or populations one after another, in a new array. Objects of
+        several classes become references to the closest class that they have in common."""
+        type, values = concatenated(self, parts)
+        return self.array_of(type, values)
+
+    def array_of(self, element: Type, values: Values, kind: type[Array] | None = None) -> Array:
+        """A new array of elements as memory holds them."""
+        with self._lock:
+            array = self._blank(element, len(values), kind)
+        array.write_raw(values)
+        return array
+
+    def array_at(self, element: Type, address: int, length: int) -> Array:
+        """The array that a field of type ``oa.Array`` refers to."""
+        storage = self._memory.array_at(address) if length else None
+        if length and storage is None:
+            raise foreign_reference(address)
+        return make_array(self, element, storage, address, length)
+
+    def _blank(self, element: Type, length: int, kind: type[Array] | None = None) -> Array:
+        size = length * storage_dtype(element).itemsize
+        storage = self._memory.new_array(size, element) if size else None
+        address = storage.address if storage else 0
+        return make_array(self, element, storage, address, length, kind)
+
+    # ------------------------------------------------------------------ launches
+
+    def launch_state(self) -> list[int]:
+        """The words of a module's state block that this heap determines (``dispatch.state``)."""
+        with self._lock:
+            return self._memory.launch_words()
+
+    def before_launch(self) -> None:
+        """Start moving to the device what the host has used since the last launch."""
+        self.residency.before_launch()
+
+    def note_launch(self) -> None:
+        """A kernel has been launched: from now on the host waits before it looks at anything."""
+        self.launches += 1
+        self._pending = True
+
+    def wait(self) -> None:
+        """Wait for launches, if there are any that nobody has waited for."""
+        if self._pending:
+            self.synchronize()
+
+    def synchronize(self) -> None:
+        """Wait for all launches. Raises DeviceError if a kernel failed."""
+        self._quiesce()
+        for hook in self._hooks:
+            hook()
+        with self._lock:
+            self._memory.collect()
+
+    def add_synchronize_hook(self, hook: Callable[[], None]) -> None:
+        """Call ``hook`` after every wait for launches."""
+        self._hooks.append(hook)
+
+    def _quiesce(self) -> None:
+        self.backend.synchronize()
+        self._pending = False
+
+    # ------------------------------------------------------------------ the heap as a whole
+
+    @property
+    def layout_epoch(self) -> int:
+        """Raised when a region is added, merged or dropped."""
+        return self.placement.layout_epoch
+
+    @property
+    def population_epoch(self) -> int:
+        """Raised when a class gets its first object or loses its last."""
+        return self.placement.population_epoch
+
+    def stats(self) -> HeapStatistics:
+        """What the heap holds, in all and per class; bytes and objects."""
+        with self._lock:
+            return self._memory.statistics()
+
+    def ranges(self) -> list[tuple[int, int, type]]:
+        """(start, end, class) of every region, by address; ``end`` is the first byte after it."""
+        with self._lock:
+            return [(start, end, cls.python_class) for start, end, cls in self.placement.ranges()]
+
+    def dump(self, path: str | os.PathLike[str], **roots: Any) -> None:
+        """Write all objects to a file, with the arrays that they refer to; see ``dump.dump``."""
+        from .dump import dump
+
+        dump(self, path, roots)
+
+    def load(self, path: str | os.PathLike[str]) -> dict[str, Any]:
+        """Read a dump into this heap; the result is its roots by name; see ``dump.load``."""
+        from .dump import load
+
+        return load(self, path)
+
+    def __repr__(self) -> str:
+        objects = sum(map(self.placement.count, self.placement.classes()))
+        return f"<Heap {self.mode.name} on {self.backend.name}: {objects:,} objects>"
+
+
+def _objects_of_other_heap() -> HeapError:
+    return HeapError("something to delete is no object of this heap", "delete it in its own heap")
+
+
+_current: ContextVar[Heap | None] = ContextVar("sharedoa_heap", default=None)
+_default_lock = threading.Lock()
+_default: list[Heap] = []
+
+
+def current_heap() -> Heap:
+    """The heap of the innermost ``with oa.Heap(...)``, else the default one, which is made from the
+    environment at first use."""
+    found = _current.get()
+    if found is not None:
+        return found
+    with _default_lock:
+        if not _default:
+            _default.append(Heap())
+        return _default[0]

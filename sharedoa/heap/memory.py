@@ -1,0 +1,154 @@
+"""All memory of one heap: objects, arrays, vtable records and tables out of one capacity."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import numpy as np
+
+from ..errors import HeapError
+from ..model.classes import ClassType
+from ..model.types import ArrayType, Type
+from .array_memory import Addresses, ArrayMemory, ArrayStorage
+from .by_type import ByTypePlacement
+from .extents import Extent, Extents, NoRoom
+from .launch_state import LaunchState
+from .placement import FieldPath, Selection
+from .residency import Residency
+from .scattered import ScatteredPlacement
+from .settings import HeapSettings
+from .statistics import HeapStatistics, heap_statistics
+from .vtables import VtableRecords
+
+T = TypeVar("T")
+
+_COLLECT_SHARE = 8
+"""Arrays that only fields might hold are looked for when they are this part of the memory."""
+
+
+class HeapMemory:
+    """``quiesce`` waits until no launch is under way."""
+
+    def __init__(self, settings: HeapSettings, quiesce: Callable[[], None]) -> None:
+        self._settings = settings
+        self._quiesce = quiesce
+        self._on_device = settings.backend.target.is_device
+        self._retired: list[Extent] = []
+        self.residency = Residency(settings.backend.prefetch if self._on_device else None)
+        self._extents = Extents(settings.backend.provider, settings.capacity)
+        self._arrays = ArrayMemory(self._extents)
+        self._vtables = VtableRecords(self._extents, self.residency)
+        self.placement = self._place()
+        self._launch_state = LaunchState(
+            self._extents, self.placement, self.residency, settings.debug, self._retired.append
+        )
+
+    def _place(self) -> ByTypePlacement | ScatteredPlacement:
+        settings = self._settings
+        if settings.mode.placement == "by_type":
+            return ByTypePlacement(
+                self._extents,
+                settings.layout,
+                settings.encoding,
+                self.residency,
+                settings.initial_region,
+                settings.debug,
+                self._header,
+                self._retired.append,
+            )
+        return ScatteredPlacement(
+            self._extents,
+            settings.layout,
+            settings.encoding,
+            settings.backend,
+            settings.debug,
+            self._header,
+        )
+
+    def _header(self, cls: ClassType) -> bytes:
+        mode = self._settings.mode
+        if mode.header_size == 0:
+            return b""
+        on_host, on_device = self._vtables.addresses(cls)
+        return mode.header_bytes(cls.type_index, on_host, on_device, self._on_device)
+
+    def new_objects(self, cls: ClassType, count: int) -> Selection:
+        """``count`` objects, zero. Raises HeapError, having made none."""
+        size = self._settings.layout.record(cls).size
+        what = f"{count:,} {cls.name} of {size} bytes"
+        return self._with_room(what, lambda: self.placement.allocate(cls, count))
+
+    def new_array(self, size: int, element: Type) -> ArrayStorage:
+        """Zeros for an array of ``size`` bytes. Raises HeapError."""
+        what = f"an array of {element!r}"
+        return self._with_room(what, lambda: self._arrays.new(size, element))
+
+    def array_at(self, address: int) -> ArrayStorage | None:
+        return self._arrays.at(address)
+
+    def launch_words(self) -> list[int]:
+        """What kernels must know (``dispatch.state``)."""
+        return self._with_room("the range table", self._launch_state.words)
+
+    def _with_room(self, what: str, attempt: Callable[[], T]) -> T:
+        try:
+            return attempt()
+        except NoRoom:
+            self._quiesce()
+            self.collect(thorough=True)
+        try:
+            return attempt()
+        except NoRoom as shortage:
+            raise self._no_room(what, shortage) from None
+
+    def _no_room(self, what: str, shortage: NoRoom) -> HeapError:
+        held = [
+            f"{self.placement.reserved(cls):,} bytes by {cls.name}"
+            for cls in self.placement.classes()
+        ]
+        held.append(f"{self._arrays.bytes_used:,} bytes by arrays")
+        return HeapError(
+            f"no room for {what}: {shortage.asked:,} bytes asked for, {shortage.free:,} bytes free "
+            f"of a capacity of {shortage.capacity:,}; held: {', '.join(held)}",
+            "delete objects or drop arrays, or give the heap more: oa.Heap(capacity=...) or "
+            "SHAREDOA_CAPACITY, up to what the machine has free",
+        )
+
+    def collect(self, thorough: bool = False) -> None:
+        """Free what nothing refers to any more. No launch may be under way."""
+        while self._retired:
+            self._release(self._retired.pop())
+        unheld = self._arrays.unheld_bytes
+        if unheld == 0:
+            return
+        holders = [
+            (cls, name)
+            for cls in self.placement.classes()
+            for name, type in cls.fields.items()
+            if isinstance(type, ArrayType)
+        ]
+        if holders and not thorough and unheld * _COLLECT_SHARE < self._extents.reserved:
+            return  # searching all fields is not worth it yet
+        for extent in self._arrays.collect(self._addresses_in(holders)):
+            self.residency.forget(extent.address, extent.end)
+
+    def _release(self, extent: Extent) -> None:
+        self._extents.free(extent)
+        self.residency.forget(extent.address, extent.end)
+
+    def _addresses_in(self, holders: list[tuple[ClassType, str]]) -> Addresses:
+        """The addresses of arrays that fields hold."""
+        found = [np.zeros(0, np.uint64)]
+        for cls, name in holders:
+            found.append(self.placement.objects([cls]).read(FieldPath(name))["address"])
+        return np.concatenate(found)
+
+    def statistics(self) -> HeapStatistics:
+        return heap_statistics(
+            self.placement,
+            self._settings.layout,
+            self._arrays.bytes_used,
+            self._extents.reserved,
+            self._extents.capacity,
+        )

@@ -1,0 +1,85 @@
+"""Arithmetic and NumPy functions on what views heap memory; in-place operators write through."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from ..errors import ArgumentError
+from .placement import Change, Values
+
+
+class NumPyLike(NDArrayOperatorsMixin):
+    """Operators make NumPy arrays; in-place operators change the memory itself, without a copy."""
+
+    __slots__ = ()
+
+    def numpy(self) -> Values:
+        raise NotImplementedError
+
+    def _change(self, change: Change) -> None:
+        """Call ``change`` on the memory, piece by piece."""
+        raise NotImplementedError
+
+    def _description(self) -> str:
+        raise NotImplementedError
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        raise NotImplementedError
+
+    def _pieces(self) -> int:
+        """How many pieces ``_change`` works on."""
+        return 1
+
+    def _operand(self, value: Any) -> Any:
+        """What an operator computes with in place of ``value``."""
+        return value.numpy() if isinstance(value, NumPyLike) else value
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Values:
+        return np.array(self.numpy(), dtype=dtype, copy=copy)
+
+    def __array_ufunc__(
+        self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = (), **options: Any
+    ) -> Any:
+        if not out:
+            return getattr(ufunc, method)(*map(self._operand, inputs), **options)
+        target = out[0]
+        if not isinstance(target, NumPyLike):
+            return getattr(ufunc, method)(*map(self._operand, inputs), out=out, **options)
+        if len(out) != 1 or method != "__call__":
+            return NotImplemented
+        target._compute(ufunc, inputs, options)
+        return target
+
+    def _compute(self, ufunc: np.ufunc, inputs: tuple[Any, ...], options: dict[str, Any]) -> None:
+        """``ufunc(*inputs)`` into this object's own memory."""
+        operands = [value if value is self else self._independent(value) for value in inputs]
+
+        def change(values: Values, where: Any) -> None:
+            ufunc(*(self._piece(o, values, where) for o in operands), out=values, **options)
+
+        try:
+            self._change(change)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise ArgumentError(
+                f"{self._description()} cannot take the result of {ufunc.__name__}: {error}",
+                "convert the operand, or use the operator of the same kind (// for integers)",
+            ) from None
+
+    def _independent(self, value: Any) -> Any:
+        """An operand; a copy if one piece might otherwise see what an earlier one wrote."""
+        if isinstance(value, (bool, int, float)):
+            return value
+        found = np.asarray(self._operand(value))
+        return found if self._pieces() == 1 else found.copy()
+
+    def _piece(self, operand: Any, values: Values, where: Any) -> Any:
+        """The elements of an operand that meet one piece."""
+        if operand is self:
+            return values
+        if isinstance(operand, np.ndarray) and operand.ndim:
+            return np.broadcast_to(operand, self.shape)[where]
+        return operand

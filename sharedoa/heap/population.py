@@ -1,0 +1,63 @@
+"""``oa.all(C)``: every live object of a class and its subclasses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..model.classes import ClassType
+from .arrays import ObjectArray
+from .objects import ManyObjects
+from .placement import References, Selection
+
+if TYPE_CHECKING:
+    from .heap import Heap
+
+
+class Population(ManyObjects):
+    """The objects as they are when asked: objects made later belong to it, too. They are in order of
+    class and, within a class, of address."""
+
+    __slots__ = ("_cls", "heap")
+
+    def __init__(self, heap: Heap, cls: ClassType) -> None:
+        object.__setattr__(self, "heap", heap)
+        object.__setattr__(self, "_cls", cls)
+
+    @property
+    def cls(self) -> ClassType:
+        found: ClassType = object.__getattribute__(self, "_cls")
+        return found
+
+    def classes(self) -> list[ClassType]:
+        """The classes that have objects, by type index."""
+        populated = self.heap.placement.classes()
+        return [cls for cls in populated if cls.is_subclass_of(self.cls)]
+
+    def by_class(self) -> Iterator[ObjectArray]:
+        """The objects of each class that has any, class by class."""
+        return (self.heap.objects_of(cls) for cls in self.classes())
+
+    def selection(self) -> Selection:
+        return self.heap.placement.objects(self.classes())
+
+    def references(self) -> References:
+        return self.selection().references
+
+    def __len__(self) -> int:
+        return sum(map(self.heap.placement.count, self.classes()))
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(self.heap.wrap, self.references().tolist())
+
+    def __getitem__(self, key: Any) -> Any:
+        """An object for an int, an array of objects for a slice."""
+        references = self.references()
+        if isinstance(key, (int, np.integer)):
+            return self.heap.wrap(int(references[key]))
+        return self.heap.array_of(self.heap.reference_type(self.cls), references[key])
+
+    def __repr__(self) -> str:
+        return f"<all {len(self)} {self.cls.name}>"

@@ -1,0 +1,231 @@
+"""What the CUDA backend decides by itself: limits, counts, errors. The driver only pretends."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import pytest
+
+from sharedoa.backends import cuda_context
+from sharedoa.backends.cuda import CudaBackend, CudaKernel
+from sharedoa.backends.cuda_context import INDIRECT_STACK, RECURSIVE_STACK, CudaContext
+from sharedoa.backends.cuda_driver import check
+from sharedoa.errors import ArgumentError, BackendError, DeviceError, HeapError
+
+from ..targets.hand_written import kernel_text, store_coordinates
+
+bindings = pytest.importorskip("cuda.bindings.driver")
+GIB = 1 << 30
+
+
+class PretendDriver:
+    """One card of 8 GiB with 16 multiprocessors; every call is noted and succeeds, except those
+    named in ``failures``."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, tuple[Any, ...]]] = []
+        self.failures: dict[str, object] = {}
+        self.limits = {"STACK_SIZE": 1024, "MALLOC_HEAP_SIZE": 8 << 20}
+        self.answers = {
+            "cuDeviceGet": 0,
+            "cuDevicePrimaryCtxRetain": "context",
+            "cuStreamCreate": "stream",
+            "cuMemGetInfo": (8 * GIB, 8 * GIB),
+            "cuModuleLoadDataEx": "module",
+            "cuModuleGetFunction": "function",
+            "cuModuleGetGlobal": (0x5000, 128),
+            "cuFuncGetAttribute": 1024,
+            "cuGetErrorString": b"pretended",
+        }
+        attributes = bindings.CUdevice_attribute
+        self.attributes = {
+            attributes.CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY: 1,
+            attributes.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: 9,
+            attributes.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: 0,
+            attributes.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: 16,
+            attributes.CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR: 2048,
+        }
+
+    def __getattr__(self, name: str):
+        if name.startswith("CU"):
+            return getattr(bindings, name)
+        return lambda *arguments: self.answer(name, arguments)
+
+    def answer(self, name: str, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+        self.calls.append((name, arguments))
+        if name in self.failures:
+            return self.failures[name], None
+        if name == "cuDeviceGetAttribute":
+            return bindings.CUresult.CUDA_SUCCESS, self.attributes[arguments[0]]
+        if name == "cuCtxGetLimit":
+            return bindings.CUresult.CUDA_SUCCESS, self.limits[self.limit_name(arguments[0])]
+        if name == "cuCtxSetLimit":
+            self.limits[self.limit_name(arguments[0])] = arguments[1]
+        found = self.answers.get(name, ())
+        return (bindings.CUresult.CUDA_SUCCESS, *(found if isinstance(found, tuple) else (found,)))
+
+    @staticmethod
+    def limit_name(key) -> str:
+        return key.name.removeprefix("CU_LIMIT_")
+
+    def called(self, name: str) -> list[tuple[Any, ...]]:
+        return [arguments for called, arguments in self.calls if called == name]
+
+
+@pytest.fixture
+def driver(monkeypatch: pytest.MonkeyPatch):
+    pretended = PretendDriver()
+    monkeypatch.setattr(cuda_context, "load_driver", lambda: pretended)
+    cuda_context.cuda_context.cache_clear()
+    yield pretended
+    cuda_context.cuda_context.cache_clear()
+
+
+def kernel() -> CudaKernel:
+    return CudaKernel("kernel", "function", 0x5000, 1024, False)
+
+
+def test_parameters_point_into_the_slots():
+    slots = (ctypes.c_uint64 * 4)(7, 8)
+    prepared = kernel()
+    prepared.prepare_shape((1000, 3), (256, 2))
+    prepared.prepare_slots(slots, 2)
+    pointers = (ctypes.c_uint64 * 4).from_address(prepared.parameters_address)
+    values = [ctypes.c_uint64.from_address(pointer).value for pointer in pointers]
+    assert values == [7, 8, 1000, 3]
+    assert prepared.grid == (4, 2)
+    slots[0] = 9
+    prepared.prepare_shape((5, 1), (5, 1))
+    values = [ctypes.c_uint64.from_address(pointer).value for pointer in pointers]
+    assert values == [9, 8, 5, 1]
+
+
+@pytest.mark.parametrize("block", [(0, 1), (1025, 1), (64, 32), (-4, -4)])
+def test_impossible_blocks(block):
+    with pytest.raises(ArgumentError, match="at most 1024 fit"):
+        kernel().prepare_shape((100, 1), block)
+
+
+@pytest.mark.parametrize("threads", [(1 << 31, 1), (1, 65_536 * 4)])
+def test_impossible_grids(threads):
+    with pytest.raises(ArgumentError, match="loop over several items"):
+        kernel().prepare_shape(threads, (64, 4))
+
+
+def stages(emit=store_coordinates):
+    target = CudaBackend().target
+    return target.compile(kernel_text(target, emit))
+
+
+def test_launches(driver):
+    backend = CudaBackend()
+    handle = backend.load("kernel", stages(), False, False)
+    slots = (ctypes.c_uint64 * 3)(1234)
+    for _ in range(2):
+        backend.launch(handle, (1000, 1), (128, 1), slots, 1)
+    address = handle.parameters_address
+    expected = ("function", 8, 1, 1, 128, 1, 1, 0, "stream", address, 0)
+    assert driver.called("cuLaunchKernel") == [expected, expected]
+
+
+def test_state_is_copied_only_when_it_changed(driver):
+    backend = CudaBackend()
+    handle = backend.load("kernel", stages(), False, False)
+    for words in ([1] * 16, [1] * 16, [2] * 16):
+        backend.set_state(handle, words)
+    copies = driver.called("cuMemcpyHtoDAsync")
+    assert [(target, size, stream) for target, _, size, stream in copies] == [
+        (0x5000, 128, "stream")
+    ] * 2
+
+
+def test_stack_is_raised_for_recursion_and_indirect_calls(driver):
+    backend = CudaBackend()
+    plain = stages()
+    backend.load("kernel", plain, False, False)
+    assert driver.limits["STACK_SIZE"] == 1024
+    backend.load("kernel", {"ptx": f"{plain['ptx']}// .callprototype"}, False, False)
+    assert driver.limits["STACK_SIZE"] == INDIRECT_STACK
+    backend.load("kernel", plain, False, True)
+    assert driver.limits["STACK_SIZE"] == RECURSIVE_STACK
+    backend.load("kernel", {"ptx": f"{plain['ptx']}// .callprototype"}, False, False)
+    assert driver.limits["STACK_SIZE"] == RECURSIVE_STACK
+
+
+def test_stack_leaves_most_of_the_memory(driver):
+    driver.answers["cuMemGetInfo"] = (GIB, 8 * GIB)
+    CudaContext().raise_stack(RECURSIVE_STACK)
+    assert driver.limits["STACK_SIZE"] == GIB // 8 // (16 * 2048)
+
+
+@pytest.mark.parametrize(
+    ("capacity", "expected"), [(None, 4 * GIB), (1 * GIB, GIB), (100 * GIB, 4 * GIB)]
+)
+def test_malloc_heap_is_sized_once(driver, capacity, expected):
+    context = CudaContext()
+    context.open_malloc_heap(capacity)
+    context.open_malloc_heap(3 * GIB)
+    assert driver.limits["MALLOC_HEAP_SIZE"] == expected
+    assert len(driver.called("cuCtxSetLimit")) == 1
+
+
+def test_managed_memory_is_never_more_than_the_card(driver):
+    context = CudaContext()
+    context.reserve_managed(5 * GIB)
+    with pytest.raises(HeapError, match="holds 5,368,709,120 and the card has room for 3,221,2"):
+        context.reserve_managed(4 * GIB)
+    context.reserve_managed(3 * GIB)
+    assert context.free_managed() == 0
+
+
+def test_failure_at_synchronisation_names_the_kernels(driver):
+    context = CudaContext()
+    context.launched = {"first": None, "second": None}
+    driver.failures["cuStreamSynchronize"] = bindings.CUresult.CUDA_ERROR_ILLEGAL_ADDRESS
+    with pytest.raises(DeviceError, match=r"in first, second: .*context of this process is lost"):
+        context.synchronize()
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        ("CUDA_ERROR_OUT_OF_MEMORY", HeapError),
+        ("CUDA_ERROR_LAUNCH_FAILED", DeviceError),
+        ("CUDA_ERROR_NOT_SUPPORTED", BackendError),
+    ],
+)
+def test_driver_errors_have_words(driver, error, expected):
+    answer = (getattr(bindings.CUresult, error),)
+    with pytest.raises(expected, match=rf"cuSomething: pretended \({error}, \d+\)") as caught:
+        check(driver, answer, "cuSomething")
+    assert caught.value.help
+
+
+def test_a_driver_too_old_is_the_machines_fault(driver):
+    driver.answers["cuDriverGetVersion"] = 11_080
+    driver.failures["cuModuleLoadDataEx"] = bindings.CUresult.CUDA_ERROR_UNSUPPORTED_PTX_VERSION
+    with pytest.raises(BackendError, match=r"driver \(CUDA 11.8\) is too old") as caught:
+        CudaBackend().load("kernel", stages(), False, False)
+    assert "newer NVIDIA driver" in caught.value.help
+
+
+def test_modules_are_unloaded_with_their_kernels(driver):
+    backend = CudaBackend()
+    handle = backend.load("kernel", stages(), False, False)
+    assert not driver.called("cuModuleUnload")
+    del handle
+    assert driver.called("cuModuleUnload") == [("module",)]
+
+
+def test_prefetch(driver):
+    backend = CudaBackend()
+    backend.prefetch(0x10000, 4096, True)
+    backend.prefetch(0x10000, 4096, False)
+    name = "cuMemPrefetchAsync"
+    calls = driver.called(f"{name}_v2") or driver.called(name)
+    kinds = bindings.CUmemLocationType
+    assert [(c[0], c[1], c[2].type, c[4]) for c in calls] == [
+        (0x10000, 4096, kinds.CU_MEM_LOCATION_TYPE_DEVICE, "stream"),
+        (0x10000, 4096, kinds.CU_MEM_LOCATION_TYPE_HOST, "stream"),
+    ]

@@ -1,0 +1,69 @@
+"""``sharedoa_check_reference`` as native code, for both placements."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+import pytest
+from llvmlite import ir
+
+from dispatch import state
+from dispatch.check import CHECK_REFERENCE, REFERENCE_OK, define_check_reference
+from dispatch.errors import ErrorCode
+from dispatch.mode import Placement
+from dispatch.range_table import SegmentTree
+
+from ..ptxpass.machine import HostCode
+
+
+class CheckCode:
+    def __init__(self, placement: Placement, words: dict[int, int]) -> None:
+        module = ir.Module()
+        define_check_reference(module, placement, 0, 0).linkage = ""
+        self._code = HostCode(module, optimised=True)
+        block = self._code.words(state.SYMBOL, state.WORDS)
+        for index, value in words.items():
+            block[index] = value
+        self._check = self._code.function(CHECK_REFERENCE, ctypes.c_uint32, ctypes.c_uint64)
+
+    def __call__(self, address: int) -> Any:
+        return self._check(address)
+
+
+def test_by_type() -> None:
+    live = np.array([1, 0, 1, 1, 0], np.uint8)
+    first, second = 0x1000, 0x1000 + 3 * 24
+    bytes_at = live.ctypes.data
+    tree = SegmentTree.build(
+        [first, second], [second, second + 2 * 40], [5, 6], [24, 40], [bytes_at, bytes_at + 3]
+    )
+    check = CheckCode(
+        "by_type",
+        {state.RANGE_TREE: tree.nodes.ctypes.data, state.RANGE_TREE_SIZE: tree.size},
+    )
+    assert check(0) == ErrorCode.NULL
+    starts = [first, first + 24, first + 48, second, second + 40]
+    freed = [ErrorCode.FREED if alive == 0 else REFERENCE_OK for alive in live]
+    assert [check(address) for address in starts] == freed
+    for foreign in (first - 1, first + 1, first + 23, second + 24, second + 80, 1 << 63):
+        assert check(foreign) == ErrorCode.FOREIGN
+
+
+def test_by_type_without_any_range() -> None:
+    check = CheckCode("by_type", {})
+    assert check(0) == ErrorCode.NULL
+    assert check(0x1000) == ErrorCode.FOREIGN
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 10])
+def test_scattered(count: int) -> None:
+    addresses = 0x1000 + 48 * np.arange(count, dtype=np.uint64)
+    check = CheckCode(
+        "scattered", {state.REGISTRY: addresses.ctypes.data, state.REGISTRY_SIZE: count}
+    )
+    assert check(0) == ErrorCode.NULL
+    assert all(check(int(address)) == REFERENCE_OK for address in addresses)
+    for foreign in (1, 0x1000 - 8, 0x1008, 0x1000 + 48 * count, 1 << 63):
+        assert check(foreign) == ErrorCode.FOREIGN

@@ -1,0 +1,44 @@
+"""Memory formats that code, heap and host share."""
+
+from __future__ import annotations
+
+from llvmlite import ir
+
+from dispatch import state
+from dispatch.errors import RECORD_DTYPE, ErrorCode
+from dispatch.identify.bits import TAG_LIMIT, TAG_SHIFT
+from dispatch.vtable_record import POINTER_OFFSET, TYPE_INDEX_OFFSET, WORD_BYTES, record_words
+from sharedoa.model import reference
+
+from ..ptxpass.machine import verified
+
+
+def test_error_record_is_64_bytes() -> None:
+    assert RECORD_DTYPE.itemsize == 64
+    fields = RECORD_DTYPE.fields or {}
+    offsets = {name: field[1] for name, field in fields.items()}
+    assert offsets == {
+        "flag": 0, "code": 4, "site": 8, "thread_x": 16, "thread_y": 24, "value": 32, "extra": 40,
+    }  # fmt: skip
+    assert [code.value for code in ErrorCode] == list(range(1, 10))
+
+
+def test_vtable_record() -> None:
+    words = record_words(type_index=9, entry_base=40, slots=3)
+    assert words.itemsize == WORD_BYTES
+    assert list(words) == [9, 40, 41, 42]
+    assert POINTER_OFFSET + TYPE_INDEX_OFFSET == 0
+
+
+def test_tags_are_those_of_references() -> None:
+    assert (reference.TAG_SHIFT, reference.TAG_LIMIT) == (TAG_SHIFT, TAG_LIMIT)
+    assert reference.TaggedReference().encode(0x1000, TAG_LIMIT) >> TAG_SHIFT == TAG_LIMIT
+    assert reference.TaggedReference().encode(0x1000, TAG_LIMIT + 1) >> TAG_SHIFT == 0
+
+
+def test_state_block_is_made_once_and_is_not_constant() -> None:
+    module = ir.Module()
+    block = state.state_block(module, 0)
+    assert state.state_block(module, 0) is block
+    text = str(verified(module))
+    assert "@sharedoa_state = global [16 x i64] zeroinitializer" in text

@@ -1,0 +1,89 @@
+"""Mode names, what they mean, and the headers that objects then carry."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+
+from dispatch.identify import IDENTIFICATIONS
+from dispatch.invoke import INVOCATIONS
+from dispatch.mode import MODES, ModeError, parse_mode
+
+PAPER = ("cuda", "concord", "sharedoa", "coal", "typepointer")
+
+
+def test_names() -> None:
+    combinations = {f"{i}+{j}" for i in ("header", "tag", "range", "bits") for j in INVOCATIONS}
+    assert set(MODES) == {*PAPER, *combinations, "auto"}
+    assert set(INVOCATIONS) == {"vtable", "switch"}
+    assert MODES[:5] == PAPER
+
+
+@pytest.mark.parametrize(
+    ("name", "parts", "header_size"),
+    [
+        ("cuda", ("scattered", "header", "vtable"), 8),
+        ("concord", ("scattered", "tag", "switch"), 4),
+        ("sharedoa", ("by_type", "header", "vtable"), 16),
+        ("coal", ("by_type", "range", "vtable"), 16),
+        ("typepointer", ("by_type", "bits", "vtable"), 16),
+        ("header+switch", ("by_type", "header", "switch"), 16),
+        ("tag+vtable", ("by_type", "tag", "vtable"), 4),
+        ("range+switch", ("by_type", "range", "switch"), 0),
+        ("bits+vtable", ("by_type", "bits", "vtable"), 0),
+        ("auto", ("by_type", "range", "switch"), 0),
+    ],
+)
+def test_parts(name: str, parts: tuple[str, str, str], header_size: int) -> None:
+    mode = parse_mode(name)
+    assert (mode.placement, mode.identify, mode.invoke) == parts
+    assert mode.header_size == header_size
+    assert mode.header_alignment == {0: 1, 4: 4, 8: 8, 16: 8}[header_size]
+    assert mode.tagged_references == (parts[1] == "bits")
+    assert mode.closed_world == (name not in PAPER)
+    assert mode.spare_uniform == (name == "coal")
+
+
+@pytest.mark.parametrize("text", [" COAL ", "Coal", "range + switch", "RANGE+SWITCH"])
+def test_case_and_spaces_do_not_matter(text: str) -> None:
+    assert parse_mode(text).name in ("coal", "range+switch")
+
+
+@pytest.mark.parametrize("text", ["", "cola", "range", "switch+range", "range+", "+switch", "7"])
+def test_unknown_mode_lists_the_valid_ones(text: str) -> None:
+    with pytest.raises(ModeError) as raised:
+        parse_mode(text)
+    assert isinstance(raised.value, ValueError)
+    assert f"unknown mode {text!r}" in str(raised.value)
+    assert all(name in str(raised.value) for name in MODES)
+
+
+def test_every_mode_explains_itself() -> None:
+    for name in MODES:
+        mode = parse_mode(name)
+        assert IDENTIFICATIONS[mode.identify].SUMMARY in mode.explanation
+        assert mode.invoke in mode.explanation
+    assert "range+switch so far" in parse_mode("auto").explanation
+
+
+@pytest.mark.parametrize("on_device", [False, True])
+def test_header_bytes(on_device: bool) -> None:
+    def header(name: str) -> bytes:
+        return parse_mode(name).header_bytes(7, 0x1000, 0x2000, on_device)
+
+    assert header("cuda") == struct.pack("<Q", 0x2000 if on_device else 0x1000)
+    assert header("concord") == struct.pack("<I", 7)
+    assert header("sharedoa") == header("coal") == struct.pack("<QQ", 0x1000, 0x2000)
+    assert header("range+vtable") == b""
+    for name in MODES:
+        assert len(header(name)) == parse_mode(name).header_size
+
+
+@pytest.mark.parametrize("name", ["cuda", "sharedoa", "coal", "header+switch"])
+@pytest.mark.parametrize("on_device", [False, True])
+def test_vtable_pointer_is_where_the_format_says(name: str, on_device: bool) -> None:
+    mode = parse_mode(name)
+    header = mode.header_bytes(7, 0x1000, 0x2000, on_device)
+    (found,) = struct.unpack_from("<Q", header, mode.header.vtable_offset(on_device))
+    assert found == (0x2000 if on_device else 0x1000)

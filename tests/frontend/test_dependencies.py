@@ -1,0 +1,161 @@
+"""Which definitions make a translation out of date, and which do not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import sharedoa as oa
+from sharedoa import i32
+from sharedoa.frontend import Translation, translate_kernel
+
+from ..source_files import load_module
+
+PROGRAM = """
+FACTOR = 3
+@oa.func
+def helper(x: f32) -> f32:
+    return x * FACTOR
+@oa.func
+def unused(x: f32) -> f32:
+    return x
+class Base(oa.Object):
+    x: f32
+    def a(self) -> f32: ...
+    def b(self) -> f32:
+        return self.x
+class One(Base):
+    def a(self) -> f32:
+        return helper(self.x) + math.pi
+class Two(One):
+    def b(self) -> f32:
+        return super().b() + 1
+class Stranger(oa.Object):
+    def a(self) -> f32:
+        return f32(0)
+def kernel(base: Base, out: oa.Array[f32]):
+    out[0] = base.a()
+    if isinstance(base, Two):
+        out[1] = base.b()
+def only_direct(one: One, out: oa.Array[f32]):
+    out[0] = one.a()
+"""
+
+
+@pytest.fixture
+def module(tmp_path: Path) -> ModuleType:
+    return load_module(tmp_path, PROGRAM)
+
+
+def redefine(module: ModuleType, name: str, text: str) -> None:
+    """Run ``text`` as later source of the same module and bind what it defines."""
+    later = load_module(Path(module.__file__ or "").parent, text, **names_of(module))
+    setattr(module, name, getattr(later, name))
+
+
+def names_of(module: ModuleType) -> dict:
+    return {n: v for n, v in vars(module).items() if not n.startswith("__")}
+
+
+def replace_method(module: ModuleType) -> None:
+    def a(self) -> float:
+        return self.x
+
+    a.__annotations__["return"] = "f32"
+    module.One.a = a
+
+
+def replace_unrelated_method(module: ModuleType) -> None:
+    def a(self) -> float:
+        return self.x
+
+    a.__annotations__["return"] = "f32"
+    module.Stranger.a = a
+
+
+CHANGES: dict[str, Callable[[ModuleType], None]] = {
+    "a method is replaced": replace_method,
+    "a function it calls is redefined": lambda m: redefine(
+        m, "helper", "@oa.func\ndef helper(x: f32) -> f32:\n    return x\n"
+    ),
+    "a constant is bound anew": lambda m: setattr(m, "FACTOR", 4),
+    "a constant is removed": lambda m: delattr(m, "FACTOR"),
+    "a constant has another type": lambda m: setattr(m, "FACTOR", 3.0),
+    "a subclass that can be the receiver is added": lambda m: redefine(
+        m, "Three", "class Three(One):\n    pass\n"
+    ),
+    "an override is removed": lambda m: delattr(m.Two, "b"),
+    "a name is bound to another module": lambda m: setattr(m, "math", m.np),
+}
+
+UNRELATED: dict[str, Callable[[ModuleType], None]] = {
+    "a method of a stranger is replaced": replace_unrelated_method,
+    "a subclass of a stranger": lambda m: redefine(m, "S2", "class S2(Stranger):\n    pass\n"),
+    "a function nobody calls": lambda m: redefine(
+        m, "unused", "@oa.func\ndef unused(x: f32) -> f32:\n    return x + 1\n"
+    ),
+    "an equal constant": lambda m: setattr(m, "FACTOR", int("3")),
+    "another global": lambda m: setattr(m, "OTHER", 3),
+    "an abstract subclass": lambda m: redefine(
+        m, "Half", "class Half(Base):\n    def c(self) -> f32: ...\n"
+    ),
+    "a value struct": lambda m: redefine(m, "V", "@oa.value\nclass V:\n    x: f32\n"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_of_what_was_used_is_noticed(module: ModuleType, change: str) -> None:
+    translation = translate_kernel(module.kernel)
+    assert translation.current()
+    CHANGES[change](module)
+    assert not translation.current()
+
+
+@pytest.mark.parametrize("change", UNRELATED)
+def test_a_change_of_something_else_is_not(module: ModuleType, change: str) -> None:
+    translation = translate_kernel(module.kernel)
+    UNRELATED[change](module)
+    assert translation.current()
+
+
+def test_a_thousand_unrelated_definitions_change_nothing(module: ModuleType) -> None:
+    """J-2."""
+    translation = translate_kernel(module.kernel)
+    text = "".join(
+        f"class C{k}(oa.Object):\n    x: f32\n    def a(self) -> f32:\n        return self.x\n"
+        f"@oa.func\ndef f{k}(x: f32) -> f32:\n    return x\n"
+        for k in range(500)
+    )
+    load_module(Path(module.__file__ or "").parent, text)
+    assert translation.current()
+
+
+def test_a_direct_call_notices_the_first_override(module: ModuleType) -> None:
+    translation = translate_kernel(module.only_direct)
+    assert translation.current()
+    redefine(module, "Four", "class Four(One):\n    def a(self) -> f32:\n        return f32(4)\n")
+    assert not translation.current()
+    virtual = translate_kernel(module.only_direct)
+    del module.Four.a
+    assert not virtual.current()
+
+
+def test_redefining_a_class_is_noticed_through_the_names_that_mean_it(module: ModuleType) -> None:
+    translation = translate_kernel(module.kernel)
+    redefine(module, "Two", "class Two(One):\n    def b(self) -> f32:\n        return f32(2)\n")
+    assert not translation.current()
+
+
+def test_a_closure_cell_is_a_dependency() -> None:
+    scale = 2
+
+    def kernel(out: oa.Array[i32]):
+        out[0] = scale
+
+    translation: Translation = translate_kernel(kernel)
+    assert translation.current()
+    scale = 3
+    assert not translation.current()

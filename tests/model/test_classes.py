@@ -1,0 +1,450 @@
+"""Rules of shared classes: fields, bases, methods, overrides, and the errors that name them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, ClassVar, Optional
+
+import pytest
+
+import sharedoa as oa
+from sharedoa import f32, i32
+from sharedoa.model.classes import common_base
+from sharedoa.model.object import require_concrete, shared_type
+from sharedoa.model.types import ReferenceType
+from sharedoa.model.world import World
+
+from ..source_files import load_module
+
+
+class Shape(oa.Object):
+    """A docstring is allowed."""
+
+    sides: i32
+    next: Shape
+    SCALE: ClassVar[int] = 3
+
+    def area(self) -> f32:
+        """An abstract method may have one, too."""
+        ...  # noqa: PIE790
+
+    def name(self) -> i32:
+        return 1
+
+
+class Circle(Shape):
+    radius: f32
+
+    def area(self) -> f32:
+        return self.radius
+
+    @property
+    def diameter(self) -> float:
+        return 2 * self.radius
+
+    @staticmethod
+    def unit() -> int:
+        return 1
+
+
+class Square(Shape):
+    def area(self) -> f32:
+        return f32(1)
+
+    def corners(self) -> i32:
+        return 4
+
+
+class Filled(Square):
+    def area(self) -> f32:
+        return f32(2)
+
+
+def referred(cls: Any, field: str) -> type:
+    """The class that a reference field of ``cls`` refers to."""
+    found = shared_type(cls).fields[field]
+    assert isinstance(found, ReferenceType)
+    return found.cls.python_class
+
+
+def test_fields_come_from_the_base_first() -> None:
+    circle = shared_type(Circle)
+    assert list(circle.fields) == ["sides", "next", "radius"]
+    assert list(circle.own_fields) == ["radius"]
+    assert circle.field_owner("sides") is shared_type(Shape)
+    assert circle.field_owner("missing") is None
+
+
+def test_slots_are_numbered_where_a_method_first_appears() -> None:
+    shape, square, filled = map(shared_type, (Shape, Square, Filled))
+    assert shape.slots == {"area": 0, "name": 1}
+    assert square.slots == {"area": 0, "name": 1, "corners": 2}
+    assert filled.slots == square.slots
+    assert filled.find_method("area") is filled.methods["area"]
+    assert filled.find_method("corners") is square.methods["corners"]
+    assert filled.find_method("missing") is None
+
+
+def test_entries_of_a_family_do_not_overlap() -> None:
+    classes = [shared_type(c) for c in (Shape, Circle, Square, Filled)]
+    assert len({id(cls.family) for cls in classes}) == 1
+    places = [cls.entry_base + slot for cls in classes for slot in cls.slots.values()]
+    assert sorted(places) == list(range(classes[0].family.entries))
+
+
+def test_type_indices_are_unique_and_grow() -> None:
+    indices = [shared_type(c).type_index for c in (Shape, Circle, Square, Filled)]
+    assert indices == sorted(set(indices)) and indices[0] > 0
+
+
+def test_abstract_and_concrete() -> None:
+    shape = shared_type(Shape)
+    assert shape.is_abstract and shape.abstract_methods == ["area"]
+    assert [cls.name for cls in shape.concrete()] == ["Circle", "Square", "Filled"]
+    assert shape.is_overridden("area") and not shape.is_overridden("name")
+    assert shared_type(Square).is_overridden("area")
+    assert not shared_type(Circle).is_overridden("area")
+    with pytest.raises(oa.ClassError) as caught:
+        require_concrete(shape)
+    assert caught.value.message == "Shape is abstract: area has no body"
+    assert caught.value.help == "instantiate a subclass that overrides it"
+
+
+def test_several_missing_methods_are_all_named() -> None:
+    class Task(oa.Object):
+        def start(self) -> i32: ...
+
+        def stop(self) -> i32: ...
+
+    with pytest.raises(oa.ClassError, match="Task is abstract: start, stop have no body"):
+        require_concrete(shared_type(Task))
+
+
+def test_common_base() -> None:
+    shape, circle, square, filled = map(shared_type, (Shape, Circle, Square, Filled))
+    assert common_base([filled, square]) is square
+    assert common_base([filled, circle]) is shape
+    assert common_base([circle]) is circle
+
+    class Other(oa.Object):
+        x: i32
+
+    assert common_base([circle, shared_type(Other)]) is None
+
+
+def test_host_only_members_stay_pythons() -> None:
+    assert Circle.unit() == 1
+    assert Circle.SCALE == 3
+    assert set(shared_type(Circle).slots) == {"area", "name"}
+
+
+@pytest.mark.parametrize(
+    ("body", "message", "help"),
+    [
+        ("x = 3", "class C: field x has no annotation", "declare it as x: f32"),
+        ("x: f32 = 3", "class C: field x has a default", "give values to oa.new"),
+        ("_heap: i32", "the field name _heap is taken", "rename the field"),
+    ],
+)
+def test_what_a_class_body_must_not_hold(
+    tmp_path: Path, body: str, message: str, help: str
+) -> None:
+    with pytest.raises(oa.ClassError) as caught:
+        load_module(tmp_path, f"class C(oa.Object):\n    {body}\n")
+    assert message in caught.value.message
+    assert help in caught.value.help
+
+
+def test_a_shared_class_has_one_base() -> None:
+    with pytest.raises(oa.ClassError, match="class Both has 2 bases") as caught:
+
+        class Both(Circle, Square):
+            pass
+
+    assert "hold a reference to the other instead" in caught.value.help
+
+    class Plain:
+        pass
+
+    with pytest.raises(oa.ClassError, match="class Mixed has 2 bases"):
+
+        class Mixed(Circle, Plain):
+            pass
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ("x: int", "int says nothing about the width"),
+        ("x: str", "str is not a type that kernels know"),
+        ("x: None", "None is not a type"),
+        ("x: Missing", "'Missing' refers to a name that does not exist"),
+        ("x: 'f32 +'", "cannot be evaluated"),
+        ("sides: f32", "Base declares it already"),
+        ("x: 'dict[str, int]'", "is not a type that kernels know"),
+        ("x: oa.inline[f32]", "cannot be evaluated: oa.inline takes an element type and a length"),
+        ("x: oa.inline[f32, 0]", "the length of an inline array is 0"),
+        ("x: oa.inline[f32, True]", "the length of an inline array is True"),
+        ("x: oa.inline[oa.inline[f32, 2], 2]", "an array cannot hold inline[f32, 2]"),
+        ("x: Base | Other", "a union of several types has no one layout"),
+    ],
+)
+def test_fields_whose_type_is_no_type(tmp_path: Path, fields: str, message: str) -> None:
+    module = load_module(
+        tmp_path,
+        f"""
+        class Other(oa.Object):
+            y: i32
+        class Base(oa.Object):
+            sides: i32
+        class C(Base):
+            {fields}
+        """,
+    )
+    with pytest.raises(oa.ClassError) as caught:
+        shared_type(module.C).fields
+    assert message in caught.value.message
+    assert caught.value.help
+
+
+@pytest.mark.parametrize(
+    ("method", "text"),
+    [
+        ("def a(self, x: f64) -> i32:", "C.a(x: f64) -> i32"),
+        ("def a(self, x: f32) -> i64:", "C.a(x: f32) -> i64"),
+        ("def a(self, x: f32, y: f32) -> i32:", "C.a(x: f32, y: f32) -> i32"),
+        ("def a(self) -> i32:", "C.a() -> i32"),
+    ],
+)
+def test_an_override_keeps_the_signature(tmp_path: Path, method: str, text: str) -> None:
+    module = load_module(
+        tmp_path,
+        f"""
+        class Base(oa.Object):
+            def a(self, x: f32) -> i32: ...
+        class Between(Base):
+            pass
+        class C(Between):
+            {method}
+                return 1
+        """,
+    )
+    with pytest.raises(oa.ClassError) as caught:
+        shared_type(module.C).fields
+    assert caught.value.message == f"{text} overrides Base.a(x: f32) -> i32 with another signature"
+
+
+def test_an_override_may_rename_parameters() -> None:
+    class Base(oa.Object):
+        def a(self, x: f32) -> i32: ...
+
+    class Renames(Base):
+        def a(self, other: f32) -> i32:
+            return 1
+
+    assert shared_type(Renames).fields == {}
+
+
+@pytest.mark.parametrize(
+    ("method", "message"),
+    [
+        ("def a(self, x):\n        return 1", "parameter x has no annotation"),
+        ("def a():\n        return 1", "method C.a has no self"),
+        ("def a(self, *x: f32):\n        return 1", "is not a plain parameter"),
+        ("def a(self) -> oa.inline[f32, 2]:\n        return 1", "cannot return inline[f32, 2]"),
+        ("def a(self) -> Nothing:\n        return 1", "'Nothing' refers to a name"),
+    ],
+)
+def test_signatures_that_cannot_be(tmp_path: Path, method: str, message: str) -> None:
+    module = load_module(tmp_path, f"class C(oa.Object):\n    {method}\n")
+    with pytest.raises(oa.ClassError) as caught:
+        shared_type(module.C).methods["a"].signature
+    assert message in caught.value.message
+    assert caught.value.help
+
+
+def test_a_method_may_be_replaced_by_a_function_only() -> None:
+    class Thing(oa.Object):
+        x: i32
+
+        def a(self) -> i32:
+            return 1
+
+    def other(self) -> i32:
+        return 2
+
+    before = World.epoch
+    Thing.a = other  # type: ignore[method-assign]
+    assert World.epoch == before + 1
+    method = shared_type(Thing).find_method("a")
+    assert method is not None and method.function is other
+
+    for name, value in (("a", 3), ("b", other), ("x", 3), ("y", 1)):
+        with pytest.raises(oa.ClassError) as caught:
+            setattr(Thing, name, value)
+        assert f"Thing.{name} cannot be set: the class is already laid out" in str(caught.value)
+
+
+def test_replacing_an_inherited_method_makes_an_override() -> None:
+    class Base(oa.Object):
+        def a(self) -> i32:
+            return 1
+
+    class Derived(Base):
+        pass
+
+    def other(self) -> i32:
+        return 2
+
+    Derived.a = other  # type: ignore[method-assign]
+    assert shared_type(Base).is_overridden("a")
+    del Derived.a
+    assert not shared_type(Base).is_overridden("a")
+    found = shared_type(Derived).find_method("a")
+    assert found is shared_type(Base).methods["a"]
+
+
+def test_only_an_override_can_be_deleted() -> None:
+    class Base(oa.Object):
+        x: i32
+
+        def a(self) -> i32:
+            return 1
+
+    class Derived(Base):
+        pass
+
+    for cls, name in ((Base, "a"), (Base, "x"), (Derived, "a"), (Derived, "nothing")):
+        with pytest.raises(oa.ClassError, match=f"{name} cannot be deleted") as caught:
+            delattr(cls, name)
+        assert "only an override can" in caught.value.help
+
+
+def test_deleting_an_override_that_an_abstract_method_needs_makes_the_class_abstract() -> None:
+    class Base(oa.Object):
+        def a(self) -> i32: ...
+
+    class Derived(Base):
+        def a(self) -> i32:
+            return 1
+
+    assert not shared_type(Derived).is_abstract
+    del Derived.a
+    assert shared_type(Derived).is_abstract
+
+
+def test_classes_may_refer_to_each_other_before_they_exist() -> None:
+    class Left(oa.Object):
+        other: Right
+        maybe: Optional[Right]  # noqa: UP045
+        also: Right | None
+
+    class Right(oa.Object):
+        other: Left
+        own: Right
+
+    assert [repr(t) for t in shared_type(Left).fields.values()] == ["Right"] * 3
+    assert [repr(t) for t in shared_type(Right).fields.values()] == ["Left", "Right"]
+
+
+def test_annotations_need_not_be_strings() -> None:
+    module_fields = {"a": f32, "b": oa.Array[i32], "c": Shape, "d": oa.inline[Shape, 2], "e": bool}
+    made = type(oa.Object)("Made", (oa.Object,), {"__annotations__": module_fields})
+    assert [repr(t) for t in shared_type(made).fields.values()] == [
+        "f32", "Array[i32]", "Shape", "inline[Shape, 2]", "bool",
+    ]  # fmt: skip
+
+
+def test_a_redefined_class_is_what_a_later_reference_means(tmp_path: Path) -> None:
+    module = load_module(
+        tmp_path,
+        """
+        class Node(oa.Object):
+            next: Node
+        First = Node
+        FIRST_NEXT = First.__sharedoa__.fields["next"]
+        class Node(oa.Object):
+            next: Node
+            extra: i32
+        """,
+    )
+    assert module.FIRST_NEXT.cls.python_class is module.First
+    assert referred(module.Node, "next") is module.Node
+
+
+def test_a_class_made_twice_by_a_function_refers_to_its_own(tmp_path: Path) -> None:
+    module = load_module(
+        tmp_path,
+        """
+        def make():
+            class Tree(oa.Object):
+                child: Tree
+                leaf: Leaf
+            class Leaf(oa.Object):
+                tree: Tree
+            Leaf.__sharedoa__.fields, Tree.__sharedoa__.fields
+            return Tree, Leaf
+        """,
+    )
+    for tree, leaf in (module.make(), module.make()):
+        assert referred(tree, "child") is tree
+        assert referred(tree, "leaf") is leaf
+        assert referred(leaf, "tree") is tree
+
+
+@pytest.mark.parametrize("wrong", [int, object(), oa.Object, "Shape", None])
+def test_what_is_no_shared_class(wrong: object) -> None:
+    with pytest.raises(oa.ClassError, match="is not a shared class"):
+        shared_type(wrong)
+
+
+def test_abstract_means_a_body_of_dots_alone(tmp_path: Path) -> None:
+    module = load_module(
+        tmp_path,
+        '''
+        class C(oa.Object):
+            def dots(self) -> i32: ...
+            def documented(self) -> i32:
+                """What it does."""
+                ...
+            def nothing(self):
+                pass
+            def returns(self):
+                return
+            def only_text(self):
+                """Nothing happens."""
+            def computes(self) -> i32:
+                return 1
+        ''',
+    )
+    assert shared_type(module.C).abstract_methods == ["dots", "documented"]
+
+
+@pytest.mark.parametrize(
+    ("decorated", "message"),
+    [
+        ("@oa.func\nclass C:\n    pass\n", "@oa.func decorates functions"),
+        ("@oa.func\ndef f(x) -> f32:\n    return x\nf(1)\n", "parameter x has no annotation"),
+    ],
+)
+def test_functions_misused(tmp_path: Path, decorated: str, message: str) -> None:
+    with pytest.raises(oa.ClassError) as caught:
+        load_module(tmp_path, decorated)
+    assert message in caught.value.message
+    assert caught.value.help
+
+
+def test_functions_convert_on_the_host_as_compiled() -> None:
+    @oa.func
+    def twice(x: f32, k: i32 = 2) -> f32:
+        return x * k
+
+    result = twice(0.1)
+    assert type(result).__name__ == "float32" or type(result).__name__ == "float64"
+    assert result == f32(0.1) * 2
+    with pytest.raises(oa.ArgumentError, match="twice: k takes i32, and float does not convert"):
+        twice(1, 2.5)
+    with pytest.raises(oa.ArgumentError, match="does not fit it"):
+        twice(1, 2**40)
+    with pytest.raises(oa.ArgumentError, match="takes f32, not None"):
+        twice(None)

@@ -1,0 +1,140 @@
+"""Value structs on the host: immutable, converted, compared by their fields."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sharedoa as oa
+from sharedoa import f32, i32
+from sharedoa.model.types import ValueType
+
+from ..source_files import load_module
+
+
+@oa.value
+class Point:
+    x: f32
+    y: f32
+
+    def __add__(self, other: Point) -> Point:
+        return Point(self.x + other.x, self.y + other.y)
+
+    def scaled(self, k: f32) -> Point:
+        return Point(self.x * k, self.y * k)
+
+    def count(self) -> i32:
+        return i32(self.x)
+
+
+@oa.value
+class Segment:
+    start: Point
+    end: Point
+    id: i32
+
+
+@oa.value
+class Parity:
+    n: i32
+
+    def __eq__(self, other: Parity) -> bool:  # type: ignore[override]
+        return self.n % 2 == other.n % 2
+
+    def __repr__(self) -> str:
+        return "parity"
+
+
+def test_fields_are_converted_to_their_exact_type() -> None:
+    point = Point(1, y=0.1)
+    assert isinstance(point.x, np.float32) and isinstance(point.y, np.float32)
+    assert point.y == np.float32(0.1)
+    with pytest.raises(
+        oa.ArgumentError, match=r"Segment\.id takes i32, and float does not convert"
+    ):
+        Segment(point, point, 1.5)
+    with pytest.raises(oa.ArgumentError, match=r"Segment\.start takes Point, not int 3"):
+        Segment(3, point, 1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named", "message"),
+    [
+        ((1,), {}, "Point lacks y"),
+        ((1, 2, 3), {}, "Point has the fields x, y"),
+        ((1, 2), {"x": 3}, "Point has the fields x, y"),
+        ((1,), {"z": 3}, "Point has the fields x, y"),
+    ],
+)
+def test_a_value_is_made_whole(arguments: Any, named: Any, message: str) -> None:
+    with pytest.raises(oa.ArgumentError, match=message) as caught:
+        Point(*arguments, **named)
+    assert caught.value.help
+
+
+def test_a_value_does_not_change() -> None:
+    point = Point(1, 2)
+    for name in ("x", "z"):
+        with pytest.raises(oa.ArgumentError, match=f"Point.{name} cannot be assigned") as caught:
+            setattr(point, name, 3)
+        assert caught.value.help == "make a new one: Point(x, y)"
+    assert point.x == 1
+
+
+def test_equality_and_hash_are_of_the_fields() -> None:
+    assert Point(1, 2) == Point(1.0, 2.0)
+    assert Point(1, 2) != Point(1, 3)
+    assert Point(1, 2) != (1, 2)  # type: ignore[comparison-overlap]
+    assert hash(Point(1, 2)) == hash(Point(1, 2))
+    a, b = Point(0, 0), Point(1, 1)
+    assert Segment(a, b, 1) == Segment(a, b, 1) != Segment(b, a, 1)
+    assert Parity(1) == Parity(3) and repr(Parity(1)) == "parity"
+
+
+def test_repr_names_the_fields() -> None:
+    assert repr(Point(1, 2.5)) == f"Point(x={np.float32(1)!r}, y={np.float32(2.5)!r})"
+
+
+def test_methods_and_operators_convert_as_compiled_ones_do() -> None:
+    assert Point(1, 2) + Point(3, 4) == Point(4, 6)
+    assert isinstance(Point(1.5, 2).count(), np.int32)
+    assert Point(1, 2).scaled(k=2) == Point(2, 4)
+    with pytest.raises(
+        oa.ArgumentError, match=r"method Point\.__add__: other takes Point, not int"
+    ):
+        Point(1, 2) + 3  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("class V(Base):\n    x: f32", "value struct V has a base class"),
+        ("class V:\n    pass", "value struct V has no fields"),
+        ("class V:\n    x: oa.Array[f32]", "Array[f32] cannot be part of a value"),
+        ("class V:\n    x: oa.inline[f32, 2]", "cannot be part of a value"),
+        ("class V:\n    x: int", "int says nothing about the width"),
+        ("class V:\n    x: Missing", "refers to a name that does not exist"),
+    ],
+)
+def test_structs_that_cannot_be(tmp_path: Path, source: str, message: str) -> None:
+    with pytest.raises(oa.ClassError) as caught:
+        load_module(tmp_path, f"class Base:\n    y = 1\n@oa.value\n{source}\n")
+    assert message in caught.value.message
+    assert caught.value.help
+
+
+def test_a_struct_is_its_own_type() -> None:
+    first = Point.__sharedoa_value__
+    assert isinstance(first, ValueType)
+    assert [repr(t) for t in Segment.__sharedoa_value__.fields.values()] == [
+        "Point", "Point", "i32",
+    ]  # fmt: skip
+
+    @oa.value
+    class Local:
+        inner: Point
+
+    assert Local.__sharedoa_value__.fields["inner"] is first
