@@ -51,7 +51,8 @@ class Result:
 
 def summary(samples: Sequence[float]) -> dict[str, Any]:
     """Raw samples in seconds with their median and quartiles."""
-    low, middle, high = statistics.quantiles(samples, n=4, method="inclusive")
+    # quantiles wants two values at least
+    low, middle, high = statistics.quantiles([*samples, *samples], n=4, method="inclusive")
     return {
         "samples": [round(float(sample), 9) for sample in samples],
         "median": middle,

@@ -29,7 +29,7 @@ from .placement import (
     repeated_reference,
 )
 from .region_selection import Part, RegionSelection
-from .regions import Region
+from .regions import Region, has_repeated
 from .residency import Residency
 from .run_detection import find_runs
 
@@ -113,10 +113,7 @@ class ByTypePlacement:
     def _mark_dead(self, parts: list[Part]) -> None:
         for index, part in enumerate(parts):
             live = part.region.live
-            repeated = not isinstance(part.slots, slice) and (
-                len(np.unique(part.slots)) != part.count
-            )
-            if repeated or not live[part.slots].all():
+            if has_repeated(part.slots) or not live[part.slots].all():
                 for earlier in parts[:index]:
                     earlier.region.live[earlier.slots] = 1
                 raise repeated_reference()

@@ -32,20 +32,25 @@ def count_of(given: Any, what: str) -> int:
     return int(count)
 
 
-def field_columns(
-    heap: Heap, cls: ClassType, count: int, fields: dict[str, Any]
-) -> dict[str, Column]:
-    """The values of ``fields`` for ``count`` new objects. Raises ArgumentError."""
+def declared_fields(cls: ClassType, given: Iterable[str]) -> dict[str, Type]:
+    """The fields of those names. Raises ArgumentError for names that are none."""
     declared = cls.fields
-    unknown = [name for name in fields if name not in declared]
+    unknown = [name for name in given if name not in declared]
     if unknown:
         raise ArgumentError(
             f"{cls.name} has no field {', '.join(unknown)}",
             f"its fields are {', '.join(declared) or 'none'}",
         )
+    return {name: declared[name] for name in given}
+
+
+def field_columns(
+    heap: Heap, cls: ClassType, count: int, fields: dict[str, Any]
+) -> dict[str, Column]:
+    """The values of ``fields`` for ``count`` new objects. Raises ArgumentError."""
     return {
-        name: column(declared[name], value, count, f"{cls.name}.{name}", heap)
-        for name, value in fields.items()
+        name: column(type, fields[name], count, f"{cls.name}.{name}", heap)
+        for name, type in declared_fields(cls, fields).items()
     }
 
 
@@ -78,7 +83,7 @@ def element_column(heap: Heap, element: Type, data: Any) -> Column:
             )
         data = list(data)
     if isinstance(element, ScalarType):
-        data = as_numpy(data, what)if hasattr(data, "__array__") else data
+        data = as_numpy(data, what) if hasattr(data, "__array__") else data
         if getattr(data, "ndim", 1) != 1:
             raise ArgumentError(
                 f"{what} has one dimension, and the data have {data.ndim}",

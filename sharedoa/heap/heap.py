@@ -21,8 +21,15 @@ from ..model.reference import ReferenceEncoding
 from ..model.types import InlineType, ReferenceType, Type
 from ..model.values import describe, to_host
 from .arrays import Array, ObjectArray, make_array
-from .construction import concatenated, count_of, element_column, element_type, field_columns
-from .conversion import other_heap, raw_value
+from .construction import (
+    concatenated,
+    count_of,
+    declared_fields,
+    element_column,
+    element_type,
+    field_columns,
+)
+from .conversion import column, other_heap, raw_value
 from .memory import HeapMemory
 from .objects import ManyObjects
 from .placement import FieldPath, Placement, References, Values, foreign_reference, null_reference
@@ -92,19 +99,35 @@ class Heap:
         require_concrete(cls)
         if n is None and "n" not in cls.fields:
             n = fields.pop("n", None)
-        count = 1 if n is None else count_of(n, f"the number of {cls.name} objects")
+        if n is None:
+            return self._new_one(cls, fields)
+        count = count_of(n, f"the number of {cls.name} objects")
         columns = field_columns(self, cls, count, fields)
         with self._lock:
-            array = None if n is None else self._blank(self.reference_type(cls), count)
+            array = self._blank(self.reference_type(cls), count)
             selection = self._memory.new_objects(cls, count)
             if count:
                 for name, values in columns.items():
                     selection.write(_path(name), values)
-        if array is None:
-            return make_proxy(cls, self, int(selection.references[0]))
         assert isinstance(array, ObjectArray)
         array.fill(selection)
         return array
+
+    def _new_one(self, cls: ClassType, fields: dict[str, Any]) -> Any:
+        declared = declared_fields(cls, fields)
+        values = {
+            name: column(type, fields[name], 1, f"{cls.name}.{name}", self)
+            if isinstance(type, InlineType)
+            else raw_value(type, fields[name], f"{cls.name}.{name}", self)
+            for name, type in declared.items()
+        }
+        with self._lock:
+            selection = self._memory.new_objects(cls, 1)
+            reference = int(selection.references[0])
+            address = self.encoding.address(reference)
+            for name, value in values.items():
+                self.placement.write_one(address, _path(name), value, None)
+        return make_proxy(cls, self, reference)
 
     def delete(self, objects: Any) -> None:
         """Free an object, or all objects of an array, population or list. Whoever still refers to

@@ -118,10 +118,13 @@ class Region:
         return as_slots(np.flatnonzero(self.live[: self.unused_from]))
 
     def addresses(self, slots: Slots) -> np.ndarray[Any, np.dtype[np.uint64]]:
-        numbers = slot_numbers(slots).astype(np.uint64)
-        numbers *= np.uint64(self.stride)
-        numbers += np.uint64(self.start)
-        return numbers
+        if isinstance(slots, slice):
+            first, stop, step = slots.indices(self.capacity)
+            places = (self.start + slot * self.stride for slot in (first, stop))
+            return np.arange(*places, step * self.stride).view(np.uint64)
+        addresses = slots * self.stride
+        addresses += self.start
+        return addresses.view(np.uint64)
 
     def absorb(self, low: Region, high: Region) -> None:
         """Take over the objects of two regions whose memory this one covers."""
@@ -144,6 +147,13 @@ def slot_numbers(slots: Slots) -> np.ndarray[Any, np.dtype[np.int64]]:
     if isinstance(slots, slice):
         return np.arange(slots.start, -1 if slots.stop is None else slots.stop, slots.step)
     return slots
+
+
+def has_repeated(slots: Slots) -> bool:
+    if isinstance(slots, slice):
+        return False
+    ordered = np.sort(slots)
+    return bool((ordered[1:] == ordered[:-1]).any())
 
 
 def as_slots(numbers: np.ndarray[Any, np.dtype[np.int64]]) -> Slots:

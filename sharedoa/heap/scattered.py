@@ -74,13 +74,15 @@ class ScatteredPlacement:
     def free(self, selection: Selection) -> None:
         assert isinstance(selection, ScatteredSelection)
         addresses = selection.addresses
-        if len(np.unique(addresses)) != len(addresses):
+        ordered = np.sort(addresses)
+        if (ordered[1:] == ordered[:-1]).any():
             raise repeated_reference()
         indices = self._registry.find_all(addresses)
-        for type_index, count in zip(*np.unique(indices, return_counts=True), strict=True):
-            cls = self._classes[int(type_index)]
-            self._extents.release_outside(int(count) * self._layout.record(cls).size)
-            self._count(cls, -int(count))
+        counts = np.bincount(indices)
+        for type_index in np.flatnonzero(counts):
+            cls, count = self._classes[int(type_index)], int(counts[type_index])
+            self._extents.release_outside(count * self._layout.record(cls).size)
+            self._count(cls, -count)
         self._registry.remove(addresses)
         self._backend.free_scattered(addresses)
         self.generation += 1

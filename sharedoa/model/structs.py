@@ -98,13 +98,11 @@ def _install(python_class: type, struct: ValueType, scope: Scope) -> None:
             f"make a new one: {struct.name}({', '.join(struct.fields)})",
         )
 
-    def parts(self: Any) -> tuple[Any, ...]:
-        return tuple(getattr(self, name) for name in struct.fields)
-
     def equal(self: Any, other: object) -> Any:
         if type(other) is not python_class:
             return NotImplemented
-        return parts(self) == parts(other)
+        # Not as tuples: those call a NaN equal to itself when it is the same Python object.
+        return all(bool(getattr(self, n) == getattr(other, n)) for n in struct.fields)
 
     def text(self: Any) -> str:
         inner = ", ".join(f"{name}={getattr(self, name)!r}" for name in struct.fields)
@@ -113,7 +111,7 @@ def _install(python_class: type, struct: ValueType, scope: Scope) -> None:
     installed: dict[str, Any] = {
         "__init__": initialise,
         "__setattr__": refuse,
-        "__hash__": lambda self: hash(parts(self)),
+        "__hash__": lambda self: hash(tuple(getattr(self, n) for n in struct.fields)),
         "__sharedoa_value__": struct,
         "__sharedoa_scope__": scope,
     }

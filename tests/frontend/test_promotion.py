@@ -1,5 +1,8 @@
 """Result types of operators: exactly NumPy 2's, weak literals included (NEP 50)."""
 
+# Kernels here are to be translated or refused; most are no good Python.
+# mypy: disable-error-code="type-arg,assignment,index,comparison-overlap"
+
 from __future__ import annotations
 
 import operator

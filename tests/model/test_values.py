@@ -94,6 +94,11 @@ def test_equality_and_hash_are_of_the_fields() -> None:
     assert Parity(1) == Parity(3) and repr(Parity(1)) == "parity"
 
 
+def test_a_value_with_a_nan_is_not_equal_to_itself() -> None:
+    odd = Point(float("nan"), 1)
+    assert odd != odd
+
+
 def test_repr_names_the_fields() -> None:
     assert repr(Point(1, 2.5)) == f"Point(x={np.float32(1)!r}, y={np.float32(2.5)!r})"
 
