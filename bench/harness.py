@@ -8,7 +8,6 @@ import json
 import os
 import platform
 import re
-import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
@@ -51,8 +50,7 @@ class Result:
 
 def summary(samples: Sequence[float]) -> dict[str, Any]:
     """Raw samples in seconds with their median and quartiles."""
-    # quantiles wants two values at least
-    low, middle, high = statistics.quantiles([*samples, *samples], n=4, method="inclusive")
+    low, middle, high = np.quantile(samples, [0.25, 0.5, 0.75]).tolist()
     return {
         "samples": [round(float(sample), 9) for sample in samples],
         "median": middle,

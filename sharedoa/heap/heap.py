@@ -73,9 +73,9 @@ class Heap:
         self._hooks: list[Callable[[], None]] = []
         self._reference_types: dict[ClassType, ReferenceType] = {}
         self._objects_of: dict[ClassType, tuple[Any, ObjectArray]] = {}
-        self._memory = HeapMemory(settings, self._quiesce)
-        self.placement: Placement = self._memory.placement
-        self.residency = self._memory.residency
+        self.memory = HeapMemory(settings, self._quiesce)
+        self.placement: Placement = self.memory.placement
+        self.residency = self.memory.residency
 
     def __enter__(self) -> Heap:
         self._tokens.append(_current.set(self))
@@ -105,7 +105,7 @@ class Heap:
         columns = field_columns(self, cls, count, fields)
         with self._lock:
             array = self._blank(self.reference_type(cls), count)
-            selection = self._memory.new_objects(cls, count)
+            selection = self.memory.new_objects(cls, count)
             if count:
                 for name, values in columns.items():
                     selection.write(_path(name), values)
@@ -122,7 +122,7 @@ class Heap:
             for name, type in declared.items()
         }
         with self._lock:
-            selection = self._memory.new_objects(cls, 1)
+            selection = self.memory.new_objects(cls, 1)
             reference = int(selection.references[0])
             address = self.encoding.address(reference)
             for name, value in values.items():
@@ -264,14 +264,14 @@ class Heap:
 
     def array_at(self, element: Type, address: int, length: int) -> Array:
         """The array that a field of type ``oa.Array`` refers to."""
-        storage = self._memory.array_at(address) if length else None
+        storage = self.memory.array_at(address) if length else None
         if length and storage is None:
             raise foreign_reference(address)
         return make_array(self, element, storage, address, length)
 
     def _blank(self, element: Type, length: int, kind: type[Array] | None = None) -> Array:
         size = length * storage_dtype(element).itemsize
-        storage = self._memory.new_array(size, element) if size else None
+        storage = self.memory.new_array(size, element) if size else None
         address = storage.address if storage else 0
         return make_array(self, element, storage, address, length, kind)
 
@@ -280,7 +280,7 @@ class Heap:
     def launch_state(self) -> list[int]:
         """The words of a module's state block that this heap determines (``dispatch.state``)."""
         with self._lock:
-            return self._memory.launch_words()
+            return self.memory.launch_words()
 
     def before_launch(self) -> None:
         """Start moving to the device what the host has used since the last launch."""
@@ -302,7 +302,7 @@ class Heap:
         for hook in self._hooks:
             hook()
         with self._lock:
-            self._memory.collect()
+            self.memory.collect()
 
     def add_synchronize_hook(self, hook: Callable[[], None]) -> None:
         """Call ``hook`` after every wait for launches."""
@@ -327,7 +327,7 @@ class Heap:
     def stats(self) -> HeapStatistics:
         """What the heap holds, in all and per class; bytes and objects."""
         with self._lock:
-            return self._memory.statistics()
+            return self.memory.statistics()
 
     def ranges(self) -> list[tuple[int, int, type]]:
         """(start, end, class) of every region, by address; ``end`` is the first byte after it."""

@@ -68,6 +68,11 @@ def declare(python_class: type) -> None:
     _declared[python_class.__module__, python_class.__name__] = python_class
 
 
+def find_declared(module: str, name: str) -> type | None:
+    """The most recent shared or value class of that name in that module."""
+    return _declared.get((module, name))
+
+
 @dataclass(frozen=True)
 class Scope:
     """Where the names of an annotation are looked up."""

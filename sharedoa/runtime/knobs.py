@@ -24,6 +24,8 @@ T = TypeVar("T")
 Source = Literal["default", "environment", "code"]
 
 PREFIX = "SHAREDOA_"
+#: Names the folder of road networks to the tests; no setting, but no misspelt one either.
+TEST_DATA = "SHAREDOA_DATA"
 _in_scope: ContextVar[dict[str, Any]] = ContextVar("sharedoa_knobs", default={})  # noqa: B039
 _checked = False
 
@@ -217,7 +219,7 @@ def _check_environment() -> None:
     global _checked
     if _checked:
         return
-    known = {knob.variable for knob in ALL}
+    known = {TEST_DATA, *(knob.variable for knob in ALL)}
     for variable in sorted(os.environ):
         if variable.startswith(PREFIX) and variable not in known:
             raise ConfigurationError(

@@ -1,7 +1,7 @@
-"""Reads the dispatch path out of PTX: which loads find the method of a receiver.
+"""Reads the dispatch path out of a kernel's PTX: which loads find the method of a receiver.
 
-Follows values forward from the loads of references (the receiver) by register, through the masks
-that TypePointer puts before an access.
+Every register is followed from where its value comes from: a reference loaded from the array of
+receivers, a word of an object's header, a table of the module, the range tree.
 """
 
 from __future__ import annotations
@@ -9,77 +9,91 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-_LINE = re.compile(r"^\s*(?:@!?%p\d+ )?(?P<op>[a-z][\w.]*)\s+(?P<rest>[^;]*);")
+_LINE = re.compile(r"^\s*(?:@!?%p\d+\s+)?(?P<op>[a-z][\w.]*)\s+(?P<rest>[^;]*);")
 _ADDRESS = re.compile(r"\[(?P<base>[%\w$.]+)(?:\+(?P<offset>-?\d+))?\]")
-ADDRESS_MASK = str((1 << 49) - 1)
+_MASK = str((1 << 49) - 1)
+#: Where a value comes from; an address computed from several is named after the first of these.
+_ORDER = ("rows", "functions", "tree", "vtable", "receiver")
 
 
 @dataclass
 class DispatchPath:
-    """Static counts in a kernel's entry."""
+    """Static counts in a kernel's entry (Table 1 of the paper: A, B and C are the first three)."""
 
-    header_loads: int
-    slot_loads: int
-    function_loads: int
-    tree_loads: int
-    masks: int
-    tag_shifts: int
-    indirect_calls: int
-    direct_calls: int
+    header_loads: int = 0
+    table_loads: int = 0
+    indirect_calls: int = 0
+    module_table_loads: int = 0
+    tree_loads: int = 0
 
 
-def entry_lines(ptx: str, symbol: str) -> list[tuple[str, list[str]]]:
-    """(opcode, operands) of the entry's instructions."""
-    start = ptx.index(f".entry {symbol}")
-    body = ptx[start : ptx.index("\n}", start)]
+def instructions(ptx: str, symbol: str) -> list[tuple[str, list[str]]]:
+    """(opcode, operands) of a function or entry."""
+    start = re.search(rf"\.(?:entry|func)[^;{{]*\b{re.escape(symbol)}\([^;{{]*\{{", ptx)
+    assert start is not None, symbol
+    body = ptx[start.end() : ptx.index("\n}", start.end())]
     found = []
     for line in body.splitlines():
         match = _LINE.match(line)
         if match:
-            operands = [part.strip() for part in match["rest"].split(",")]
-            found.append((match["op"], operands))
+            found.append((match["op"], [part.strip() for part in match["rest"].split(",")]))
     return found
 
 
-def dispatch_path(ptx: str, symbol: str, header_size: int) -> DispatchPath:
-    """Classify what the entry does with each reference it loads from the array of receivers."""
-    lines = entry_lines(ptx, symbol)
-    receivers: set[str] = set()
-    vtables: set[str] = set()
-    entries: set[str] = set()
-    state: set[str] = set()
-    counts = dict.fromkeys(DispatchPath.__dataclass_fields__, 0)
-    for op, operands in lines:
-        target = operands[0]
-        address = _ADDRESS.search(",".join(operands[1:]))
-        if op.startswith("ld.") and address is not None:
+def entry_symbol(ptx: str) -> str:
+    match = re.search(r"\.entry (\w+)\(", ptx)
+    assert match is not None
+    return match[1]
+
+
+def dispatch_path(ptx: str, header_size: int) -> DispatchPath:
+    """Classify the loads of the entry and count its indirect calls."""
+    path = DispatchPath()
+    origins: dict[str, str] = {}
+
+    def origin(name: str) -> str:
+        if name.startswith("sharedoa_rows"):
+            return "rows"
+        if name.startswith("sharedoa_functions"):
+            return "functions"
+        return origins.get(name, "")
+
+    for op, operands in instructions(ptx, entry_symbol(ptx)):
+        target, sources = operands[0], operands[1:]
+        address = _ADDRESS.search(",".join(sources))
+        if op.startswith("call"):
+            path.indirect_calls += sources[0].startswith("%")
+        elif op.startswith("ld.") and address is not None:
             base, offset = address["base"], int(address["offset"] or 0)
-            if base.startswith("sharedoa_state"):
-                state.add(target)
-            elif base in receivers and offset < header_size:
-                counts["header_loads"] += 1
-                vtables.add(target)
-            elif base in vtables:
-                counts["slot_loads"] += 1
-                entries.add(target)
-            elif base in entries:
-                counts["function_loads"] += 1
-            elif base in state:
-                counts["tree_loads"] += 1
-            elif op.startswith("ld.global") and op.endswith("b64") and base not in receivers:
-                receivers.add(target)
-        elif op.startswith("and.") and operands[-1] == ADDRESS_MASK:
-            counts["masks"] += 1
-            if operands[1] in receivers:
-                receivers.add(target)
-        elif op.startswith("shr.") and operands[-1] == "49":
-            counts["tag_shifts"] += 1
-            entries.add(target)
-        elif op.startswith("call"):
-            indirect = any(part.startswith("prototype") for part in operands)
-            counts["indirect_calls" if indirect else "direct_calls"] += 1
+            kind = origin(base)
+            if base == "sharedoa_state":
+                origins[target] = "tree"
+            elif kind == "receiver" and offset < header_size:
+                path.header_loads += 1
+                origins[target] = "vtable"
+            elif kind in ("vtable", "rows"):
+                path.table_loads += 1
+            elif kind == "functions":
+                path.module_table_loads += 1
+            elif kind == "tree":
+                path.tree_loads += 1
+            elif not kind and op.endswith("b64") and op.startswith("ld.global"):
+                origins[target] = "receiver"
         else:
-            for known in (state, entries, vtables):
-                if any(operand in known for operand in operands[1:]):
-                    known.add(target)
-    return DispatchPath(**counts)
+            found = {origin(source) for source in sources}
+            origins[target] = next((kind for kind in _ORDER if kind in found), "")
+    return path
+
+
+def masks_before_access(ptx: str, symbol: str) -> tuple[int, int]:
+    """(accesses of objects in a method whose address was masked before, all such accesses)."""
+    masked: set[str] = set()
+    addresses: list[str] = []
+    for op, operands in instructions(ptx, symbol):
+        if op.startswith("and.") and operands[-1] == _MASK:
+            masked.add(operands[0])
+        elif op.startswith(("ld.global", "st.global")):
+            address = _ADDRESS.search(",".join(operands))
+            assert address is not None
+            addresses.append(address["base"])
+    return sum(base in masked for base in addresses), len(addresses)

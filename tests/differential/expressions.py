@@ -1,0 +1,241 @@
+"""Random expressions of the subset, each of a wanted type, as source text.
+
+Everything that CPython alone would refuse is left out: Python's own numbers meet only small ones,
+exponents are not negative, indices stay inside, null is tested before it is followed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from random import Random
+
+from .signatures import (
+    COMBINATIONS,
+    DTYPES,
+    FLOATS,
+    INTEGERS,
+    NARROW,
+    SCALARS,
+    SIGNED,
+    Callable_,
+    Named,
+    Struct,
+    storable,
+)
+
+_FLOAT_LITERALS = (0.0, 1.0, -1.0, 0.5, -2.25, 3.14159, 1e-3, 7e5, -1e10, 2.0**-30)
+_UNARY_MATH = ("np.sqrt", "np.floor", "np.ceil", "np.trunc", "np.fabs")
+_COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
+
+
+@dataclass
+class Scope:
+    """What an expression may name. ``calls`` are (receiver text, callable); a receiver ends with
+    the dot, a function has none. ``tests`` are conditions about classes and null. ``counters`` are
+    Python ints between 0 and 10."""
+
+    readable: list[Named] = field(default_factory=list)
+    calls: list[tuple[str, Callable_]] = field(default_factory=list)
+    arrays: list[Named] = field(default_factory=list)
+    tests: list[str] = field(default_factory=list)
+    counters: list[str] = field(default_factory=list)
+
+    def with_names(self, *names: Named) -> Scope:
+        return replace(self, readable=[*self.readable, *names])
+
+    def with_counter(self, name: str) -> Scope:
+        return replace(self, counters=[*self.counters, name])
+
+
+class Expressions:
+    """Makes expressions; ``calls_left`` bounds how many calls a body may hold."""
+
+    def __init__(self, random: Random, structs: list[Struct]) -> None:
+        self.random = random
+        self.structs = {struct.name: struct for struct in structs}
+        self.calls_left = 0
+
+    def make(self, type: str, scope: Scope, depth: int) -> str:
+        """An expression of exactly ``type``."""
+        if depth <= 0:
+            return self.leaf(type, scope)
+        choices: list[Callable[[str, Scope, int], str]] = [self._conditional, self._leaf_again]
+        if type in self.structs:
+            choices += [self._struct, self._struct]
+        elif type == "bool":
+            choices += [self._comparison, self._comparison, self._chain, self._logic, self._bitwise]
+        else:
+            choices += [self._binary] * 4 + [self._unary, self._with_literal, self._extreme]
+            choices += [self._conversion]
+            choices += [self._mathematics] if type in FLOATS else [self._power]
+        made = self._call(type, scope, depth) if self.random.random() < 0.3 else None
+        return made or self.random.choice(choices)(type, scope, depth - 1)
+
+    def storable_in(self, type: str, scope: Scope, depth: int) -> str:
+        """An expression that assigning to ``type`` converts silently."""
+        if type in DTYPES and self.random.random() < 0.2:
+            type = self.random.choice([s for s in SCALARS if storable(type, s)])
+        return self.make(type, scope, depth)
+
+    # --------------------------------------------------------------- no parts
+
+    def leaf(self, type: str, scope: Scope) -> str:
+        known = [name.text for name in scope.readable if name.type == type]
+        if known and self.random.random() < 0.7:
+            return self.random.choice(known)
+        if type in self.structs:
+            return self._constructor(type, scope, 0)
+        others = [name for name in scope.readable if name.type in DTYPES and name.type != type]
+        if others and self.random.random() < 0.5:
+            return f"{type}({self.random.choice(others).text})"
+        if scope.counters and type != "bool" and self.random.random() < 0.4:
+            return f"{type}({self.random.choice(scope.counters)})"
+        return self.literal(type)
+
+    def literal(self, type: str) -> str:
+        if type == "bool":
+            return self.random.choice(("True", "False"))
+        if type in FLOATS:
+            return f"{type}({self.random.choice(_FLOAT_LITERALS)})"
+        bits = int(type[1:])
+        low, high = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if type in SIGNED else (0, 2**bits - 1)
+        usual = [0, 1, 2, 3, 5, 100, high, high - 1, low, low + 1, self.random.randint(low, high)]
+        return f"{type}({self.random.choice(usual)})"
+
+    def _leaf_again(self, type: str, scope: Scope, depth: int) -> str:
+        return self.leaf(type, scope)
+
+    def index(self, length: str, scope: Scope) -> str:
+        """An index of something with ``length`` elements, from either end."""
+        kind = self.random.choice(("counter", "positive", "negative"))
+        if kind == "counter" and scope.counters:
+            return f"{self.random.choice(scope.counters)} % {length}"
+        type = self.random.choice(NARROW)
+        value = f"int({self.make(type, scope, 0)}) % {length}"
+        return f"-1 - ({value})" if kind == "negative" else value
+
+    # ---------------------------------------------------------------- numbers
+
+    def _binary(self, type: str, scope: Scope, depth: int) -> str:
+        symbol, left, right = self.random.choice(COMBINATIONS[type])
+        if self.random.random() < 0.6:
+            same = [c for c in COMBINATIONS[type] if c[1] == c[2] == type]
+            symbol, left, right = self.random.choice(same)
+        return f"({self.make(left, scope, depth)} {symbol} {self.make(right, scope, depth)})"
+
+    def _with_literal(self, type: str, scope: Scope, depth: int) -> str:
+        value = self.make(type, scope, depth)
+        if type in FLOATS:
+            symbol = self.random.choice(("+", "-", "*", "/", "//", "%"))
+            literal = str(self.random.choice((2, 3, 0.5, 1.25, 10)))
+        else:
+            symbol = self.random.choice(("+", "-", "*", "//", "%", "<<", ">>", "&", "|", "^"))
+            literal = str(self.random.randint(0, 100))
+        pair = (value, literal) if self.random.random() < 0.6 else (literal, value)
+        return f"({pair[0]} {symbol} {pair[1]})"
+
+    def _unary(self, type: str, scope: Scope, depth: int) -> str:
+        value = self.make(type, scope, depth)
+        symbols = ("-", "abs", "+") + (("~",) if type in INTEGERS else ())
+        symbol = self.random.choice(symbols)
+        return f"abs({value})" if symbol == "abs" else f"({symbol}{value})"
+
+    def _extreme(self, type: str, scope: Scope, depth: int) -> str:
+        values = [self.make(type, scope, depth) for _ in range(self.random.choice((2, 2, 3)))]
+        return f"{self.random.choice(('min', 'max'))}({', '.join(values)})"
+
+    def _conversion(self, type: str, scope: Scope, depth: int) -> str:
+        source = self.random.choice(SCALARS)
+        if self.random.random() < 0.2:
+            narrow = self.make(self.random.choice(NARROW), scope, depth)
+            return f"{type}(int({narrow}) * 3 - {self.random.randint(0, 9)})"
+        return f"{type}({self.make(source, scope, depth)})"
+
+    def _mathematics(self, type: str, scope: Scope, depth: int) -> str:
+        # Only functions that every platform rounds correctly.
+        if self.random.random() < 0.2:
+            parts = [self.make(type, scope, depth) for _ in range(2)]
+            return f"np.copysign({', '.join(parts)})"
+        return f"{self.random.choice(_UNARY_MATH)}({self.make(type, scope, depth)})"
+
+    def _power(self, type: str, scope: Scope, depth: int) -> str:
+        return f"({self.make(type, scope, depth)} ** {self.random.randint(0, 3)})"
+
+    # ------------------------------------------------------------- conditions
+
+    def condition(self, scope: Scope, depth: int) -> str:
+        if scope.tests and self.random.random() < 0.25:
+            return self.random.choice(scope.tests)
+        return self.make("bool", scope, depth)
+
+    def _conditional(self, type: str, scope: Scope, depth: int) -> str:
+        test = self.condition(scope, depth)
+        return f"({self.make(type, scope, depth)} if {test} else {self.make(type, scope, depth)})"
+
+    def _comparison(self, type: str, scope: Scope, depth: int) -> str:
+        left = self.random.choice(SCALARS)
+        right = left if self.random.random() < 0.4 else self.random.choice(SCALARS)
+        symbol = self.random.choice(_COMPARISONS)
+        if self.structs and self.random.random() < 0.1:
+            left = right = self.random.choice(list(self.structs))
+            symbol = self.random.choice(("==", "!="))
+        if left in INTEGERS and self.random.random() < 0.2:
+            literal = self.random.choice((-1, 0, 1, 200, 70_000, 5_000_000_000))
+            return f"({self.make(left, scope, depth)} {symbol} {literal})"
+        return f"({self.make(left, scope, depth)} {symbol} {self.make(right, scope, depth)})"
+
+    def _chain(self, type: str, scope: Scope, depth: int) -> str:
+        types = [self.random.choice(SCALARS)] * 3
+        parts = [self.make(t, scope, depth - 1) for t in types]
+        first, second = (self.random.choice(_COMPARISONS) for _ in range(2))
+        return f"({parts[0]} {first} {parts[1]} {second} {parts[2]})"
+
+    def _logic(self, type: str, scope: Scope, depth: int) -> str:
+        if self.random.random() < 0.2:
+            return f"(not {self.make(self.random.choice(SCALARS), scope, depth)})"
+        parts = [self.condition(scope, depth) for _ in range(self.random.choice((2, 2, 3)))]
+        return f"({self.random.choice((' and ', ' or ')).join(parts)})"
+
+    def _bitwise(self, type: str, scope: Scope, depth: int) -> str:
+        if self.random.random() < 0.3:
+            return f"bool({self.make(self.random.choice(SCALARS), scope, depth)})"
+        parts = [self.make("bool", scope, depth) for _ in range(2)]
+        return f"({parts[0]} {self.random.choice('&|^')} {parts[1]})"
+
+    # ------------------------------------------------------ structs and calls
+
+    def _constructor(self, type: str, scope: Scope, depth: int) -> str:
+        fields = self.structs[type].fields
+        return f"{type}({', '.join(self.storable_in(f.type, scope, depth) for f in fields)})"
+
+    def _struct(self, type: str, scope: Scope, depth: int) -> str:
+        if self.random.random() < 0.5:
+            return self._constructor(type, scope, depth)
+        return f"({self.make(type, scope, depth)} + {self.make(type, scope, depth)})"
+
+    def _call(self, type: str, scope: Scope, depth: int) -> str | None:
+        """A call with that result, if there is one and calls are left."""
+        known = [(receiver, called) for receiver, called in scope.calls if called.result == type]
+        methods = [
+            (self.leaf(struct.name, scope) + ".", method)
+            for struct in self.structs.values()
+            for method in struct.methods
+            if method.result == type and not method.name.startswith("__")
+        ]
+        if not (known or methods) or self.calls_left <= 0:
+            return None
+        self.calls_left -= 1
+        return self.call(*self.random.choice(known + methods), scope, depth - 2)
+
+    def call(self, receiver: str, called: Callable_, scope: Scope, depth: int) -> str:
+        """``receiver.called(...)`` with random arguments, some of them by name."""
+        texts = [self.storable_in(p.type, scope, depth) for p in called.parameters]
+        if called.recursive:
+            texts[0] = "i32(2)"
+        given = list(zip((p.text for p in called.parameters), texts, strict=True))
+        by_name = self.random.randint(0, len(given)) if self.random.random() < 0.3 else len(given)
+        named = given[by_name:]
+        self.random.shuffle(named)
+        parts = [text for _, text in given[:by_name]] + [f"{n}={text}" for n, text in named]
+        return f"{receiver}{called.name}({', '.join(parts)})"

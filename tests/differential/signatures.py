@@ -1,0 +1,119 @@
+"""What random programs can name: scalar types and how NumPy combines them, fields, callables."""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import product
+
+import numpy as np
+
+DTYPES = {
+    "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64, "u8": np.uint8,
+    "u16": np.uint16, "u32": np.uint32, "u64": np.uint64, "f32": np.float32, "f64": np.float64,
+    "bool": np.bool_,
+}  # fmt: skip
+SCALARS = tuple(DTYPES)
+SIGNED = ("i8", "i16", "i32", "i64")
+UNSIGNED = ("u8", "u16", "u32", "u64")
+INTEGERS = SIGNED + UNSIGNED
+FLOATS = ("f32", "f64")
+#: Small enough that ``int(x)`` and weak arithmetic on it stay far below 64 bits.
+NARROW = ("i8", "i16", "i32", "u8", "u16", "u32")
+
+_NAMES = {np.dtype(dtype): name for name, dtype in DTYPES.items()}
+_OPERATORS: dict[str, Callable[[object, object], object]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
+    "//": operator.floordiv, "%": operator.mod, "<<": operator.lshift, ">>": operator.rshift,
+    "&": operator.and_, "|": operator.or_, "^": operator.xor,
+}  # fmt: skip
+
+
+def _combinations() -> dict[str, list[tuple[str, str, str]]]:
+    """For each result type the (operator, left type, right type) that NumPy gives it for."""
+    found: dict[str, list[tuple[str, str, str]]] = {name: [] for name in SCALARS}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for (symbol, apply), left, right in product(_OPERATORS.items(), SCALARS, SCALARS):
+            if left == right == "bool" and symbol not in "&|^":
+                continue  # NumPy's bools are no ints, Python's are
+            try:
+                result = apply(DTYPES[left](1), DTYPES[right](1))
+            except TypeError:
+                continue
+            assert isinstance(result, np.generic)
+            found[_NAMES[result.dtype]].append((symbol, left, right))
+    return found
+
+
+COMBINATIONS = _combinations()
+
+
+def storable(target: str, source: str) -> bool:
+    """Whether assigning ``source`` to ``target`` converts silently (same_kind)."""
+    return bool(np.can_cast(DTYPES[source], DTYPES[target], "same_kind"))
+
+
+@dataclass(frozen=True)
+class Named:
+    """Something readable: its text in the program and its type."""
+
+    text: str
+    type: str
+
+
+@dataclass(frozen=True)
+class Callable_:
+    """A method, function or operator method. ``pure`` ones write nothing. ``recursive`` ones take
+    the depth that is left as their first parameter and call themselves with less."""
+
+    name: str
+    parameters: tuple[Named, ...]
+    result: str
+    pure: bool = True
+    recursive: bool = False
+
+
+@dataclass
+class Struct:
+    """A value struct of the program."""
+
+    name: str
+    fields: list[Named]
+    methods: list[Callable_] = field(default_factory=list)
+
+
+@dataclass
+class Class:
+    """A shared class of the program; ``fields`` are its own, ``bodies`` the methods it defines."""
+
+    name: str
+    base: Class | None
+    fields: list[Named] = field(default_factory=list)
+    bodies: set[str] = field(default_factory=set)
+    abstract: set[str] = field(default_factory=set)
+
+    @property
+    def all_fields(self) -> list[Named]:
+        return [*(self.base.all_fields if self.base else []), *self.fields]
+
+    @property
+    def level(self) -> int:
+        return self.base.level + 1 if self.base else 0
+
+    def missing(self, names: list[str]) -> list[str]:
+        """Methods that an object of this class would lack."""
+        return [name for name in names if not self.implements(name)]
+
+    def implements(self, name: str) -> bool:
+        """Whether calling ``name`` on an object of exactly this class runs a body."""
+        if name in self.bodies:
+            return True
+        if name in self.abstract or self.base is None:
+            return False
+        return self.base.implements(name)
+
+    def is_below(self, other: Class) -> bool:
+        return self is other or (self.base is not None and self.base.is_below(other))
