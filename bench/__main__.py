@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 
-from bench.harness import Options, argument_parser, write
+from bench.harness import argument_parser, options_from, write
 
 NAMES = ("launch_cost", "creation", "compile_time", "virtual_call", "traffic")
 
@@ -17,7 +17,7 @@ def main() -> None:
     unknown = sorted(set(given.names) - set(NAMES))
     if unknown:
         parser.error(f"no benchmark {', '.join(unknown)}; there are {', '.join(NAMES)}")
-    options = Options(given.backend, given.full, given.out, given.repeat)
+    options = options_from(given)
     for name in given.names or NAMES:
         result = importlib.import_module(f"bench.{name}").run(options)
         print(f"recorded in {write(result, options.out)}", flush=True)

@@ -18,9 +18,12 @@ import numpy as np
 from llvmlite import binding as llvm
 
 import sharedoa
+from dispatch.mode import AUTO, MODES, parse_mode
 from sharedoa.backends import available
 from sharedoa.runtime.explanation import table
 
+#: Every mode; ``auto`` is one of them by another name.
+ALL_MODES = tuple(mode for mode in MODES if mode != AUTO)
 RESULTS = Path(__file__).parent / "results"
 #: Samples of every timed launch; the least that quartiles mean something for.
 REPEAT = 20
@@ -36,6 +39,7 @@ class Options:
     full: bool = False
     out: Path = RESULTS
     repeat: int = REPEAT
+    modes: tuple[str, ...] = ALL_MODES
 
 
 @dataclass
@@ -140,11 +144,22 @@ def argument_parser(description: str | None) -> argparse.ArgumentParser:
     parser.add_argument("--full", action="store_true", help="the sizes that are recorded")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the JSON files")
     parser.add_argument("--repeat", type=int, default=REPEAT, help="samples of each launch")
+    parser.add_argument(
+        "--modes", type=_modes, default=ALL_MODES, help="names with commas between; all"
+    )
     return parser
+
+
+def _modes(text: str) -> tuple[str, ...]:
+    return tuple(parse_mode(name).name for name in text.split(","))
+
+
+def options_from(given: argparse.Namespace) -> Options:
+    """Options as a command line gives them."""
+    return Options(given.backend, given.full, given.out, given.repeat, given.modes)
 
 
 def main(run: Callable[[Options], Result], description: str | None) -> None:
     """The command line of one benchmark: run it, record what it gives."""
-    given = argument_parser(description).parse_args()
-    options = Options(given.backend, given.full, given.out, given.repeat)
+    options = options_from(argument_parser(description).parse_args())
     print(f"recorded in {write(run(options), options.out)}")

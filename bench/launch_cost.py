@@ -31,7 +31,7 @@ _WARM_UP = 50
 
 
 @oa.kernel
-def scale(source: oa.Array[f32], target: oa.Array[f32], factor: f32, offset: i32):
+def scale(source: oa.Array[f32], target: oa.Array[f32], factor: f32, offset: i32) -> None:
     i = oa.grid(1)
     if i < len(target):
         target[i] = source[i] * factor + f32(offset)
@@ -116,7 +116,7 @@ def _bare_cuda(heap: oa.Heap, slots: ctypes.Array[ctypes.c_uint64]) -> Callable[
     ptx = str(scale.asm["ptx"])
     found = re.search(r"\.visible \.entry ([\w$.]+)\(", ptx)
     assert found is not None
-    context: Any = heap.backend.context  # type: ignore[attr-defined]
+    context: Any = heap.backend.context
     image = ctypes.create_string_buffer(ptx.encode())
     module = context.call("cuModuleLoadData", ctypes.addressof(image))
     function = context.call("cuModuleGetFunction", module, found[1].encode())

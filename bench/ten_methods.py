@@ -75,7 +75,7 @@ class Strip(Shape):
 
 
 @oa.kernel
-def total(shapes: oa.Array[Shape], out: oa.Array[f32]):
+def total(shapes: oa.Array[Shape], out: oa.Array[f32]) -> None:
     i = oa.grid(1)
     shape = shapes[i]
     before = shape.area()

@@ -23,7 +23,6 @@ import sharedoa as oa
 from apps.interface import RunOptions, RunResult
 from apps.registry import APPS
 from bench.harness import Options, Result, main, show
-from dispatch.mode import AUTO, MODES
 
 #: (intersections, iterations): active, created, removed, sum of velocities; an independent program
 #: on plain arrays computes them.
@@ -52,7 +51,7 @@ def run(options: Options) -> Result:
     for natural in (False, True):
         # 5000 iterations show nothing of the natural flavour that 1000 do not.
         for size, steps in sizes[:1] if natural else sizes:
-            _all_modes(result, options.backend, natural, size, steps, runs)
+            _run_modes(result, options, natural, size, steps, runs)
     show(
         "Traffic",
         ("flavour", "N", "iterations", "mode", "s", "kernels s", "objects"),
@@ -67,11 +66,12 @@ def run(options: Options) -> Result:
     return result
 
 
-def _all_modes(
-    result: Result, backend: str, natural: bool, size: int, steps: int, runs: int
+def _run_modes(
+    result: Result, options: Options, natural: bool, size: int, steps: int, runs: int
 ) -> None:
     agreed: dict[str, int] | None = None
-    for mode in (mode for mode in MODES if mode != AUTO):
+    backend = options.backend
+    for mode in options.modes:
         found = [_simulate(backend, natural, size, steps, mode) for _ in range(runs)]
         timed = _simulate(backend, natural, size, min(steps, _TIMED_STEPS), mode, kernels=True)
         counts = found[0].counts

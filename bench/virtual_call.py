@@ -38,7 +38,7 @@ import numpy as np
 import sharedoa as oa
 from bench.class_family import FIELDS, WIDTHS, Family, family, field_of, updated
 from bench.harness import MICROSECONDS, Options, Result, main, show, summary
-from dispatch.mode import AUTO, MODES, parse_mode
+from dispatch.mode import parse_mode
 
 MI = 1 << 20
 ORDERS = ("mixed", "sorted")
@@ -77,7 +77,7 @@ class Case:
 
 def cases(options: Options) -> Iterator[Case]:
     """Every mode, by number of objects with 4 types, then by number of types."""
-    modes = [mode for mode in MODES if mode != AUTO]
+    modes = options.modes
     if not options.full:
         yield from (Case(mode, 1 << 12, types) for types in (1, 4, 32) for mode in modes)
         return
@@ -141,7 +141,7 @@ def _measure(case: Case, backend: str, repeat: int) -> Iterator[dict[str, Any]]:
                 ("virtual call", counted(call, items)),
             ):
                 samples = heap.backend.time_launches(launch, repeat)
-                size = heap.layout.record(kinds[0].__sharedoa__).size  # type: ignore[attr-defined]
+                size = heap.layout.record(kinds[0].__sharedoa__).size
                 yield {
                     **asdict(case),
                     "order": order,
@@ -158,7 +158,7 @@ def _reason_to_skip(case: Case, heap: oa.Heap) -> str:
     limit = SCATTERED_LIMIT.get(heap.backend.name, 0)
     if scattered and case.objects > limit:
         return f"placed one by one, which is measured up to {limit:,} objects"
-    record = heap.layout.record(family(case.types, case.fields).classes[0].__sharedoa__)  # type: ignore[attr-defined]
+    record = heap.layout.record(family(case.types, case.fields).classes[0].__sharedoa__)
     # Two arrays of references, and the staging of values that the host hands over.
     needed = case.objects * (record.size + 3 * _REFERENCE_BYTES)
     free = heap.backend.free_memory()

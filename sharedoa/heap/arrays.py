@@ -33,7 +33,15 @@ class Array(NumPyLike):
     Every access by the host first waits for launches. A slice of step 1 shares memory.
     """
 
-    __slots__ = ("__sharedoa_element__", "__weakref__", "_length", "_storage", "address", "heap", "leaves")
+    __slots__ = (
+        "__sharedoa_element__",
+        "__weakref__",
+        "_length",
+        "_storage",
+        "address",
+        "heap",
+        "leaves",
+    )
     heap: Heap
     address: int
     leaves: tuple[int, int]

@@ -249,14 +249,10 @@ class ByTypePlacement:
             if not live.all():
                 dead = int(np.flatnonzero(live == 0)[0])
                 place = int(np.arange(len(references))[part.where][dead])
-                raise freed_reference(
-                    int(addresses[place]), part.region.cls, f"element {place}: "
-                )
+                raise freed_reference(int(addresses[place]), part.region.cls, f"element {place}: ")
         return self._selection(parts, len(references))
 
-    def _parts_of_run(
-        self, position: int, address: int, step: int, count: int
-    ) -> Iterator[Part]:
+    def _parts_of_run(self, position: int, address: int, step: int, count: int) -> Iterator[Part]:
         """The parts of a run of addresses: one a region that it passes through."""
         while count:
             region, slot = self._locate(address, f"element {position}: ")

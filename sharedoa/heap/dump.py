@@ -44,11 +44,11 @@ def dump(heap: Heap, path: str | os.PathLike[str], roots: dict[str, Any]) -> Non
     """
     _check_roots(heap, roots)
     classes = heap.placement.classes()
+    _check_names(classes)
     selections = [heap.placement.objects([cls]) for cls in classes]
     storages = _storages(heap, classes, selections, roots)
     objects = [heap.encoding.address(selection.references) for selection in selections]
-    encode_references = Encoder(objects, [1] * len(objects), "a reference points to")
-    encode_references_of_heap = _untagged(heap, encode_references)
+    encode_objects = Encoder(objects, [1] * len(objects), "a reference points to")
     encode_arrays = Encoder(
         [np.array([storage.address], np.uint64) for storage in storages],
         [storage.size for storage in storages],
@@ -56,9 +56,12 @@ def dump(heap: Heap, path: str | os.PathLike[str], roots: dict[str, Any]) -> Non
     )
     blocks: list[dump_file.Block] = []
 
+    def encode_references(references: Words) -> Words:
+        return encode_objects(heap.encoding.address(references))
+
     def add(values: dump_file.Block, type: Type) -> None:
         copy = values.copy()
-        translate(copy, type, encode_references_of_heap, encode_arrays)
+        translate(copy, type, encode_references, encode_arrays)
         blocks.append(copy)
 
     for cls, selection in zip(classes, selections, strict=True):
@@ -80,7 +83,7 @@ def dump(heap: Heap, path: str | os.PathLike[str], roots: dict[str, Any]) -> Non
             for storage in storages
         ],
         "roots": {
-            name: _describe_root(root, encode_references_of_heap, encode_arrays)
+            name: _describe_root(root, encode_references, encode_arrays)
             for name, root in roots.items()
         },
     }
@@ -100,6 +103,16 @@ def _check_roots(heap: Heap, roots: dict[str, Any]) -> None:
             )
 
 
+def _check_names(classes: list[ClassType]) -> None:
+    names = [tuple(describe_class(cls)) for cls in classes]
+    for cls, name in zip(classes, names, strict=True):
+        if names.count(name) > 1:
+            raise DumpError(
+                f"two classes of this heap have the name {'.'.join(name)}",
+                f"delete the objects of the older {cls.name}",
+            )
+
+
 def _storages(
     heap: Heap, classes: list[ClassType], selections: list[Selection], roots: dict[str, Any]
 ) -> list[ArrayStorage]:
@@ -115,10 +128,6 @@ def _storages(
         if storage is not None:
             found[storage.address] = storage
     return list(found.values())
-
-
-def _untagged(heap: Heap, encode: Encoder) -> Any:
-    return lambda references: encode(heap.encoding.address(references))
 
 
 def _describe_root(root: Object | Array, references: Any, arrays: Any) -> dict[str, Any]:
@@ -146,9 +155,7 @@ def load(heap: Heap, path: str | os.PathLike[str]) -> dict[str, Any]:
         _undo(heap, made)
         if isinstance(error, DumpError):
             raise
-        raise DumpError(
-            f"{path} contradicts itself: {error}", "dump the heap again"
-        ) from error
+        raise DumpError(f"{path} contradicts itself: {error}", "dump the heap again") from error
     except BaseException:
         _undo(heap, made)
         raise

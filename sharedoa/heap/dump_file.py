@@ -1,8 +1,8 @@
 """The file of a dump: a header, a JSON description, blocks of bytes, and a checksum over the rest.
 
-    16 bytes   magic, with the version of the format
-    8, 8       little-endian lengths of the description and of the blocks
-    32         SHA-256 of everything after it
+16 bytes   magic, with the version of the format
+8, 8       little-endian lengths of the description and of the blocks
+32         SHA-256 of everything after it
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 import struct
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -31,9 +30,9 @@ def write(path: str | os.PathLike[str], description: dict[str, Any], blocks: lis
     """Write the file whole or not at all: it appears under its name when it is complete."""
     target = Path(path)
     text = json.dumps(description).encode()
-    handle, temporary = tempfile.mkstemp(prefix=target.name, suffix=".part", dir=target.parent)
+    temporary = target.with_name(f"{target.name}.{os.getpid()}.part")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with open(temporary, "wb") as file:
             digest = hashlib.sha256()
             file.write(bytes(_START))
             size = 0
@@ -48,7 +47,7 @@ def write(path: str | os.PathLike[str], description: dict[str, Any], blocks: lis
             os.fsync(file.fileno())
         os.replace(temporary, target)
     except BaseException:
-        os.unlink(temporary)
+        temporary.unlink(missing_ok=True)
         raise
 
 
@@ -75,9 +74,7 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], BlockReader]:
 
 
 def _truncated(path: Any) -> DumpError:
-    return DumpError(
-        f"{path} is truncated or has something appended", "copy the file again, whole"
-    )
+    return DumpError(f"{path} is truncated or has something appended", "copy the file again, whole")
 
 
 class BlockReader:

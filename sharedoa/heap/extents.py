@@ -22,7 +22,7 @@ SLAB_SIZE = 64 << 20
 
 
 class NoRoom(Exception):
-    """``asked`` bytes do not fit; ``free`` is what a heap of ``capacity`` could still give in all."""
+    """``asked`` bytes do not fit; ``free`` are left in all of ``capacity``, maybe in pieces."""
 
     def __init__(self, asked: int, free: int, capacity: int) -> None:
         super().__init__(asked, free, capacity)
@@ -79,7 +79,7 @@ class Extents:
     def free_bytes(self) -> int:
         """Bytes that are free in slabs or can still be reserved."""
         unreserved = max(0, min(self.capacity - self.reserved, self._provider.free_memory()))
-        return sum(self._free.values()) + unreserved
+        return sum(map(int, self._free.values())) + unreserved
 
     def allocate(self, size: int, from_top: bool = False) -> Extent:
         """At least ``size`` bytes of zeros. Raises NoRoom."""

@@ -75,13 +75,13 @@ class FieldView(NumPyLike):
         return values
 
     def __getitem__(self, key: Any) -> Any:
-        """One value for an int, a ``FieldView`` for a slice or a component's name, otherwise a NumPy
-        array."""
+        """One value for an int, a ``FieldView`` for a slice or the name of a component, otherwise a
+        NumPy array."""
         if isinstance(key, str):
             return self._component(key)
         if isinstance(key, (int, np.integer)):
-            value = self._one(int(key))
-            return value if isinstance(self.type, InlineType) else to_host(self.type, value, self._heap)
+            value, type = self._one(int(key)), self.type
+            return value if isinstance(type, InlineType) else to_host(type, value, self._heap)
         if isinstance(key, slice):
             part = self._heap.placement.select(self._selection.references[key])
             return FieldView(self._heap, self._cls, part, self.path)
@@ -115,9 +115,9 @@ class FieldView(NumPyLike):
             self._assign_some(key, value)
 
     def _assign(self, value: Any) -> None:
-        if isinstance(value, FieldView) and value._selection is self._selection:
-            if value.path == self.path:
-                return
+        same = isinstance(value, FieldView) and value._selection is self._selection
+        if same and value.path == self.path:
+            return
         self._heap.wait()
         if len(self):
             values = column(self.type, value, len(self), self._description(), self._heap)

@@ -41,11 +41,11 @@ _path = lru_cache(maxsize=4096)(FieldPath)
 
 
 class Heap:
-    """Objects of any classes, placed as ``mode`` says; what is not given comes from the environment.
+    """Objects of any classes, placed as ``mode`` says; the environment gives what is not given.
 
-    ``with oa.Heap(...)`` makes it the current heap. ``capacity`` is the most bytes that it reserves,
-    ``initial_region`` the number of objects in the first region of a class. Its memory goes when
-    nothing refers to the heap, its objects or its arrays any more.
+    ``with oa.Heap(...)`` makes it the current heap. ``capacity`` is the most bytes that it may
+    reserve, ``initial_region`` the number of objects in the first region of a class. Its memory
+    goes when nothing refers to the heap, its objects or its arrays any more.
 
     Raises ConfigurationError for an unknown name or value, BackendError for a backend that does not
     work here.
@@ -92,8 +92,8 @@ class Heap:
         """``n`` objects as an ``ObjectArray``, or without ``n`` one object. A field takes one value
         for all objects or one for each; fields that are not named are zero or null.
 
-        Raises ClassError for an abstract class, ArgumentError for wrong fields, HeapError if they do
-        not fit; then no object was made.
+        Raises ClassError for an abstract class, ArgumentError for wrong fields, HeapError if they
+        do not fit; then no object was made.
         """
         cls = shared_type(python_class)
         require_concrete(cls)
@@ -338,13 +338,17 @@ class Heap:
         """Write all objects to a file, with the arrays that they refer to; see ``dump.dump``."""
         from .dump import dump
 
-        dump(self, path, roots)
+        self.synchronize()
+        with self._lock:
+            dump(self, path, roots)
 
     def load(self, path: str | os.PathLike[str]) -> dict[str, Any]:
         """Read a dump into this heap; the result is its roots by name; see ``dump.load``."""
         from .dump import load
 
-        return load(self, path)
+        with self._lock:
+            found: dict[str, Any] = load(self, path)
+        return found
 
     def __repr__(self) -> str:
         objects = sum(map(self.placement.count, self.placement.classes()))

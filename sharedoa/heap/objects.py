@@ -53,7 +53,10 @@ class ManyObjects:
         return FieldView(self.heap, self.cls, self.selection(), FieldPath(name), self)
 
     def set_field(self, name: str, value: Any) -> None:
-        """Assign one value to the field of every object, or to each its own. Raises ArgumentError."""
+        """Assign one value to the field of every object, or to each its own.
+
+        Raises ArgumentError for values that do not convert.
+        """
         if getattr(value, "source", None) is self and str(value.path) == name:
             return  # the end of an in-place operator, which has written already
         self.heap.wait()

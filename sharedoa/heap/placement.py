@@ -1,7 +1,7 @@
 """What the heap asks of a placement: objects put by type, or one by one.
 
-A *selection* is some objects in an order, ready for access to their fields: NumPy arrays in and out,
-of shape (objects,) or (objects, N) for inline arrays.
+A *selection* is some objects in an order, ready for access to their fields: NumPy arrays go in and
+out, of shape (objects,) or (objects, N) for inline arrays.
 """
 
 from __future__ import annotations

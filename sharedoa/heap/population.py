@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Population(ManyObjects):
-    """The objects as they are when asked: objects made later belong to it, too. They are in order of
+    """The objects as they are when asked: those made later belong to it, too. They are in order of
     class and, within a class, of address."""
 
     __slots__ = ("_cls", "heap")

@@ -17,7 +17,7 @@ Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 
 @dataclass(frozen=True, eq=False)
 class Slab:
-    """``size`` bytes at ``address``, zero when handed out; ``memory`` is the host's view of them."""
+    """``size`` bytes at ``address``, zero when handed out; ``memory`` is the host's view."""
 
     address: int
     size: int

@@ -120,11 +120,12 @@ class Region:
     def addresses(self, slots: Slots) -> np.ndarray[Any, np.dtype[np.uint64]]:
         if isinstance(slots, slice):
             first, stop, step = slots.indices(self.capacity)
-            places = (self.start + slot * self.stride for slot in (first, stop))
-            return np.arange(*places, step * self.stride).view(np.uint64)
-        addresses = slots * self.stride
-        addresses += self.start
-        return addresses.view(np.uint64)
+            low, high = self.start + first * self.stride, self.start + stop * self.stride
+            return np.arange(low, high, step * self.stride).view(np.uint64)
+        addresses = slots.astype(np.uint64)
+        addresses *= np.uint64(self.stride)
+        addresses += np.uint64(self.start)
+        return addresses
 
     def absorb(self, low: Region, high: Region) -> None:
         """Take over the objects of two regions whose memory this one covers."""

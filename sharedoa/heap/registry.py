@@ -61,7 +61,8 @@ class Registry:
 
     def of_type(self, type_index: int) -> Addresses:
         self._settle()
-        return self._sorted[self._types == type_index]
+        found: Addresses = self._sorted[self._types == type_index]
+        return found
 
     def addresses(self) -> Addresses:
         self._settle()

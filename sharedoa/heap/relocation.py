@@ -1,8 +1,8 @@
 """References and array addresses as numbers that mean the same in every heap.
 
-An object becomes (number of its class, its ordinal among the class's objects by address), a place in
-an array (number of the array, bytes from its start); both are packed into the 64 bits of the address,
-0 stays null.
+An object becomes (number of its class, its ordinal among the class's objects by address), a place
+in an array (number of the array, bytes from its start); both are packed into the 64 bits of the
+address, 0 stays null.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where memory is now: what the host used since the last launch moves to the device before the next.
+"""Where memory is now: what the host has used moves back to the device before the next launch.
 
 Managed memory moves page by page when it is touched on the other side; that costs a fault a page.
 So a bulk access by the host first fetches all that it is going to read or write, and a launch first
@@ -46,5 +46,6 @@ class Residency:
 
     def forget(self, start: int, end: int) -> None:
         """The memory was freed: nothing in it is worth moving."""
-        for block in [b for b, (low, high) in self._on_host.items() if start <= low and high <= end]:
+        gone = [b for b, (low, high) in self._on_host.items() if start <= low and high <= end]
+        for block in gone:
             del self._on_host[block]

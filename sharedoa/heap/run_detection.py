@@ -6,6 +6,7 @@ their fields can be seen as strided NumPy views instead of being gathered one by
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ def _find_all(addresses: np.ndarray[Any, np.dtype[np.uint64]]) -> list[Run] | No
     bounds = [0, *bends.tolist(), count - 1]
     runs: list[Run] = []
     first = 0
-    for start, stop in zip(bounds, bounds[1:], strict=False):
+    for start, stop in itertools.pairwise(bounds):
         # The distance over a gap between two runs makes no run: its far end begins the next.
         is_gap = first > start and stop - start == 1
         if is_gap:

@@ -1,8 +1,8 @@
 """Placement one by one, where the platform's own allocator puts each object.
 
-This is what the paper's CUDA and Concord modes measure. On a GPU the memory is the device heap, which
-no host call can reach: fields are read and written by kernels of the backend that gather and scatter,
-so what the host sees of a field is always a copy, though writes go through.
+This is what the paper's CUDA and Concord modes measure. On a GPU the memory is the device heap,
+which no host call can reach: fields are read and written by kernels of the backend that gather and
+scatter, so what the host sees of a field is always a copy, though writes go through.
 """
 
 from __future__ import annotations

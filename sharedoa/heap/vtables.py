@@ -1,6 +1,6 @@
 """Vtable records in heap memory: one copy a class that the host reads, one that the device reads.
 
-They lie in blocks of their own, so that a page of records never travels between the two.
+The two lie in blocks apart, so that reading one does not make the other travel with it.
 """
 
 from __future__ import annotations

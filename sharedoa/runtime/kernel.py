@@ -1,4 +1,7 @@
-"""``@oa.kernel``: a function that many threads run, launched as ``kernel[threads](...)``."""
+"""``@oa.kernel``: a function that many threads run, launched as ``kernel[threads](...)``.
+
+The compiler is imported by the first launch, so that importing sharedoa is quick.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +9,19 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentError, ClassError
-from ..frontend import kernel_signature, translate_kernel
+from ..heap import hooks
 from ..heap.heap import current_heap
-from . import vectorised  # noqa: F401  for objects.method(...)
-from .assembly import Assembly, open_target
-from .explanation import explain
+from . import host_intrinsics  # noqa: F401  gives oa.grid and atomics their meaning in CPython
 from .geometry import Geometry, parse_geometry
 from .intrinsic_use import IntrinsicUse, intrinsic_use
-from .launch import Program, Source, launch_settings
-from .pipeline import Compilation
+
+if TYPE_CHECKING:
+    from .assembly import Assembly
+    from .launch import Program
+    from .pipeline import Compilation
 
 LAUNCH_OPTIONS = ("mode", "debug")
 _LAUNCHERS_KEPT = 256
@@ -44,6 +48,9 @@ class Kernel:
     @functools.cached_property
     def program(self) -> Program:
         """Made at first use, so that annotations may name classes that come later."""
+        from ..frontend import kernel_signature, translate_kernel
+        from .launch import Program, Source
+
         signature = kernel_signature(self.function, self._local)
         for name in LAUNCH_OPTIONS:
             if name in signature.names:
@@ -83,11 +90,16 @@ class Kernel:
     @property
     def asm(self) -> Assembly:
         """The text of every stage, by extension, for the current heap's settings."""
+        from .assembly import Assembly
+
         return Assembly(self.program, current_heap())
 
     def compile(self, target: str, *, mode: Any = None, debug: Any = None) -> Compilation:
         """Compile for ``target`` (host, nvptx or amdgpu), with or without such a device; the
         result's ``products`` hold every stage. Layout and references are the current heap's."""
+        from .assembly import open_target
+        from .launch import launch_settings
+
         heap = current_heap()
         settings = launch_settings(heap, mode, debug)
         return self.program.compilation(heap, *settings, open_target(target))
@@ -95,6 +107,9 @@ class Kernel:
     def explain(self, *, mode: Any = None, debug: Any = None) -> str:
         """Each virtual call with its candidate classes, the strategy chosen and why, and what the
         machine code uses, as a table, for the current heap's settings."""
+        from .explanation import explain
+        from .launch import launch_settings
+
         heap = current_heap()
         return explain(self.program, heap, *launch_settings(heap, mode, debug))
 
@@ -136,3 +151,12 @@ def kernel(function: Callable[..., Any]) -> Kernel:
     frame = sys._getframe(1)
     local = {} if frame.f_locals is frame.f_globals else dict(frame.f_locals)
     return Kernel(function, local)
+
+
+def _vectorised_call(objects: Any, name: str, arguments: tuple[Any, ...]) -> Any:
+    from .vectorised import call
+
+    return call(objects, name, arguments)
+
+
+hooks.vectorised_call = _vectorised_call

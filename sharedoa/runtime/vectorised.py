@@ -2,8 +2,7 @@
 
 A call makes a kernel of its own, without source: element i of the receivers is called with element
 i of each array argument and with each scalar, and its result is element i of a new array. For
-``oa.all`` there is a launch for each concrete class, whose calls are direct. Importing this module
-makes such calls work.
+``oa.all`` there is a launch for each concrete class, whose calls are direct.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from ..errors import ArgumentError
 from ..frontend import Translation, tree
 from ..frontend.dependencies import Dependency, MethodDependency, ResolutionDependency
 from ..frontend.program import ProgramBuilder, kernel_symbol
-from ..heap import hooks
 from ..heap.arrays import Array, ObjectArray
 from ..heap.population import Population
 from ..model import intrinsics
@@ -230,6 +228,3 @@ def _fact(cls: ClassType, method: Method, exact: bool) -> Dependency:
     if exact:
         return MethodDependency(cls, method.name, method)
     return ResolutionDependency.of(cls, method.name)
-
-
-hooks.vectorised_call = call

@@ -1,0 +1,91 @@
+"""Every benchmark runs at its small size and leaves a record that can be read."""
+
+from __future__ import annotations
+
+import importlib
+import json
+
+import numpy as np
+import pytest
+
+import sharedoa as oa
+from bench import class_family, virtual_call
+from bench.__main__ import NAMES
+from bench.harness import Options, Result, summary, write
+
+MODES = ("cuda", "coal", "range+switch")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_runs_and_records(name, tmp_path):
+    options = Options(backend="cpu", out=tmp_path, repeat=3, modes=MODES)
+    result = importlib.import_module(f"bench.{name}").run(options)
+    record = json.loads(write(result, tmp_path).read_text())
+    assert record["benchmark"] == result.name
+    assert record["machine"]["backend"] == "cpu"
+    assert {"sharedoa", "llvmlite", "numpy", "llvm"} <= set(record["versions"])
+    assert record["rows"]
+    for row in record["rows"]:
+        assert row["samples"] and min(row["samples"]) > 0
+
+
+def test_records_are_named_by_device_and_date(tmp_path):
+    file = write(Result("some-name", "cpu", {}, [{"samples": [0.5]}]), tmp_path)
+    record = json.loads(file.read_text())
+    assert file.parent == tmp_path
+    assert file.name.startswith("some-name-cpu-")
+    assert file.name.endswith(f"{record['date'][:10]}.json")
+
+
+def test_summary():
+    found = summary([4.0, 1.0, 3.0, 2.0, 5.0])
+    assert found["samples"] == [4.0, 1.0, 3.0, 2.0, 5.0]
+    assert (found["lower_quartile"], found["median"], found["upper_quartile"]) == (2.0, 3.0, 4.0)
+
+
+def test_every_mode_is_compared_with_the_branch_on_equal_objects():
+    result = virtual_call.run(Options(backend="cpu", repeat=3, modes=("sharedoa",)))
+    calls = [row for row in result.rows if row["kernel"] == "virtual call"]
+    branches = [row for row in result.rows if row["kernel"] == "branch"]
+    assert [(row["types"], row["order"]) for row in calls] == [
+        (types, order) for types in (1, 4, 32) for order in ("mixed", "sorted")
+    ]
+    for call, branch in zip(calls, branches, strict=True):
+        assert call["object_bytes"] == branch["object_bytes"] == 32
+        assert call["ratio_to_branch"] == call["median"] / branch["median"]
+        # Times of a GPU say nothing about this machine.
+        assert call["ratio_to_hand_written"] is None
+
+
+def test_bodies_that_llvm_merges_are_refused(monkeypatch):
+    class_family.family.cache_clear()
+    monkeypatch.setattr(class_family, "field_of", lambda kind: "a")
+    monkeypatch.setattr(class_family, "_expression", lambda kind: f"self.a + {kind + 1}.0")
+    try:
+        with pytest.raises(AssertionError, match="merged"):
+            virtual_call.run(Options(backend="cpu", repeat=3, modes=("range+switch",)))
+    finally:
+        class_family.family.cache_clear()
+
+
+@pytest.mark.parametrize("kind", [0, 1, 6, 7])
+@pytest.mark.parametrize("times", [1, 2, 5])
+def test_closed_form_of_updates(kind, times):
+    values = np.arange(16, dtype=np.float32)
+    with oa.Heap(backend="cpu"):
+        made = class_family.family(8)
+        objects = oa.new(made.classes[kind], 16, **{class_family.field_of(kind): values})
+        for _ in range(times):
+            objects.update()
+        found = np.array(getattr(objects, class_family.field_of(kind)))
+    np.testing.assert_array_equal(found, class_family.updated(kind, values, times))
+
+
+def test_too_many_objects_are_left_out_with_the_reason():
+    result = Result("virtual-call", "cpu", {})
+    case = virtual_call.Case("range+switch", 1 << 40, 4)
+    result.rows += virtual_call._measure(case, "cpu", 3)
+    assert "bytes of" in result.rows[0]["skipped"]
+    scattered = virtual_call.Case("cuda", 1 << 30, 4)
+    (row,) = virtual_call._measure(scattered, "cpu", 3)
+    assert "one by one" in row["skipped"]

@@ -1,0 +1,235 @@
+"""Random bodies of methods and functions, as lines of source text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from random import Random
+
+from .expressions import Expressions, Scope
+from .signatures import DTYPES, FLOATS, INTEGERS, SCALARS, Class, Named, Struct, storable
+
+Lines = list[str]
+
+_INTEGER_UPDATES = ("+=", "-=", "*=", "//=", "%=", "&=", "|=", "^=", "<<=", ">>=")
+_FLOAT_UPDATES = ("+=", "-=", "*=", "/=", "//=", "%=")
+
+
+def indent(lines: Lines) -> Lines:
+    return [f"    {line}" for line in lines]
+
+
+class Body:
+    """Makes the statements of one body. ``writable`` are the fields that it may assign,
+    ``arrays`` the inline arrays that it may assign elements of, ``repointable`` the references
+    that may be made to point elsewhere, each with what to."""
+
+    def __init__(
+        self,
+        random: Random,
+        structs: list[Struct],
+        result: str,
+        *,
+        writable: list[Named],
+        inline_arrays: list[Named],
+        repointable: list[tuple[str, str]],
+        narrowable: dict[str, list[Class]],
+    ) -> None:
+        self.random = random
+        self.expressions = Expressions(random, structs)
+        self.result = result
+        self.writable, self.inline_arrays = writable, inline_arrays
+        self.repointable, self.narrowable = repointable, narrowable
+        self.types = [*SCALARS, *(struct.name for struct in structs)]
+        self._locals = 0
+
+    def lines(self, scope: Scope, statements: int, depth: int, calls: int) -> Lines:
+        """A body of about ``statements`` statements that returns ``result`` on every path."""
+        self.expressions.calls_left = calls
+        made, scope = self.block(scope, statements, depth, in_loop=False)
+        return [*made, f"return {self.expressions.storable_in(self.result, scope, depth)}"]
+
+    def block(
+        self, scope: Scope, statements: int, depth: int, *, in_loop: bool
+    ) -> tuple[Lines, Scope]:
+        """Statements one after another, and the scope after them."""
+        lines: Lines = []
+        while statements > 0:
+            simple = statements < 3 or self.random.random() < 0.6
+            choices = self._simple(in_loop) if simple else self._compound()
+            used, made, scope = self.random.choice(choices)(scope, statements, depth)
+            lines += made
+            statements -= used
+        return lines, scope
+
+    def _simple(self, in_loop: bool) -> list[Callable[..., tuple[int, Lines, Scope]]]:
+        choices = [self._new_local, self._new_local, self._assign_local, self._update_local]
+        choices += [self._swap]
+        if self.writable:
+            choices += [self._assign_field, self._update_field]
+        if self.inline_arrays:
+            choices += [self._assign_element]
+        if self.repointable:
+            choices += [self._repoint]
+        choices += [self._leave_loop if in_loop else self._leave]
+        return choices
+
+    def _compound(self) -> list[Callable[..., tuple[int, Lines, Scope]]]:
+        choices = [self._if, self._if, self._for, self._while]
+        return choices + [self._narrow] if self.narrowable else choices
+
+    def _name(self, prefix: str) -> str:
+        self._locals += 1
+        return f"{prefix}{self._locals}"
+
+    def _some_local(self, scope: Scope, types: tuple[str, ...] | None = None) -> Named | None:
+        found = [n for n in scope.readable if n.text.isidentifier() and n.text != "depth"]
+        found = [n for n in found if n.type in (types or self.types)]
+        return self.random.choice(found) if found else None
+
+    # ------------------------------------------------------ simple statements
+
+    def _new_local(self, scope: Scope, room: int, depth: int) -> tuple[int, Lines, Scope]:
+        name = Named(self._name("v"), self.random.choice(self.types))
+        line = f"{name.text} = {self.expressions.make(name.type, scope, depth)}"
+        return 1, [line], scope.with_names(name)
+
+    def _assign_local(self, scope: Scope, room: int, depth: int) -> tuple[int, Lines, Scope]:
+        name = self._some_local(scope)
+        if name is None:
+            return self._new_local(scope, room, depth)
+        return 1, [f"{name.text} = {self.expressions.make(name.type, scope, depth)}"], scope
+
+    def _update_local(self, scope: Scope, room: int, depth: int) -> tuple[int, Lines, Scope]:
+        name = self._some_local(scope, INTEGERS + FLOATS)
+        if name is None:
+            return self._new_local(scope, room, depth)
+        symbol = self._update_symbol(name.type)
+        return 1, [f"{name.text} {symbol} {self._operand(name.type, scope, depth)}"], scope
+
+    def _update_symbol(self, type: str) -> str:
+        return self.random.choice(_FLOAT_UPDATES if type in FLOATS else _INTEGER_UPDATES)
+
+    def _operand(self, type: str, scope: Scope, depth: int) -> str:
+        """What ``type op= operand`` keeps at ``type``: the same type, or a small literal."""
+        if self.random.random() < 0.2:
+            return str(self.random.randint(1, 9))
+        return self.expressions.make(type, scope, depth)
+
+    def _swap(self, scope: Scope, room: int, depth: int) -> tuple[int, Lines, Scope]:
+        first = self._some_local(scope)
+        if first is None:
+            return self._new_local(scope, room, depth)
+        second = self._some_local(scope, (first.type,)) or first
+        value = self.expressions.make(first.type, scope, depth - 1)
+        line = self.random.choice(
+            (
+                f"{first.text}, {second.text} = {second.text}, {value}",
+                f"{first.text} = {second.text} = {value}",
+            )
+        )
+        return 1, [line], scope
+
+    def _assign_field(self, scope: Scope, room: int, depth: int) -> tuple[int, Lines, Scope]:
+        name = self.random.choice(self.writable)
+        return 1, [f"{name.text} = {self.expressions.storable_in(name.type, scope, depth)}"], scope
+
+    def _update_field(self, scope: Scope, room: int, depth: int) -> tuple[int, Lines, Scope]:
+        fields = [name for name in self.writable if name.type in INTEGERS + FLOATS]
+        if not fields:
+            return self._assign_field(scope, room, depth)
+        name = self.random.choice(fields)
+        line = f"{name.text} {self._update_symbol(name.type)}"
+        return 1, [f"{line} {self._operand(name.type, scope, depth)}"], scope
+
+    def _assign_element(self, scope: Scope, room: int, depth: int) -> tuple[int, Lines, Scope]:
+        array = self.random.choice(self.inline_arrays)
+        place = f"{array.text}[{self.expressions.index(f'len({array.text})', scope)}]"
+        if array.type in INTEGERS + FLOATS and self.random.random() < 0.5:
+            operand = self._operand(array.type, scope, depth)
+            return 1, [f"{place} {self._update_symbol(array.type)} {operand}"], scope
+        return 1, [f"{place} = {self.expressions.storable_in(array.type, scope, depth)}"], scope
+
+    def _repoint(self, scope: Scope, room: int, depth: int) -> tuple[int, Lines, Scope]:
+        place, value = self.random.choice(self.repointable)
+        test = self.expressions.condition(scope, depth - 1)
+        return 1, [f"if {test}:", f"    {place} = {value}"], scope
+
+    def _leave(self, scope: Scope, room: int, depth: int) -> tuple[int, Lines, Scope]:
+        test = self.expressions.condition(scope, depth)
+        value = self.expressions.storable_in(self.result, scope, depth - 1)
+        return 1, [f"if {test}:", f"    return {value}"], scope
+
+    def _leave_loop(self, scope: Scope, room: int, depth: int) -> tuple[int, Lines, Scope]:
+        how = self.random.choice(("break", "continue", None))
+        if how is None:
+            return self._leave(scope, room, depth)
+        return 1, [f"if {self.expressions.condition(scope, depth)}:", f"    {how}"], scope
+
+    # ---------------------------------------------------- compound statements
+
+    def _if(self, scope: Scope, room: int, depth: int) -> tuple[int, Lines, Scope]:
+        half = max(1, room // 2)
+        lines = [f"if {self.expressions.condition(scope, depth)}:"]
+        lines += indent(self.block(scope, half, depth - 1, in_loop=False)[0])
+        if self.random.random() < 0.3:
+            lines.append(f"elif {self.expressions.condition(scope, depth)}:")
+            lines += indent(self.block(scope, 1, depth - 1, in_loop=False)[0])
+        if self.random.random() < 0.5:
+            lines.append("else:")
+            lines += indent(self.block(scope, half, depth - 1, in_loop=False)[0])
+        return room, lines, scope
+
+    def _else(self, scope: Scope, depth: int) -> Lines:
+        if self.random.random() < 0.7:
+            return []
+        return ["else:", *indent(self.block(scope, 1, depth - 1, in_loop=False)[0])]
+
+    def _for(self, scope: Scope, room: int, depth: int) -> tuple[int, Lines, Scope]:
+        name = self._name("k")
+        narrow = self.expressions.make("i16", scope, depth - 1)
+        bounds = self.random.choice(("3", "1, 4", "4, 0, -1", "0, 7, 3", f"int({narrow}) % 4"))
+        lines = [f"for {name} in range({bounds}):"]
+        inner = self._without_calls(scope.with_counter(name), room - 1, depth - 1)
+        lines += indent(inner) + self._else(scope, depth)
+        if self.random.random() < 0.3:  # the counter keeps its last value, or the one before
+            return room, [f"{name} = 9", *lines], scope.with_counter(name)
+        return room, lines, scope
+
+    def _while(self, scope: Scope, room: int, depth: int) -> tuple[int, Lines, Scope]:
+        name = self._name("w")
+        test = f"{name} < {self.random.randint(1, 4)}"
+        if self.random.random() < 0.4:
+            test += f" and {self.expressions.condition(scope, depth - 1)}"
+        inside = scope.with_counter(name)
+        lines = [f"{name} = 0", f"while {test}:", f"    {name} += 1"]
+        lines += indent(self._without_calls(inside, room - 1, depth - 1))
+        return room, lines + self._else(inside, depth), inside
+
+    def _without_calls(self, scope: Scope, statements: int, depth: int) -> Lines:
+        """The body of a loop: at most one call, or the work would grow with every level."""
+        left = self.expressions.calls_left
+        self.expressions.calls_left = min(left, 1)
+        lines, _ = self.block(scope, statements, depth, in_loop=True)
+        self.expressions.calls_left = max(0, left - 1)
+        return lines
+
+    def _narrow(self, scope: Scope, room: int, depth: int) -> tuple[int, Lines, Scope]:
+        """A local that ``isinstance`` shows to be of a subclass, whose own fields are read."""
+        reference = self.random.choice(list(self.narrowable))
+        cls = self.random.choice(self.narrowable[reference])
+        name = self._name("p")
+        fields = [
+            Named(f"{name}.{f.text}", f.type) for f in cls.all_fields if f.type in self.types
+        ]
+        inside = replace(scope, readable=[*scope.readable, *fields, *fields])
+        lines = [f"{name} = {reference}", f"if isinstance({name}, {cls.name}):"]
+        lines += indent(self.block(inside, room - 1, depth - 1, in_loop=False)[0])
+        return room, lines + self._else(scope, depth), scope
+
+
+def converts(target: str, source: str) -> bool:
+    """Whether a field or parameter of ``target`` takes ``source`` (structs only themselves)."""
+    if target in DTYPES and source in DTYPES:
+        return storable(target, source)
+    return target == source

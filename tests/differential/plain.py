@@ -1,0 +1,148 @@
+"""The same programs without sharedoa: plain Python objects that hold NumPy scalars.
+
+This is what the compiled program has to agree with; nothing here comes from the package under
+test. Fields, arguments and results convert by their annotations, as the design says: like NumPy's
+``same_kind`` assignment.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from .signatures import DTYPES
+
+THREAD = SimpleNamespace(index=0)
+
+
+def convert(value: Any, annotation: Any) -> Any:
+    """``value`` as a field or parameter with that annotation holds it."""
+    dtype = DTYPES.get(annotation)
+    if dtype is None:
+        return value
+    if dtype is np.bool_:
+        return bool(value)
+    return np.asarray(value).astype(dtype)[()]
+
+
+def conversion(name: str) -> Callable[[Any], Any]:
+    """The function ``i32``, ``f32`` and so on: wraps integers, saturates floats."""
+    dtype = DTYPES[name]
+
+    def call(value: Any) -> Any:
+        if np.issubdtype(dtype, np.floating):
+            return dtype(value)
+        limits = np.iinfo(dtype)
+        if isinstance(value, (float, np.floating)):
+            if math.isnan(value):
+                return dtype(0)
+            low, high = float(limits.min), float(limits.max)
+            # The largest integers are no floats: what rounds up to them saturates, too.
+            if value >= high:
+                return dtype(limits.max)
+            return dtype(limits.min) if value <= low else dtype(int(value))
+        return np.array(int(value) & (2**limits.bits - 1), np.uint64).astype(dtype)[()]
+
+    return call
+
+
+def _converting(function: Callable[..., Any]) -> Callable[..., Any]:
+    parameters = inspect.signature(function)
+    annotations = function.__annotations__
+
+    def call(*arguments: Any, **named: Any) -> Any:
+        bound = parameters.bind(*arguments, **named)
+        for name, value in bound.arguments.items():
+            bound.arguments[name] = convert(value, annotations.get(name))
+        return convert(function(*bound.args, **bound.kwargs), annotations.get("return"))
+
+    return call
+
+
+class InlineArray:
+    """Elements of one type inside an object."""
+
+    def __init__(self, annotation: str, values: list[Any]) -> None:
+        self._element = annotation
+        self._values = [convert(value, annotation) for value in values]
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._values[index]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._values[index] = convert(value, self._element)
+
+
+class Object:
+    """A class whose attributes convert when they are assigned."""
+
+    annotations: dict[str, str]
+
+    def __init_subclass__(cls) -> None:
+        cls.annotations = {**getattr(cls, "annotations", {}), **inspect.get_annotations(cls)}
+        for name, value in list(vars(cls).items()):
+            if inspect.isfunction(value):
+                setattr(cls, name, _converting(value))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, convert(value, self.annotations[name]))
+
+
+def value(cls: type) -> type:
+    """A struct: fields are converted once, methods convert, equality is of the fields."""
+    annotations = inspect.get_annotations(cls)
+
+    def initialise(self: Any, *parts: Any) -> None:
+        for (name, annotation), part in zip(annotations.items(), parts, strict=True):
+            setattr(self, name, convert(part, annotation))
+
+    def equal(self: Any, other: Any) -> bool:
+        return all(bool(getattr(self, n) == getattr(other, n)) for n in annotations)
+
+    for name, function in list(vars(cls).items()):
+        if inspect.isfunction(function):
+            setattr(cls, name, _converting(function))
+    cls.__init__ = initialise  # type: ignore[misc]
+    cls.__eq__ = equal  # type: ignore[assignment]
+    return cls
+
+
+class _Subscripted:
+    def __getitem__(self, item: Any) -> Any:
+        return item
+
+
+#: What the name ``oa`` means in a program that runs without sharedoa.
+OA = SimpleNamespace(
+    Object=Object,
+    value=value,
+    func=_converting,
+    kernel=lambda function: function,
+    grid=lambda axes: THREAD.index,
+    Array=_Subscripted(),
+    inline=_Subscripted(),
+)
+
+#: Globals of such a program.
+NAMES: dict[str, Any] = {
+    "math": math,
+    "np": np,
+    "oa": OA,
+    **{name: conversion(name) for name in DTYPES if name != "bool"},
+}
+
+
+def launch(kernel: Callable[..., Any], threads: int, *arguments: Any) -> None:
+    """Run a kernel for every thread, one after another."""
+    with np.errstate(all="ignore"):
+        for index in range(threads):
+            THREAD.index = index
+            kernel(*arguments)

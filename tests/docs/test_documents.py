@@ -1,0 +1,86 @@
+"""Programs in the documents run as printed, and paths that they name exist."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = (
+    "README.md",
+    "CHANGELOG.md",
+    "docs/architecture.md",
+    "docs/dispatch.md",
+    "docs/tutorial.md",
+)
+
+
+def programs(document: str) -> list[str]:
+    return re.findall(r"^```python\n(.*?)^```", (ROOT / document).read_text(), re.M | re.S)
+
+
+def run(program: str, folder: Path, **variables: str) -> str:
+    file = folder / "program.py"
+    file.write_text(program)
+    settings = {"SHAREDOA_BACKEND": "cpu", "SHAREDOA_CACHE_DIR": "off", **variables}
+    done = subprocess.run(
+        [sys.executable, str(file)],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **settings},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("number", range(len(programs("README.md"))))
+def test_readme(number, tmp_path):
+    assert run(programs("README.md")[number], tmp_path)
+
+
+def test_first_program_is_short_and_right(tmp_path):
+    first = programs("README.md")[0]
+    assert len([line for line in first.splitlines() if line]) <= 20
+    total, areas = run(first, tmp_path).splitlines()
+    # The mean of pi r^2 for r uniform in [0, 1) is pi / 3.
+    assert float(total) == pytest.approx(500_000 * (3.1415927 / 3 + 4), rel=0.01)
+    alone, with_others = map(float, areas.split())
+    assert alone == with_others == pytest.approx(314.15927)
+
+
+@pytest.mark.parametrize("mode", ["", "sharedoa", "typepointer"])
+def test_tutorial(mode, tmp_path):
+    text = "".join(programs("docs/tutorial.md"))
+    variables = {"SHAREDOA_MODE": mode} if mode else {}
+    assert "equal in all modes" in run(text, tmp_path, **variables)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_paths_exist(document):
+    folders = "apps|bench|dispatch|docs|ptxpass|sharedoa|tests"
+    text = (ROOT / document).read_text()
+    named = set(re.findall(rf"`((?:{folders})/[\w./-]*)`", text))
+    named |= {
+        f"docs/{name}"
+        for name in re.findall(r"\]\((?:docs/)?(\w+\.md)\)", text)
+        if name[0].islower()
+    }
+    missing = [name for name in named if not (ROOT / name).exists()]
+    assert not missing
+
+
+def test_architecture_names_every_folder():
+    text = (ROOT / "docs/architecture.md").read_text()
+    folders = {
+        f"{path.relative_to(ROOT).as_posix()}/"
+        for package in ("dispatch", "ptxpass", "sharedoa")
+        for path in [ROOT / package, *(ROOT / package).iterdir()]
+        if path.is_dir() and path.name != "__pycache__"
+    }
+    assert not [folder for folder in sorted(folders) if f"`{folder}`" not in text]
