@@ -43,18 +43,13 @@ class ControlFlow:
         backwards = _reverse_postorder(self.predecessors, self.exit)
         return _immediate_dominators(backwards, self.successors)
 
-    def dominates(self, above: int, below: int) -> bool:
-        while below != above and below in self.dominators:
-            below = self.dominators[below]
-        return below == above
-
     @cached_property
     def loops(self) -> list[Loop]:
         """Natural loops; those with one header are one loop."""
         bodies: dict[int, set[int]] = {}
         for latch in self.order:
             for header in self.successors[latch]:
-                if self.dominates(header, latch):
+                if _dominates(self.dominators, header, latch):
                     body = bodies.setdefault(header, {header})
                     _collect_body(body, latch, self.predecessors)
         return [Loop(header, frozenset(body)) for header, body in bodies.items()]
@@ -67,33 +62,26 @@ class ControlFlow:
         """The blocks that threads reach by disjoint paths from different successors of ``branch``,
         up to its point of reconvergence.
 
-        Each way out of the branch is a label; a block that meets several labels is a join and a
-        label of its own (as phi nodes are placed).
+        Seen from the branch no single block lies on all ways to such a block, so the branch itself
+        is its immediate dominator (Menger).
         """
         last = self.reconvergence(branch)
-        labels: dict[int, int] = {}
-        changed = True
-        while changed:
-            changed = False
-            for block in self.order:
-                label = self._label(block, branch, last, labels)
-                if label is not None and labels.get(block) != label:
-                    labels[block] = label
-                    changed = True
-        return {block for block, label in labels.items() if label == block}
-
-    def _label(self, block: int, branch: int, last: int, labels: dict[int, int]) -> int | None:
-        found = set()
-        for before in self.predecessors[block]:
-            if before == branch:
-                found.add(-1 - self.successors[branch].index(block))
-            elif before != last and before in labels:
-                found.add(labels[before])
-        # A label that comes back around a loop says nothing new.
-        found.discard(block)
-        if not found:
-            return None
-        return found.pop() if len(found) == 1 else block
+        ways = [
+            [] if block == last else [after for after in successors if after != branch]
+            for block, successors in enumerate(self.successors)
+        ]
+        order = _reverse_postorder(ways, branch)
+        before: list[list[int]] = [[] for _ in ways]
+        for block in order:
+            for after in ways[block]:
+                before[after].append(block)
+        above = _immediate_dominators(order, before)
+        return {
+            block
+            for block, dominator in above.items()
+            if dominator == branch
+            and any(b != branch and not _dominates(above, block, b) for b in before[block])
+        }
 
 
 def _reverse_postorder(successors: Sequence[Sequence[int]], root: int) -> list[int]:
@@ -142,6 +130,13 @@ def _immediate_dominators(
                 changed = True
     del above[root]
     return above
+
+
+def _dominates(above: dict[int, int], block: int, other: int) -> bool:
+    """Whether every way to ``other`` leads through ``block``, by immediate dominators."""
+    while other != block and other in above:
+        other = above[other]
+    return other == block
 
 
 def _collect_body(body: set[int], latch: int, predecessors: Sequence[Sequence[int]]) -> None:

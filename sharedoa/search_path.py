@@ -1,8 +1,8 @@
 """Keeping a folder named like one of our packages from being imported in its place.
 
 ``python -m sharedoa`` puts the current folder first on the search path, where any ``apps`` or
-``dispatch`` would hide ours. Installed scripts do not have this problem. Importing this module mends
-the path.
+``dispatch`` would hide ours. Installed scripts do not have this problem. Importing this module
+mends the path.
 """
 
 from __future__ import annotations

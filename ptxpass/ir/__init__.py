@@ -1,6 +1,6 @@
 """The pass over llvmlite IR: ``rewrite`` a module whose virtual calls are in canonical form."""
 
-from .rewrite import rewrite
+from .rewriter import rewrite
 from .sites import CallSite, Environment, RewriteError, SiteCandidate, SiteReport, TypeQuery
 from .tables import function_table
 from .uniformity import uniform_receivers

@@ -19,6 +19,8 @@ from .provider import Bytes, Provider, Slab
 ALIGNMENT = 256
 SLAB_SIZE = 64 << 20
 """Bytes of a slab, unless one request needs more or the capacity leaves less."""
+SMALL_SLAB_SIZE = 1 << 20
+"""The same where objects lie outside of slabs, which must not take what objects need."""
 
 
 class NoRoom(Exception):
@@ -68,8 +70,9 @@ class _SlabMemory:
 class Extents:
     """All memory of one heap: at most ``capacity`` bytes in slabs of ``provider``."""
 
-    def __init__(self, provider: Provider, capacity: int) -> None:
+    def __init__(self, provider: Provider, capacity: int, slab_size: int = SLAB_SIZE) -> None:
         self._provider = provider
+        self._slab_size = slab_size
         self.capacity = capacity
         self.reserved = 0
         self._slabs: SortedDict[int, _SlabMemory] = SortedDict()
@@ -113,6 +116,8 @@ class Extents:
     def reserve_outside(self, size: int) -> None:
         """Count ``size`` bytes that the platform's own allocator hands out. Raises NoRoom."""
         if size > self.capacity - self.reserved:
+            self._drop_empty_slabs()
+        if size > self.capacity - self.reserved:
             raise NoRoom(size, max(0, self.capacity - self.reserved), self.capacity)
         self.reserved += size
 
@@ -144,7 +149,7 @@ class Extents:
         room = self._room()
         if size > room:
             raise NoRoom(size, self.free_bytes, self.capacity)
-        wanted = max(size, min(SLAB_SIZE, room // ALIGNMENT * ALIGNMENT))
+        wanted = max(size, min(self._slab_size, room // ALIGNMENT * ALIGNMENT))
         try:
             slab = self._provider.allocate(wanted)
         except HeapError as error:

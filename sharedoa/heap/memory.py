@@ -12,7 +12,7 @@ from ..model.classes import ClassType
 from ..model.types import ArrayType, Type
 from .array_memory import Addresses, ArrayMemory, ArrayStorage
 from .by_type import ByTypePlacement
-from .extents import Extent, Extents, NoRoom
+from .extents import SLAB_SIZE, SMALL_SLAB_SIZE, Extent, Extents, NoRoom
 from .launch_state import LaunchState
 from .placement import FieldPath, Selection
 from .residency import Residency
@@ -36,7 +36,9 @@ class HeapMemory:
         self._on_device = settings.backend.target.is_device
         self._retired: list[Extent] = []
         self.residency = Residency(settings.backend.prefetch if self._on_device else None)
-        self._extents = Extents(settings.backend.provider, settings.capacity)
+        by_type = settings.mode.placement == "by_type"
+        slab_size = SLAB_SIZE if by_type else SMALL_SLAB_SIZE
+        self._extents = Extents(settings.backend.provider, settings.capacity, slab_size)
         self._arrays = ArrayMemory(self._extents)
         self._vtables = VtableRecords(self._extents, self.residency)
         self.placement = self._place()

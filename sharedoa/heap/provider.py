@@ -79,12 +79,10 @@ def _available_memory() -> int:
 
 
 def _left_in_control_group(folder: Path = Path("/sys/fs/cgroup")) -> int:
-    """What a container's memory limit leaves; unlimited reads as the largest integer."""
+    """What a container's memory limit leaves; no limit reads as the largest integer."""
     try:
-        limit = (folder / "memory.max").read_text().strip()
+        limit = int((folder / "memory.max").read_text())
         used = int((folder / "memory.current").read_text())
-    except (OSError, ValueError):
-        limit = "max"
-    if limit == "max":
+    except (OSError, ValueError):  # no such file, or "max"
         return (1 << 63) - 1
-    return max(0, int(limit) - used)
+    return max(0, limit - used)

@@ -43,7 +43,7 @@ def explain(program: Program, heap: Heap, mode: Mode, debug: bool) -> str:
     target = compilation.target
     head = (
         f"kernel {compilation.name}: mode {mode.name}, layout {compilation.layout.name}, "
-        f"{'debug, ' if debug else ''}target {target.name}"
+        f"{'debug, ' if debug else ''}target {target.name}\n{mode.explanation}"
     )
     calls = table([_COLUMNS, *rows]) if rows else ["no virtual calls"]
     resources = _resources(

@@ -74,7 +74,7 @@ class Program:
     def launch(self, geometry: Geometry, arguments: tuple[Any, ...]) -> None:
         """Pack, compare one integer, launch; returns at once where the backend can."""
         with self._lock:
-            heap = self.plan.pack(self._slots, arguments) or current_heap()
+            heap = self._pack(arguments)
             usual = self._usual
             if usual.heap() is not heap or usual.epoch != World.epoch + heap.layout_epoch:
                 self._usual = _UNBOUND
@@ -86,11 +86,15 @@ class Program:
     ) -> None:
         """A launch with a mode or debug setting of its own."""
         with self._lock:
-            heap = self.plan.pack(self._slots, arguments) or current_heap()
+            heap = self._pack(arguments)
             chosen, checked = launch_settings(heap, mode, debug)
             _require_registry(heap, checked)
             self._usual = _UNBOUND
             self._start(self._bind(heap, chosen, checked).unit, heap, geometry, arguments)
+
+    def _pack(self, arguments: tuple[Any, ...]) -> Heap:
+        heap: Heap | None = self.plan.pack(self._slots, arguments)
+        return current_heap() if heap is None else heap
 
     def _start(
         self, unit: Unit | None, heap: Heap, geometry: Geometry, arguments: tuple[Any, ...]

@@ -56,7 +56,7 @@ def canonical_ir(compilation: Compilation) -> Stages:
 
 
 def dispatched_ir(compilation: Compilation) -> Stages:
-    """Every virtual call as the mode makes it."""
+    """Every virtual call as the mode makes it, and above all of them what was chosen and why."""
     c, lowered = compilation, compilation.lowered
     environment = Environment(
         object_space=c.target.object_space,
@@ -71,7 +71,12 @@ def dispatched_ir(compilation: Compilation) -> Stages:
         c.reports = rewrite(lowered.module, lowered.sites, lowered.queries, c.mode, environment)
     except RewriteError as error:
         raise InternalError(f"the pass refuses kernel {c.name}: {error}") from error
-    return {"dispatch.ll": str(lowered.module)}
+    decisions = [
+        f"; {r.location}: {r.static_class}.{r.method} of {', '.join(r.candidates)}: {r.decision}, "
+        f"because {r.reason}\n"
+        for r in c.reports
+    ]
+    return {"dispatch.ll": "".join([*decisions, str(lowered.module)])}
 
 
 def machine_code(compilation: Compilation) -> Stages:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from random import Random
 
 from .expressions import Expressions, Scope
-from .signatures import DTYPES, FLOATS, INTEGERS, SCALARS, Class, Named, Struct, storable
+from .signatures import FLOATS, INTEGERS, SCALARS, Class, Named, Struct
 
 Lines = list[str]
 
@@ -228,8 +228,3 @@ class Body:
         return room, lines + self._else(scope, depth), scope
 
 
-def converts(target: str, source: str) -> bool:
-    """Whether a field or parameter of ``target`` takes ``source`` (structs only themselves)."""
-    if target in DTYPES and source in DTYPES:
-        return storable(target, source)
-    return target == source

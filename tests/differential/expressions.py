@@ -155,8 +155,8 @@ class Expressions:
     def _mathematics(self, type: str, scope: Scope, depth: int) -> str:
         # Only functions that every platform rounds correctly.
         if self.random.random() < 0.2:
-            parts = [self.make(type, scope, depth) for _ in range(2)]
-            return f"np.copysign({', '.join(parts)})"
+            sign = self.make(self.random.choice(SIGNED), scope, depth)  # no NaN: it has no sign
+            return f"np.copysign({self.make(type, scope, depth)}, {type}({sign}))"
         return f"{self.random.choice(_UNARY_MATH)}({self.make(type, scope, depth)})"
 
     def _power(self, type: str, scope: Scope, depth: int) -> str:

@@ -95,6 +95,16 @@ def test_empty_tree_holds_nothing(verifying: LookupCode) -> None:
     assert verifying.over(tree)(BASE) == 0
 
 
+@pytest.mark.parametrize("count", COUNTS)
+def test_walk_in_code_stays_inside_the_array(count: int, verifying: LookupCode) -> None:
+    made = ranges(count, 0)
+    nodes = made.tree().nodes
+    everything = np.array([(0, 2**64 - 1, 666, 0, 0)] * 2, NODE_DTYPE)
+    longer = np.concatenate([nodes, everything])
+    in_code = verifying.over(SegmentTree(longer[: len(nodes)]))
+    assert in_code(made.ends[-1]) == 0
+
+
 def test_inner_nodes_hold_their_childrens_hull() -> None:
     made = ranges(5, 8)
     nodes = made.tree().nodes

@@ -46,6 +46,7 @@ def test_every_stage_has_a_text(heap_of_mode):
     assert "isinstance(" in collect.asm["tir"]
     assert "sharedoa_type_index" in collect.asm["ll"]
     assert "sharedoa_type_index" not in collect.asm["dispatch.ll"]
+    assert "Base.get of One, Two: " in collect.asm["dispatch.ll"].partition("\n")[0]
     assert "define void @kernel_collect" in collect.asm["opt.ll"]
     assert ".visible .entry kernel_collect" in collect.asm["ptx"]
     assert "kernel_collect" in collect.asm["s"]
@@ -105,6 +106,7 @@ def test_explain_names_each_call_and_its_reason():
         with oa.Heap(mode=mode, backend="cpu", capacity="256MiB"):
             text = collect.explain()
             assert f"mode {mode}" in text and "Base.get" in text
+            assert ("auto is range+switch" in text) == (mode == "auto")
             assert "One, Two" in text and "test_pipeline.py:" in text
             assert decisions.get(mode, "") in text
             assert "registers" in text

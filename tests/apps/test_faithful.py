@@ -1,0 +1,95 @@
+"""The faithful flavour: object sizes of the artifact, results of apps.md 3.7 in every mode."""
+
+from __future__ import annotations
+
+import pytest
+
+import sharedoa as oa
+from apps.interface import RunOptions
+from apps.registry import APPS
+from apps.traffic.faithful.classes import (
+    Car,
+    CarBase,
+    Cell,
+    CellBase,
+    TrafficLight,
+    TrafficLightBase,
+)
+from dispatch.mode import MODES
+from sharedoa.model.object import shared_type
+
+from .running import advance_to, four_counts, generated_network, simulation
+
+
+@pytest.mark.parametrize(("cls", "size"), [(Cell, 160), (Car, 160), (TrafficLight, 56)])
+def test_sizes_with_a_header_of_8_bytes(cls: type, size: int) -> None:
+    with oa.Heap(mode="cuda", backend="cpu") as heap:
+        assert heap.layout.record(shared_type(cls)).size == size
+
+
+@pytest.mark.parametrize(
+    ("base", "cls", "methods"),
+    [(CellBase, Cell, 21), (CarBase, Car, 16), (TrafficLightBase, TrafficLight, 8)],
+)
+def test_one_concrete_class_overrides_all_virtual_methods(
+    base: type, cls: type, methods: int
+) -> None:
+    assert len(shared_type(base).slots) == methods
+    assert len(shared_type(base).abstract_methods) == methods
+    assert shared_type(base).concrete() == [shared_type(cls)]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_results_in_every_mode(mode: str) -> None:
+    with simulation(generated_network(20), mode=mode) as running:
+        assert advance_to(running, 200) == four_counts(234, 507, 273, 86_916)
+    with simulation(generated_network(50), mode=mode) as running:
+        assert advance_to(running, 100) == four_counts(350, 509, 159, 74_968)
+        assert advance_to(running, 500) == four_counts(1_048, 2_406, 1_358, 594_877)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_invariants_hold_after_every_iteration(mode: str) -> None:
+    options = RunOptions(size=20, steps=60, mode=mode, backend="cpu", check=True)
+    result = APPS["traffic"].run(options)
+    assert set(result.checks.values()) == {60}
+    assert len(result.checks) == 5
+
+
+@pytest.mark.parametrize("mode", ["sharedoa", "coal", "typepointer"])
+def test_cpython_runs_the_same_program(mode: str) -> None:
+    network = generated_network(3)
+    with simulation(network, mode=mode, backend="cpu") as running:
+        expected = advance_to(running, 12)
+    with simulation(network, mode=mode, backend="python") as running:
+        assert advance_to(running, 12) == expected
+    assert expected["velocity_sum"] > 0
+
+
+def test_objects_of_the_paper() -> None:
+    result = APPS["traffic"].run(RunOptions(size=850, steps=10, mode="sharedoa", backend="cpu"))
+    assert result.objects == 1_573_714
+    assert result.counts == four_counts(826, 881, 55, 17_063)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("mode", MODES)
+def test_paper_size_on_a_gpu(mode: str) -> None:
+    with simulation(generated_network(850), mode=mode, backend="cuda") as running:
+        assert advance_to(running, 1000) == four_counts(25_536, 81_111, 55_575, 18_795_647)
+        assert advance_to(running, 5000) == four_counts(51_744, 355_139, 303_395, 91_538_703)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("mode", MODES)
+def test_invariants_hold_on_a_gpu(mode: str) -> None:
+    options = RunOptions(size=20, steps=60, mode=mode, backend="cuda", check=True)
+    assert set(APPS["traffic"].run(options).checks.values()) == {60}
+
+
+def test_debug_mode_finds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHAREDOA_DEBUG", "1")
+    with simulation(generated_network(20), mode="coal") as running:
+        assert advance_to(running, 200) == four_counts(234, 507, 273, 86_916)
+
+

@@ -1,0 +1,83 @@
+"""The natural flavour against the reference simulation, with one kind of vehicle and with three."""
+
+from __future__ import annotations
+
+import pytest
+
+from apps.interface import RunOptions
+from apps.registry import APPS
+from apps.traffic.mix import CARS_ONLY, Mix
+from apps.traffic.natural import kernels
+from apps.traffic.program import run
+from dispatch.mode import MODES
+from sharedoa import ArgumentError
+
+from .running import (
+    MIXED,
+    advance_to,
+    generated_network,
+    reference_counts,
+    simulation,
+)
+
+FOUR = ("active", "created", "removed", "velocity_sum")
+
+
+@pytest.mark.parametrize("mix", [CARS_ONLY, MIXED, Mix(trucks=1.0), Mix(buses=1.0)])
+@pytest.mark.parametrize(("size", "iteration"), [(20, 200), (50, 500)])
+def test_against_the_reference(size: int, iteration: int, mix: Mix) -> None:
+    with simulation(generated_network(size), natural=True, mix=mix) as running:
+        counts = advance_to(running, iteration)
+    assert {name: counts[name] for name in FOUR} == reference_counts(size, iteration, mix)
+    assert counts["cars"] + counts["trucks"] + counts["buses"] == counts["active"]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_results_in_every_mode(mode: str) -> None:
+    with simulation(generated_network(50), mode=mode, natural=True, mix=MIXED) as running:
+        counts = advance_to(running, 200)
+    assert {name: counts[name] for name in FOUR} == reference_counts(50, 200, MIXED)
+    assert min(counts["cars"], counts["trucks"], counts["buses"]) > 0
+
+
+def test_invariants_hold_after_every_iteration() -> None:
+    options = RunOptions(size=20, steps=100, backend="cpu", natural=True, check=True)
+    result = APPS["traffic"].run(options)
+    assert set(result.checks.values()) == {100}
+
+
+@pytest.mark.parametrize("mode", ["sharedoa", "range+switch"])
+def test_cpython_runs_the_same_program(mode: str) -> None:
+    network = generated_network(5)
+    with simulation(network, mode=mode, backend="cpu", natural=True, mix=MIXED) as running:
+        expected = advance_to(running, 25)
+    with simulation(network, mode=mode, backend="python", natural=True, mix=MIXED) as running:
+        assert advance_to(running, 25) == expected
+    assert expected["trucks"] + expected["buses"] > 0
+
+
+def test_calls_have_several_classes_to_choose_from() -> None:
+    with simulation(generated_network(3), mode="coal", natural=True, mix=MIXED):
+        text = kernels.prepare_paths.explain()
+    for name in ("Car", "Truck", "Bus", "TargetCell", "ProducerTargetCell"):
+        assert name in text
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("mode", MODES)
+def test_paper_size_on_a_gpu(mode: str) -> None:
+    with simulation(generated_network(850), mode=mode, backend="cuda", natural=True) as running:
+        counts = advance_to(running, 1000)
+    assert counts["active"] == 26_619
+    assert counts["created"] == 80_619
+
+
+@pytest.mark.parametrize("fractions", [(0.6, 0.5), (-0.1, 0.0), (float("nan"), 0.0)])
+def test_impossible_mix(fractions: tuple[float, float]) -> None:
+    with pytest.raises(ArgumentError, match="no fractions of one whole"):
+        Mix(*fractions)
+
+
+def test_run_takes_a_mix() -> None:
+    options = RunOptions(size=20, steps=50, seed=42, backend="cpu", natural=True)
+    assert run(options, Mix(trucks=1.0)).counts["cars"] == 0

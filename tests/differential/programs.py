@@ -1,0 +1,297 @@
+"""Random programs: a class hierarchy, its methods, functions, value structs and a kernel.
+
+The classes below ``Root`` are what the kernel calls. Each thread works on one object: it may change
+that object and its chain of ``child`` objects, which belong to it alone, and read what ``peer`` and
+``other`` refer to, which no thread changes; so the order of threads does not matter.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import dataclass
+from random import Random
+
+from .bodies import Body, Lines, indent
+from .expressions import Expressions, Scope
+from .signatures import SCALARS, Callable_, Class, Named, Struct
+
+MAX_CLASSES, MAX_LEVELS = 64, 5
+
+#: The root's fields that every program has; populations fill them.
+LINKS = {"id": "i64", "peer": "Root", "child": "Root", "other": "Other"}
+DEPTH = Named("depth", "i32")
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large a program is: classes below Root, methods of Root, statements of a body."""
+
+    classes: int
+    methods: int
+    statements: int
+
+
+@dataclass
+class Program:
+    """A program's source, and what a population needs to know of it. ``results`` are the types of
+    the arrays that the kernel ``run`` fills, after its ``objects`` and ``data``."""
+
+    text: str
+    classes: list[Class]
+    structs: list[Struct]
+    results: list[str]
+
+    @property
+    def concrete(self) -> list[Class]:
+        methods = [name for cls in self.classes[:1] for name in (*cls.bodies, *cls.abstract)]
+        return [cls for cls in self.classes if not cls.missing(methods)]
+
+
+def make_program(seed: int, size: Size) -> Program:
+    """The program of that seed and size; always the same."""
+    return _Builder(Random(seed), size).program()
+
+
+class _Builder:
+    def __init__(self, random: Random, size: Size) -> None:
+        self.random, self.size = random, size
+        self.structs: list[Struct] = []
+        self.functions: list[Callable_] = []
+        self.methods: list[Callable_] = []
+        self.classes: list[Class] = []
+        self.aux = Callable_("aux", (Named("x", random.choice(SCALARS)),), random.choice(SCALARS))
+
+    def program(self) -> Program:
+        lines: Lines = []
+        for number in range(self.random.randint(1, 2)):
+            lines += self._struct(f"Pair{number}")
+        for number in range(self.random.randint(1, 3)):
+            lines += self._function(f"helper{number}")
+        self.methods = [self._signature(number) for number in range(self.size.methods)]
+        self._plan_classes()
+        lines += self._others()
+        for cls in self.classes:
+            lines += self._class(cls)
+        results = [method.result for method in self.methods]
+        lines += self._kernel()
+        return Program("\n".join(lines) + "\n", self.classes, self.structs, results)
+
+    # ------------------------------------------------------ structs, functions
+
+    def _types(self) -> list[str]:
+        return [*SCALARS, *(struct.name for struct in self.structs)]
+
+    def _body(self, result: str, **access: object) -> Body:
+        given = {"writable": [], "inline_arrays": [], "repointable": [], "narrowable": {}}
+        return Body(self.random, self.structs, result, **{**given, **access})  # type: ignore[arg-type]
+
+    def _struct(self, name: str) -> Lines:
+        fields = [
+            Named(letter, self.random.choice(self._types()))
+            for letter in "xyz"[: self.random.randint(1, 3)]
+        ]
+        struct = Struct(name, fields)
+        own, other = (
+            Scope([Named(f"{receiver}.{field.text}", field.type) for field in fields])
+            for receiver in ("self", "other")
+        )
+        both = Scope(own.readable + other.readable)
+        make = Expressions(self.random, self.structs)
+        sums = ", ".join(make.storable_in(field.type, both, 1) for field in fields)
+        result = self.random.choice(SCALARS)
+        measured = make.storable_in(result, own.with_names(Named("k", "f32")), 2)
+        method = Callable_("measure", (Named("k", "f32"),), result)
+        struct.methods = [method]
+        self.structs.append(struct)
+        return [
+            "@oa.value",
+            f"class {name}:",
+            *(f"    {field.text}: {field.type}" for field in fields),
+            f"    def __add__(self, other: {name}) -> {name}:",
+            f"        return {name}({sums})",
+            f"    def measure(self, k: f32) -> {result}:",
+            f"        return {measured}",
+        ]
+
+    def _function(self, name: str) -> Lines:
+        parameters = self._parameters(self.random.randint(1, 3))
+        result = self.random.choice(self._types())
+        scope = Scope(list(parameters), [("", called) for called in self.functions])
+        lines = self._body(result).lines(scope, self.random.randint(1, 3), 2, calls=1)
+        self.functions.append(Callable_(name, parameters, result))
+        return ["@oa.func", f"def {name}({_declare(parameters)}) -> {result}:", *indent(lines)]
+
+    def _parameters(self, count: int) -> tuple[Named, ...]:
+        return tuple(Named(f"a{k}", self.random.choice(self._types())) for k in range(count))
+
+    # --------------------------------------------------------------- classes
+
+    def _signature(self, number: int) -> Callable_:
+        recursive = self.random.random() < 0.3
+        parameters = self._parameters(self.random.randint(0, 2))
+        if recursive:
+            parameters = (DEPTH, *parameters)
+        result = self.random.choice(self._types())
+        pure = self.random.random() < 0.5
+        return Callable_(f"m{number}", parameters, result, pure, recursive)
+
+    def _plan_classes(self) -> None:
+        """The hierarchy with its fields, and who defines which method."""
+        root = Class("Root", None, [Named(name, type) for name, type in LINKS.items()])
+        names = [method.name for method in self.methods]
+        root.abstract = {name for name in names if self.random.random() < 0.5}
+        root.bodies = set(names) - root.abstract
+        self.classes = [root]
+        for number in range(self.size.classes):
+            bases = [cls for cls in self.classes if cls.level < MAX_LEVELS - 1]
+            cls = Class(f"C{number}", self.random.choice(bases))
+            cls.bodies = {name for name in names if self.random.random() < 0.4}
+            self.classes.append(cls)
+        for cls in self.classes:
+            cls.fields += self._fields(cls)
+            is_leaf = not any(other.base is cls for other in self.classes)
+            if is_leaf or self.random.random() < 0.5:
+                cls.bodies |= set(cls.missing(names)) - cls.abstract
+            if is_leaf and cls.base is None:
+                cls.bodies, cls.abstract = set(names), set()
+
+    def _fields(self, cls: Class) -> list[Named]:
+        count = self.random.randint(1, 3) if cls.base is None else self.random.randint(0, 3)
+        fields = []
+        for number in range(count):
+            type = self.random.choice(self._types())
+            if self.random.random() < 0.2:
+                type = f"oa.inline[{type}, {self.random.randint(1, 5)}]"
+            fields.append(Named(f"f{cls.name.lower()}_{number}", type))
+        return fields
+
+    def _others(self) -> Lines:
+        """A second family, so that calls of one family are not all that a kernel has."""
+        parameter, result = self.aux.parameters[0], self.aux.result
+        lines = [
+            "class Other(oa.Object):",
+            "    weight: f32",
+            f"    def aux(self, {_declare([parameter])}) -> {result}: ...",
+        ]
+        scope = Scope([Named("self.weight", "f32"), parameter])
+        for number in range(2):
+            body = self._body(result).lines(scope, 1, 2, calls=0)
+            lines += [f"class Other{number}(Other):"]
+            lines += [f"    def aux(self, {_declare([parameter])}) -> {result}:"]
+            lines += indent(indent(body))
+        return lines
+
+    def _class(self, cls: Class) -> Lines:
+        lines = [f"class {cls.name}({cls.base.name if cls.base else 'oa.Object'}):"]
+        lines += [f"    {field.text}: {field.type}" for field in cls.fields]
+        for method in self.methods:
+            head = f"    def {method.name}(self, {_declare(method.parameters)}) -> {method.result}:"
+            head = head.replace("self, )", "self)")
+            if method.name in cls.abstract:
+                lines.append(f"{head} ...")
+            elif method.name in cls.bodies:
+                lines += [head, *indent(indent(self._method(cls, method)))]
+        return lines if len(lines) > 1 else [*lines, "    pass"]
+
+    def _method(self, cls: Class, method: Callable_) -> Lines:
+        own = [f for f in cls.all_fields if f.type in self._types() and f.text not in LINKS]
+        inline_arrays = _inline_arrays(cls)
+        scope = self._method_scope(cls, method, own)
+        access = {"narrowable": {"self.peer": self.classes, "self": self._below(cls)}}
+        if not method.pure:
+            access["writable"] = [Named(f"self.{f.text}", f.type) for f in own]
+            access["inline_arrays"] = inline_arrays
+            access["repointable"] = [("self.peer", "self.peer.peer")]
+        lines = self._body(method.result, **access).lines(scope, self.size.statements, 2, calls=2)
+        return [*self._recursion(method, scope), *lines]
+
+    def _below(self, cls: Class) -> list[Class]:
+        return [other for other in self.classes if other.is_below(cls)]
+
+    def _method_scope(self, cls: Class, method: Callable_, own: list[Named]) -> Scope:
+        earlier = self.methods[: self.methods.index(method)]
+        allowed = [called for called in earlier if called.pure or not method.pure]
+        calls = [("self.", called) for called in allowed]
+        calls += [("self.peer.", called) for called in allowed if called.pure]
+        calls += [("self.other.", self.aux)] + [("", function) for function in self.functions]
+        if cls.base is not None and cls.base.implements(method.name) and not method.recursive:
+            calls += [("super().", method)] * 2
+        if cls.base is not None:
+            calls += [("super().", c) for c in allowed if cls.base.implements(c.name)]
+        root = self.classes[0]
+        shared = [f for f in root.fields if f.type in self._types() and f.text not in ("child",)]
+        readable = [Named(f"self.{f.text}", f.type) for f in own]
+        readable += [Named(f"self.peer.{f.text}", f.type) for f in shared]
+        readable += [Named("self.other.weight", "f32"), *method.parameters]
+        readable += [
+            Named(f"{array.text}[{k}]", array.type) for array in _inline_arrays(cls) for k in (0, -1)
+        ]
+        return Scope(readable, calls, tests=self._tests())
+
+    def _tests(self) -> list[str]:
+        some = self.random.sample(self.classes, min(3, len(self.classes)))
+        tests = [f"isinstance(self.peer, {cls.name})" for cls in some]
+        pair = f"({some[0].name}, {some[-1].name})"
+        return [
+            *tests,
+            f"isinstance(self.child, {some[-1].name})",
+            f"isinstance(self.peer.peer, {pair})",
+            "self.child is not None",
+            "self.child is None",
+            "self.peer is self.peer.peer",
+            "self is self.peer",
+            "self.peer != self",
+        ]
+
+    def _recursion(self, method: Callable_, scope: Scope) -> Lines:
+        """A call of itself with less depth, on the next object of the chain or on this one."""
+        if not method.recursive:
+            return []
+        expressions = Expressions(self.random, self.structs)
+        # a method that writes must not reach objects that other threads read
+        receivers = ["self", "self.child"] + (["self.peer"] if method.pure else [])
+        receiver = self.random.choice(receivers)
+        test = "depth > 0" + (f" and {receiver} is not None" if "child" in receiver else "")
+        rest = [expressions.storable_in(p.type, scope, 1) for p in method.parameters[1:]]
+        arguments = ", ".join(["depth - i32(1)", *rest])
+        leave = [f"    return {receiver}.{method.name}({arguments})"]
+        if self.random.random() < 0.5:
+            leave = [f"    r = {receiver}.{method.name}({arguments})", "    return r"]
+        return [f"if {test}:", *leave]
+
+    # ---------------------------------------------------------------- kernel
+
+    def _kernel(self) -> Lines:
+        parameters = ["objects: oa.Array[Root]", "data: oa.Array[i32]"]
+        parameters += [f"out{k}: oa.Array[{m.result}]" for k, m in enumerate(self.methods)]
+        lines = [
+            "@oa.kernel",
+            f"def run({', '.join(parameters)}):",
+            "    i = oa.grid(1)",
+            "    if i < len(objects):",
+            "        o = objects[i]",
+            "        n = data[i]",
+        ]
+        scope = Scope([Named("n", "i32"), Named("data[i * 7 % len(data)]", "i32")])
+        expressions = Expressions(self.random, self.structs)
+        for number, method in enumerate(self.methods):
+            call = expressions.call("o.", method, scope.with_counter("i % 11"), 1)
+            lines.append(f"        out{number}[i] = {call}")
+        return lines
+
+
+def _declare(parameters: tuple[Named, ...] | list[Named]) -> str:
+    return ", ".join(f"{name.text}: {name.type}" for name in parameters)
+
+
+def _inline_arrays(cls: Class) -> list[Named]:
+    """The inline arrays of an object of ``cls``, each with the type of its elements."""
+    fields = [f for f in cls.all_fields if f.type.startswith("oa.inline[")]
+    return [Named(f"self.{f.text}", f.type[10:].split(",")[0]) for f in fields]
+
+
+def numbered(text: str) -> str:
+    """A program's text with line numbers, for the report of a difference."""
+    return textwrap.indent(
+        "\n".join(f"{n:4} {line}" for n, line in enumerate(text.splitlines(), 1)), "  "
+    )

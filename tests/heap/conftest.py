@@ -1,0 +1,63 @@
+"""Heaps for the tests of this folder: by type and scattered, plain and tagged references."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import sharedoa as oa
+
+MODES = ("auto", "coal", "typepointer", "concord", "cuda")
+
+
+def _settings():
+    for backend in ("cpu", "cuda"):
+        marks = [pytest.mark.gpu] if backend == "cuda" else []
+        for mode in MODES:
+            yield pytest.param((mode, backend), marks=marks, id=f"{mode}-{backend}")
+
+
+@pytest.fixture(params=_settings())
+def heap(request: pytest.FixtureRequest) -> Iterator[oa.Heap]:
+    """A current heap with small regions."""
+    mode, backend = request.param
+    with oa.Heap(mode=mode, backend=backend, capacity="64MiB", initial_region=8) as made:
+        yield made
+
+
+@pytest.fixture
+def by_type() -> Iterator[oa.Heap]:
+    """A current heap on the CPU with objects placed by type."""
+    with oa.Heap(mode="auto", backend="cpu", capacity="64MiB", initial_region=8) as made:
+        yield made
+
+
+class CountingDevice:
+    """The CPU backend posing as a device, and a record of what it is asked to move."""
+
+    name = "device"
+
+    class target:
+        is_device = True
+
+    def __init__(self) -> None:
+        from sharedoa.heap.provider import HostProvider
+
+        self.provider = HostProvider()
+        self.moved: list[tuple[int, int, bool]] = []
+        self.waits = 0
+
+    def prefetch(self, address: int, size: int, to_device: bool) -> None:
+        self.moved.append((address, size, to_device))
+
+    def synchronize(self) -> None:
+        self.waits += 1
+
+    def free_memory(self) -> int:
+        return self.provider.free_memory()
+
+
+@pytest.fixture
+def device() -> CountingDevice:
+    return CountingDevice()

@@ -1,0 +1,149 @@
+import gc
+import random
+
+import pytest
+
+from sharedoa.heap.extents import ALIGNMENT, SLAB_SIZE, Extents, NoRoom
+from sharedoa.heap.provider import HostProvider
+
+MIB = 1 << 20
+
+
+class Provider(HostProvider):
+    """Counts slabs, and has only ``left`` bytes."""
+
+    def __init__(self, left: int = 1 << 40) -> None:
+        super().__init__()
+        self.left = left
+        self.sizes: list[int] = []
+
+    def allocate(self, size):
+        self.sizes.append(size)
+        self.left -= size
+        return super().allocate(size)
+
+    def free(self, slab):
+        self.left += slab.size
+        super().free(slab)
+
+    def free_memory(self):
+        return self.left
+
+
+def test_sizes_are_rounded_and_extents_disjoint_and_aligned():
+    extents = Extents(Provider(), 1 << 30)
+    made = [extents.allocate(size) for size in (1, 256, 257, 1000, 0)]
+    assert [e.size for e in made] == [256, 256, 512, 1024, 256]
+    assert all(e.address % ALIGNMENT == 0 and len(e.memory) == e.size for e in made)
+    ordered = sorted(made, key=lambda e: e.address)
+    assert all(a.end <= b.address for a, b in zip(ordered, ordered[1:], strict=False))
+
+
+def test_first_fit_from_both_ends():
+    extents = Extents(Provider(), 1 << 30)
+    low = [extents.allocate(256) for _ in range(3)]
+    high = [extents.allocate(256, from_top=True) for _ in range(3)]
+    assert [e.address - low[0].address for e in low] == [0, 256, 512]
+    assert [high[0].address - e.address for e in high] == [0, 256, 512]
+    assert high[0].end == low[0].address + SLAB_SIZE
+
+
+def test_freed_neighbours_coalesce():
+    extents = Extents(Provider(), 1 << 30)
+    pieces = [extents.allocate(MIB) for _ in range(5)]
+    for index in (1, 3, 2):
+        extents.free(pieces[index])
+    whole = extents.allocate(3 * MIB)
+    assert whole.address == pieces[1].address
+
+
+def test_slabs_never_coalesce():
+    extents = Extents(Provider(), 1 << 40)
+    pieces = [extents.allocate(SLAB_SIZE) for _ in range(3)]
+    for piece in pieces:
+        extents.free(piece)
+    two_slabs = extents.allocate(2 * SLAB_SIZE)
+    assert all(two_slabs.address != piece.address for piece in pieces)
+    assert two_slabs.memory.ctypes.data == two_slabs.address
+    assert extents.join(pieces[0], pieces[1]) is None
+
+
+def test_reused_memory_is_zero_and_fresh_memory_untouched():
+    provider = Provider()
+    extents = Extents(provider, 1 << 30)
+    rng = random.Random(1)
+    held = []
+    for _ in range(600):
+        if held and rng.random() < 0.5:
+            extents.free(held.pop(rng.randrange(len(held))))
+        else:
+            piece = extents.allocate(rng.randrange(1, 5000), from_top=rng.random() < 0.5)
+            assert not piece.memory.any()
+            piece.memory[:] = 0xFF
+            held.append(piece)
+    assert provider.sizes == [SLAB_SIZE]
+
+
+def test_a_slab_takes_no_more_than_the_capacity_leaves():
+    provider = Provider()
+    extents = Extents(provider, MIB)
+    extents.allocate(256)
+    assert provider.sizes == [MIB]
+    with pytest.raises(NoRoom) as caught:
+        extents.allocate(MIB)
+    assert caught.value.asked == MIB
+    assert caught.value.free == MIB - 256
+    assert caught.value.capacity == MIB
+    assert extents.allocate(MIB - 256).size == MIB - 256
+
+
+def test_never_more_than_the_provider_has():
+    extents = Extents(Provider(left=3 * MIB), 1 << 40)
+    extents.allocate(2 * MIB)
+    with pytest.raises(NoRoom):
+        extents.allocate(2 * MIB)
+    assert extents.reserved == 3 * MIB
+
+
+def test_a_large_request_gets_a_slab_of_its_own_size():
+    provider = Provider()
+    Extents(provider, 1 << 40).allocate(SLAB_SIZE + 1)
+    assert provider.sizes == [SLAB_SIZE + ALIGNMENT]
+
+
+def test_empty_slabs_go_back_when_room_is_short():
+    provider = Provider()
+    extents = Extents(provider, 2 * SLAB_SIZE)
+    first, second = extents.allocate(SLAB_SIZE), extents.allocate(SLAB_SIZE)
+    extents.free(first)
+    extents.free(second)
+    del first, second
+    assert extents.allocate(2 * SLAB_SIZE).size == 2 * SLAB_SIZE
+    gc.collect()
+    assert extents.reserved == 2 * SLAB_SIZE
+    assert provider.left == (1 << 40) - 2 * SLAB_SIZE
+
+
+def test_a_view_keeps_its_slab():
+    provider = Provider()
+    extents = Extents(provider, 1 << 30)
+    memory = extents.allocate(256).memory
+    memory[:] = 9
+    del extents
+    gc.collect()
+    assert provider.left == (1 << 40) - SLAB_SIZE
+    assert (memory == 9).all()
+    del memory
+    gc.collect()
+    assert provider.left == 1 << 40
+
+
+def test_memory_outside_counts():
+    extents = Extents(Provider(), MIB)
+    extents.reserve_outside(MIB // 2)
+    with pytest.raises(NoRoom):
+        extents.reserve_outside(MIB)
+    with pytest.raises(NoRoom):
+        extents.allocate(MIB)
+    extents.release_outside(MIB // 2)
+    assert extents.allocate(MIB).size == MIB
