@@ -28,6 +28,10 @@ class ClassError(SharedOAError, TypeError):
     """A class that cannot be a shared type, or a use of it that its declaration forbids."""
 
 
+class UnresolvedNameError(ClassError):
+    """An annotation names something that does not exist, or does not exist yet."""
+
+
 class ArgumentError(SharedOAError, TypeError):
     """A launch, call or assignment with the wrong number or type of values."""
 

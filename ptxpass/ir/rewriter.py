@@ -54,7 +54,7 @@ def rewrite(
     """
     uniform = (
         uniform_receivers(module, sites, queries, environment.kernel)
-        if mode.spare_uniform
+        if mode.spare_uniform and (sites or queries)
         else frozenset()
     )
     _Rewriter(module, sites, mode, environment, uniform).run(sites, queries)
@@ -143,7 +143,7 @@ def _decide(site: CallSite, mode: Mode, uniform: bool) -> _Decision:
     counted = f"{classes} class{'es' * (classes > 1)}, {methods} method{'s' * (methods > 1)}"
     if uniform:
         text = f"{_HEADER} + {mode.invoke} (uniform receiver)"
-        reason = f"{counted}; a whole warp has one receiver, whose header is one load for all"
+        reason = f"{counted}; one receiver for the whole warp, so one load of its header"
         return _Decision(_HEADER, text, reason)
     text = f"{mode.identify} + {mode.invoke}"
     return _Decision(mode.identify, text, f"{counted}; mode {mode.name}")

@@ -204,8 +204,8 @@ def _compare_mixed_signs(
 ) -> tree.Expression:
     """u64 against a signed integer, exactly: a negative number is below every unsigned one."""
     location = context.locate(node)
-    literal = left if isinstance(left, tree.Constant) else right
-    if isinstance(literal, tree.Constant) and 0 <= literal.value <= u64.range[1]:
+    signed_side = right if left.type == u64 else left
+    if isinstance(signed_side, tree.Constant) and 0 <= signed_side.value <= u64.range[1]:
         left, right = (convert_scalar(context, value, u64, node) for value in (left, right))
         return tree.Compare(boolean, location, name, left, right)
     first, second = (context.temporary(e.type) for e in (left, right))

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..errors import ClassError
+from ..errors import ClassError, UnresolvedNameError
 from .scalars import SCALARS, ScalarType, boolean
 from .types import (
     VOID,
@@ -132,7 +132,7 @@ def _evaluate(text: str, scope: Scope, where: str) -> Any:
     try:
         return eval(text, scope.namespace, _Names(scope))
     except (NameError, KeyError) as error:
-        raise ClassError(
+        raise UnresolvedNameError(
             f"{where}: the annotation {text!r} refers to a name that does not exist",
             "define or import it before the class is first used",
         ) from error

@@ -18,7 +18,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..errors import ClassError, UnresolvedNameError
 from .types import Type
+from .world import World
 
 _type_indices = itertools.count(1)
 
@@ -93,9 +95,23 @@ class ClassType:
 
     @property
     def own_fields(self) -> dict[str, Type]:
+        """Fields that the class itself declares, resolved at first use."""
         if self._own_fields is None:
-            self._own_fields = self.resolve_fields()
+            try:
+                self._own_fields = self.resolve_fields()
+            except UnresolvedNameError:
+                raise
+            except ClassError:
+                self.withdraw()
+                raise
         return self._own_fields
+
+    def withdraw(self) -> None:
+        """Leave the hierarchy: a class with an error has no objects and must not stand in the way
+        of the corrected one."""
+        if self.base and self in self.base.subclasses:
+            self.base.subclasses.remove(self)
+            World.advance()
 
     @property
     def fields(self) -> dict[str, Type]:

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any, ClassVar, Protocol, get_origin
 
-from ..errors import ArgumentError, ClassError
+from ..errors import ArgumentError, ClassError, UnresolvedNameError
 from .annotations import Scope, declare, resolve
 from .classes import ClassType, Method, Signature
 from .functions import converting, is_abstract_body
@@ -266,7 +266,8 @@ def _declare_class(
     local: dict[str, Any],
 ) -> None:
     base = cls.__mro__[1].__sharedoa__  # type: ignore[attr-defined]
-    scope = Scope(global_names, cls.__module__, local)
+    # The class's own name means this class, also where it replaces an older one of that name.
+    scope = Scope(global_names, cls.__module__, {**local, cls.__name__: cls})
 
     def resolve_fields() -> dict[str, Type]:
         inherited = base.fields if base else {}
@@ -293,6 +294,13 @@ def _declare_class(
         type.__setattr__(cls, name, FieldAccess(name))
     declare(cls)
     World.advance()
+    try:
+        _check_overrides(shared)
+    except UnresolvedNameError:
+        pass  # checked again at first use, when the name exists
+    except ClassError:
+        shared.withdraw()
+        raise
 
 
 def _add_method(shared: ClassType, cls: ObjectMeta, name: str, function: Any, scope: Scope) -> None:
@@ -329,7 +337,8 @@ def _check_overrides(shared: ClassType) -> None:
         inherited = shared.base.find_method(name) if shared.base else None
         if inherited is None:
             continue
-        mine, theirs = method.signature, inherited.signature
+        # Not kept yet: names may still come to mean later definitions.
+        mine, theirs = method.resolve(), inherited.resolve()
         if mine.types != theirs.types or mine.result != theirs.result:
             raise ClassError(
                 f"{shared.name}.{name}{_describe(mine)} overrides "

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from dispatch.mode import Mode
-from ptxpass.ir import Environment, RewriteError, SiteReport, rewrite
+from ptxpass.ir import Environment, SiteReport, rewrite
 
 from ..codegen.lower import LoweredModule, lower
-from ..errors import ConfigurationError, InternalError
+from ..errors import ConfigurationError, InternalError, SharedOAError
 from ..frontend import tree
 from ..model.layout import Layout
 from ..model.reference import ReferenceEncoding
@@ -67,10 +67,7 @@ def dispatched_ir(compilation: Compilation) -> Stages:
         debug=c.debug,
         on_no_type=lowered.on_no_type,
     )
-    try:
-        c.reports = rewrite(lowered.module, lowered.sites, lowered.queries, c.mode, environment)
-    except RewriteError as error:
-        raise InternalError(f"the pass refuses kernel {c.name}: {error}") from error
+    c.reports = rewrite(lowered.module, lowered.sites, lowered.queries, c.mode, environment)
     decisions = [
         f"; {r.location}: {r.static_class}.{r.method} of {', '.join(r.candidates)}: {r.decision}, "
         f"because {r.reason}\n"
@@ -99,10 +96,17 @@ def compile(compilation: Compilation) -> None:
     """Run every stage in order; write what they make to ``SHAREDOA_DUMP``.
 
     Raises CompileError for the user's mistakes, ConfigurationError for a folder that cannot be
-    written.
+    written, InternalError for whatever else goes wrong in a stage.
     """
-    for _, stage in STAGES:
-        made = stage(compilation)
+    for extensions, stage in STAGES:
+        try:
+            made = stage(compilation)
+        except (SharedOAError, InternalError):
+            raise
+        except Exception as error:
+            raise InternalError(
+                f"kernel {compilation.name}, stage {extensions[0]}: {type(error).__name__}: {error}"
+            ) from error
         compilation.products.update(made)
         _dump(compilation, made)
 

@@ -159,6 +159,7 @@ def test_comparisons_are_exact_between_types() -> None:
         u = d == True  # noqa: E712
         v = c > 5
         w = b < c
+        z = b >= oa.u64(2)
 
     text = text_of(kernel)
     assert "p: bool = (i64(a) < b)" in text
@@ -169,7 +170,8 @@ def test_comparisons_are_exact_between_types() -> None:
     assert "u: bool = (d == bool(True))" in text
     assert "v: bool = (c > u64(5))" in text
     # a negative number is below every unsigned one, whatever its bits say
-    assert "w: bool = (let" in text and "< i64(0))" in text
+    assert "w: bool = (let" in text and "z: bool = (let" in text
+    assert text.count("< i64(0))") == 2
 
 
 @pytest.mark.parametrize(

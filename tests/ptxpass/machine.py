@@ -47,21 +47,33 @@ class HostCode:
         return (ctypes.c_int64 * count).from_address(self.address(symbol))
 
 
-def new_nvptx_module() -> ir.Module:
+NVPTX = ("nvptx64-nvidia-cuda", "sm_90")
+AMDGPU = ("amdgcn-amd-amdhsa", "gfx90a")
+
+
+def new_device_module(device: tuple[str, str] = NVPTX) -> ir.Module:
     module = ir.Module("device")
-    module.triple = "nvptx64-nvidia-cuda"
-    module.data_layout = str(_nvptx_machine().target_data)
+    module.triple = device[0]
+    module.data_layout = str(_machine(device).target_data)
     return module
 
 
 def ptx(module: ir.Module) -> str:
     """PTX of the module, optimised at O3."""
-    machine = _nvptx_machine()
     parsed = verified(module)
-    optimise(parsed, machine)
-    text: str = machine.emit_assembly(parsed)
+    optimise(parsed, _machine(NVPTX))
+    text: str = _machine(NVPTX).emit_assembly(parsed)
     return text
 
 
-def _nvptx_machine() -> Any:
-    return llvm.Target.from_triple("nvptx64-nvidia-cuda").create_target_machine(cpu="sm_90", opt=3)
+def amdgpu_object(module: ir.Module) -> bytes:
+    """An ELF object of the module, optimised at O3."""
+    parsed = verified(module)
+    optimise(parsed, _machine(AMDGPU))
+    code: bytes = _machine(AMDGPU).emit_object(parsed)
+    return code
+
+
+def _machine(device: tuple[str, str]) -> Any:
+    triple, cpu = device
+    return llvm.Target.from_triple(triple).create_target_machine(cpu=cpu, opt=3)

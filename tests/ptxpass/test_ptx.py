@@ -12,7 +12,7 @@ from dispatch.identify.bits import TAG_LIMIT, TAG_SHIFT
 from dispatch.mode import MODES, parse_mode
 
 from .hand_written import I64, Canonical, Class, classes
-from .machine import new_nvptx_module, ptx
+from .machine import new_device_module, ptx
 
 KNOWN = classes(3, 4, 7)
 
@@ -47,7 +47,7 @@ COSTS = {
 def one_call(name: str, known: list[Class]) -> str:
     """PTX of a kernel body that loads a reference, makes one virtual call on it, and uses both. The
     methods load nothing, so every other load belongs to the call."""
-    canonical = Canonical(new_nvptx_module(), parse_mode(name), known, 1, 4)
+    canonical = Canonical(new_device_module(), parse_mode(name), known, 1, 4)
     canonical.add_methods()
     body, builder = canonical.new_body(leaves=2)
     objects, out, x = body.args[:3]
@@ -104,7 +104,7 @@ def test_overflow_of_tags_adds_the_walk() -> None:
 
 @pytest.mark.parametrize("name", ["coal", "range+vtable"])
 def test_lookups_on_one_receiver_are_shared_in_our_modes_only(name: str) -> None:
-    canonical = Canonical(new_nvptx_module(), parse_mode(name), KNOWN, 1, 4)
+    canonical = Canonical(new_device_module(), parse_mode(name), KNOWN, 1, 4)
     canonical.add_methods()
     canonical.add_weighing_body()
     canonical.rewrite()
@@ -113,7 +113,7 @@ def test_lookups_on_one_receiver_are_shared_in_our_modes_only(name: str) -> None
 
 
 def test_tables_are_internal_constants_in_global_memory() -> None:
-    canonical = Canonical(new_nvptx_module(), parse_mode("sharedoa"), KNOWN, 1, 4)
+    canonical = Canonical(new_device_module(), parse_mode("sharedoa"), KNOWN, 1, 4)
     canonical.add_methods()
     canonical.add_weighing_body()
     canonical.rewrite()

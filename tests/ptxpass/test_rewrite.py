@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import ctypes
 from dataclasses import replace
 
 import pytest
 from llvmlite import ir
 
-from dispatch import state
 from dispatch.identify.bits import TAG_LIMIT, TAG_SHIFT
 from dispatch.lookup import LOOKUP
 from dispatch.mode import MODES, parse_mode
@@ -26,7 +24,7 @@ from .hand_written import (
     expected,
     weighing,
 )
-from .machine import HostCode, verified
+from .machine import AMDGPU, HostCode, amdgpu_object, new_device_module, verified
 
 MANY = classes(3, 4, 7, 11, 12)
 SHARING = [Class("C3", 3, "C3"), Class("C4", 4, "C3"), Class("C9", 9, "C9")]
@@ -158,6 +156,16 @@ def _in_slot(site: CallSite, slot: int) -> CallSite:
     return replace(site, slot=slot, candidates=moved)
 
 
+@pytest.mark.parametrize("name", MODES)
+@pytest.mark.parametrize("debug", [False, True])
+def test_code_for_amd_gpus(name: str, debug: bool) -> None:
+    canonical = Canonical(new_device_module(AMDGPU), parse_mode(name), MANY, 1, 1, debug)
+    canonical.add_methods()
+    canonical.add_weighing_body()
+    canonical.rewrite()
+    assert amdgpu_object(canonical.module)[:4] == b"\x7fELF"
+
+
 def test_missing_method_is_an_error() -> None:
     canonical = weighing(parse_mode("range+switch"), MANY)
     del canonical.module.globals["C7"]
@@ -216,7 +224,7 @@ def test_spared_call_reads_the_header(debug: bool) -> None:
     ]
 
 
-def test_scattered_reference_check_is_defined_where_declared() -> None:
+def test_reference_check_is_defined_where_declared() -> None:
     canonical = weighing(parse_mode("cuda"), MANY, debug=True)
     ir.Function(
         canonical.module, ir.FunctionType(ir.IntType(32), [I64]), "sharedoa_check_reference"
@@ -224,5 +232,3 @@ def test_scattered_reference_check_is_defined_where_declared() -> None:
     canonical.rewrite()
     assert not canonical.module.globals["sharedoa_check_reference"].is_declaration
     verified(canonical.module)
-    assert state.SYMBOL in canonical.module.globals
-    assert ctypes.sizeof(ctypes.c_int64) * state.WORDS == 128

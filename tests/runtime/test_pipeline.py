@@ -7,7 +7,8 @@ import pytest
 import sharedoa as oa
 from dispatch.mode import MODES
 from sharedoa import f32, i32
-from sharedoa.runtime import knobs
+from sharedoa.runtime import knobs, pipeline
+from sharedoa.targets import ptxas
 
 
 class Base(oa.Object):
@@ -60,7 +61,10 @@ def test_every_stage_has_a_text(heap_of_mode):
 @pytest.mark.parametrize("debug", [False, True])
 def test_every_mode_compiles_for_every_target(heap_of_mode, target, debug):
     compilation = collect.compile(target, debug=debug)
-    assert compilation.products["ptx" if target == "nvptx" else "s"]
+    if target == "nvptx":
+        ptxas.assemble(compilation.products["ptx"], compilation.target.architecture)
+    else:
+        assert b"ELF" in compilation.products["o"][:4]
     with pytest.raises(oa.ConfigurationError, match="spirv"):
         collect.compile("spirv")
 
@@ -119,3 +123,21 @@ def test_explain_without_virtual_calls():
 
     with oa.Heap(backend="cpu", capacity="256MiB"):
         assert "no virtual calls" in plain.explain()
+
+
+def test_a_fault_of_ours_is_told_as_such(monkeypatch):
+    def broken(compilation):
+        raise KeyError("x")
+
+    monkeypatch.setattr(pipeline, "STAGES", ((("tir",), broken),))
+
+    @oa.kernel
+    def plain(x: i32):
+        pass
+
+    with (
+        oa.Heap(backend="cpu", capacity="256MiB"),
+        pytest.raises(oa.InternalError, match="kernel plain, stage tir: KeyError") as caught,
+    ):
+        plain[1](1)
+    assert "report" in str(caught.value) and "llvmlite" in str(caught.value)
