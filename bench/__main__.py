@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import sys
 
-from bench.harness import argument_parser, options_from, write
+from bench.harness import argument_parser, options_from, record
 
 NAMES = ("launch_cost", "creation", "compile_time", "virtual_call", "traffic")
 
@@ -18,9 +19,13 @@ def main() -> None:
     if unknown:
         parser.error(f"no benchmark {', '.join(unknown)}; there are {', '.join(NAMES)}")
     options = options_from(given)
+    failures = 0
     for name in given.names or NAMES:
         result = importlib.import_module(f"bench.{name}").run(options)
-        print(f"recorded in {write(result, options.out)}", flush=True)
+        record(result, options)
+        failures += len(result.failures)
+    if failures:
+        sys.exit(f"{failures} failures")
 
 
 if __name__ == "__main__":

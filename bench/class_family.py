@@ -1,9 +1,9 @@
 """Class hierarchies of any width for the virtual-call benchmark, written out as Python source.
 
-A family has one abstract class ``Item`` with four f32 fields and T subclasses. Class k reads one
-field, adds its own constant to it (or subtracts it from the constant), and writes it back.
-Neighbours differ in field and operation as well as in the constant: of bodies that differ in
-constants alone, LLVM makes one body and a table, and the branch that is to be measured is gone.
+A family has one abstract class ``Item`` with four f32 fields and T subclasses. Class k reads the
+first field, adds its own constant to it (or subtracts it from the constant), and writes it back.
+Neighbours differ in the operation as well as in the constant: of bodies that differ in constants
+alone, LLVM makes one body and a table, and the branch that is to be measured is gone.
 
 ``Item`` has the same T bodies as plain methods, so that kernel ``branch`` calls them directly, on
 the same objects through the same references, by the thread index alone.
@@ -24,6 +24,8 @@ from typing import Any
 import numpy as np
 
 FIELDS = ("a", "b", "c", "d")
+#: The field that every class updates.
+FIELD = FIELDS[0]
 WIDTHS = (1, 2, 4, 8, 16, 32)
 
 _HEAD = """\
@@ -104,11 +106,6 @@ def _folder() -> Path:
     return folder
 
 
-def field_of(kind: int) -> str:
-    """The field that class ``kind`` updates."""
-    return FIELDS[kind % len(FIELDS)]
-
-
 def updated(kind: int, values: np.ndarray[Any, Any], times: int) -> np.ndarray[Any, Any]:
     """The field after ``times`` updates: exact while the values stay whole and below 2**24."""
     constant = kind + 1
@@ -120,7 +117,7 @@ def updated(kind: int, values: np.ndarray[Any, Any], times: int) -> np.ndarray[A
 def _source(types: int, fields: int) -> str:
     names = [*FIELDS, *(f"padding_{number}" for number in range(fields - len(FIELDS)))]
     kinds = range(types)
-    bodies = "".join(_BODY.format(k=k, field=field_of(k), expression=_expression(k)) for k in kinds)
+    bodies = "".join(_BODY.format(k=k, field=FIELD, expression=_expression(k)) for k in kinds)
     return _HEAD.format(
         fields="\n".join(f"    {name}: f32" for name in names),
         bodies=bodies,
@@ -130,7 +127,7 @@ def _source(types: int, fields: int) -> str:
 
 
 def _expression(kind: int) -> str:
-    field, constant = f"self.{field_of(kind)}", f"{kind + 1}.0"
+    field, constant = f"self.{FIELD}", f"{kind + 1}.0"
     return f"{field} + {constant}" if kind % 2 == 0 else f"{constant} - {field}"
 
 

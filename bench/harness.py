@@ -8,7 +8,9 @@ import json
 import os
 import platform
 import re
-from collections.abc import Callable, Iterable, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -44,12 +46,26 @@ class Options:
 
 @dataclass
 class Result:
-    """What one benchmark measured. Each row is a dictionary; ``samples`` in it are seconds."""
+    """What one benchmark measured. Each row is a dictionary; ``samples`` in it are seconds.
+
+    ``failures`` say what was computed wrongly or could not run: they are recorded beside the rest,
+    and the command fails in the end.
+    """
 
     name: str
     backend: str
     settings: dict[str, Any]
     rows: list[dict[str, Any]] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+
+    @contextmanager
+    def attempt(self, what: str) -> Iterator[None]:
+        """Note an error of the code inside as a failure of ``what``, and go on."""
+        try:
+            yield
+        except (AssertionError, sharedoa.SharedOAError) as error:
+            self.failures.append(f"{what}: {error}")
+            print(f"failed: {self.failures[-1]}", file=sys.stderr)
 
 
 def summary(samples: Sequence[float]) -> dict[str, Any]:
@@ -106,6 +122,7 @@ def write(result: Result, folder: Path) -> Path:
         "machine": machine(result.backend),
         "versions": versions(),
         "settings": result.settings,
+        "failures": result.failures,
     }
     device = re.sub(r"[^a-z0-9]+", "-", device_name(result.backend).lower()).strip("-")
     folder.mkdir(parents=True, exist_ok=True)
@@ -159,7 +176,15 @@ def options_from(given: argparse.Namespace) -> Options:
     return Options(given.backend, given.full, given.out, given.repeat, given.modes)
 
 
+def record(result: Result, options: Options) -> None:
+    """Write the file of ``result`` and say where it is."""
+    print(f"recorded in {write(result, options.out)}", flush=True)
+
+
 def main(run: Callable[[Options], Result], description: str | None) -> None:
     """The command line of one benchmark: run it, record what it gives."""
     options = options_from(argument_parser(description).parse_args())
-    print(f"recorded in {write(run(options), options.out)}")
+    result = run(options)
+    record(result, options)
+    if result.failures:
+        sys.exit(f"{len(result.failures)} failures")

@@ -1,8 +1,9 @@
 """Traffic in every mode: the paper's program (faithful) and what a user would write (natural).
 
-Each mode runs the same input; a row has the seconds of the simulation loop, and from a second,
-shorter run with a wait after each launch the seconds of every kernel. The faithful counts are
-compared with those of an independent program; modes must agree among each other in both flavours.
+Each mode runs the same input; a row has the seconds of the simulation loop after its first step,
+which compiles, and from a second, shorter run with a wait after each launch the seconds of every
+kernel. The faithful counts are compared with those of an independent program; modes must agree
+among each other in both flavours.
 
 Expected before running, on an H200 with 850 intersections: launches bound the loop. An iteration
 has eight kernels and a prefix sum, ten launches of 5 to 8 us: 1000 iterations 60 to 90 ms and
@@ -17,12 +18,14 @@ from __future__ import annotations
 
 import gc
 import sys
+from dataclasses import dataclass
 from typing import Any
 
 import sharedoa as oa
 from apps.interface import RunOptions, RunResult
 from apps.registry import APPS
 from bench.harness import Options, Result, main, show
+from dispatch.mode import parse_mode
 
 #: (intersections, iterations): active, created, removed, sum of velocities; an independent program
 #: on plain arrays computes them.
@@ -34,31 +37,56 @@ REFERENCE = {
     (850, 5_000): (51_744, 355_139, 303_395, 91_538_703),
 }
 _COUNTS = ("active", "created", "removed", "velocity_sum")
+#: What rows of one simulation have in common.
+_INPUT = ("flavour", "intersections", "iterations")
 _KERNEL = "kernel "
 #: Iterations of the run that waits for every kernel.
 _TIMED_STEPS = 100
-#: Runs of each mode; the fastest modes vary by what else the host does.
-_RUNS = 3
+
+
+@dataclass(frozen=True)
+class Input:
+    """One simulation; ``runs`` of it are samples, ``by_kernel`` adds one that times each kernel."""
+
+    natural: bool
+    intersections: int
+    iterations: int
+    runs: int
+    by_kernel: bool = True
+
+    @property
+    def flavour(self) -> str:
+        return "natural" if self.natural else "faithful"
+
+
+SMALL = (Input(False, 20, 200, 1), Input(True, 20, 200, 1))
+FULL = (
+    Input(False, 850, 1_000, 3),
+    Input(False, 850, 5_000, 1, by_kernel=False),
+    Input(True, 850, 1_000, 3),
+)
 
 
 def run(options: Options) -> Result:
-    """Run both flavours in every mode; counts that are wrong or differ are an AssertionError."""
+    """Run both flavours in every mode; counts that are wrong or differ are failures."""
     with oa.Heap(backend=options.backend) as heap:
         backend = heap.backend.name
-    sizes = [(850, 1_000), (850, 5_000)] if options.full else [(20, 200)]
-    runs = _RUNS if options.full else 1
-    result = Result("traffic", backend, {"runs": runs, "timed_steps": _TIMED_STEPS})
-    for natural in (False, True):
-        # 5000 iterations show nothing of the natural flavour that 1000 do not.
-        for size, steps in sizes[:1] if natural else sizes:
-            _run_modes(result, options, natural, size, steps, runs)
+    result = Result("traffic", backend, {"timed_steps": _TIMED_STEPS, "full": options.full})
+    for input in FULL if options.full else SMALL:
+        for mode in options.modes:
+            with result.attempt(f"{input} in mode {mode}"):
+                row = _run_mode(input, mode, backend)
+                result.rows.append(row)
+                _progress(row)
+                _check(row, result.rows)
+            gc.collect()
     show(
         "Traffic",
         ("flavour", "N", "iterations", "mode", "s", "kernels s", "objects"),
         [
             (
                 row["flavour"], row["intersections"], row["iterations"], row["mode"],
-                min(row["samples"]), row["kernels_total"], row["objects"],
+                min(row["samples"]), sum(row["kernels"].values()) or None, row["objects"],
             )
             for row in result.rows
         ],
@@ -66,57 +94,66 @@ def run(options: Options) -> Result:
     return result
 
 
-def _run_modes(
-    result: Result, options: Options, natural: bool, size: int, steps: int, runs: int
-) -> None:
-    agreed: dict[str, int] | None = None
-    backend = options.backend
-    for mode in options.modes:
-        found = [_simulate(backend, natural, size, steps, mode) for _ in range(runs)]
-        timed = _simulate(backend, natural, size, min(steps, _TIMED_STEPS), mode, kernels=True)
-        counts = found[0].counts
-        agreed = agreed or counts
-        _compare(counts, agreed, mode)
-        if not natural:
-            reference = dict(zip(_COUNTS, REFERENCE[size, steps], strict=True))
-            _compare({name: counts[name] for name in _COUNTS}, reference, mode)
+def _run_mode(input: Input, mode: str, backend: str) -> dict[str, Any]:
+    # Making the objects takes far longer than the runs where they are placed one by one.
+    runs = 1 if parse_mode(mode).placement == "scattered" else input.runs
+    found = [_simulate(input, mode, backend) for _ in range(runs)]
+    kernels = {}
+    if input.by_kernel:
+        timed = _simulate(input, mode, backend, by_kernel=True).timings
         kernels = {
             name.removeprefix(_KERNEL): seconds
-            for name, seconds in timed.timings.items()
+            for name, seconds in timed.items()
             if name.startswith(_KERNEL)
         }
-        row: dict[str, Any] = {
-            "flavour": "natural" if natural else "faithful",
-            "intersections": size,
-            "iterations": steps,
-            "mode": mode,
-            "samples": [each.timings["run"] for each in found],
-            "kernels": kernels,
-            "kernels_total": sum(kernels.values()),
-            "counts": counts,
-            "objects": found[0].objects,
-            "regions": found[0].regions,
-            "timings": found[0].timings,
-        }
-        result.rows.append(row)
-        print(
-            f"{row['flavour']} {size}/{steps} {mode}: {min(row['samples']):.3f} s", file=sys.stderr
+    return {
+        "flavour": input.flavour,
+        "intersections": input.intersections,
+        "iterations": input.iterations,
+        "mode": mode,
+        "samples": [each.timings["run"] for each in found],
+        "kernels": kernels,
+        "counts": found[0].counts,
+        "objects": found[0].objects,
+        "regions": found[0].regions,
+        "timings": found[0].timings,
+    }
+
+
+def _check(row: dict[str, Any], rows: list[dict[str, Any]]) -> None:
+    """Counts as the reference has them, and as the first mode found them."""
+    counts = row["counts"]
+    alike = [r for r in rows if all(r[name] == row[name] for name in _INPUT)]
+    _compare(counts, alike[0]["counts"])
+    reference = REFERENCE.get((row["intersections"], row["iterations"]))
+    if reference is not None and row["flavour"] == "faithful":
+        _compare(
+            {name: counts[name] for name in _COUNTS}, dict(zip(_COUNTS, reference, strict=True))
         )
-        gc.collect()
 
 
-def _simulate(
-    backend: str, natural: bool, size: int, steps: int, mode: str, kernels: bool = False
-) -> RunResult:
+def _compare(found: dict[str, int], expected: dict[str, int]) -> None:
+    if found != expected:
+        raise AssertionError(f"the counts are {found}, not {expected}")
+
+
+def _progress(row: dict[str, Any]) -> None:
+    seconds = min(row["samples"])
+    where = f"{row['flavour']} {row['intersections']}/{row['iterations']}"
+    print(f"{where} {row['mode']}: {seconds:.3f} s", file=sys.stderr)
+
+
+def _simulate(input: Input, mode: str, backend: str, by_kernel: bool = False) -> RunResult:
+    steps = min(input.iterations, _TIMED_STEPS) if by_kernel else input.iterations
     options = RunOptions(
-        size=size, steps=steps, natural=natural, mode=mode, backend=backend, time_kernels=kernels
+        size=input.intersections,
+        steps=steps,
+        natural=input.natural,
+        mode=mode,
+        backend=backend,
+        time_kernels=by_kernel,
     )
     return APPS["traffic"].run(options)
-
-
-def _compare(found: dict[str, int], expected: dict[str, int], mode: str) -> None:
-    if found != expected:
-        raise AssertionError(f"traffic in mode {mode} gives {found}, not {expected}")
 
 
 if __name__ == "__main__":

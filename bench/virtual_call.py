@@ -36,7 +36,7 @@ from typing import Any
 import numpy as np
 
 import sharedoa as oa
-from bench.class_family import FIELDS, WIDTHS, Family, family, field_of, updated
+from bench.class_family import FIELD, FIELDS, WIDTHS, Family, family, updated
 from bench.harness import MICROSECONDS, Options, Result, main, show, summary
 from dispatch.mode import parse_mode
 
@@ -63,6 +63,10 @@ HAND_WRITTEN = {
     "bits+switch": (294, 292),
 }
 HAND_WRITTEN_BRANCH = (293, None)
+
+
+#: Modes with families whose code has been looked at.
+_verified: set[tuple[str, Family]] = set()
 
 
 @dataclass(frozen=True)
@@ -99,9 +103,10 @@ def run(options: Options) -> Result:
         backend = heap.backend.name
     result = Result("virtual-call", backend, {"repeat": options.repeat, "full": options.full})
     for case in cases(options):
-        rows = list(_measure(case, backend, options.repeat))
-        result.rows += rows
-        _progress(case, rows)
+        with result.attempt(str(case)):
+            rows = list(_measure(case, backend, options.repeat))
+            result.rows += rows
+            _progress(case, rows)
         gc.collect()
     _show(result)
     return result
@@ -117,7 +122,7 @@ def _measure(case: Case, backend: str, repeat: int) -> Iterator[dict[str, Any]]:
         kinds = made.classes
         each = case.objects // case.types
         values = (np.arange(each) % _VALUES).astype(np.float32)
-        groups = [oa.new(c, each, **{field_of(k): values}) for k, c in enumerate(kinds)]
+        groups = [oa.new(c, each, **{FIELD: values}) for c in kinds]
         in_order = oa.concat(*groups)
         mixed = oa.zeros(case.objects, made.base)
         made.module.interleave[case.objects](in_order, mixed, case.types, each)
@@ -168,12 +173,16 @@ def _reason_to_skip(case: Case, heap: oa.Heap) -> str:
 
 
 def _require_distinct_bodies(made: Family, case: Case) -> None:
-    """LLVM must not have merged the bodies: each class has a store of its own in both kernels."""
+    """LLVM must not have merged the bodies: each class has an addition of its own in both
+    kernels. (It may share the load before and the store after them.)"""
+    if (case.mode, made) in _verified:
+        return
+    _verified.add((case.mode, made))
     for kernel in (made.module.virtual_call, made.module.branch):
-        stores = len(re.findall(r"^\s*(?:@%p\d+ )?st\.", kernel.asm["ptx"], re.MULTILINE))
-        if stores < case.types:
+        additions = len(re.findall(r"\b(?:add|sub)\.rn\.f32", kernel.asm["ptx"]))
+        if additions < case.types:
             raise AssertionError(
-                f"{kernel.name} in mode {case.mode} has {stores} stores for {case.types} classes: "
+                f"{kernel.name} in mode {case.mode} has {additions} additions for {case.types} classes: "
                 "the bodies were merged and there is nothing to measure"
             )
 
@@ -182,11 +191,11 @@ def _check(
     group: oa.ObjectArray, kind: int, values: np.ndarray[Any, Any], launches: int, case: Case
 ) -> None:
     expected = updated(kind, values, launches)
-    found = np.asarray(getattr(group, field_of(kind)))
+    found = np.asarray(getattr(group, FIELD))
     if not np.array_equal(found, expected):
         wrong = int(np.argmax(found != expected))
         raise AssertionError(
-            f"{case}: object {wrong} of class {kind} holds {found[wrong]}, not {expected[wrong]}, "
+            f"object {wrong} of class {kind} holds {found[wrong]}, not {expected[wrong]}, "
             f"after {launches} launches"
         )
 

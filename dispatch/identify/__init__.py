@@ -40,6 +40,10 @@ class Identification(Protocol):
         """The address of the function in ``slot`` of the object's class."""
         ...
 
+    def remark(self, candidates: Sequence[Candidate]) -> str:
+        """What a report must add for a call that may meet these classes, or nothing."""
+        ...
+
 
 IDENTIFICATIONS: dict[str, Identification] = {
     name: cast(Identification, import_module(f"{__name__}.{name}"))

@@ -32,7 +32,7 @@ def emit_type_index(emitter: Emitter, reference: Any, candidates: Sequence[Candi
         # Code that clobbers the upper bits (section 6.4) is found by what the address says.
         found = from_range()
         return emitter.confirm(emitter.unless_zero(tag, lambda: found), found)
-    if any(candidate.type_index > TAG_LIMIT for candidate in candidates):
+    if _beyond(candidates):
         return emitter.unless_zero(tag, from_range)
     return tag
 
@@ -42,3 +42,15 @@ def emit_function(
 ) -> Any:
     type_index = emit_type_index(emitter, reference, candidates)
     return emitter.function_of_type(type_index, slot)
+
+
+def remark(candidates: Sequence[Candidate]) -> str:
+    beyond = _beyond(candidates)
+    if not beyond:
+        return ""
+    return f"{beyond} found by range, as 15 bits number {TAG_LIMIT} classes only"
+
+
+def _beyond(candidates: Sequence[Candidate]) -> int:
+    """How many of the classes have no tag."""
+    return sum(candidate.type_index > TAG_LIMIT for candidate in candidates)

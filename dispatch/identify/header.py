@@ -31,6 +31,10 @@ def emit_function(
     return emitter.function_of_entry(entry)
 
 
+def remark(candidates: Sequence[Candidate]) -> str:
+    return ""
+
+
 def _vtable(emitter: Emitter, reference: Any) -> Any:
     offset = emitter.header.vtable_offset(emitter.on_device)
     return emitter.load(emitter.address(reference), offset, 64)

@@ -27,3 +27,7 @@ def emit_function(
 ) -> Any:
     type_index = emit_type_index(emitter, reference, candidates)
     return emitter.function_of_type(type_index, slot)
+
+
+def remark(candidates: Sequence[Candidate]) -> str:
+    return ""

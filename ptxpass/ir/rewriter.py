@@ -146,7 +146,9 @@ def _decide(site: CallSite, mode: Mode, uniform: bool) -> _Decision:
         reason = f"{counted}; one receiver for the whole warp, so one load of its header"
         return _Decision(_HEADER, text, reason)
     text = f"{mode.identify} + {mode.invoke}"
-    return _Decision(mode.identify, text, f"{counted}; mode {mode.name}")
+    remark = IDENTIFICATIONS[mode.identify].remark(site.candidates)
+    reason = "; ".join(filter(None, [counted, f"mode {mode.name}", remark]))
+    return _Decision(mode.identify, text, reason)
 
 
 def _report(site: CallSite, mode: Mode, uniform: bool) -> SiteReport:

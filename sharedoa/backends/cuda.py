@@ -232,7 +232,7 @@ class CudaBackend:
         return self.provider.free_memory()
 
     def time_launches(self, launch: Callable[[], None], repeat: int) -> list[float]:
-        return time_by_events(self.context, launch, repeat)
+        return time_by_events(self, launch, repeat)
 
     def close(self) -> None:
         self.synchronize()

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable
+from functools import cache
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from llvmlite import ir
+
+from ..targets.base import I64, VOID, Target, declare
 
 if TYPE_CHECKING:
-    from .cuda_context import CudaContext
+    from .cuda import CudaBackend, CudaKernel
 
 Launch = Callable[[], None]
 
-#: Launches before the first that is timed: code is loaded, memory has moved, and on a device the
-#: queue is filled, so that no timed kernel waits for the host to send it.
+#: Launches before the first that is timed: code is loaded and memory is where it is used.
 WARM_UP = 3
+OCCUPY = "sharedoa_occupy"
+#: Clock cycles for which the device is kept busy while the host queues one launch: 30 to 50 us.
+_CYCLES_A_LAUNCH = 60_000
 
 
 def time_by_clock(launch: Launch, repeat: int, synchronize: Callable[[], None]) -> list[float]:
@@ -30,29 +38,57 @@ def time_by_clock(launch: Launch, repeat: int, synchronize: Callable[[], None]) 
     return samples
 
 
-def time_by_events(context: CudaContext, launch: Launch, repeat: int) -> list[float]:
-    """Seconds between an event before and one after each launch, in the stream of ``context``.
+def time_by_events(backend: CudaBackend, launch: Launch, repeat: int) -> list[float]:
+    """Seconds between an event before and one after each of ``repeat`` launches.
 
-    Includes about 3 us for the events, and the gap to the host where a kernel is shorter than its
-    launch.
+    All are queued while another kernel occupies the device, so that none waits for the host. The
+    events add about 3 us to each.
     """
-    context.enter()
+    context = backend.context
+    for _ in range(WARM_UP):
+        launch()
+    backend.synchronize()
     events = [context.call("cuEventCreate", 0) for _ in range(2 * repeat)]
+    pairs = list(zip(events[::2], events[1::2], strict=True))
     try:
-        for _ in range(WARM_UP):
-            launch()
-        context.synchronize()
-        for _ in range(WARM_UP):
-            launch()
-        for before, after in zip(events[::2], events[1::2], strict=True):
+        _occupy(backend, repeat * _CYCLES_A_LAUNCH)
+        for before, after in pairs:
             context.call("cuEventRecord", before, context.stream)
             launch()
             context.call("cuEventRecord", after, context.stream)
-        context.synchronize()
-        return [
-            context.call("cuEventElapsedTime", before, after) / 1000
-            for before, after in zip(events[::2], events[1::2], strict=True)
-        ]
+        backend.synchronize()
+        return [context.call("cuEventElapsedTime", *pair) / 1000 for pair in pairs]
     finally:
         for event in events:
             context.call("cuEventDestroy", event)
+
+
+def _occupy(backend: CudaBackend, cycles: int) -> None:
+    """Queue a kernel of one thread that takes ``cycles`` clock cycles."""
+    slots = (ctypes.c_uint64 * 3)(cycles)
+    backend.launch(_occupying_kernel(backend), (1, 1), (1, 1), slots, 1)
+
+
+@cache
+def _occupying_kernel(backend: CudaBackend) -> CudaKernel:
+    stages = backend.target.compile(occupying_ir(backend.target))
+    return backend.load(OCCUPY, stages, uses_barrier=False, recursive=False)
+
+
+def occupying_ir(target: Target) -> str:
+    """LLVM text of a kernel that returns when as many clock cycles as its argument have passed."""
+    module = target.new_module(OCCUPY)
+    body = ir.Function(module, ir.FunctionType(VOID, [I64] * 5), f"{OCCUPY}.body")
+    body.linkage = "internal"
+    clock = declare(module, "llvm.readcyclecounter", I64, [])
+    builder = ir.IRBuilder(body.append_basic_block("entry"))
+    begun: Any = builder.call(clock, [])
+    wait, done = body.append_basic_block("wait"), body.append_basic_block("done")
+    builder.branch(wait)
+    builder.position_at_end(wait)
+    passed = builder.sub(builder.call(clock, []), begun)
+    builder.cbranch(builder.icmp_unsigned("<", passed, body.args[0]), wait, done)
+    builder.position_at_end(done)
+    builder.ret_void()
+    target.emit_entry(module, OCCUPY, body, [I64], False, False)
+    return str(module)

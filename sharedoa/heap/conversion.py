@@ -15,11 +15,23 @@ from ..errors import ArgumentError
 from ..model.classes import ClassType
 from ..model.layout import REFERENCE_DTYPE, storage_dtype
 from ..model.object import Object
-from ..model.scalars import ScalarType, can_store, from_dtype
+from ..model.scalars import (
+    ScalarType,
+    can_store,
+    f64,
+    from_dtype,
+    i64,
+    u64,
+    weak_float,
+    weak_int,
+)
 from ..model.types import ArrayType, InlineType, ReferenceType, Type, ValueType
 from ..model.values import convert, describe, from_host
 
 Column = np.ndarray[Any, Any]
+
+#: What NumPy makes of a list of Python's own numbers, which are weak.
+_PYTHON_NUMBERS = {i64: weak_int, u64: weak_int, f64: weak_float}
 
 
 def raw_value(type: Type, value: Any, what: str, heap: Any) -> Any:
@@ -67,14 +79,17 @@ def _scalar_column(type: ScalarType, value: Any, what: str) -> Column:
     if found.ndim == 0:
         return np.asarray(convert(type, found[()], what), type.dtype)
     source = from_dtype(found.dtype)
+    given_in_python = not hasattr(value, "dtype")
+    if given_in_python and source in _PYTHON_NUMBERS:
+        source = _PYTHON_NUMBERS[source]
     if source is None or not can_store(source, type):
-        if found.size == 0 and not hasattr(value, "dtype"):
+        if found.size == 0 and given_in_python:
             return np.zeros(found.shape, type.dtype)
         raise ArgumentError(
             f"{what} takes {type}, and an array of {found.dtype} does not convert to it by itself",
             f"convert it first: values.astype(np.{type.dtype})",
         )
-    if type.is_integer and source.is_integer and not hasattr(value, "dtype"):
+    if type.is_integer and source == weak_int:
         _check_range(type, found, what)
     return found.astype(type.dtype)
 

@@ -93,7 +93,8 @@ class Placement(Protocol):
         ...
 
     def objects(self, classes: Sequence[ClassType]) -> Selection:
-        """All live objects of exactly these classes: class by class, by address."""
+        """All live objects of exactly these classes: class by class, and within one by address, or
+        where addresses mean nothing, in the order in which they were made."""
         ...
 
     def read_one(self, address: int, path: FieldPath) -> Any:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 class Population(ManyObjects):
     """The objects as they are when asked: those made later belong to it, too. They are in order of
-    class and, within a class, of address."""
+    class and, within a class, as they were made; an object in a reused place has that place."""
 
     __slots__ = ("_cls", "heap")
 

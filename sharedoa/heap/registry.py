@@ -12,18 +12,21 @@ _MOST_RECENT = 1024
 
 
 class Registry:
-    """Sorted arrays of addresses and type indices; a few recent additions wait in a dictionary, so
-    that objects made one by one do not sort the arrays each time."""
+    """Arrays sorted by address: type indices and serial numbers of addition. A few recent additions
+    wait in a dictionary, so that objects made one by one do not sort the arrays each time."""
 
     def __init__(self) -> None:
         self._sorted: Addresses = np.zeros(0, np.uint64)
         self._types = np.zeros(0, np.uint32)
+        self._serials = np.zeros(0, np.int64)
+        self._next_serial = 0
         self._recent: dict[int, int] = {}
 
     def add(self, addresses: Addresses, type_index: int) -> None:
         if len(self._recent) + len(addresses) <= _MOST_RECENT:
             self._recent.update(dict.fromkeys(addresses.tolist(), type_index))
             return
+        self._settle()
         self._merge(addresses, np.full(len(addresses), type_index, np.uint32))
 
     def find(self, address: int) -> int:
@@ -58,13 +61,17 @@ class Registry:
         keep = np.ones(len(self._sorted), np.bool_)
         keep[np.searchsorted(self._sorted, addresses)] = False
         self._sorted, self._types = self._sorted[keep], self._types[keep]
+        self._serials = self._serials[keep]
 
     def of_type(self, type_index: int) -> Addresses:
+        """The addresses of one type, in the order in which they were added."""
         self._settle()
-        found: Addresses = self._sorted[self._types == type_index]
+        chosen = self._types == type_index
+        found: Addresses = self._sorted[chosen][np.argsort(self._serials[chosen])]
         return found
 
     def addresses(self) -> Addresses:
+        """All addresses, sorted."""
         self._settle()
         return self._sorted
 
@@ -80,3 +87,6 @@ class Registry:
         order = np.argsort(addresses, kind="stable")
         self._sorted = addresses[order]
         self._types = np.concatenate([self._types, types])[order]
+        serials = np.arange(self._next_serial, self._next_serial + len(types))
+        self._serials = np.concatenate([self._serials, serials])[order]
+        self._next_serial += len(types)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sharedoa as oa
-from bench import class_family, virtual_call
+from bench import class_family, harness, traffic, virtual_call
 from bench.__main__ import NAMES
 from bench.harness import Options, Result, summary, write
 
@@ -24,7 +24,7 @@ def test_runs_and_records(name, tmp_path):
     assert record["benchmark"] == result.name
     assert record["machine"]["backend"] == "cpu"
     assert {"sharedoa", "llvmlite", "numpy", "llvm"} <= set(record["versions"])
-    assert record["rows"]
+    assert record["rows"] and record["failures"] == []
     for row in record["rows"]:
         assert row["samples"] and min(row["samples"]) > 0
 
@@ -59,11 +59,12 @@ def test_every_mode_is_compared_with_the_branch_on_equal_objects():
 
 def test_bodies_that_llvm_merges_are_refused(monkeypatch):
     class_family.family.cache_clear()
-    monkeypatch.setattr(class_family, "field_of", lambda kind: "a")
     monkeypatch.setattr(class_family, "_expression", lambda kind: f"self.a + {kind + 1}.0")
     try:
-        with pytest.raises(AssertionError, match="merged"):
-            virtual_call.run(Options(backend="cpu", repeat=3, modes=("range+switch",)))
+        result = virtual_call.run(Options(backend="cpu", repeat=3, modes=("range+switch",)))
+        # One class alone has nothing to be merged with.
+        assert len(result.failures) == 2
+        assert all("merged" in failure for failure in result.failures)
     finally:
         class_family.family.cache_clear()
 
@@ -74,10 +75,10 @@ def test_closed_form_of_updates(kind, times):
     values = np.arange(16, dtype=np.float32)
     with oa.Heap(backend="cpu"):
         made = class_family.family(8)
-        objects = oa.new(made.classes[kind], 16, **{class_family.field_of(kind): values})
+        objects = oa.new(made.classes[kind], 16, **{class_family.FIELD: values})
         for _ in range(times):
             objects.update()
-        found = np.array(getattr(objects, class_family.field_of(kind)))
+        found = np.array(getattr(objects, class_family.FIELD))
     np.testing.assert_array_equal(found, class_family.updated(kind, values, times))
 
 
@@ -89,3 +90,23 @@ def test_too_many_objects_are_left_out_with_the_reason():
     scattered = virtual_call.Case("cuda", 1 << 30, 4)
     (row,) = virtual_call._measure(scattered, "cpu", 3)
     assert "one by one" in row["skipped"]
+
+
+def test_wrong_counts_are_failures(monkeypatch):
+    monkeypatch.setitem(traffic.REFERENCE, (20, 200), (1, 2, 3, 4))
+    result = traffic.run(Options(backend="cpu", modes=("range+switch",)))
+    (failure,) = result.failures
+    assert "'active': 234" in failure and "'active': 1" in failure
+    assert [row["flavour"] for row in result.rows] == ["faithful", "natural"]
+
+
+def test_failures_are_recorded_and_fail_the_command(monkeypatch, tmp_path):
+    result = Result("some-name", "cpu", {})
+    with result.attempt("the case"):
+        raise oa.HeapError("no room")
+    assert result.failures == ["the case: no room"]
+    monkeypatch.setattr("sys.argv", ["bench", "--out", str(tmp_path)])
+    with pytest.raises(SystemExit, match="1 failures"):
+        harness.main(lambda options: result, None)
+    (file,) = tmp_path.iterdir()
+    assert json.loads(file.read_text())["failures"] == result.failures

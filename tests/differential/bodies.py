@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from random import Random
 
 from .expressions import Expressions, Scope
-from .signatures import FLOATS, INTEGERS, SCALARS, Class, Named, Struct
+from .signatures import FLOATS, INTEGERS, SCALARS, Callable_, Class, Named, Struct
 
 Lines = list[str]
 
@@ -19,27 +19,36 @@ def indent(lines: Lines) -> Lines:
     return [f"    {line}" for line in lines]
 
 
+@dataclass
+class Access:
+    """What a method's body may do with its object. ``writable`` are fields that it may assign,
+    ``inline_arrays`` those whose elements it may. ``narrowable`` are references, each with the
+    classes that isinstance may find. ``root_fields`` every object in sight has, and ``inquiries``
+    are methods that may be called on all of them."""
+
+    writes: bool = False
+    writable: list[Named] = field(default_factory=list)
+    inline_arrays: list[Named] = field(default_factory=list)
+    narrowable: dict[str, list[Class]] = field(default_factory=dict)
+    root_fields: list[Named] = field(default_factory=list)
+    inquiries: list[Callable_] = field(default_factory=list)
+
+
 class Body:
-    """Makes the statements of one body. ``writable`` are the fields that it may assign,
-    ``arrays`` the inline arrays that it may assign elements of, ``repointable`` the references
-    that may be made to point elsewhere, each with what to."""
+    """Makes the statements of one body, with what it may do to ``self`` as ``access`` says."""
 
     def __init__(
         self,
         random: Random,
         structs: list[Struct],
         result: str,
-        *,
-        writable: list[Named],
-        inline_arrays: list[Named],
-        repointable: list[tuple[str, str]],
-        narrowable: dict[str, list[Class]],
+        access: Access,
+        pairs: list[Callable_],
     ) -> None:
         self.random = random
         self.expressions = Expressions(random, structs)
         self.result = result
-        self.writable, self.inline_arrays = writable, inline_arrays
-        self.repointable, self.narrowable = repointable, narrowable
+        self.access, self.pairs = access, pairs
         self.types = [*SCALARS, *(struct.name for struct in structs)]
         self._locals = 0
 
@@ -65,18 +74,22 @@ class Body:
     def _simple(self, in_loop: bool) -> list[Callable[..., tuple[int, Lines, Scope]]]:
         choices = [self._new_local, self._new_local, self._assign_local, self._update_local]
         choices += [self._swap]
-        if self.writable:
+        if self.access.writable:
             choices += [self._assign_field, self._update_field]
-        if self.inline_arrays:
+        if self.access.inline_arrays:
             choices += [self._assign_element]
-        if self.repointable:
+        if self.access.writes:
             choices += [self._repoint]
+        if self.pairs:
+            choices += [self._unpack]
         choices += [self._leave_loop if in_loop else self._leave]
         return choices
 
     def _compound(self) -> list[Callable[..., tuple[int, Lines, Scope]]]:
         choices = [self._if, self._if, self._for, self._while]
-        return choices + [self._narrow] if self.narrowable else choices
+        if self.access.narrowable:
+            choices += [self._narrow, self._walk_peers, self._walk_children]
+        return choices
 
     def _name(self, prefix: str) -> str:
         self._locals += 1
@@ -131,11 +144,11 @@ class Body:
         return 1, [line], scope
 
     def _assign_field(self, scope: Scope, room: int, depth: int) -> tuple[int, Lines, Scope]:
-        name = self.random.choice(self.writable)
+        name = self.random.choice(self.access.writable)
         return 1, [f"{name.text} = {self.expressions.storable_in(name.type, scope, depth)}"], scope
 
     def _update_field(self, scope: Scope, room: int, depth: int) -> tuple[int, Lines, Scope]:
-        fields = [name for name in self.writable if name.type in INTEGERS + FLOATS]
+        fields = [name for name in self.access.writable if name.type in INTEGERS + FLOATS]
         if not fields:
             return self._assign_field(scope, room, depth)
         name = self.random.choice(fields)
@@ -143,7 +156,7 @@ class Body:
         return 1, [f"{line} {self._operand(name.type, scope, depth)}"], scope
 
     def _assign_element(self, scope: Scope, room: int, depth: int) -> tuple[int, Lines, Scope]:
-        array = self.random.choice(self.inline_arrays)
+        array = self.random.choice(self.access.inline_arrays)
         place = f"{array.text}[{self.expressions.index(f'len({array.text})', scope)}]"
         if array.type in INTEGERS + FLOATS and self.random.random() < 0.5:
             operand = self._operand(array.type, scope, depth)
@@ -151,9 +164,16 @@ class Body:
         return 1, [f"{place} = {self.expressions.storable_in(array.type, scope, depth)}"], scope
 
     def _repoint(self, scope: Scope, room: int, depth: int) -> tuple[int, Lines, Scope]:
-        place, value = self.random.choice(self.repointable)
         test = self.expressions.condition(scope, depth - 1)
-        return 1, [f"if {test}:", f"    {place} = {value}"], scope
+        return 1, [f"if {test}:", "    self.peer = self.peer.peer"], scope
+
+    def _unpack(self, scope: Scope, room: int, depth: int) -> tuple[int, Lines, Scope]:
+        called = self.random.choice(self.pairs)
+        types = called.result.removeprefix("tuple[").removesuffix("]").split(", ")
+        names = [Named(self._name("t"), type) for type in types]
+        value = self.expressions.call("", called, scope, depth - 1)
+        line = f"{', '.join(n.text for n in names)} = {value}"
+        return 1, [line], scope.with_names(*names)
 
     def _leave(self, scope: Scope, room: int, depth: int) -> tuple[int, Lines, Scope]:
         test = self.expressions.condition(scope, depth)
@@ -214,10 +234,36 @@ class Body:
         self.expressions.calls_left = max(0, left - 1)
         return lines
 
+    def _walk_peers(self, scope: Scope, room: int, depth: int) -> tuple[int, Lines, Scope]:
+        """A local reference that moves along, and virtual calls on where it arrives."""
+        name, counter = self._name("q"), self._name("k")
+        stop = self.expressions.condition(scope, depth - 1)
+        lines = [f"{name} = self.peer", f"for {counter} in range({self.random.randint(0, 3)}):"]
+        lines += [f"    {name} = {name}.peer", f"    if {stop}:", "        break"]
+        seen = [Named(f"{name}.{f.text}", f.type) for f in self.access.root_fields]
+        calls = [(f"{name}.", called) for called in self.access.inquiries]
+        after = scope.with_names(*seen)
+        return room, lines, replace(after, calls=[*scope.calls, *calls])
+
+    def _walk_children(self, scope: Scope, room: int, depth: int) -> tuple[int, Lines, Scope]:
+        """The chain of objects that belong to this thread, to its end."""
+        name = self._name("c")
+        fields = [Named(f"{name}.{f.text}", f.type) for f in self.access.root_fields]
+        inside = scope.with_names(*fields)
+        lines = [f"{name} = self.child", f"while {name} is not None:"]
+        numbers = [f for f in fields if f.type in INTEGERS + FLOATS and not f.text.endswith(".id")]
+        if self.access.writes and numbers:
+            target = self.random.choice(numbers)
+            operand = self._operand(target.type, inside, depth - 1)
+            lines.append(f"    {target.text} {self._update_symbol(target.type)} {operand}")
+        test = self.expressions.condition(inside, depth - 1)
+        lines += [f"    if {test}:", "        break", f"    {name} = {name}.child"]
+        return room, lines, scope
+
     def _narrow(self, scope: Scope, room: int, depth: int) -> tuple[int, Lines, Scope]:
         """A local that ``isinstance`` shows to be of a subclass, whose own fields are read."""
-        reference = self.random.choice(list(self.narrowable))
-        cls = self.random.choice(self.narrowable[reference])
+        reference = self.random.choice(list(self.access.narrowable))
+        cls = self.random.choice(self.access.narrowable[reference])
         name = self._name("p")
         fields = [
             Named(f"{name}.{f.text}", f.type) for f in cls.all_fields if f.type in self.types

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 
 from .signatures import (
+    ARRAY,
     COMBINATIONS,
     DTYPES,
     FLOATS,
@@ -31,13 +32,14 @@ _COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 
 @dataclass
 class Scope:
-    """What an expression may name. ``calls`` are (receiver text, callable); a receiver ends with
-    the dot, a function has none. ``tests`` are conditions about classes and null. ``counters`` are
-    Python ints between 0 and 10."""
+    """What an expression may name. ``calls`` are (text of the receiver, callable): ``self.`` ends
+    with the dot, a function has none, ``Base:`` means ``Base.method(self, ...)``. ``tests`` are
+    conditions about classes and null. ``counters`` are Python ints between 0 and 10. ``array`` is
+    an ``oa.Array[i32]``."""
 
     readable: list[Named] = field(default_factory=list)
     calls: list[tuple[str, Callable_]] = field(default_factory=list)
-    arrays: list[Named] = field(default_factory=list)
+    array: str = ""
     tests: list[str] = field(default_factory=list)
     counters: list[str] = field(default_factory=list)
 
@@ -58,7 +60,7 @@ class Expressions:
 
     def make(self, type: str, scope: Scope, depth: int) -> str:
         """An expression of exactly ``type``."""
-        if depth <= 0:
+        if depth <= 0 or type == ARRAY:
             return self.leaf(type, scope)
         choices: list[Callable[[str, Scope, int], str]] = [self._conditional, self._leaf_again]
         if type in self.structs:
@@ -81,6 +83,10 @@ class Expressions:
     # --------------------------------------------------------------- no parts
 
     def leaf(self, type: str, scope: Scope) -> str:
+        if type == ARRAY:
+            return scope.array
+        if type == "i32" and scope.array and self.random.random() < 0.2:
+            return f"{scope.array}[{self.index(f'len({scope.array})', scope)}]"
         known = [name.text for name in scope.readable if name.type == type]
         if known and self.random.random() < 0.7:
             return self.random.choice(known)
@@ -111,13 +117,16 @@ class Expressions:
         kind = self.random.choice(("counter", "positive", "negative"))
         if kind == "counter" and scope.counters:
             return f"{self.random.choice(scope.counters)} % {length}"
-        type = self.random.choice(NARROW)
-        value = f"int({self.make(type, scope, 0)}) % {length}"
+        inner = replace(scope, array="")
+        value = f"int({self.make(self.random.choice(NARROW), inner, 0)}) % {length}"
         return f"-1 - ({value})" if kind == "negative" else value
 
     # ---------------------------------------------------------------- numbers
 
     def _binary(self, type: str, scope: Scope, depth: int) -> str:
+        if self.random.random() < 0.1:
+            parts = ", ".join(self.make(type, scope, depth) for _ in range(2))
+            return f"divmod({parts})[{self.random.randint(0, 1)}]"
         symbol, left, right = self.random.choice(COMBINATIONS[type])
         if self.random.random() < 0.6:
             same = [c for c in COMBINATIONS[type] if c[1] == c[2] == type]
@@ -238,4 +247,6 @@ class Expressions:
         named = given[by_name:]
         self.random.shuffle(named)
         parts = [text for _, text in given[:by_name]] + [f"{n}={text}" for n, text in named]
+        if receiver.endswith(":"):
+            return f"{receiver[:-1]}.{called.name}({', '.join(['self', *parts])})"
         return f"{receiver}{called.name}({', '.join(parts)})"

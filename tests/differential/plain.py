@@ -22,6 +22,9 @@ THREAD = SimpleNamespace(index=0)
 
 def convert(value: Any, annotation: Any) -> Any:
     """``value`` as a field or parameter with that annotation holds it."""
+    if isinstance(annotation, str) and annotation.startswith("tuple["):
+        types = annotation.removeprefix("tuple[").removesuffix("]").split(", ")
+        return tuple(convert(part, type_) for part, type_ in zip(value, types, strict=True))
     dtype = DTYPES.get(annotation)
     if dtype is None:
         return value

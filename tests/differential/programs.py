@@ -11,9 +11,9 @@ import textwrap
 from dataclasses import dataclass
 from random import Random
 
-from .bodies import Body, Lines, indent
+from .bodies import Access, Body, Lines, indent
 from .expressions import Expressions, Scope
-from .signatures import SCALARS, Callable_, Class, Named, Struct
+from .signatures import ARRAY, SCALARS, Callable_, Class, Named, Struct
 
 MAX_CLASSES, MAX_LEVELS = 64, 5
 
@@ -57,8 +57,10 @@ class _Builder:
         self.random, self.size = random, size
         self.structs: list[Struct] = []
         self.functions: list[Callable_] = []
+        self.pairs: list[Callable_] = []
         self.methods: list[Callable_] = []
         self.classes: list[Class] = []
+        self.with_array = random.random() < 0.5
         self.aux = Callable_("aux", (Named("x", random.choice(SCALARS)),), random.choice(SCALARS))
 
     def program(self) -> Program:
@@ -67,6 +69,8 @@ class _Builder:
             lines += self._struct(f"Pair{number}")
         for number in range(self.random.randint(1, 3)):
             lines += self._function(f"helper{number}")
+        if self.random.random() < 0.5:
+            lines += self._pair_function("split")
         self.methods = [self._signature(number) for number in range(self.size.methods)]
         self._plan_classes()
         lines += self._others()
@@ -81,9 +85,8 @@ class _Builder:
     def _types(self) -> list[str]:
         return [*SCALARS, *(struct.name for struct in self.structs)]
 
-    def _body(self, result: str, **access: object) -> Body:
-        given = {"writable": [], "inline_arrays": [], "repointable": [], "narrowable": {}}
-        return Body(self.random, self.structs, result, **{**given, **access})  # type: ignore[arg-type]
+    def _body(self, result: str, access: Access | None = None) -> Body:
+        return Body(self.random, self.structs, result, access or Access(), self.pairs)
 
     def _struct(self, name: str) -> Lines:
         fields = [
@@ -121,6 +124,18 @@ class _Builder:
         self.functions.append(Callable_(name, parameters, result))
         return ["@oa.func", f"def {name}({_declare(parameters)}) -> {result}:", *indent(lines)]
 
+    def _pair_function(self, name: str) -> Lines:
+        """A function with two results."""
+        parameters = self._parameters(2)
+        types = [self.random.choice(SCALARS) for _ in range(2)]
+        scope = Scope(list(parameters), [("", called) for called in self.functions])
+        make = Expressions(self.random, self.structs)
+        results = ", ".join(make.storable_in(type, scope, 2) for type in types)
+        result = f"tuple[{', '.join(types)}]"
+        self.pairs.append(Callable_(name, parameters, result))
+        head = f"def {name}({_declare(parameters)}) -> {result}:"
+        return ["@oa.func", head, f"    return {results}"]
+
     def _parameters(self, count: int) -> tuple[Named, ...]:
         return tuple(Named(f"a{k}", self.random.choice(self._types())) for k in range(count))
 
@@ -131,6 +146,8 @@ class _Builder:
         parameters = self._parameters(self.random.randint(0, 2))
         if recursive:
             parameters = (DEPTH, *parameters)
+        if self.with_array:
+            parameters = (*parameters, Named("d", ARRAY))
         result = self.random.choice(self._types())
         pure = self.random.random() < 0.5
         return Callable_(f"m{number}", parameters, result, pure, recursive)
@@ -197,20 +214,28 @@ class _Builder:
         own = [f for f in cls.all_fields if f.type in self._types() and f.text not in LINKS]
         inline_arrays = _inline_arrays(cls)
         scope = self._method_scope(cls, method, own)
-        access = {"narrowable": {"self.peer": self.classes, "self": self._below(cls)}}
+        access = Access(
+            narrowable={"self.peer": self.classes, "self": self._below(cls)},
+            root_fields=[f for f in self.classes[0].fields if f.type in SCALARS],
+            inquiries=[called for called in self._earlier(method) if called.pure],
+        )
         if not method.pure:
-            access["writable"] = [Named(f"self.{f.text}", f.type) for f in own]
-            access["inline_arrays"] = inline_arrays
-            access["repointable"] = [("self.peer", "self.peer.peer")]
-        lines = self._body(method.result, **access).lines(scope, self.size.statements, 2, calls=2)
+            access.writes = True
+            access.writable = [Named(f"self.{f.text}", f.type) for f in own]
+            access.inline_arrays = inline_arrays
+        lines = self._body(method.result, access).lines(scope, self.size.statements, 2, calls=2)
         return [*self._recursion(method, scope), *lines]
 
     def _below(self, cls: Class) -> list[Class]:
         return [other for other in self.classes if other.is_below(cls)]
 
-    def _method_scope(self, cls: Class, method: Callable_, own: list[Named]) -> Scope:
+    def _earlier(self, method: Callable_) -> list[Callable_]:
+        """Methods that ``method`` may call: only such, so that calls come to an end."""
         earlier = self.methods[: self.methods.index(method)]
-        allowed = [called for called in earlier if called.pure or not method.pure]
+        return [called for called in earlier if called.pure or not method.pure]
+
+    def _method_scope(self, cls: Class, method: Callable_, own: list[Named]) -> Scope:
+        allowed = self._earlier(method)
         calls = [("self.", called) for called in allowed]
         calls += [("self.peer.", called) for called in allowed if called.pure]
         calls += [("self.other.", self.aux)] + [("", function) for function in self.functions]
@@ -218,15 +243,20 @@ class _Builder:
             calls += [("super().", method)] * 2
         if cls.base is not None:
             calls += [("super().", c) for c in allowed if cls.base.implements(c.name)]
+            base = f"{cls.base.name}:"
+            calls += [(base, c) for c in allowed if cls.base.implements(c.name)]
         root = self.classes[0]
-        shared = [f for f in root.fields if f.type in self._types() and f.text not in ("child",)]
+        shared = [f for f in root.fields if f.type in self._types()]
         readable = [Named(f"self.{f.text}", f.type) for f in own]
+        for struct in self.structs:  # parts of structs that lie in the object
+            places = [name.text for name in readable if name.type == struct.name]
+            readable += [Named(f"{p}.{f.text}", f.type) for p in places for f in struct.fields]
         readable += [Named(f"self.peer.{f.text}", f.type) for f in shared]
         readable += [Named("self.other.weight", "f32"), *method.parameters]
         readable += [
             Named(f"{array.text}[{k}]", array.type) for array in _inline_arrays(cls) for k in (0, -1)
         ]
-        return Scope(readable, calls, tests=self._tests())
+        return Scope(readable, calls, "d" if self.with_array else "", tests=self._tests())
 
     def _tests(self) -> list[str]:
         some = self.random.sample(self.classes, min(3, len(self.classes)))
@@ -272,7 +302,7 @@ class _Builder:
             "        o = objects[i]",
             "        n = data[i]",
         ]
-        scope = Scope([Named("n", "i32"), Named("data[i * 7 % len(data)]", "i32")])
+        scope = Scope([Named("n", "i32")], array="data")
         expressions = Expressions(self.random, self.structs)
         for number, method in enumerate(self.methods):
             call = expressions.call("o.", method, scope.with_counter("i % 11"), 1)

@@ -20,6 +20,7 @@ SIGNED = ("i8", "i16", "i32", "i64")
 UNSIGNED = ("u8", "u16", "u32", "u64")
 INTEGERS = SIGNED + UNSIGNED
 FLOATS = ("f32", "f64")
+ARRAY = "oa.Array[i32]"
 #: Small enough that ``int(x)`` and weak arithmetic on it stay far below 64 bits.
 NARROW = ("i8", "i16", "i32", "u8", "u16", "u32")
 

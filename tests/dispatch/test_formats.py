@@ -15,8 +15,8 @@ from ..ptxpass.machine import verified
 
 def test_error_record_is_64_bytes() -> None:
     assert RECORD_DTYPE.itemsize == 64
-    fields = RECORD_DTYPE.fields or {}
-    offsets = {name: field[1] for name, field in fields.items()}
+    assert RECORD_DTYPE.fields is not None
+    offsets = {name: field[1] for name, field in RECORD_DTYPE.fields.items()}
     assert offsets == {
         "flag": 0, "code": 4, "site": 8, "thread_x": 16, "thread_y": 24, "value": 32, "extra": 40,
     }  # fmt: skip

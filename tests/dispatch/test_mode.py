@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 import struct
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
+import dispatch
 from dispatch.identify import IDENTIFICATIONS
 from dispatch.invoke import INVOCATIONS
 from dispatch.mode import MODES, ModeError, parse_mode
@@ -57,6 +62,18 @@ def test_unknown_mode_lists_the_valid_ones(text: str) -> None:
     assert isinstance(raised.value, ValueError)
     assert f"unknown mode {text!r}" in str(raised.value)
     assert all(name in str(raised.value) for name in MODES)
+
+
+def test_an_identification_is_added_by_adding_a_file(tmp_path: Path) -> None:
+    package = Path(dispatch.__file__).parent
+    shutil.copytree(package, tmp_path / "dispatch", ignore=shutil.ignore_patterns("__pycache__"))
+    folder = tmp_path / "dispatch" / "identify"
+    shutil.copy(folder / "tag.py", folder / "colour.py")
+    code = "from dispatch.mode import parse_mode; print(parse_mode('colour+switch').identify)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "colour"
 
 
 def test_every_mode_explains_itself() -> None:

@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from dispatch.mode import MODES
+from sharedoa.runtime import knobs
+
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = (
     "README.md",
@@ -52,6 +55,17 @@ def test_first_program_is_short_and_right(tmp_path):
     assert float(total) == pytest.approx(500_000 * (3.1415927 / 3 + 4), rel=0.01)
     alone, with_others = map(float, areas.split())
     assert alone == with_others == pytest.approx(314.15927)
+
+
+@pytest.mark.parametrize("document", ["README.md", "docs/dispatch.md"])
+def test_every_mode_is_described(document):
+    text = (ROOT / document).read_text()
+    assert not [mode for mode in MODES if f"`{mode}`" not in text]
+
+
+def test_every_setting_is_described():
+    text = (ROOT / "README.md").read_text()
+    assert not [knob.variable for knob in knobs.ALL if f"| `{knob.variable}` |" not in text]
 
 
 @pytest.mark.parametrize("mode", ["", "sharedoa", "typepointer"])

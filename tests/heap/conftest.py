@@ -9,13 +9,12 @@ import pytest
 import sharedoa as oa
 
 MODES = ("auto", "coal", "typepointer", "concord", "cuda")
+MODES_ON_GPU = ("auto", "typepointer", "cuda")
 
 
 def _settings():
-    for backend in ("cpu", "cuda"):
-        marks = [pytest.mark.gpu] if backend == "cuda" else []
-        for mode in MODES:
-            yield pytest.param((mode, backend), marks=marks, id=f"{mode}-{backend}")
+    on_gpu = [pytest.param((m, "cuda"), marks=pytest.mark.gpu, id=f"{m}-cuda") for m in MODES_ON_GPU]
+    return [*(pytest.param((mode, "cpu"), id=f"{mode}-cpu") for mode in MODES), *on_gpu]
 
 
 @pytest.fixture(params=_settings())

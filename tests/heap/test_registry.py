@@ -16,7 +16,7 @@ def test_find_one_and_all():
     registry.add(addresses(5), 2)
     assert [registry.find(a) for a in (5, 10, 20, 30, 7, 0, 99)] == [2, 1, 1, 1, 0, 0, 0]
     assert registry.find_all(addresses(30, 7, 5)).tolist() == [1, 0, 2]
-    assert registry.of_type(1).tolist() == [10, 20, 30]
+    assert registry.of_type(1).tolist() == [30, 10, 20], "as they were added"
     assert registry.addresses().tolist() == [5, 10, 20, 30]
 
 
@@ -27,6 +27,9 @@ def test_many_at_once(many):
     registry.remove(addresses(16, 48))
     assert registry.find(16) == 0 and registry.find(32) == 3
     assert len(registry.addresses()) == many - 2
+    registry.add(np.arange(many, 0, -1, dtype=np.uint64) * 16 + 8, 3)
+    order = [*range(32, 48, 16), *range(64, many * 16 + 1, 16), *range(many * 16 + 8, 8, -16)]
+    assert registry.of_type(3).tolist() == order
 
 
 steps = st.lists(st.tuples(st.booleans(), st.sets(st.integers(1, 40), min_size=1)), max_size=12)

@@ -47,12 +47,14 @@ def test_calls_the_method_of_the_objects_class(
 
 @pytest.mark.parametrize("name", MODES)
 @pytest.mark.parametrize("debug", [False, True])
-def test_type_query_gives_the_type_index(name: str, debug: bool) -> None:
+@pytest.mark.parametrize("known", [MANY, MANY[:1]], ids=["many", "one"])
+def test_type_query_gives_the_type_index(name: str, known: list[Class], debug: bool) -> None:
     mode = parse_mode(name)
-    canonical = Canonical(ir.Module(), mode, MANY, debug=debug)
+    canonical = Canonical(ir.Module(), mode, known, debug=debug)
     canonical.add_querying_body()
     canonical.rewrite()
-    objects = Objects(mode, MANY, count=2)
+    assert "sharedoa_type_index" not in canonical.module.globals
+    objects = Objects(mode, known, count=2)
     found = objects.run(HostCode(canonical.module, optimised=True))
     assert found == [cls.type_index for cls in objects.classes]
 
@@ -75,8 +77,9 @@ def test_types_beyond_15_bits_are_found_by_range(name: str, debug: bool) -> None
 @pytest.mark.parametrize("last", [TAG_LIMIT, TAG_LIMIT + 1])
 def test_range_is_asked_only_where_a_type_may_lack_a_tag(last: int) -> None:
     canonical = weighing(parse_mode("typepointer"), classes(1, last))
-    canonical.rewrite()
+    reports = canonical.rewrite()
     assert (LOOKUP in canonical.module.globals) == (last > TAG_LIMIT)
+    assert ("1 found by range" in reports[0].reason) == (last > TAG_LIMIT)
 
 
 @pytest.mark.parametrize("name", MODES)
@@ -222,6 +225,21 @@ def test_spared_call_reads_the_header(debug: bool) -> None:
         (x * 1000 + first.type_index) * 1000 + cls.type_index
         for x, cls in enumerate(created.classes)
     ]
+
+
+def test_spared_query_reads_the_header() -> None:
+    canonical = Canonical(ir.Module(), parse_mode("coal"), MANY)
+    body, builder = canonical.new_body(leaves=2)
+    shared = canonical.load(builder, body.args[0], 0, I64)
+    found = builder.zext(canonical.query(builder, shared), I64)
+    place = builder.add(body.args[1], builder.shl(body.args[2], I64(3)))
+    builder.store(found, canonical.pointer(builder, place))
+    builder.ret_void()
+    canonical.rewrite()
+    assert LOOKUP not in canonical.module.globals
+    created = Objects(canonical.mode, MANY, count=1)
+    found = created.run(HostCode(canonical.module, optimised=True))
+    assert found == [created.classes[0].type_index] * len(MANY)
 
 
 def test_reference_check_is_defined_where_declared() -> None:

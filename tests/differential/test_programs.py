@@ -1,0 +1,103 @@
+"""Random programs agree with plain Python, in every mode, on every backend."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sharedoa as oa
+from dispatch.mode import MODES
+
+from .populations import make_history
+from .programs import MAX_CLASSES, MAX_LEVELS, Program, Size, make_program, numbered
+from .running import Observation, PlainWorld, SharedWorld, load, observe
+
+#: Programs for each mode and backend; a thorough run sets the variable to a thousand.
+EXAMPLES = int(os.environ.get("SHAREDOA_TEST_EXAMPLES", "6"))
+
+STEPS, OBJECTS = 3, 6
+
+#: 64 classes on 5 levels, and a long chain of calls in few classes.
+LARGE = [(1, Size(MAX_CLASSES, 2, 1)), (2, Size(6, 5, 12))]
+
+sizes = st.builds(Size, st.integers(0, 12), st.integers(1, 4), st.integers(1, 8))
+seeds = st.integers(0, 2**32 - 1)
+
+
+def agree(folder: Path, seed: int, size: Size, mode: str, backend: str) -> None:
+    """Run one program with sharedoa and without, and compare all that can be seen of it."""
+    program = make_program(seed, size)
+    history = make_history(program, seed, STEPS, OBJECTS)
+    module = load(program, folder)
+    settings_ = {"mode": mode, "backend": backend, "capacity": "256MiB", "initial_region": 4}
+    with oa.Heap(**settings_) as heap:
+        found = observe(program, history, SharedWorld(program, module, heap))
+        for expected, got in zip(observe(program, history, PlainWorld(program)), found, strict=True):
+            assert got == expected, report(program, expected, got)
+
+
+def report(program: Program, expected: Observation, got: Observation) -> str:
+    """The first values that differ, and the program."""
+    lines = ["sharedoa and plain Python disagree"]
+    for number, (wanted, found) in enumerate(zip(expected[0], got[0], strict=True)):
+        if wanted != found:
+            lines.append(f"out{number}: {found}\n  expected {wanted}")
+    for number, fields in expected[1].items():
+        for name, value in fields.items():
+            if got[1][number][name] != value:
+                lines.append(f"object {number}, {name}: {got[1][number][name]}, expected {value}")
+    return "\n".join([*lines[:9], numbered(program.text)])
+
+
+@pytest.mark.parametrize("mode", MODES)
+@settings(max_examples=EXAMPLES)
+@given(seed=seeds, size=sizes)
+def test_compiled_programs_agree(
+    tmp_path_factory: pytest.TempPathFactory, mode: str, seed: int, size: Size
+) -> None:
+    # Another program in each mode: the modes share all but dispatch.
+    agree(tmp_path_factory.mktemp("program"), seed + MODES.index(mode), size, mode, "cpu")
+
+
+@pytest.mark.parametrize("mode", ["cuda", "typepointer", "range+switch"])
+@settings(max_examples=4 * EXAMPLES)
+@given(seed=seeds, size=sizes)
+def test_programs_that_cpython_runs_on_proxies_agree(
+    tmp_path_factory: pytest.TempPathFactory, mode: str, seed: int, size: Size
+) -> None:
+    agree(tmp_path_factory.mktemp("program"), seed, size, mode, "python")
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(("seed", "size"), LARGE, ids=["64 classes", "long bodies"])
+def test_large_programs_agree(tmp_path: Path, mode: str, seed: int, size: Size) -> None:
+    agree(tmp_path, seed, size, mode, "cpu")
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("mode", MODES)
+@settings(max_examples=25)
+@given(seed=seeds, size=sizes)
+def test_programs_agree_on_a_gpu(
+    tmp_path_factory: pytest.TempPathFactory, mode: str, seed: int, size: Size
+) -> None:
+    agree(tmp_path_factory.mktemp("program"), seed, size, mode, "cuda")
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(("seed", "size"), LARGE, ids=["64 classes", "long bodies"])
+def test_large_programs_agree_on_a_gpu(tmp_path: Path, mode: str, seed: int, size: Size) -> None:
+    agree(tmp_path, seed, size, mode, "cuda")
+
+
+def test_the_large_program_is_as_large_as_promised() -> None:
+    seed, size = LARGE[0]
+    program = make_program(seed, size)
+    assert len(program.classes) == MAX_CLASSES + 1
+    assert max(cls.level for cls in program.classes) == MAX_LEVELS - 1
+    assert len(program.concrete) > MAX_CLASSES // 2

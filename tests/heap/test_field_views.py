@@ -1,0 +1,260 @@
+"""Fields of many objects as NumPy sees them."""
+
+import numpy as np
+import pytest
+
+import sharedoa as oa
+
+from .shapes import Circle, Node, Point, Shape, Square
+
+
+@pytest.fixture(params=["together", "two runs", "backwards", "every second", "any order"])
+def objects(request, heap):
+    """Twenty circles numbered in order, reached in different ways."""
+    circles = oa.new(Circle, 40)
+    chosen = {
+        "together": lambda: circles[:20],
+        "two runs": lambda: oa.concat(circles[25:35], circles[3:13]),
+        "backwards": lambda: circles[19::-1],
+        "every second": lambda: circles[::2],
+        "any order": lambda: circles[np.random.default_rng(3).permutation(40)[:20]],
+    }[request.param]()
+    chosen.number = range(20)
+    return chosen
+
+
+def numbers(objects):
+    return [o.number for o in objects]
+
+
+def test_read(objects):
+    assert objects.number.numpy().tolist() == numbers(objects) == list(range(20))
+    assert objects.number.numpy().dtype == np.int32
+    assert np.asarray(objects.number).sum() == 190
+    assert len(objects.number) == 20 and objects.number.shape == (20,)
+    assert objects.number.dtype == np.int32 and objects.number.size == 20
+
+
+def test_assign(objects):
+    objects.number = 7
+    assert numbers(objects) == [7] * 20
+    objects.number = np.arange(20, dtype=np.int64)
+    assert numbers(objects) == list(range(20))
+    objects.number[...] = objects.number.numpy()[::-1].copy()
+    assert numbers(objects) == list(range(19, -1, -1))
+    objects.number[:] = oa.array(oa.i32, range(20))
+    objects.number[3:6] = [100, 101, 102]
+    objects.number[np.array([0, 19])] = -1
+    objects.number[objects.number > 100] = 55
+    objects.number[10] = 77
+    expected = [-1, 1, 2, 100, 55, 55, *range(6, 10), 77, *range(11, 19), -1]
+    assert numbers(objects) == expected
+
+
+def test_in_place(objects):
+    objects.number *= 2
+    objects.number += np.arange(20)
+    assert numbers(objects) == [3 * i for i in range(20)]
+    view = objects.number
+    view //= 3
+    view -= view.numpy().copy()[::-1]
+    assert numbers(objects) == [2 * i - 19 for i in range(20)]
+    np.abs(view, out=view)
+    assert numbers(objects) == [abs(2 * i - 19) for i in range(20)]
+    view[:5] += 1000
+    assert numbers(objects)[:6] == [1019, 1017, 1015, 1013, 1011, 9]
+
+
+def test_overlapping_operands(heap):
+    circles = oa.new(Circle, 12, number=range(12))
+    pieces = oa.concat(circles[6:], circles[:6])
+    view = pieces.number
+    view += view[::-1]
+    expected = np.concatenate([np.arange(6, 12), np.arange(6)])
+    assert view.numpy().tolist() == (expected + expected[::-1]).tolist()
+
+
+def test_weak_numbers_stay_weak(objects):
+    objects.radius = np.float32(0.1)
+    objects.radius *= 0.1
+    assert objects.radius[0] == np.float32(0.1) * np.float32(0.1)
+
+
+def test_operators_make_numpy_arrays(objects):
+    doubled = objects.number * 2 + 1
+    assert type(doubled) is np.ndarray and doubled.tolist() == [2 * i + 1 for i in range(20)]
+    assert (objects.number == 3).sum() == 1
+    assert np.sum(objects.number) == 190
+    assert (-objects.number).min() == -19
+
+
+def test_one_run_is_a_view_and_several_are_not_writable(by_type):
+    circles = oa.new(Circle, 8)
+    view = circles.radius.numpy()
+    view[2] = 5
+    assert circles[2].radius == 5
+    every_other = circles[::2].radius.numpy()
+    every_other[:] = 3
+    assert [c.radius for c in circles] == [3, 0, 3, 0, 3, 0, 3, 0]
+    copy = circles[np.array([5, 1, 6])].radius.numpy()
+    with pytest.raises(ValueError, match="read-only"):
+        copy[0] = 1
+
+
+def test_scattered_placement_gives_copies_and_writes_through():
+    with oa.Heap(mode="cuda", backend="cpu"):
+        circles = oa.new(Circle, 4)
+        circles.radius[1:3] = 2
+        circles.radius += 1
+        assert circles.radius.numpy().tolist() == [1, 3, 3, 1]
+        assert not circles.radius.numpy().flags.writeable
+
+
+def test_value_structs_and_components(heap):
+    nodes = oa.new(Node, 4, where=Point(1.0, 2.0))
+    nodes.where["x"] *= 3
+    nodes.where["y"] = np.arange(4)
+    nodes[2].where = Point(9.0, 9.0)
+    assert [(n.where.x, n.where.y) for n in nodes] == [(3, 0), (3, 1), (9, 9), (3, 3)]
+    nodes.where = [Point(i, -i) for i in range(4)]
+    assert nodes.where.numpy()["y"].tolist() == [0, -1, -2, -3]
+    assert nodes.where[3] == Point(3.0, -3.0)
+    nodes.where = nodes.where.numpy()[::-1].copy()
+    assert nodes.where["x"].numpy().tolist() == [3, 2, 1, 0]
+    with pytest.raises(oa.ArgumentError, match="no component 'z'"):
+        _ = nodes.where["z"]
+    with pytest.raises(oa.ArgumentError, match="no component 'x'"):
+        _ = nodes.wide["x"]
+
+
+def test_inline_arrays(heap):
+    nodes = oa.new(Node, 4, weights=[1, 2, 3])
+    assert nodes.weights.shape == (4, 3)
+    assert nodes.weights.numpy().tolist() == [[1, 2, 3]] * 4
+    nodes.weights = np.arange(12, dtype=np.float32).reshape(4, 3)
+    nodes.weights *= [1, 10, 100]
+    nodes.weights[:, 0] = 7
+    nodes.weights[1:3, 1] = [5, 6]
+    assert list(nodes[1].weights) == [7, 5, 500]
+    assert list(nodes[3].weights) == [7, 100, 1100]
+    assert nodes.weights[2].tolist() == [7, 6, 800]
+    one = oa.new(Node, weights=2.5)
+    assert list(one.weights) == [2.5] * 3
+    with pytest.raises(oa.ArgumentError, match=r"shape \(4,\) for 4 objects with 3 elements"):
+        nodes.weights = [1, 2, 3, 4]
+
+
+def test_inline_references(heap):
+    nodes = oa.new(Node, 3)
+    nodes.children = [nodes[0], None]
+    nodes[1].children[1] = nodes[2]
+    assert [list(n.children) for n in nodes] == [
+        [nodes[0], None],
+        [nodes[0], nodes[2]],
+        [nodes[0], None],
+    ]
+    rows = [[nodes[2], None], [None, nodes[1]], [None, None]]
+    nodes.children = rows
+    assert [list(n.children) for n in nodes] == rows
+
+
+def test_references_of_a_field(heap):
+    circles, squares = oa.new(Circle, 4), oa.new(Square, 4, number=range(4))
+    circles.next = squares
+    found = circles.next
+    assert isinstance(found, oa.ObjectArray) and found.cls is Shape.__sharedoa__
+    assert list(found) == list(squares)
+    found.number += 10
+    assert squares.number.numpy().tolist() == [10, 11, 12, 13]
+    found[0] = circles[3]
+    circles.next[1:3] = None
+    assert [c.next for c in circles] == [circles[3], None, None, squares[3]]
+    with pytest.raises(oa.HeapError, match="element 1: null is no object"):
+        _ = circles.next.number
+    circles.next = [None, squares[0], circles[0], None]
+    circles.next = circles.next
+    assert [c.next for c in circles] == [None, squares[0], circles[0], None]
+    circles.next = None
+    assert not any(c.next for c in circles)
+
+
+def test_array_fields(heap):
+    nodes, data = oa.new(Node, 3), oa.array(oa.i32, range(10))
+    nodes.data = data
+    nodes[1].data = data[2:5]
+    assert [len(n.data) for n in nodes] == [10, 3, 10]
+    assert nodes[1].data.numpy().tolist() == [2, 3, 4]
+    nodes.data = [data[:1], data[:2], data[:3]]
+    assert nodes.data.numpy()["length"].tolist() == [1, 2, 3]
+
+
+def test_mixed_classes_have_the_fields_of_their_base(heap):
+    shapes = oa.concat(oa.new(Circle, 3), oa.new(Square, 3))
+    shapes.number = range(6)
+    shapes.number *= 2
+    assert [s.number for s in shapes] == [0, 2, 4, 6, 8, 10]
+    with pytest.raises(
+        AttributeError, match="Shape has no field or method 'side'; fields: number, next; methods:"
+    ):
+        _ = shapes.side
+    with pytest.raises(AttributeError, match="no field or method 'colour'"):
+        shapes.colour = 3
+
+
+def test_a_field_named_like_an_attribute_of_arrays(heap):
+    class Parcel(oa.Object):
+        address: oa.i64
+        heap: oa.i32
+
+    parcels = oa.new(Parcel, 3, address=[5, 6, 7])
+    assert parcels.field("address").numpy().tolist() == [5, 6, 7]
+    parcels.heap = 4
+    assert parcels.field("heap")[1] == 4
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (lambda c: c.number.__itruediv__(2), "cannot take the result of divide"),
+        (lambda c: c.number.__iadd__(np.ones(3)), "Circle.number cannot take"),
+        (lambda c: c.number.__iadd__("x"), "Circle.number cannot take"),
+        (lambda c: c.number.__setitem__(slice(0, 2), [1, 2, 3]), "3 values for 2 places"),
+        (lambda c: c.number.__setitem__(Ellipsis, 1.5), "write i32"),
+        (lambda c: setattr(c, "radius", np.ones(3)), "3 values for 20 places"),
+    ],
+)
+def test_mistakes(objects, change, text):
+    with pytest.raises(oa.ArgumentError, match=text):
+        change(objects)
+    assert numbers(objects) == list(range(20))
+
+
+def test_outside(objects):
+    assert objects.number[-1] == 19
+    for index in (20, -21):
+        with pytest.raises(IndexError, match="outside 20 objects"):
+            _ = objects.number[index]
+
+
+def test_fields_of_nothing(heap):
+    none = oa.new(Circle, 0)
+    none.radius *= 2
+    none.radius = 3
+    none.radius[...] = 4
+    assert none.radius.numpy().tolist() == [] and none.next.number.numpy().tolist() == []
+    assert oa.all(Square).side.numpy().dtype == np.float64
+
+
+def test_views_after_the_references_change(by_type):
+    circles, squares = oa.new(Circle, 3), oa.new(Square, 3, number=5)
+    shapes = oa.concat(circles)
+    shapes = oa.array(Shape, list(circles))
+    assert shapes.number.numpy().tolist() == [0, 0, 0]
+    shapes[1] = squares[0]
+    assert shapes.number.numpy().tolist() == [0, 5, 0]
+    part = shapes[1:]
+    part[1] = squares[1]
+    assert shapes.number.numpy().tolist() == [0, 5, 5]
+    oa.delete(circles[0])
+    with pytest.raises(oa.HeapError, match="element 0: the Circle at"):
+        _ = shapes.number

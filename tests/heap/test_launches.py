@@ -1,0 +1,195 @@
+"""What launches and the heap do for each other: tables, waiting, moving memory."""
+
+import ctypes
+
+import numpy as np
+import pytest
+
+import sharedoa as oa
+from dispatch import state
+from dispatch.range_table import NODE_DTYPE, SegmentTree
+from sharedoa.heap.residency import BULK, Residency
+
+from .shapes import Circle, Node, Ring, Shape, Square
+
+
+def memory_at(address, dtype, count=1):
+    size = count * np.dtype(dtype).itemsize
+    return np.frombuffer((ctypes.c_uint8 * size).from_address(address), dtype, count)
+
+
+def tree_of(heap):
+    words = heap.launch_state()
+    size = words[state.RANGE_TREE_SIZE]
+    return SegmentTree(memory_at(words[state.RANGE_TREE], NODE_DTYPE, size).copy())
+
+
+def test_an_empty_heap_has_no_table(by_type):
+    assert by_type.launch_state() == [0] * state.WORDS
+
+
+def test_the_range_table_tells_every_class(by_type):
+    for count in (3, 30, 100):
+        for python_class in (Circle, Square, Ring, Node):
+            oa.new(python_class, count)
+    tree = tree_of(by_type)
+    for python_class in (Circle, Square, Ring, Node):
+        for reference in by_type.objects_of(python_class.__sharedoa__).references():
+            assert tree.lookup(int(reference)) == python_class.__sharedoa__.type_index
+    assert len(by_type.ranges()) > 8
+
+
+def test_leaves_know_stride_and_living_objects(by_type):
+    circles = oa.new(Circle, 8)
+    oa.delete(circles[2:4])
+    leaf = tree_of(by_type).nodes[0]
+    assert leaf["stride"] == by_type.layout.record(Circle.__sharedoa__).size
+    assert memory_at(int(leaf["live"]), np.uint8, 8).tolist() == [1, 1, 0, 0, 1, 1, 1, 1]
+
+
+def test_the_table_is_made_again_only_when_the_layout_changed(by_type):
+    oa.new(Circle, 4)
+    first = by_type.launch_state()
+    assert by_type.launch_state() == first and by_type.launch_state() is not first
+    oa.new(Circle, 4)
+    assert by_type.launch_state() == first, "there was room"
+    oa.new(Square)
+    assert by_type.launch_state() != first
+
+
+def test_scattered_objects_are_listed_in_debug_mode():
+    with oa.Heap(mode="concord", backend="cpu") as heap:
+        oa.new(Circle, 3)
+        assert heap.launch_state() == [0] * state.WORDS
+    with oa.Heap(mode="concord", backend="cpu", debug=True) as heap:
+        made = oa.concat(oa.new(Circle, 3), oa.new(Square, 2))
+        epoch, words = heap.layout_epoch, heap.launch_state()
+        listed = memory_at(words[state.REGISTRY], np.uint64, words[state.REGISTRY_SIZE])
+        assert listed.tolist() == sorted(made.references().tolist())
+        oa.delete(made[1])
+        assert heap.layout_epoch > epoch
+        assert heap.launch_state()[state.REGISTRY_SIZE] == 4
+
+
+@pytest.mark.parametrize("mode", ["cuda", "concord", "sharedoa", "coal", "tag+switch", "auto"])
+def test_headers(mode):
+    with oa.Heap(mode=mode, backend="cpu") as heap:
+        for made in (oa.new(Circle, 3), [Square(), oa.new(Ring)]):
+            for thing in made:
+                cls = type(thing).__sharedoa__
+                address = heap.encoding.address(heap.reference(thing))
+                size = heap.mode.header_size
+                if size == 4:
+                    assert memory_at(address, np.uint32)[0] == cls.type_index
+                for pointer in memory_at(address, np.uint64, size // 8).tolist():
+                    words = memory_at(pointer - 4, np.uint32, 2)
+                    assert words.tolist() == [cls.type_index, cls.entry_base]
+
+
+def test_header_pointers_for_host_and_device_differ():
+    with oa.Heap(mode="coal", backend="cpu") as heap:
+        address = heap.reference(oa.new(Circle))
+        on_host, on_device = memory_at(address, np.uint64, 2).tolist()
+        assert on_host != on_device
+
+
+def test_a_reused_slot_has_its_header_again():
+    with oa.Heap(mode="coal", backend="cpu", debug=True) as heap:
+        circles = oa.new(Circle, 3)
+        before = memory_at(int(circles.references()[1]), np.uint64, 2).tolist()
+        oa.delete(circles[1])
+        again = oa.new(Circle)
+        assert memory_at(heap.reference(again), np.uint64, 2).tolist() == before
+
+
+@pytest.fixture
+def on_device(device):
+    with oa.Heap(mode="auto", backend=device, capacity="64MiB", initial_region=8) as heap:
+        yield heap
+
+
+def test_every_host_access_waits_once(on_device, device):
+    circles, numbers = oa.new(Circle, 3), oa.zeros(3, oa.i32)
+    circle = circles[0]
+    accesses = [
+        numbers.numpy,
+        lambda: numbers[0],
+        lambda: numbers.__setitem__(0, 1),
+        lambda: list(numbers),
+        lambda: circle.radius,
+        lambda: setattr(circle, "radius", 1.0),
+        circles.radius.numpy,
+        lambda: circles.radius,
+        lambda: setattr(circles, "radius", 2.0),
+        lambda: circles.next,
+        lambda: oa.delete(circles[2]),
+        oa.synchronize,
+    ]
+    for access in accesses:
+        on_device.note_launch()
+        before = device.waits
+        access()
+        assert device.waits > before
+    before = device.waits
+    _ = numbers[0], circle.radius, numbers.numpy()
+    assert device.waits == before
+
+
+def test_creating_objects_does_not_wait(on_device, device):
+    on_device.note_launch()
+    before = device.waits
+    oa.new(Circle, 3, radius=1.0)
+    oa.zeros(5, oa.f32)
+    assert device.waits == before
+
+
+def test_hooks_run_after_every_wait(on_device):
+    calls = []
+    on_device.add_synchronize_hook(lambda: calls.append(1))
+    on_device.wait()
+    assert calls == []
+    on_device.note_launch()
+    on_device.wait()
+    oa.synchronize()
+    assert calls == [1, 1]
+
+
+def test_what_the_host_used_moves_before_the_next_launch(on_device, device):
+    circles = oa.new(Circle, 8, radius=1.0)
+    numbers = oa.array(oa.i32, range(8))
+    start, end, _ = on_device.ranges()[0]
+    on_device.before_launch()
+    moved = [(a, a + size) for a, size, to_device in device.moved if to_device]
+    assert any(a <= start and end <= b for a, b in moved)
+    assert any(a <= numbers.address and numbers.address + 32 <= b for a, b in moved)
+    device.moved.clear()
+    on_device.before_launch()
+    assert device.moved == []
+    circles[3].radius = 2.0
+    on_device.before_launch()
+    size = on_device.layout.record(Circle.__sharedoa__).size
+    assert device.moved == [(start + 3 * size, size, True)]
+
+
+def test_a_bulk_access_fetches_first(device):
+    residency = Residency(device.prefetch)
+    residency.host_uses(1000, 1000, 1000 + BULK)
+    residency.host_uses(1000, 1010, 1020)
+    residency.host_uses(5000000, 5000000, 5000004)
+    assert device.moved == [(1000, BULK, False)]
+    residency.forget(5000000, 5000256)
+    residency.before_launch()
+    assert device.moved[1:] == [(1000, BULK, True)]
+
+
+def test_where_host_and_device_are_one_nothing_moves():
+    with oa.Heap(backend="cpu") as heap:
+        oa.new(Circle, 100, radius=2.0)
+        heap.before_launch()
+        assert heap.residency._on_host == {}
+
+
+def test_population_of_a_subclass_only(by_type):
+    assert list(oa.all(Shape).by_class()) == []
+    oa.new(Ring, 2)
+    assert [len(p) for p in oa.all(Shape).by_class()] == [2]
