@@ -16,12 +16,15 @@ sorted: sharedoa 340 / 299, coal 343 / 297, typepointer 341 / 298, range+switch 
 293 / 292, BRANCH 293 / 292 (floor: 8 + 32 + 32 bytes an object at 4.2 TB/s, 288 us). tag+switch
 near 293: its tag lies in the sector that the field is in. header+switch the same and one small
 load more. range+vtable and bits+vtable as coal and typepointer. Without a header objects have 16
-bytes and the floor falls to 8 + 16 + 16 bytes, 160 us: about 165 for range+switch and
-bits+switch, and indirect calls (45 us and more over switch when mixed) stand out further. cuda
-and concord depend on where the device's malloc puts objects: 700 and 570 at 64 bytes a piece.
-With T, mixed calls run one class after another: from 8 types on time grows with T for all, about
-twice as fast for indirect calls; sorted ones do not change. On a CPU with few cores: BRANCH and
-switch equal within noise, vtable 10 to 30 % over them when mixed.
+bytes: the floor falls to 8 + 16 + 16 bytes, 160 us, and with half the bytes under way latency
+shows: BRANCH 170 to 200, bits+switch 0 to 2 % over it, range+switch 2 to 8 % (the walk is three
+dependent loads that hit the cache), indirect calls 45 us and more when mixed. cuda and concord
+depend on where the device's malloc puts objects: 700 and 570 at 64 bytes a piece.
+With T classes mixed, an indirect call runs its T bodies one after another, each with a load and a
+store of its own: from 8 classes on time grows with T, to 1300 us at 32. In BRANCH and behind a
+switch LLVM moves the load before the branch and the store behind it, so that only the additions
+are apart: nearly flat up to 32. Sorted calls do not change with T. On a CPU with few cores:
+BRANCH and switch equal within noise, vtable 10 to 30 % over them when mixed.
 """
 
 from __future__ import annotations
@@ -155,7 +158,7 @@ def _measure(case: Case, backend: str, repeat: int) -> Iterator[dict[str, Any]]:
                     **summary(samples),
                 }
         for kind, group in enumerate(groups):
-            _check(group, kind, values, launches, case)
+            _check(group, kind, values, launches)
 
 
 def _reason_to_skip(case: Case, heap: oa.Heap) -> str:
@@ -182,14 +185,12 @@ def _require_distinct_bodies(made: Family, case: Case) -> None:
         additions = len(re.findall(r"\b(?:add|sub)\.rn\.f32", kernel.asm["ptx"]))
         if additions < case.types:
             raise AssertionError(
-                f"{kernel.name} in mode {case.mode} has {additions} additions for {case.types} classes: "
-                "the bodies were merged and there is nothing to measure"
+                f"{kernel.name} in mode {case.mode} has {additions} additions for {case.types} "
+                "classes: the bodies were merged and there is nothing to measure"
             )
 
 
-def _check(
-    group: oa.ObjectArray, kind: int, values: np.ndarray[Any, Any], launches: int, case: Case
-) -> None:
+def _check(group: oa.ObjectArray, kind: int, values: np.ndarray[Any, Any], launches: int) -> None:
     expected = updated(kind, values, launches)
     found = np.asarray(getattr(group, FIELD))
     if not np.array_equal(found, expected):

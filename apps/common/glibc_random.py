@@ -12,7 +12,9 @@ class GlibcRandom:
     every platform."""
 
     def __init__(self, seed: int) -> None:
-        state = [seed]
+        word = seed & 0xFFFFFFFF
+        # glibc reads the seed as a signed int, and takes 1 for 0, which would stay 0 for ever.
+        state = [(word - (1 << 32) if word >> 31 else word) or 1]
         for _ in range(30):
             state.append(16807 * state[-1] % RAND_MAX)
         state += state[:3]

@@ -87,33 +87,34 @@ class Array(NumPyLike):
 
     def _values(self) -> Values:
         self.heap.wait()
-        return self._raw()
+        return self._raw(0, self._length)
 
-    def _raw(self) -> Values:
+    def _raw(self, first: int, stop: int) -> Values:
+        """Elements from ``first`` to before ``stop``; the host is going to use them all."""
         dtype, storage = self.dtype, self._storage
         if storage is None:
             return np.empty(0, dtype)
-        size = self._length * dtype.itemsize
-        self.heap.residency.host_uses(storage.address, self.address, self.address + size)
-        start = self.address - storage.address
-        return np.asarray(storage)[start : start + size].view(dtype)
+        start, end = (self.address + place * dtype.itemsize for place in (first, stop))
+        self.heap.residency.host_uses(storage.address, start, end)
+        return np.asarray(storage)[start - storage.address : end - storage.address].view(dtype)
+
+    def _place(self, index: int) -> Values:
+        """The one element at ``index``, which may count from the end."""
+        place = index + self._length if index < 0 else index
+        if not 0 <= place < self._length:
+            raise IndexError(f"index {index} is outside an array of {self._length} elements")
+        self.heap.wait()
+        return self._raw(place, place + 1)
 
     def __getitem__(self, key: Any) -> Any:
         """One element for an int; a slice of step 1 is a view, every other selection a copy."""
         if isinstance(key, (int, np.integer)):
-            value = self._values()[self._place(int(key))]
-            return to_host(self.__sharedoa_element__, value, self.heap)
+            return to_host(self.__sharedoa_element__, self._place(int(key))[0], self.heap)
         if isinstance(key, slice):
             start, stop, step = key.indices(self._length)
             if step == 1:
                 return self._view(start, max(0, stop - start))
         return self.heap.array_of(self.__sharedoa_element__, self._values()[key])
-
-    def _place(self, index: int) -> int:
-        place = index + self._length if index < 0 else index
-        if not 0 <= place < self._length:
-            raise IndexError(f"index {index} is outside an array of {self._length} elements")
-        return place
 
     def _view(self, start: int, length: int) -> Array:
         address = self.address + start * self.dtype.itemsize if length else 0
@@ -121,13 +122,12 @@ class Array(NumPyLike):
         return make_array(self.heap, self.__sharedoa_element__, storage, address, length)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        values, element = self._values(), self.__sharedoa_element__
-        if isinstance(value, Array) and value.leaves == self.leaves:
-            return  # the end of an in-place operator on array[:]
+        element = self.__sharedoa_element__
         if isinstance(key, (int, np.integer)):
             place = self._place(int(key))
-            values[place] = raw_value(element, value, self._description(), self.heap)
+            place[0] = raw_value(element, value, self._description(), self.heap)
         else:
+            values = self._values()
             count = values[key].size
             values[key] = column(element, value, count, self._description(), self.heap)
         if self._storage is not None:
@@ -136,7 +136,7 @@ class Array(NumPyLike):
     def write_raw(self, values: Values) -> None:
         """Fill a new array, which no launch can know yet, with elements as memory holds them."""
         if self._storage is not None:
-            self._raw()[:] = values
+            self._raw(0, self._length)[:] = values
 
     def __iter__(self) -> Iterator[Any]:
         element, heap = self.__sharedoa_element__, self.heap
@@ -187,6 +187,10 @@ class ObjectArray(ManyObjects, Array):
     def fill(self, selection: Selection) -> None:
         """Refer to the objects of ``selection``; the array is as long and new."""
         self.write_raw(selection.references)
+        self.know(selection)
+
+    def know(self, selection: Selection) -> None:
+        """The array refers to the objects of ``selection``, in that order."""
         object.__setattr__(self, "_selected", (self._state(), selection))
 
     @property
@@ -252,7 +256,10 @@ class FieldReferences(ObjectArray):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         super().__setitem__(key, value)
-        self._source.set_field(self._name, self)
+        places = np.atleast_1d(np.arange(len(self))[key])
+        owners = self.heap.placement.select(self._source.references()[places])
+        if owners.count:
+            owners.write(FieldPath(self._name), self._values()[places])
 
 
 def make_array(

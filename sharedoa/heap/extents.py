@@ -15,20 +15,20 @@ from sortedcontainers import SortedDict
 
 from ..errors import HeapError
 from .provider import Bytes, Provider, Slab
+from .residency import Residency
 
 ALIGNMENT = 256
 SLAB_SIZE = 64 << 20
 """Bytes of a slab, unless one request needs more or the capacity leaves less."""
-SMALL_SLAB_SIZE = 1 << 20
-"""The same where objects lie outside of slabs, which must not take what objects need."""
 
 
 class NoRoom(Exception):
-    """``asked`` bytes do not fit; ``free`` are left in all of ``capacity``, maybe in pieces."""
+    """``asked`` bytes do not fit; ``free`` are left in all of ``capacity``, maybe in pieces.
+    ``reason`` is what the system says, if it was the one that refused."""
 
-    def __init__(self, asked: int, free: int, capacity: int) -> None:
-        super().__init__(asked, free, capacity)
-        self.asked, self.free, self.capacity = asked, free, capacity
+    def __init__(self, asked: int, free: int, capacity: int, reason: str = "") -> None:
+        super().__init__(asked, free, capacity, reason)
+        self.asked, self.free, self.capacity, self.reason = asked, free, capacity, reason
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,8 +70,15 @@ class _SlabMemory:
 class Extents:
     """All memory of one heap: at most ``capacity`` bytes in slabs of ``provider``."""
 
-    def __init__(self, provider: Provider, capacity: int, slab_size: int = SLAB_SIZE) -> None:
+    def __init__(
+        self,
+        provider: Provider,
+        capacity: int,
+        residency: Residency,
+        slab_size: int = SLAB_SIZE,
+    ) -> None:
         self._provider = provider
+        self._residency = residency
         self._slab_size = slab_size
         self.capacity = capacity
         self.reserved = 0
@@ -135,9 +142,28 @@ class Extents:
         if rest:
             self._free[start if from_top else start + size] = rest
         slab = self._slab_of(place)
-        memory = slab.view(place, place + size)
-        _clear_used(slab, place, memory)
-        return Extent(place, size, memory)
+        extent = Extent(place, size, slab.view(place, place + size))
+        self._clear_used(slab, extent)
+        return extent
+
+    def _clear_used(self, slab: _SlabMemory, extent: Extent) -> None:
+        """Zero what was handed out before, and move the clean part's ends past this extent."""
+        start, end = extent.address, extent.end
+        clean_from, clean_to = max(start, slab.clean_from), min(end, slab.clean_to)
+        if clean_from >= clean_to:
+            self._clear(extent, start, end)
+            return
+        self._clear(extent, start, clean_from)
+        self._clear(extent, clean_to, end)
+        if start <= slab.clean_from:
+            slab.clean_from = end
+        else:
+            slab.clean_to = start
+
+    def _clear(self, extent: Extent, start: int, end: int) -> None:
+        if start < end:
+            self._residency.host_uses(extent.address, start, end)
+            extent.memory[start - extent.address : end - extent.address] = 0
 
     def _slab_of(self, address: int) -> _SlabMemory:
         slab: _SlabMemory = self._slabs.peekitem(self._slabs.bisect_right(address) - 1)[1]
@@ -149,11 +175,11 @@ class Extents:
         room = self._room()
         if size > room:
             raise NoRoom(size, self.free_bytes, self.capacity)
-        wanted = max(size, min(self._slab_size, room // ALIGNMENT * ALIGNMENT))
+        wanted = max(size, min(self._slab_size, room) // ALIGNMENT * ALIGNMENT)
         try:
             slab = self._provider.allocate(wanted)
         except HeapError as error:
-            raise NoRoom(size, self.free_bytes, self.capacity) from error
+            raise NoRoom(size, self.free_bytes, self.capacity, error.message) from error
         self._slabs[slab.address] = _SlabMemory(slab, self._provider)
         self._free[slab.address] = slab.size
         self.reserved += slab.size
@@ -166,18 +192,3 @@ class Extents:
             if self._free.get(address) == slab.end - slab.address:
                 del self._slabs[address], self._free[address]
                 self.reserved -= slab.end - slab.address
-
-
-def _clear_used(slab: _SlabMemory, place: int, memory: Bytes) -> None:
-    """Zero what was handed out before, and move the clean part's ends past this piece."""
-    end = place + len(memory)
-    clean_from, clean_to = max(place, slab.clean_from), min(end, slab.clean_to)
-    if clean_from >= clean_to:
-        memory[:] = 0
-        return
-    memory[: clean_from - place] = 0
-    memory[clean_to - place :] = 0
-    if place <= slab.clean_from:
-        slab.clean_from = end
-    else:
-        slab.clean_to = place

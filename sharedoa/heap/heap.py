@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextvars import ContextVar, Token
 from functools import lru_cache
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from ..model.object import Object, make_proxy, require_concrete, shared_type
 from ..model.reference import ReferenceEncoding
 from ..model.types import InlineType, ReferenceType, Type
 from ..model.values import describe, to_host
+from .array_memory import ArrayStorage
 from .arrays import Array, ObjectArray, make_array
 from .construction import (
     concatenated,
@@ -32,7 +34,15 @@ from .construction import (
 from .conversion import column, other_heap, raw_value
 from .memory import HeapMemory
 from .objects import ManyObjects
-from .placement import FieldPath, Placement, References, Values, foreign_reference, null_reference
+from .placement import (
+    FieldPath,
+    Placement,
+    References,
+    Selection,
+    Values,
+    foreign_reference,
+    null_reference,
+)
 from .population import Population
 from .settings import HeapSettings
 from .statistics import HeapStatistics
@@ -71,9 +81,10 @@ class Heap:
         self._lock = threading.RLock()
         self._tokens: list[Token[Heap | None]] = []
         self._hooks: list[Callable[[], None]] = []
+        self._proxies: WeakValueDictionary[int, Any] = WeakValueDictionary()
         self._reference_types: dict[ClassType, ReferenceType] = {}
-        self._objects_of: dict[ClassType, tuple[Any, ObjectArray]] = {}
-        self.memory = HeapMemory(settings, self._quiesce)
+        self._objects_of: dict[ClassType, tuple[int, ArrayStorage | None, Selection]] = {}
+        self.memory = HeapMemory(settings)
         self.placement: Placement = self.memory.placement
         self.residency = self.memory.residency
 
@@ -127,7 +138,8 @@ class Heap:
             address = self.encoding.address(reference)
             for name, value in values.items():
                 self.placement.write_one(address, _path(name), value, None)
-        return make_proxy(cls, self, reference)
+        made = self._proxies[reference] = make_proxy(cls, self, reference)
+        return made
 
     def delete(self, objects: Any) -> None:
         """Free an object, or all objects of an array, population or list. Whoever still refers to
@@ -135,8 +147,8 @@ class Heap:
 
         Raises HeapError for null, foreign, deleted or repeated references; then none was deleted.
         """
+        self.wait()
         with self._lock:
-            self._quiesce()
             self.placement.free(self.placement.select(self._references(objects)))
 
     def _references(self, objects: Any) -> References:
@@ -164,16 +176,21 @@ class Heap:
 
     def objects_of(self, cls: ClassType) -> ObjectArray:
         """Every live object of exactly this class, in an array that is not to be written to."""
-        version = self.placement.population_version
-        found = self._objects_of.get(cls)
-        if found is None or found[0] != version:
-            with self._lock:
+        with self._lock:
+            version = self.placement.population_version
+            kept, storage, selection = self._objects_of.get(cls, (-1, None, None))
+            if selection is None or kept != version:
                 selection = self.placement.objects([cls])
-                array = self._blank(self.reference_type(cls), selection.count)
-            assert isinstance(array, ObjectArray)
+                storage = self._new_storage(self.reference_type(cls), selection.count)
+                # The storage, not the array: that refers to the heap, which would never go.
+                self._objects_of[cls] = version, storage, selection
+        address = storage.address if storage else 0
+        array = ObjectArray(self, self.reference_type(cls), storage, address, selection.count)
+        if kept != version:
             array.fill(selection)
-            found = self._objects_of[cls] = version, array
-        return found[1]
+        else:
+            array.know(selection)
+        return array
 
     def reference(self, obj: Object | None) -> int:
         """The reference that kernels see for a host object, 0 for None. Raises ArgumentError for an
@@ -185,13 +202,17 @@ class Heap:
         return obj._reference
 
     def wrap(self, reference: int) -> Any:
-        """The host object, of its concrete class, for a reference; None for 0. Raises HeapError for
-        a reference to no live object."""
+        """The host object, of its concrete class, for a reference; None for 0. As long as somebody
+        holds it, it is the same Python object each time, so that ``is`` means what it means in
+        kernels. Raises HeapError for a reference to no live object."""
         if reference == 0:
             return None
         cls = self.class_of(reference)
-        address = self.encoding.address(reference)
-        return make_proxy(cls, self, self.encoding.encode(address, cls.type_index))
+        reference = self.encoding.encode(self.encoding.address(reference), cls.type_index)
+        known = self._proxies.get(reference)
+        if known is None or type(known) is not cls.python_class:
+            known = self._proxies[reference] = make_proxy(cls, self, reference)
+        return known
 
     def class_of(self, reference: int) -> ClassType:
         """The concrete class of a live object. Raises HeapError."""
@@ -270,10 +291,13 @@ class Heap:
         return make_array(self, element, storage, address, length)
 
     def _blank(self, element: Type, length: int, kind: type[Array] | None = None) -> Array:
-        size = length * storage_dtype(element).itemsize
-        storage = self.memory.new_array(size, element) if size else None
+        storage = self._new_storage(element, length)
         address = storage.address if storage else 0
         return make_array(self, element, storage, address, length, kind)
+
+    def _new_storage(self, element: Type, length: int) -> ArrayStorage | None:
+        size = length * storage_dtype(element).itemsize
+        return self.memory.new_array(size, element) if size else None
 
     # ------------------------------------------------------------------ launches
 
@@ -298,7 +322,8 @@ class Heap:
 
     def synchronize(self) -> None:
         """Wait for all launches. Raises DeviceError if a kernel failed."""
-        self._quiesce()
+        self.backend.synchronize()
+        self._pending = False
         for hook in self._hooks:
             hook()
         with self._lock:
@@ -307,10 +332,6 @@ class Heap:
     def add_synchronize_hook(self, hook: Callable[[], None]) -> None:
         """Call ``hook`` after every wait for launches."""
         self._hooks.append(hook)
-
-    def _quiesce(self) -> None:
-        self.backend.synchronize()
-        self._pending = False
 
     # ------------------------------------------------------------------ the heap as a whole
 

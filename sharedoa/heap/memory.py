@@ -12,7 +12,7 @@ from ..model.classes import ClassType
 from ..model.types import ArrayType, Type
 from .array_memory import Addresses, ArrayMemory, ArrayStorage
 from .by_type import ByTypePlacement
-from .extents import SLAB_SIZE, SMALL_SLAB_SIZE, Extent, Extents, NoRoom
+from .extents import SLAB_SIZE, Extent, Extents, NoRoom
 from .launch_state import LaunchState
 from .placement import FieldPath, Selection
 from .residency import Residency
@@ -23,22 +23,25 @@ from .vtables import VtableRecords
 
 T = TypeVar("T")
 
+_SMALL_SLAB_SIZE = 1 << 20
 _COLLECT_SHARE = 8
 """Arrays that only fields might hold are looked for when they are this part of the memory."""
 
 
 class HeapMemory:
-    """``quiesce`` waits until no launch is under way."""
+    """Nothing in here refers back to it, so that it goes at once when the last user does."""
 
-    def __init__(self, settings: HeapSettings, quiesce: Callable[[], None]) -> None:
+    def __init__(self, settings: HeapSettings) -> None:
         self._settings = settings
-        self._quiesce = quiesce
-        self._on_device = settings.backend.target.is_device
+        on_device = settings.backend.target.is_device
         self._retired: list[Extent] = []
-        self.residency = Residency(settings.backend.prefetch if self._on_device else None)
+        self.residency = Residency(settings.backend.prefetch if on_device else None)
         by_type = settings.mode.placement == "by_type"
-        slab_size = SLAB_SIZE if by_type else SMALL_SLAB_SIZE
-        self._extents = Extents(settings.backend.provider, settings.capacity, slab_size)
+        # Where objects lie outside of slabs, these must not take the memory that objects need.
+        slab_size = SLAB_SIZE if by_type else min(_SMALL_SLAB_SIZE, settings.capacity // 8)
+        self._extents = Extents(
+            settings.backend.provider, settings.capacity, self.residency, slab_size
+        )
         self._arrays = ArrayMemory(self._extents)
         self._vtables = VtableRecords(self._extents, self.residency)
         self.placement = self._place()
@@ -48,6 +51,7 @@ class HeapMemory:
 
     def _place(self) -> ByTypePlacement | ScatteredPlacement:
         settings = self._settings
+        header = _headers(settings, self._vtables)
         if settings.mode.placement == "by_type":
             return ByTypePlacement(
                 self._extents,
@@ -56,7 +60,7 @@ class HeapMemory:
                 self.residency,
                 settings.initial_region,
                 settings.debug,
-                self._header,
+                header,
                 self._retired.append,
             )
         return ScatteredPlacement(
@@ -65,15 +69,8 @@ class HeapMemory:
             settings.encoding,
             settings.backend,
             settings.debug,
-            self._header,
+            header,
         )
-
-    def _header(self, cls: ClassType) -> bytes:
-        mode = self._settings.mode
-        if mode.header_size == 0:
-            return b""
-        on_host, on_device = self._vtables.addresses(cls)
-        return mode.header_bytes(cls.type_index, on_host, on_device, self._on_device)
 
     def new_objects(self, cls: ClassType, count: int) -> Selection:
         """``count`` objects, zero. Raises HeapError, having made none."""
@@ -97,7 +94,7 @@ class HeapMemory:
         try:
             return attempt()
         except NoRoom:
-            self._quiesce()
+            self._settings.backend.synchronize()
             self.collect(thorough=True)
         try:
             return attempt()
@@ -109,10 +106,11 @@ class HeapMemory:
             f"{self.placement.reserved(cls):,} bytes by {cls.name}"
             for cls in self.placement.classes()
         ]
+        reason = f"; {shortage.reason}" if shortage.reason else ""
         held.append(f"{self._arrays.bytes_used:,} bytes by arrays")
         return HeapError(
             f"no room for {what}: {shortage.asked:,} bytes asked for, {shortage.free:,} bytes free "
-            f"of a capacity of {shortage.capacity:,}; held: {', '.join(held)}",
+            f"of a capacity of {shortage.capacity:,}; held: {', '.join(held)}{reason}",
             "delete objects or drop arrays, or give the heap more: oa.Heap(capacity=...) or "
             "SHAREDOA_CAPACITY, up to what the machine has free",
         )
@@ -154,3 +152,16 @@ class HeapMemory:
             self._extents.reserved,
             self._extents.capacity,
         )
+
+
+def _headers(settings: HeapSettings, vtables: VtableRecords) -> Callable[[ClassType], bytes]:
+    """What gives the bytes that an object of a class starts with."""
+    mode, is_device = settings.mode, settings.backend.target.is_device
+
+    def header(cls: ClassType) -> bytes:
+        if mode.header_size == 0:
+            return b""
+        on_host, on_device = vtables.addresses(cls)
+        return mode.header_bytes(cls.type_index, on_host, on_device, is_device)
+
+    return header

@@ -57,7 +57,7 @@ class ManyObjects:
 
         Raises ArgumentError for values that do not convert.
         """
-        if getattr(value, "source", None) is self and str(value.path) == name:
+        if isinstance(value, FieldView) and value.source is self and str(value.path) == name:
             return  # the end of an in-place operator, which has written already
         self.heap.wait()
         selection = self.selection()

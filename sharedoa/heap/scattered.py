@@ -7,6 +7,7 @@ scatter, so what the host sees of a field is always a copy, though writes go thr
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -50,7 +51,9 @@ class ScatteredPlacement:
         self._backend = backend
         self._track_layout = track_layout
         self._header = header
-        self._registry = Registry()
+        self._registry = registry = Registry()
+        # At exit the process goes with all its memory; a driver may be gone before.
+        weakref.finalize(self, _free_all, backend, registry).atexit = False
         self._classes: dict[int, ClassType] = {}
         self._counts: dict[ClassType, int] = {}
         self.layout_epoch = 0
@@ -65,7 +68,9 @@ class ScatteredPlacement:
             addresses = self._backend.allocate_scattered(count, size, self._header(cls))
         except HeapError as error:
             self._extents.release_outside(count * size)
-            raise NoRoom(count * size, self._extents.free_bytes, self._extents.capacity) from error
+            raise NoRoom(
+                count * size, self._extents.free_bytes, self._extents.capacity, error.message
+            ) from error
         self._classes[cls.type_index] = cls
         self._registry.add(addresses, cls.type_index)
         self._count(cls, count)
@@ -165,6 +170,10 @@ class ScatteredPlacement:
 
     def ranges(self) -> list[tuple[int, int, ClassType]]:
         return []
+
+
+def _free_all(backend: Any, registry: Registry) -> None:
+    backend.free_scattered(registry.addresses())
 
 
 class ScatteredSelection:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
+import sys
+
 import numpy as np
 import pytest
 
@@ -21,6 +24,17 @@ FIRST_DRAWS = {
 def test_glibc_first_outputs() -> None:
     stream = GlibcRandom(42)
     assert [stream.rand() for _ in range(3)] == [71876166, 708592740, 1483128881]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="compares with the C library of Linux")
+@pytest.mark.parametrize("seed", [0, 1, 42, 2**31 - 1, 2**31, 2**32 - 5])
+def test_glibc_is_the_c_library(seed: int) -> None:
+    library = ctypes.CDLL(None)
+    if not hasattr(library, "gnu_get_libc_version"):
+        pytest.skip("the C library is not glibc")
+    library.srand(ctypes.c_uint(seed))
+    stream = GlibcRandom(seed)
+    assert [stream.rand() for _ in range(500)] == [library.rand() for _ in range(500)]
 
 
 def test_glibc_outputs_lie_in_range() -> None:

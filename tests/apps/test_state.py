@@ -49,8 +49,8 @@ def test_all_hold(state: State, network: Network) -> None:
         ("velocity", 0, 10, "above the vehicle's top speed"),
         ("max_velocity", 0, 10, "top speed is above 9"),
         ("path_length", 0, 10, "path is longer than 9"),
-        ("timer", 0, 4, "timer is not"),
-        ("phase", 0, 3, "phase is not"),
+        ("timer", 0, 5, "timer is not"),
+        ("phase", 0, 4, "phase is not"),
         ("limit", 0, 0, "a light is green that should be red"),
     ],
 )

@@ -75,7 +75,8 @@ class _Maker:
         return self.made - 1
 
     def _shared_objects(self) -> list[Specimen]:
-        """What workers read and nobody writes: some of the second family, and peers in a ring."""
+        """What workers read and nobody writes: some of the second family, and peers of
+        each other or themselves."""
         made = []
         for _ in range(3):
             number = self._number()
@@ -83,8 +84,7 @@ class _Maker:
             made.append(Specimen(number, f"Other{self.random.randint(0, 1)}", {"weight": weight}))
             self.others.append(number)
         self.shared = [self._number() for _ in range(5)]
-        for number, peer in zip(self.shared, [*self.shared[1:], self.shared[0]], strict=True):
-            made.append(self._object(number, peer, None))
+        made += [self._object(n, self.random.choice(self.shared), None) for n in self.shared]
         return made
 
     def _worker(self) -> list[Specimen]:

@@ -13,7 +13,9 @@ MODES_ON_GPU = ("auto", "typepointer", "cuda")
 
 
 def _settings():
-    on_gpu = [pytest.param((m, "cuda"), marks=pytest.mark.gpu, id=f"{m}-cuda") for m in MODES_ON_GPU]
+    on_gpu = [
+        pytest.param((m, "cuda"), marks=pytest.mark.gpu, id=f"{m}-cuda") for m in MODES_ON_GPU
+    ]
     return [*(pytest.param((mode, "cpu"), id=f"{mode}-cpu") for mode in MODES), *on_gpu]
 
 

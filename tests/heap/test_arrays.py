@@ -1,6 +1,7 @@
 """oa.Array on the host."""
 
 import gc
+import weakref
 
 import numpy as np
 import pytest
@@ -232,3 +233,19 @@ class TestMemory:
         gc.collect()
         circles.number = view
         assert circles.number.numpy().tolist() == [1, 2, 3]
+
+    @pytest.mark.parametrize("mode", ["auto", "cuda"])
+    def test_a_heap_goes_at_once_with_its_last_user(self, mode):
+        gc.collect()
+        gc.disable()
+        try:
+            with oa.Heap(mode=mode, backend="cpu", capacity="1MiB") as heap:
+                circles = oa.new(Circle, 3)
+                circles.radius *= 2
+                assert len(oa.all(Shape)) == len(next(oa.all(Shape).by_class())) == 3
+                heap.launch_state()
+                alive = weakref.ref(heap)
+            del heap, circles
+            assert alive() is None
+        finally:
+            gc.enable()

@@ -1,10 +1,12 @@
 import gc
+import itertools
 import random
 
 import pytest
 
-from sharedoa.heap.extents import ALIGNMENT, SLAB_SIZE, Extents, NoRoom
+from sharedoa.heap.extents import ALIGNMENT, SLAB_SIZE, Extent, Extents, NoRoom
 from sharedoa.heap.provider import HostProvider
+from sharedoa.heap.residency import Residency
 
 MIB = 1 << 20
 
@@ -30,17 +32,21 @@ class Provider(HostProvider):
         return self.left
 
 
+def new_extents(provider, capacity):
+    return Extents(provider, capacity, Residency(None))
+
+
 def test_sizes_are_rounded_and_extents_disjoint_and_aligned():
-    extents = Extents(Provider(), 1 << 30)
+    extents = new_extents(Provider(), 1 << 30)
     made = [extents.allocate(size) for size in (1, 256, 257, 1000, 0)]
     assert [e.size for e in made] == [256, 256, 512, 1024, 256]
     assert all(e.address % ALIGNMENT == 0 and len(e.memory) == e.size for e in made)
     ordered = sorted(made, key=lambda e: e.address)
-    assert all(a.end <= b.address for a, b in zip(ordered, ordered[1:], strict=False))
+    assert all(a.end <= b.address for a, b in itertools.pairwise(ordered))
 
 
 def test_first_fit_from_both_ends():
-    extents = Extents(Provider(), 1 << 30)
+    extents = new_extents(Provider(), 1 << 30)
     low = [extents.allocate(256) for _ in range(3)]
     high = [extents.allocate(256, from_top=True) for _ in range(3)]
     assert [e.address - low[0].address for e in low] == [0, 256, 512]
@@ -49,7 +55,7 @@ def test_first_fit_from_both_ends():
 
 
 def test_freed_neighbours_coalesce():
-    extents = Extents(Provider(), 1 << 30)
+    extents = new_extents(Provider(), 1 << 30)
     pieces = [extents.allocate(MIB) for _ in range(5)]
     for index in (1, 3, 2):
         extents.free(pieces[index])
@@ -58,7 +64,7 @@ def test_freed_neighbours_coalesce():
 
 
 def test_slabs_never_coalesce():
-    extents = Extents(Provider(), 1 << 40)
+    extents = new_extents(Provider(), 1 << 40)
     pieces = [extents.allocate(SLAB_SIZE) for _ in range(3)]
     for piece in pieces:
         extents.free(piece)
@@ -70,9 +76,9 @@ def test_slabs_never_coalesce():
 
 def test_reused_memory_is_zero_and_fresh_memory_untouched():
     provider = Provider()
-    extents = Extents(provider, 1 << 30)
+    extents = new_extents(provider, 1 << 30)
     rng = random.Random(1)
-    held = []
+    held: list[Extent] = []
     for _ in range(600):
         if held and rng.random() < 0.5:
             extents.free(held.pop(rng.randrange(len(held))))
@@ -86,7 +92,7 @@ def test_reused_memory_is_zero_and_fresh_memory_untouched():
 
 def test_a_slab_takes_no_more_than_the_capacity_leaves():
     provider = Provider()
-    extents = Extents(provider, MIB)
+    extents = new_extents(provider, MIB)
     extents.allocate(256)
     assert provider.sizes == [MIB]
     with pytest.raises(NoRoom) as caught:
@@ -98,7 +104,7 @@ def test_a_slab_takes_no_more_than_the_capacity_leaves():
 
 
 def test_never_more_than_the_provider_has():
-    extents = Extents(Provider(left=3 * MIB), 1 << 40)
+    extents = new_extents(Provider(left=3 * MIB), 1 << 40)
     extents.allocate(2 * MIB)
     with pytest.raises(NoRoom):
         extents.allocate(2 * MIB)
@@ -107,13 +113,13 @@ def test_never_more_than_the_provider_has():
 
 def test_a_large_request_gets_a_slab_of_its_own_size():
     provider = Provider()
-    Extents(provider, 1 << 40).allocate(SLAB_SIZE + 1)
+    new_extents(provider, 1 << 40).allocate(SLAB_SIZE + 1)
     assert provider.sizes == [SLAB_SIZE + ALIGNMENT]
 
 
 def test_empty_slabs_go_back_when_room_is_short():
     provider = Provider()
-    extents = Extents(provider, 2 * SLAB_SIZE)
+    extents = new_extents(provider, 2 * SLAB_SIZE)
     first, second = extents.allocate(SLAB_SIZE), extents.allocate(SLAB_SIZE)
     extents.free(first)
     extents.free(second)
@@ -126,7 +132,7 @@ def test_empty_slabs_go_back_when_room_is_short():
 
 def test_a_view_keeps_its_slab():
     provider = Provider()
-    extents = Extents(provider, 1 << 30)
+    extents = new_extents(provider, 1 << 30)
     memory = extents.allocate(256).memory
     memory[:] = 9
     del extents
@@ -139,7 +145,7 @@ def test_a_view_keeps_its_slab():
 
 
 def test_memory_outside_counts():
-    extents = Extents(Provider(), MIB)
+    extents = new_extents(Provider(), MIB)
     extents.reserve_outside(MIB // 2)
     with pytest.raises(NoRoom):
         extents.reserve_outside(MIB)

@@ -171,6 +171,10 @@ def test_references_of_a_field(heap):
     assert [c.next for c in circles] == [circles[3], None, None, squares[3]]
     with pytest.raises(oa.HeapError, match="element 1: null is no object"):
         _ = circles.next.number
+    kept = circles.next
+    circles[1].next = squares[1]
+    kept[2] = squares[2]
+    assert circles[1].next == squares[1], "only what is assigned changes"
     circles.next = [None, squares[0], circles[0], None]
     circles.next = circles.next
     assert [c.next for c in circles] == [None, squares[0], circles[0], None]

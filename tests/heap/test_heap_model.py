@@ -1,5 +1,7 @@
 """Random histories of a heap against a naive model of it."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import settings
@@ -19,7 +21,9 @@ a_count = st.one_of(st.integers(0, 6), st.integers(0, 300))
 class HeapMachine(RuleBasedStateMachine):
     """``model`` maps each live reference to its class and number (None for Empty)."""
 
-    @initialize(mode=st.sampled_from(MODES), initial=st.sampled_from([1, 4, 32]), debug=st.booleans())
+    @initialize(
+        mode=st.sampled_from(MODES), initial=st.sampled_from([1, 4, 32]), debug=st.booleans()
+    )
     def start(self, mode, initial, debug):
         self.heap = oa.Heap(
             mode=mode, backend="cpu", capacity="32MiB", initial_region=initial, debug=debug
@@ -114,7 +118,9 @@ class HeapMachine(RuleBasedStateMachine):
     @invariant()
     def every_object_is_found_once(self):
         for python_class in CLASSES:
-            expected = {r for r, (owner, _) in self.model.items() if issubclass(owner, python_class)}
+            expected = {
+                r for r, (owner, _) in self.model.items() if issubclass(owner, python_class)
+            }
             found = self.heap.all(python_class).references().tolist()
             assert len(found) == len(expected) == len(self.heap.all(python_class))
             assert set(found) == expected
@@ -134,7 +140,7 @@ class HeapMachine(RuleBasedStateMachine):
         if self.heap.mode.placement == "scattered":
             return
         ranges = self.heap.ranges()
-        assert all(a[1] <= b[0] for a, b in zip(ranges, ranges[1:], strict=False))
+        assert all(a[1] <= b[0] for a, b in itertools.pairwise(ranges))
         owners = {}
         addresses = self.heap.encoding.address(np.array(list(self.model), np.uint64))
         for start, end, python_class in ranges:

@@ -157,6 +157,7 @@ def test_hooks_run_after_every_wait(on_device):
 def test_what_the_host_used_moves_before_the_next_launch(on_device, device):
     circles = oa.new(Circle, 8, radius=1.0)
     numbers = oa.array(oa.i32, range(8))
+    circle = circles[3]
     start, end, _ = on_device.ranges()[0]
     on_device.before_launch()
     moved = [(a, a + size) for a, size, to_device in device.moved if to_device]
@@ -165,10 +166,11 @@ def test_what_the_host_used_moves_before_the_next_launch(on_device, device):
     device.moved.clear()
     on_device.before_launch()
     assert device.moved == []
-    circles[3].radius = 2.0
+    circle.radius = 2.0
+    assert numbers[5] == 5
     on_device.before_launch()
     size = on_device.layout.record(Circle.__sharedoa__).size
-    assert device.moved == [(start + 3 * size, size, True)]
+    assert device.moved == [(start + 3 * size, size, True), (numbers.address + 20, 4, True)]
 
 
 def test_a_bulk_access_fetches_first(device):

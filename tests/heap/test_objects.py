@@ -128,13 +128,13 @@ def test_bad_fields_make_nothing(heap, fields, text):
 
 
 def test_bad_single_fields(heap):
-    with pytest.raises(oa.ArgumentError, match="Circle has no field diameter.*\n.*number, next"):
+    with pytest.raises(oa.ArgumentError, match=r"Circle has no field diameter.*\n.*number, next"):
         oa.new(Circle, diameter=1.0)
     circle = oa.new(Circle)
     with pytest.raises(oa.ArgumentError, match="write i32"):
         circle.number = 2.5
     node = oa.new(Node)
-    with pytest.raises(oa.ArgumentError, match="Node.shape takes Shape"):
+    with pytest.raises(oa.ArgumentError, match=r"Node.shape takes Shape"):
         node.shape = node
     with pytest.raises(oa.ArgumentError, match="takes Array"):
         node.data = oa.zeros(3, f32)
@@ -200,7 +200,7 @@ class TestDelete:
         circles = oa.new(Circle, 3)
         gone = circles[1]
         oa.delete(gone)
-        with pytest.raises(oa.HeapError, match="element 0: the Circle at 0x[0-9a-f]+ was deleted"):
+        with pytest.raises(oa.HeapError, match=r"element 0: the Circle at 0x[0-9a-f]+ was deleted"):
             oa.delete(gone)
         with pytest.raises(oa.HeapError, match="element 1: the Circle at"):
             oa.delete(circles)
@@ -208,9 +208,9 @@ class TestDelete:
             oa.delete([circles[0], circles[0]])
         with pytest.raises(oa.HeapError, match="element 1: null is no object"):
             oa.delete(oa.array(Circle, [circles[0], None]))
-        with pytest.raises(oa.ArgumentError, match="oa.delete takes objects, not"):
+        with pytest.raises(oa.ArgumentError, match=r"oa.delete takes objects, not"):
             oa.delete(3)
-        with pytest.raises(oa.ArgumentError, match="oa.delete takes objects, not Array"):
+        with pytest.raises(oa.ArgumentError, match=r"oa.delete takes objects, not Array"):
             oa.delete(oa.zeros(3, f32))
 
     def test_a_deleted_object_is_not_read_or_written(self, heap):
@@ -300,3 +300,17 @@ def test_ranges_are_sorted_and_half_open(by_type):
     size = by_type.layout.record(Circle.__sharedoa__).size
     assert (cls, other) == (Circle, Square) and end <= later
     assert circles.references()[0] == start and circles.references()[-1] + size == end
+
+
+def test_scattered_objects_go_with_their_heap(monkeypatch):
+    with oa.Heap(mode="concord", backend="cpu") as heap:
+        circles = oa.new(Circle, 5)
+        oa.delete(circles[2])
+        expected = sorted(oa.all(Circle).references().tolist())
+        freed = []
+        monkeypatch.setattr(
+            type(heap.backend), "free_scattered", lambda _, a: freed.extend(a.tolist())
+        )
+    del heap, circles
+    gc.collect()
+    assert freed == expected

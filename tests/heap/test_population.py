@@ -57,7 +57,11 @@ def test_by_class(shapes, heap):
     parts = list(oa.all(Shape).by_class())
     assert [p.cls.name for p in parts] == ["Circle", "Square", "Ring"]
     assert [len(p) for p in parts] == [5, 3, 2]
-    assert next(oa.all(Shape).by_class()) is parts[0], "kept while nothing changes"
+    again = next(oa.all(Shape).by_class())
+    assert again.address == parts[0].address, "kept while nothing changes"
+    assert list(again) == list(parts[0]) == list(shapes[Circle])
+    again.number += 1
+    assert shapes[Circle].number.numpy().tolist() == [1, 2, 3, 4, 5]
     oa.delete(shapes[Circle][0])
     assert list(next(oa.all(Shape).by_class())) == list(shapes[Circle][1:])
     oa.delete(oa.all(Square))

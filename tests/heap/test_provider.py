@@ -25,7 +25,8 @@ def test_free_memory_is_a_number_of_bytes():
 
 
 @pytest.mark.parametrize(
-    ("limit", "left"), [("max", (1 << 63) - 1), ("1000", 600), ("300", 0), ("nonsense", (1 << 63) - 1)]
+    ("limit", "left"),
+    [("max", (1 << 63) - 1), ("1000", 600), ("300", 0), ("nonsense", (1 << 63) - 1)],
 )
 def test_a_containers_limit_counts(tmp_path, limit, left):
     (tmp_path / "memory.max").write_text(limit + "\n")

@@ -37,7 +37,8 @@ steps = st.lists(st.tuples(st.booleans(), st.sets(st.integers(1, 40), min_size=1
 
 @given(steps)
 def test_against_a_dictionary(history):
-    registry, model = Registry(), {}
+    registry = Registry()
+    model: dict[int, int] = {}
     for number, (add, values) in enumerate(history, start=1):
         chosen = sorted(values - model.keys()) if add else sorted(values & model.keys())
         if add:
