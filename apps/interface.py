@@ -16,6 +16,7 @@ class RunOptions:
     """How a program is to run. ``None`` is the program's own default, for ``mode``, ``backend`` and
     ``layout`` that of sharedoa's settings."""
 
+    #: Of the generated input; what it counts is in ``AppInfo.unit``.
     size: int | None = None
     steps: int | None = None
     seed: int | None = None

@@ -44,9 +44,7 @@ def generate(intersections: int, seed: int) -> RoadGraph:
     )
 
 
-def _connect(
-    stream: GlibcRandom, degrees: list[int]
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _connect(stream: GlibcRandom, degrees: list[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Origin, target and incoming slot of each road."""
     count = len(degrees)
     entering = [0] * count

@@ -60,7 +60,7 @@ class Network:
 
 
 def build(graph: RoadGraph, seed_offset: int = 0) -> Network:
-    """Cut each road into cells, as apps.md 3.3 says the artifact's device part does.
+    """Cut each road into cells, as the artifact does on the device.
 
     Intersection i draws from the XORWOW stream of seed ``seed_offset + i``: first the limits of its
     roads; then, from the start of the same stream again, which cells are producers and targets.

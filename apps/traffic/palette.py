@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from .network import LIMITS
+from .parameters import FASTEST
 
 BACKGROUND = "#0f131a"
 TEXT, FAINT_TEXT = "#e6e9ef", "#8d97a8"
 GREEN_LIGHT, RED_LIGHT = "#2fbf71", "#7a2c33"
 
-#: Fastest velocity that any vehicle reaches.
-FASTEST = 9
 _ROADS = ("#253041", "#46618a")
 #: From standing to driving freely, as on traffic maps.
 _SPEEDS = ("#ff3b4e", "#ff8a3d", "#ffd34d", "#9be15d", "#35e0c0")

@@ -8,6 +8,7 @@ CREATION_PROBABILITY = f32(0.02)
 SLOW_DOWN_PROBABILITY = f32(0.2)
 #: A car's own top speed is drawn from SLOWEST to SLOWEST + TOP_SPEEDS - 1 cells a step.
 SLOWEST, TOP_SPEEDS = 5, 5
+FASTEST = SLOWEST + TOP_SPEEDS - 1
 #: The most cells that a vehicle plans in one step.
 PATH_CELLS = 10
 

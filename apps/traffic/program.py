@@ -85,7 +85,6 @@ def _advance(
     assert options.steps is not None
     checks: Counter[str] = Counter()
     phase = "first step"
-    result.timings["run"] = 0.0
     for pause in _pauses(options, film):
         with _timed(result, phase):
             while simulation.iteration < pause:
@@ -98,6 +97,7 @@ def _advance(
             film.add(simulation.snapshot())
         if options.progress is not None:
             options.progress(pause, options.steps)
+    result.timings.setdefault("run", 0.0)
     result.checks = dict(checks)
 
 

@@ -3,7 +3,7 @@
 It shares the network and the numbers of the rules with the object-oriented flavours, and no code:
 vehicles are columns of arrays, and all of them take each small step together. That equals vehicle
 after vehicle, because preparing reads cells and writes only the vehicle itself, and the cells that
-vehicles then move over never overlap (apps.md 3.5), which ``advance`` verifies.
+vehicles then move over never overlap, which ``advance`` verifies.
 """
 
 from __future__ import annotations

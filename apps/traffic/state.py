@@ -11,10 +11,9 @@ import numpy as np
 from ..common.references import NOTHING
 from ..interface import CheckFailed
 from .network import PHASE_TIME, Network
+from .parameters import FASTEST
 
 Array = np.ndarray[Any, Any]
-
-FASTEST = 9
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ class State:
 
 
 def check(state: State, network: Network, iteration: int) -> Iterator[str]:
-    """Verify every invariant (apps.md 3.7) and yield its name. Raises CheckFailed."""
+    """Verify every invariant and yield its name. Raises CheckFailed."""
     for name, verify in (
         ("conservation", _conservation),
         ("flags are a prefix", _prefix),

@@ -21,7 +21,7 @@ MIXED = Mix(trucks=0.3, buses=0.2)
 
 @functools.cache
 def generated_network(size: int) -> Network:
-    """The network of apps.md 3.3 with that many intersections."""
+    """The paper's network with that many intersections."""
     return build(generate(size, 42))
 
 
@@ -51,7 +51,7 @@ def advance_to(running: Simulation, iteration: int) -> dict[str, int]:
 
 
 def four_counts(active: int, created: int, removed: int, velocity_sum: int) -> dict[str, int]:
-    """A row of the table of apps.md 3.7."""
+    """A row of the table in apps/traffic/README.md."""
     return {
         "active": active,
         "created": created,

@@ -1,4 +1,4 @@
-"""The faithful flavour: object sizes of the artifact, results of apps.md 3.7 in every mode."""
+"""The faithful flavour: object sizes of the artifact, known results in every mode."""
 
 from __future__ import annotations
 
@@ -66,10 +66,11 @@ def test_cpython_runs_the_same_program(mode: str) -> None:
     assert expected["velocity_sum"] > 0
 
 
-def test_objects_of_the_paper() -> None:
-    result = APPS["traffic"].run(RunOptions(size=850, steps=10, mode="sharedoa", backend="cpu"))
+def test_paper_size() -> None:
+    options = RunOptions(size=850, steps=1000, mode="range+switch", backend="cpu")
+    result = APPS["traffic"].run(options)
     assert result.objects == 1_573_714
-    assert result.counts == four_counts(826, 881, 55, 17_063)
+    assert result.counts == four_counts(25_536, 81_111, 55_575, 18_795_647)
 
 
 @pytest.mark.gpu
@@ -91,5 +92,3 @@ def test_debug_mode_finds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHAREDOA_DEBUG", "1")
     with simulation(generated_network(20), mode="coal") as running:
         assert advance_to(running, 200) == four_counts(234, 507, 273, 86_916)
-
-

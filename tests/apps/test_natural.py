@@ -66,9 +66,18 @@ def test_calls_have_several_classes_to_choose_from() -> None:
 @pytest.mark.gpu
 @pytest.mark.parametrize("mode", MODES)
 def test_paper_size_on_a_gpu(mode: str) -> None:
-    with simulation(generated_network(850), mode=mode, backend="cuda", natural=True) as running:
+    _check_paper_size(mode, "cuda")
+
+
+def test_paper_size() -> None:
+    _check_paper_size("range+switch", "cpu")
+
+
+def _check_paper_size(mode: str, backend: str) -> None:
+    """Results with the removal rule of DynaSOAr that no code of ours computed."""
+    with simulation(generated_network(850), mode=mode, backend=backend, natural=True) as running:
         counts = advance_to(running, 1000)
-    assert counts["active"] == 26_619
+    assert counts["active"] == counts["cars"] == 26_619
     assert counts["created"] == 80_619
 
 

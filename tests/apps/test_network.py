@@ -1,4 +1,4 @@
-"""The generated network: the facts of apps.md 3.3, and that its links fit together."""
+"""The generated network: the facts of the artifact's, and that its links fit together."""
 
 from __future__ import annotations
 

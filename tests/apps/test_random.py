@@ -1,4 +1,4 @@
-"""Random numbers: the first outputs that apps.md 1.6 gives, and compiled against replayed."""
+"""Random numbers: known first outputs, the C library, and kernels against host."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each invariant of apps.md 3.7 notices its violation."""
+"""Each invariant notices its violation."""
 
 from __future__ import annotations
 

@@ -28,7 +28,9 @@ METADATA = """<NUMBER OF ZONES> 1
 <END OF METADATA>
 
 """
-HEADING = "~\tinit_node\tterm_node\tcapacity\tlength\tfree_flow_time\tb\tpower\tspeed\ttoll\ttype\t;\n"
+HEADING = (
+    "~\tinit_node\tterm_node\tcapacity\tlength\tfree_flow_time\tb\tpower\tspeed\ttoll\ttype\t;\n"
+)
 NODES = "Node\tX\tY\t;\n1\t0\t0\t;\n2 0 10 ;\n3\t20 10\n\n 4 20 0 ;\n"
 
 
@@ -101,7 +103,8 @@ def test_large_intersections_become_roundabouts(tmp_path: Path) -> None:
     rows = "".join(row(1, n) + row(n, 1) for n in range(2, spokes + 2))
     file = tmp_path / "star_net.tntp"
     file.write_text(
-        f"<NUMBER OF NODES> {spokes + 1}\n<NUMBER OF LINKS> {2 * spokes}\n<END OF METADATA>\n" + rows
+        f"<NUMBER OF NODES> {spokes + 1}\n<NUMBER OF LINKS> {2 * spokes}\n<END OF METADATA>\n"
+        + rows
     )
     (tmp_path / "star_node.tntp").write_text(nodes)
     graph = read_road_graph(file)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from random import Random
 
 from .expressions import Expressions, Scope
-from .signatures import FLOATS, INTEGERS, SCALARS, Callable_, Class, Named, Struct
+from .signatures import FLOATS, INTEGERS, SCALARS, Callable_, Class, Named
 
 Lines = list[str]
 
@@ -38,18 +37,11 @@ class Body:
     """Makes the statements of one body, with what it may do to ``self`` as ``access`` says."""
 
     def __init__(
-        self,
-        random: Random,
-        structs: list[Struct],
-        result: str,
-        access: Access,
-        pairs: list[Callable_],
+        self, expressions: Expressions, result: str, access: Access, pairs: list[Callable_]
     ) -> None:
-        self.random = random
-        self.expressions = Expressions(random, structs)
-        self.result = result
-        self.access, self.pairs = access, pairs
-        self.types = [*SCALARS, *(struct.name for struct in structs)]
+        self.random, self.expressions = expressions.random, expressions
+        self.result, self.access, self.pairs = result, access, pairs
+        self.types = [*SCALARS, *expressions.structs]
         self._locals = 0
 
     def lines(self, scope: Scope, statements: int, depth: int, calls: int) -> Lines:
@@ -117,17 +109,16 @@ class Body:
         name = self._some_local(scope, INTEGERS + FLOATS)
         if name is None:
             return self._new_local(scope, room, depth)
-        symbol = self._update_symbol(name.type)
-        return 1, [f"{name.text} {symbol} {self._operand(name.type, scope, depth)}"], scope
+        return 1, [self._update(name, scope, depth)], scope
 
-    def _update_symbol(self, type: str) -> str:
-        return self.random.choice(_FLOAT_UPDATES if type in FLOATS else _INTEGER_UPDATES)
-
-    def _operand(self, type: str, scope: Scope, depth: int) -> str:
-        """What ``type op= operand`` keeps at ``type``: the same type, or a small literal."""
-        if self.random.random() < 0.2:
-            return str(self.random.randint(1, 9))
-        return self.expressions.make(type, scope, depth)
+    def _update(self, place: Named, scope: Scope, depth: int) -> str:
+        """``place op= operand``, where the operand is of the place's type or a small literal."""
+        symbols = _FLOAT_UPDATES if place.type in FLOATS else _INTEGER_UPDATES
+        symbol = self.random.choice(symbols)
+        literal = self.expressions.safe and symbol in ("//=", "%=")
+        if literal or self.random.random() < 0.2:
+            return f"{place.text} {symbol} {self.random.randint(1, 9)}"
+        return f"{place.text} {symbol} {self.expressions.make(place.type, scope, depth)}"
 
     def _swap(self, scope: Scope, room: int, depth: int) -> tuple[int, Lines, Scope]:
         first = self._some_local(scope)
@@ -151,16 +142,13 @@ class Body:
         fields = [name for name in self.access.writable if name.type in INTEGERS + FLOATS]
         if not fields:
             return self._assign_field(scope, room, depth)
-        name = self.random.choice(fields)
-        line = f"{name.text} {self._update_symbol(name.type)}"
-        return 1, [f"{line} {self._operand(name.type, scope, depth)}"], scope
+        return 1, [self._update(self.random.choice(fields), scope, depth)], scope
 
     def _assign_element(self, scope: Scope, room: int, depth: int) -> tuple[int, Lines, Scope]:
         array = self.random.choice(self.access.inline_arrays)
         place = f"{array.text}[{self.expressions.index(f'len({array.text})', scope)}]"
         if array.type in INTEGERS + FLOATS and self.random.random() < 0.5:
-            operand = self._operand(array.type, scope, depth)
-            return 1, [f"{place} {self._update_symbol(array.type)} {operand}"], scope
+            return 1, [self._update(Named(place, array.type), scope, depth)], scope
         return 1, [f"{place} = {self.expressions.storable_in(array.type, scope, depth)}"], scope
 
     def _repoint(self, scope: Scope, room: int, depth: int) -> tuple[int, Lines, Scope]:
@@ -253,9 +241,8 @@ class Body:
         lines = [f"{name} = self.child", f"while {name} is not None:"]
         numbers = [f for f in fields if f.type in INTEGERS + FLOATS and not f.text.endswith(".id")]
         if self.access.writes and numbers:
-            target = self.random.choice(numbers)
-            operand = self._operand(target.type, inside, depth - 1)
-            lines.append(f"    {target.text} {self._update_symbol(target.type)} {operand}")
+            update = self._update(self.random.choice(numbers), inside, depth - 1)
+            lines.append(f"    {update}")
         test = self.expressions.condition(inside, depth - 1)
         lines += [f"    if {test}:", "        break", f"    {name} = {name}.child"]
         return room, lines, scope
@@ -265,12 +252,8 @@ class Body:
         reference = self.random.choice(list(self.access.narrowable))
         cls = self.random.choice(self.access.narrowable[reference])
         name = self._name("p")
-        fields = [
-            Named(f"{name}.{f.text}", f.type) for f in cls.all_fields if f.type in self.types
-        ]
+        fields = [Named(f"{name}.{f.text}", f.type) for f in cls.all_fields if f.type in self.types]
         inside = replace(scope, readable=[*scope.readable, *fields, *fields])
         lines = [f"{name} = {reference}", f"if isinstance({name}, {cls.name}):"]
         lines += indent(self.block(inside, room - 1, depth - 1, in_loop=False)[0])
         return room, lines + self._else(scope, depth), scope
-
-

@@ -51,10 +51,11 @@ class Scope:
 
 
 class Expressions:
-    """Makes expressions; ``calls_left`` bounds how many calls a body may hold."""
+    """Makes expressions; ``calls_left`` bounds how many calls a body may hold. ``safe`` ones divide
+    integers by literals only, since debug mode reports a division by zero."""
 
-    def __init__(self, random: Random, structs: list[Struct]) -> None:
-        self.random = random
+    def __init__(self, random: Random, structs: list[Struct], *, safe: bool) -> None:
+        self.random, self.safe = random, safe
         self.structs = {struct.name: struct for struct in structs}
         self.calls_left = 0
 
@@ -105,7 +106,9 @@ class Expressions:
         if type in FLOATS:
             return f"{type}({self.random.choice(_FLOAT_LITERALS)})"
         bits = int(type[1:])
-        low, high = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if type in SIGNED else (0, 2**bits - 1)
+        low, high = (
+            (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if type in SIGNED else (0, 2**bits - 1)
+        )
         usual = [0, 1, 2, 3, 5, 100, high, high - 1, low, low + 1, self.random.randint(low, high)]
         return f"{type}({self.random.choice(usual)})"
 
@@ -124,13 +127,13 @@ class Expressions:
     # ---------------------------------------------------------------- numbers
 
     def _binary(self, type: str, scope: Scope, depth: int) -> str:
-        if self.random.random() < 0.1:
+        divides = type in FLOATS or not self.safe
+        if divides and self.random.random() < 0.1:
             parts = ", ".join(self.make(type, scope, depth) for _ in range(2))
             return f"divmod({parts})[{self.random.randint(0, 1)}]"
-        symbol, left, right = self.random.choice(COMBINATIONS[type])
-        if self.random.random() < 0.6:
-            same = [c for c in COMBINATIONS[type] if c[1] == c[2] == type]
-            symbol, left, right = self.random.choice(same)
+        known = [c for c in COMBINATIONS[type] if divides or c[0] not in ("//", "%")]
+        same = [c for c in known if c[1] == c[2] == type]
+        symbol, left, right = self.random.choice(same if self.random.random() < 0.6 else known)
         return f"({self.make(left, scope, depth)} {symbol} {self.make(right, scope, depth)})"
 
     def _with_literal(self, type: str, scope: Scope, depth: int) -> str:
@@ -141,6 +144,8 @@ class Expressions:
         else:
             symbol = self.random.choice(("+", "-", "*", "//", "%", "<<", ">>", "&", "|", "^"))
             literal = str(self.random.randint(0, 100))
+            if self.safe and symbol in ("//", "%"):
+                return f"({value} {symbol} {self.random.randint(1, 100)})"
         pair = (value, literal) if self.random.random() < 0.6 else (literal, value)
         return f"({pair[0]} {symbol} {pair[1]})"
 

@@ -24,11 +24,13 @@ DEPTH = Named("depth", "i32")
 
 @dataclass(frozen=True)
 class Size:
-    """How large a program is: classes below Root, methods of Root, statements of a body."""
+    """How large a program is: classes below Root, methods of Root, statements of a body. A
+    ``safe`` program does nothing that debug mode reports."""
 
     classes: int
     methods: int
     statements: int
+    safe: bool = False
 
 
 @dataclass
@@ -86,7 +88,10 @@ class _Builder:
         return [*SCALARS, *(struct.name for struct in self.structs)]
 
     def _body(self, result: str, access: Access | None = None) -> Body:
-        return Body(self.random, self.structs, result, access or Access(), self.pairs)
+        return Body(self._expressions(), result, access or Access(), self.pairs)
+
+    def _expressions(self) -> Expressions:
+        return Expressions(self.random, self.structs, safe=self.size.safe)
 
     def _struct(self, name: str) -> Lines:
         fields = [
@@ -99,7 +104,7 @@ class _Builder:
             for receiver in ("self", "other")
         )
         both = Scope(own.readable + other.readable)
-        make = Expressions(self.random, self.structs)
+        make = self._expressions()
         sums = ", ".join(make.storable_in(field.type, both, 1) for field in fields)
         result = self.random.choice(SCALARS)
         measured = make.storable_in(result, own.with_names(Named("k", "f32")), 2)
@@ -129,7 +134,7 @@ class _Builder:
         parameters = self._parameters(2)
         types = [self.random.choice(SCALARS) for _ in range(2)]
         scope = Scope(list(parameters), [("", called) for called in self.functions])
-        make = Expressions(self.random, self.structs)
+        make = self._expressions()
         results = ", ".join(make.storable_in(type, scope, 2) for type in types)
         result = f"tuple[{', '.join(types)}]"
         self.pairs.append(Callable_(name, parameters, result))
@@ -254,7 +259,9 @@ class _Builder:
         readable += [Named(f"self.peer.{f.text}", f.type) for f in shared]
         readable += [Named("self.other.weight", "f32"), *method.parameters]
         readable += [
-            Named(f"{array.text}[{k}]", array.type) for array in _inline_arrays(cls) for k in (0, -1)
+            Named(f"{array.text}[{k}]", array.type)
+            for array in _inline_arrays(cls)
+            for k in (0, -1)
         ]
         return Scope(readable, calls, "d" if self.with_array else "", tests=self._tests())
 
@@ -277,7 +284,7 @@ class _Builder:
         """A call of itself with less depth, on the next object of the chain or on this one."""
         if not method.recursive:
             return []
-        expressions = Expressions(self.random, self.structs)
+        expressions = self._expressions()
         # a method that writes must not reach objects that other threads read
         receivers = ["self", "self.child"] + (["self.peer"] if method.pure else [])
         receiver = self.random.choice(receivers)
@@ -303,7 +310,7 @@ class _Builder:
             "        n = data[i]",
         ]
         scope = Scope([Named("n", "i32")], array="data")
-        expressions = Expressions(self.random, self.structs)
+        expressions = self._expressions()
         for number, method in enumerate(self.methods):
             call = expressions.call("o.", method, scope.with_counter("i % 11"), 1)
             lines.append(f"        out{number}[i] = {call}")

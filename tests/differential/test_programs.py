@@ -36,7 +36,9 @@ def agree(folder: Path, seed: int, size: Size, mode: str, backend: str) -> None:
     settings_ = {"mode": mode, "backend": backend, "capacity": "256MiB", "initial_region": 4}
     with oa.Heap(**settings_) as heap:
         found = observe(program, history, SharedWorld(program, module, heap))
-        for expected, got in zip(observe(program, history, PlainWorld(program)), found, strict=True):
+        for expected, got in zip(
+            observe(program, history, PlainWorld(program)), found, strict=True
+        ):
             assert got == expected, report(program, expected, got)
 
 

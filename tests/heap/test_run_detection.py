@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sharedoa.heap import run_detection
 from sharedoa.heap.run_detection import MOST_RUNS, find_runs
 
 
@@ -23,6 +24,14 @@ def test_short_arrays():
     assert runs_of() == []
     assert runs_of(40) == [(0, 40, 0, 1)]
     assert runs_of(8, 16, 24, 5000) == [(0, 8, 8, 3), (3, 5000, 0, 1)]
+
+
+def test_bends_at_the_ends_of_chunks(monkeypatch):
+    addresses = np.concatenate([np.arange(9) * 8, 1000 + np.arange(7) * 16]).astype(np.uint64)
+    expected = [(0, 0, 8, 9), (9, 1000, 16, 7)]
+    for chunk in range(1, 20):
+        monkeypatch.setattr(run_detection, "_CHUNK", chunk)
+        assert find_runs(addresses) == expected
 
 
 def test_a_repeated_address_is_no_run():

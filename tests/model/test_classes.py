@@ -217,21 +217,33 @@ def test_fields_whose_type_is_no_type(tmp_path: Path, fields: str, message: str)
     ],
 )
 def test_an_override_keeps_the_signature(tmp_path: Path, method: str, text: str) -> None:
-    module = load_module(
-        tmp_path,
-        f"""
-        class Base(oa.Object):
-            def a(self, x: f32) -> i32: ...
-        class Between(Base):
-            pass
-        class C(Between):
-            {method}
-                return 1
-        """,
-    )
     with pytest.raises(oa.ClassError) as caught:
-        shared_type(module.C).fields
+        load_module(
+            tmp_path,
+            f"""
+            class Base(oa.Object):
+                def a(self, x: f32) -> i32: ...
+            class Between(Base):
+                pass
+            class C(Between):
+                {method}
+                    return 1
+            """,
+        )
     assert caught.value.message == f"{text} overrides Base.a(x: f32) -> i32 with another signature"
+
+
+def test_a_class_with_an_error_leaves_the_hierarchy() -> None:
+    class Base(oa.Object):
+        def a(self, x: f32) -> i32: ...
+
+    with pytest.raises(oa.ClassError):
+
+        class Wrong(Base):
+            def a(self, x: i32) -> i32:
+                return 1
+
+    assert shared_type(Base).subclasses == []
 
 
 def test_an_override_may_rename_parameters() -> None:

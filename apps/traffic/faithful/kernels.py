@@ -1,4 +1,4 @@
-"""The kernels of one iteration, under the names that they have in the artifact (apps.md 3.4).
+"""The kernels of one iteration, under the names that they have in the artifact.
 
 Car slots 0 to count - 1 are taken; ``active`` says which of them still hold a car. The count lives
 on the device. Kernels over car slots are launched for as many cars as there can ever be, one in a
@@ -176,7 +176,7 @@ def kernel_compact_cars(
         car = next_cars[slot]
         copy_car(cars[i], car)
         next_active[slot] = 1
-        # The artifact stores the pointer of the slot left behind (apps.md 3.8).
+        # The artifact stores the pointer of the slot left behind, which does no harm.
         position = car.get_position()
         position.release()
         position.occupy(car)

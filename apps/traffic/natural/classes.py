@@ -1,4 +1,4 @@
-"""Cells, vehicles and lights. The rules of cars are those of apps.md 3.4, flavour D."""
+"""Cells, vehicles and lights. Cars follow the rules of DynaSOAr's traffic example."""
 
 from __future__ import annotations
 

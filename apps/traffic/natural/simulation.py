@@ -69,13 +69,9 @@ class NaturalSimulation:
         )  # fmt: skip
         launch(kernels.switch_lights, self._network.lights, self._lights)
         launch(kernels.prepare_paths, slots, vehicles, count)
-        launch(
-            kernels.move_vehicles, slots, vehicles, count, goes_on, self._moved, self._removed
-        )
+        launch(kernels.move_vehicles, slots, vehicles, count, goes_on, self._moved, self._removed)
         self._prefix_sum.launch(launch, goes_on, self._prefix)
-        launch(
-            kernels.keep_vehicles, slots, vehicles, goes_on, self._prefix, self._next_vehicles
-        )
+        launch(kernels.keep_vehicles, slots, vehicles, goes_on, self._prefix, self._next_vehicles)
         launch(kernels.count_vehicles, 1, goes_on, self._prefix, count)
         self._vehicles, self._next_vehicles = self._next_vehicles, self._vehicles
         self.iteration += 1

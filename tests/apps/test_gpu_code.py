@@ -1,0 +1,45 @@
+"""The kernels of traffic become code for NVIDIA's and AMD's GPUs, on a machine without one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import ModuleType
+
+import pytest
+
+import sharedoa as oa
+from apps.common import prefix_sum
+from apps.traffic.faithful import kernels as faithful
+from apps.traffic.natural import kernels as natural
+from dispatch.mode import MODES
+from sharedoa.runtime.kernel import Kernel
+from sharedoa.targets.ptxas import assemble
+
+
+def kernels_of(*modules: ModuleType) -> Iterator[Kernel]:
+    for module in modules:
+        yield from (value for value in vars(module).values() if isinstance(value, Kernel))
+
+
+def ptx_of(kernel: Kernel) -> str:
+    text = kernel.compile("nvptx").products["ptx"]
+    assert isinstance(text, str)
+    return text
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_most_polymorphic_kernel_in_every_mode(mode: str) -> None:
+    with oa.Heap(mode=mode, backend="cpu"):
+        assert assemble(ptx_of(natural.prepare_paths), "sm_90").registers > 0
+        code = natural.prepare_paths.compile("amdgpu").products["o"]
+    assert isinstance(code, bytes)
+    assert code.startswith(b"\x7fELF")
+
+
+def test_every_kernel_assembles() -> None:
+    kernels = {kernel.name: kernel for kernel in kernels_of(faithful, natural, prefix_sum)}
+    with oa.Heap(mode="coal", backend="cpu"):
+        for name, kernel in kernels.items():
+            assert f".entry kernel_{name}(" in ptx_of(kernel)
+            assert assemble(ptx_of(kernel), "sm_90").registers > 0
+    assert len(kernels) == 17
