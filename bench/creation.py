@@ -4,6 +4,8 @@ Expected before running: 0.2 to 0.6 s on a machine with a GPU (192 MiB of values
 objects and 128 MiB of references in managed memory, whose pages are touched first here), a fifth
 to a tenth of the rate of ``memcpy`` into touched memory. Modes with a header write 16 bytes more
 an object. On two CPU cores about the same.
+
+Found on an H200's host (bench/results): 0.24 s without a header, 0.50 s with one.
 """
 
 from __future__ import annotations

@@ -7,6 +7,8 @@ Expected before running: on a GPU 5 to 8 us in the median beside 3 us bare, and 
 of two to three times the median (Python's garbage collector, a full queue). Python floats and
 ints cost about as much as NumPy scalars. On a CPU 3 to 6 us beside 1 us bare, with one thread a
 launch.
+
+Found on an H200's host (bench/results): 6.0 to 6.3 us beside 3.7 us bare, 99th percentile 10 us.
 """
 
 from __future__ import annotations

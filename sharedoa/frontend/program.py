@@ -182,8 +182,7 @@ def translate_kernel(
     """
     builder = ProgramBuilder()
     signature = signature or kernel_signature(function)
-    task = _Task(
-        kernel_symbol(function.__name__), function.__name__, "kernel", function, signature, None, None
-    )
+    name = function.__name__
+    task = _Task(kernel_symbol(name), name, "kernel", function, signature, None, None)
     program = builder.build(task)
     return Translation(program, list(dict.fromkeys(builder.dependencies)))

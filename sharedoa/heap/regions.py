@@ -90,7 +90,7 @@ class Region:
         reused = min(count, len(self.free_list))
         if reused:
             slots = as_slots(self.free_list.pop(reused))
-            pass
+            self._records()[slots] = np.zeros((), f"V{self.stride}")
             taken.append(slots)
         fresh = count - reused
         if fresh:

@@ -12,8 +12,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-TAG_SHIFT = 49
-TAG_LIMIT = (1 << 15) - 1
+from dispatch.identify.bits import TAG_LIMIT, TAG_SHIFT
+
 ADDRESS_MASK = (1 << TAG_SHIFT) - 1
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -98,3 +99,24 @@ def test_architecture_names_every_folder():
         if path.is_dir() and path.name != "__pycache__"
     }
     assert not [folder for folder in sorted(folders) if f"`{folder}`" not in text]
+
+
+def test_measured_figures_are_those_of_the_record():
+    text = (ROOT / "docs/dispatch.md").read_text()
+    (name,) = set(re.findall(r"`(bench/results/virtual-call[\w.-]+)`", text))
+    rows = json.loads((ROOT / name).read_text())["rows"]
+    medians = {
+        (row["mode"], row["types"], row["order"], row["kernel"]): row["median"]
+        for row in rows
+        if "median" in row and row["objects"] == 16 << 20 and row["fields"] == 4
+    }
+    table = re.findall(r"^\| `([\w+]+)` \| \d+ \|((?: [\d.]+ \([\d.]+\) \|){4})$", text, re.M)
+    assert len(table) == 11
+    for mode, cells in table:
+        figures = re.findall(r"([\d.]+) \(([\d.]+)\)", cells)
+        keys = [(types, order) for types in (4, 32) for order in ("mixed", "sorted")]
+        for (types, order), (microseconds, ratio) in zip(keys, figures, strict=True):
+            call = medians[mode, types, order, "virtual call"]
+            branch = medians[mode, types, order, "branch"]
+            assert float(microseconds) == pytest.approx(1e6 * call, rel=0.02)
+            assert float(ratio) == pytest.approx(call / branch, abs=0.02)

@@ -12,11 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sharedoa as oa
+from dispatch.identify.bits import TAG_LIMIT
 from sharedoa import f32, f64, i8, i16
 from sharedoa.errors import ClassError
 from sharedoa.model.layout import ARRAY_DTYPE, AosLayout, Header, storage_dtype
 from sharedoa.model.object import shared_type
-from sharedoa.model.reference import ADDRESS_MASK, TAG_LIMIT, PlainReference, TaggedReference
+from sharedoa.model.reference import ADDRESS_MASK, PlainReference, TaggedReference
 from sharedoa.model.scalars import SCALARS
 from sharedoa.model.types import VOID, TupleType
 
