@@ -1,4 +1,4 @@
-# make demo and make test build .venv on first use; test-gpu uses the machine's own Python as it is.
+# make demo and make test build .venv on first use; test-gpu and bench install nothing.
 
 PYTHON ?= python3
 VENV := .venv
@@ -7,6 +7,11 @@ BIN := $(VENV)/bin
 comma := ,
 EXTRAS := plot$(comma)dev$(if $(wildcard /proc/driver/nvidia/version),$(comma)cuda)
 OUT := out
+# A machine with a GPU may have no network: use .venv where it was made, else its own Python.
+WITHOUT_INSTALLING = PYTHONPATH=".$${PYTHONPATH:+:$$PYTHONPATH}" \
+	$(if $(wildcard $(VENV)/installed),$(BIN)/python,$(PYTHON))
+# For instance BENCH_OPTIONS=--full.
+BENCH_OPTIONS :=
 
 .PHONY: demo test test-gpu bench lint clean
 
@@ -29,10 +34,10 @@ test: lint
 	$(BIN)/python -m pytest -m "not gpu" -n 2
 
 test-gpu:
-	PYTHONPATH=. $(PYTHON) -m pytest -m gpu
+	$(WITHOUT_INSTALLING) -m pytest -m gpu
 
-bench: $(VENV)/installed
-	$(BIN)/python -m bench
+bench:
+	$(WITHOUT_INSTALLING) -m bench $(BENCH_OPTIONS)
 
 clean:
 	rm -rf $(VENV) $(OUT)

@@ -101,10 +101,11 @@ def weak_to_typed(
     ):
         low, high = target.range
         if not low <= value.value <= high:
+            wrapping = "u64 or f64" if target.weak else f"{target}({value.value}) to wrap it"
             context.reject(
                 node,
                 f"{value.value} does not fit {target} ({low} to {high})",
-                f"use a wider type, or {target}({value.value}) to wrap it",
+                f"use a wider type, or {wrapping}",
             )
     return convert_scalar(context, value, target, node)
 
@@ -114,7 +115,7 @@ def coerce(
 ) -> tree.Expression:
     """``value`` as ``target``, as an argument, assignment or return converts (same_kind)."""
     source = value.type
-    if source == target:
+    if source == target and not isinstance(value, tree.Constant):
         return value
     if isinstance(source, ScalarType) and isinstance(target, ScalarType):
         if can_store(source, target):

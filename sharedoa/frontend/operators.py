@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from ..model.scalars import ScalarType, boolean, f64, i64, promote, u64, weak_float, weak_int
 from ..model.types import NullType, ReferenceType, Type
@@ -106,7 +106,7 @@ def _result_type(
     if a == boolean and b == boolean:
         if name in _BITWISE:
             return boolean
-        a = b = weak_int  # Python's bools are ints
+        _reject_arithmetic_of_bools(context, node)
     target = promote(a, b)
     if name in _BITWISE + _SHIFTS and not target.is_integer:
         context.reject(
@@ -119,6 +119,15 @@ def _result_type(
     return target
 
 
+def _reject_arithmetic_of_bools(context: Context, node: ast.AST) -> NoReturn:
+    # Python's bools are ints, NumPy's are not, and in CPython comparisons give NumPy's.
+    context.reject(
+        node,
+        "arithmetic of bools means one thing in Python and another in NumPy",
+        "count with numbers: i32(a) + i32(b); combine conditions with and, or, not",
+    )
+
+
 def unary(
     context: Context, name: tree.UnaryOperator, value: tree.Expression, node: ast.AST
 ) -> tree.Expression:
@@ -126,8 +135,7 @@ def unary(
     if not isinstance(value.type, ScalarType):
         context.reject(node, f"{value.type!r} has no operator {name}", "use a number")
     if value.type == boolean:
-        value = convert_scalar(context, value, weak_int, node)
-    assert isinstance(value.type, ScalarType)
+        _reject_arithmetic_of_bools(context, node)
     if name == "invert" and not value.type.is_integer:
         context.reject(node, f"~ needs an integer, not {value.type}", "convert it first")
     if isinstance(value, tree.Constant) and value.type.weak:
