@@ -29,8 +29,8 @@ BRANCH and switch equal within noise, vtable 10 to 30 % over them when mixed.
 Found on an H200 (bench/results): as expected with 4 classes, within 5 %. Wrong with 32: BRANCH
 and switch are not flat (560 us at 16 bytes, 715 at 32), since the branches themselves run one
 after another; range+switch stays within 5 % of BRANCH. Not expected: indirect calls behind a
-header or tag take 660 to 740 us there, without one 1130 to 1330. The load of the header fetches
-the objects of all 32 threads at once, and the bodies then find their fields in the cache; without
+header or tag take 660 to 740 us there, without one 1130 to 1330. Probably that load fetches the
+objects of all 32 threads at once, and the bodies then find their fields in the cache; without
 it each of the 32 bodies in turn waits for memory.
 """
 
@@ -57,8 +57,9 @@ _VALUES = 1024
 _REFERENCE_BYTES = 8
 #: Part of the free memory that one case may take.
 _MEMORY_SHARE = 0.8
-#: Device-side malloc makes some 200 000 objects a second: above this, scattered modes are left out.
-SCATTERED_LIMIT = {"cuda": 1 * MI, "cpu": 4 * MI}
+#: Device-side malloc makes about a million objects a second: above this, scattered modes are left
+#: out.
+SCATTERED_LIMIT = {"cuda": 16 * MI, "cpu": 4 * MI}
 _EQUAL_BYTES = 32
 
 #: Median us on one H200 with 16 Mi objects of 4 types and 32 bytes (64 in cuda and concord), mixed

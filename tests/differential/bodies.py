@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from .expressions import Expressions, Scope
-from .signatures import FLOATS, INTEGERS, SCALARS, Callable_, Class, Named
+from .signatures import FLOATS, INTEGERS, SCALARS, Routine, Class, Named
 
 Lines = list[str]
 
@@ -30,14 +30,14 @@ class Access:
     inline_arrays: list[Named] = field(default_factory=list)
     narrowable: dict[str, list[Class]] = field(default_factory=dict)
     root_fields: list[Named] = field(default_factory=list)
-    inquiries: list[Callable_] = field(default_factory=list)
+    inquiries: list[Routine] = field(default_factory=list)
 
 
 class Body:
     """Makes the statements of one body, with what it may do to ``self`` as ``access`` says."""
 
     def __init__(
-        self, expressions: Expressions, result: str, access: Access, pairs: list[Callable_]
+        self, expressions: Expressions, result: str, access: Access, pairs: list[Routine]
     ) -> None:
         self.random, self.expressions = expressions.random, expressions
         self.result, self.access, self.pairs = result, access, pairs

@@ -19,7 +19,7 @@ from .signatures import (
     NARROW,
     SCALARS,
     SIGNED,
-    Callable_,
+    Routine,
     Named,
     Struct,
     storable,
@@ -38,7 +38,7 @@ class Scope:
     an ``oa.Array[i32]``."""
 
     readable: list[Named] = field(default_factory=list)
-    calls: list[tuple[str, Callable_]] = field(default_factory=list)
+    calls: list[tuple[str, Routine]] = field(default_factory=list)
     array: str = ""
     tests: list[str] = field(default_factory=list)
     counters: list[str] = field(default_factory=list)
@@ -242,7 +242,7 @@ class Expressions:
         self.calls_left -= 1
         return self.call(*self.random.choice(known + methods), scope, depth - 2)
 
-    def call(self, receiver: str, called: Callable_, scope: Scope, depth: int) -> str:
+    def call(self, receiver: str, called: Routine, scope: Scope, depth: int) -> str:
         """``receiver.called(...)`` with random arguments, some of them by name."""
         texts = [self.storable_in(p.type, scope, depth) for p in called.parameters]
         if called.recursive:

@@ -13,7 +13,7 @@ from random import Random
 
 from .bodies import Access, Body, Lines, indent
 from .expressions import Expressions, Scope
-from .signatures import ARRAY, SCALARS, Callable_, Class, Named, Struct
+from .signatures import ARRAY, SCALARS, Routine, Class, Named, Struct
 
 MAX_CLASSES, MAX_LEVELS = 64, 5
 
@@ -58,12 +58,12 @@ class _Builder:
     def __init__(self, random: Random, size: Size) -> None:
         self.random, self.size = random, size
         self.structs: list[Struct] = []
-        self.functions: list[Callable_] = []
-        self.pairs: list[Callable_] = []
-        self.methods: list[Callable_] = []
+        self.functions: list[Routine] = []
+        self.pairs: list[Routine] = []
+        self.methods: list[Routine] = []
         self.classes: list[Class] = []
         self.with_array = random.random() < 0.5
-        self.aux = Callable_("aux", (Named("x", random.choice(SCALARS)),), random.choice(SCALARS))
+        self.aux = Routine("aux", (Named("x", random.choice(SCALARS)),), random.choice(SCALARS))
 
     def program(self) -> Program:
         lines: Lines = []
@@ -108,7 +108,7 @@ class _Builder:
         sums = ", ".join(make.storable_in(field.type, both, 1) for field in fields)
         result = self.random.choice(SCALARS)
         measured = make.storable_in(result, own.with_names(Named("k", "f32")), 2)
-        method = Callable_("measure", (Named("k", "f32"),), result)
+        method = Routine("measure", (Named("k", "f32"),), result)
         struct.methods = [method]
         self.structs.append(struct)
         return [
@@ -126,7 +126,7 @@ class _Builder:
         result = self.random.choice(self._types())
         scope = Scope(list(parameters), [("", called) for called in self.functions])
         lines = self._body(result).lines(scope, self.random.randint(1, 3), 2, calls=1)
-        self.functions.append(Callable_(name, parameters, result))
+        self.functions.append(Routine(name, parameters, result))
         return ["@oa.func", f"def {name}({_declare(parameters)}) -> {result}:", *indent(lines)]
 
     def _pair_function(self, name: str) -> Lines:
@@ -137,7 +137,7 @@ class _Builder:
         make = self._expressions()
         results = ", ".join(make.storable_in(type, scope, 2) for type in types)
         result = f"tuple[{', '.join(types)}]"
-        self.pairs.append(Callable_(name, parameters, result))
+        self.pairs.append(Routine(name, parameters, result))
         head = f"def {name}({_declare(parameters)}) -> {result}:"
         return ["@oa.func", head, f"    return {results}"]
 
@@ -146,7 +146,7 @@ class _Builder:
 
     # --------------------------------------------------------------- classes
 
-    def _signature(self, number: int) -> Callable_:
+    def _signature(self, number: int) -> Routine:
         recursive = self.random.random() < 0.3
         parameters = self._parameters(self.random.randint(0, 2))
         if recursive:
@@ -155,7 +155,7 @@ class _Builder:
             parameters = (*parameters, Named("d", ARRAY))
         result = self.random.choice(self._types())
         pure = self.random.random() < 0.5
-        return Callable_(f"m{number}", parameters, result, pure, recursive)
+        return Routine(f"m{number}", parameters, result, pure, recursive)
 
     def _plan_classes(self) -> None:
         """The hierarchy with its fields, and who defines which method."""
@@ -215,7 +215,7 @@ class _Builder:
                 lines += [head, *indent(indent(self._method(cls, method)))]
         return lines if len(lines) > 1 else [*lines, "    pass"]
 
-    def _method(self, cls: Class, method: Callable_) -> Lines:
+    def _method(self, cls: Class, method: Routine) -> Lines:
         own = [f for f in cls.all_fields if f.type in self._types() and f.text not in LINKS]
         inline_arrays = _inline_arrays(cls)
         scope = self._method_scope(cls, method, own)
@@ -234,12 +234,12 @@ class _Builder:
     def _below(self, cls: Class) -> list[Class]:
         return [other for other in self.classes if other.is_below(cls)]
 
-    def _earlier(self, method: Callable_) -> list[Callable_]:
+    def _earlier(self, method: Routine) -> list[Routine]:
         """Methods that ``method`` may call: only such, so that calls come to an end."""
         earlier = self.methods[: self.methods.index(method)]
         return [called for called in earlier if called.pure or not method.pure]
 
-    def _method_scope(self, cls: Class, method: Callable_, own: list[Named]) -> Scope:
+    def _method_scope(self, cls: Class, method: Routine, own: list[Named]) -> Scope:
         allowed = self._earlier(method)
         calls = [("self.", called) for called in allowed]
         calls += [("self.peer.", called) for called in allowed if called.pure]
@@ -280,7 +280,7 @@ class _Builder:
             "self.peer != self",
         ]
 
-    def _recursion(self, method: Callable_, scope: Scope) -> Lines:
+    def _recursion(self, method: Routine, scope: Scope) -> Lines:
         """A call of itself with less depth, on the next object of the chain or on this one."""
         if not method.recursive:
             return []

@@ -56,7 +56,7 @@ def observe(program: Program, history: list[Step], world: World) -> Iterator[Obs
 
 
 def fields_of(program: Program, instance: Any, cls: Class) -> dict[str, Any]:
-    found = {}
+    found: dict[str, Any] = {}
     for field in cls.all_fields:
         value = getattr(instance, field.text)
         if field.type in ("Root", "Other"):

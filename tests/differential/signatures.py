@@ -66,7 +66,7 @@ class Named:
 
 
 @dataclass(frozen=True)
-class Callable_:
+class Routine:
     """A method, function or operator method. ``pure`` ones write nothing. ``recursive`` ones take
     the depth that is left as their first parameter and call themselves with less."""
 
@@ -83,7 +83,7 @@ class Struct:
 
     name: str
     fields: list[Named]
-    methods: list[Callable_] = field(default_factory=list)
+    methods: list[Routine] = field(default_factory=list)
 
 
 @dataclass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 import sharedoa as oa
 from dispatch.mode import MODES
+from sharedoa.targets.ptxas import assemble
 
 from .populations import make_history
 from .programs import MAX_CLASSES, MAX_LEVELS, Program, Size, make_program, numbered
@@ -24,17 +26,21 @@ STEPS, OBJECTS = 3, 6
 #: 64 classes on 5 levels, and a long chain of calls in few classes.
 LARGE = [(1, Size(MAX_CLASSES, 2, 1)), (2, Size(6, 5, 12))]
 
-sizes = st.builds(Size, st.integers(0, 12), st.integers(1, 4), st.integers(1, 8))
+sizes = st.builds(Size, st.integers(0, 12), st.integers(1, 5), st.integers(1, 10))
+safe_sizes = sizes.map(lambda size: replace(size, safe=True))
 seeds = st.integers(0, 2**32 - 1)
 
 
-def agree(folder: Path, seed: int, size: Size, mode: str, backend: str) -> None:
+def agree(
+    folder: Path, seed: int, size: Size, mode: str, backend: str, debug: bool = False
+) -> None:
     """Run one program with sharedoa and without, and compare all that can be seen of it."""
     program = make_program(seed, size)
     history = make_history(program, seed, STEPS, OBJECTS)
     module = load(program, folder)
-    settings_ = {"mode": mode, "backend": backend, "capacity": "256MiB", "initial_region": 4}
-    with oa.Heap(**settings_) as heap:
+    with oa.Heap(
+        mode=mode, backend=backend, capacity="256MiB", initial_region=4, debug=debug
+    ) as heap:
         found = observe(program, history, SharedWorld(program, module, heap))
         for expected, got in zip(
             observe(program, history, PlainWorld(program)), found, strict=True
@@ -65,6 +71,29 @@ def test_compiled_programs_agree(
     agree(tmp_path_factory.mktemp("program"), seed + MODES.index(mode), size, mode, "cpu")
 
 
+@pytest.mark.parametrize("mode", ["cuda", "concord", "typepointer", "range+switch"])
+@settings(max_examples=EXAMPLES)
+@given(seed=seeds, size=safe_sizes)
+def test_programs_agree_in_debug_mode(
+    tmp_path_factory: pytest.TempPathFactory, mode: str, seed: int, size: Size
+) -> None:
+    agree(tmp_path_factory.mktemp("program"), seed, size, mode, "cpu", debug=True)
+
+
+@pytest.mark.parametrize("mode", ["coal", "typepointer", "range+switch"])
+@settings(max_examples=max(1, EXAMPLES // 2))
+@given(seed=seeds, size=sizes)
+def test_programs_become_machine_code_for_gpus(
+    tmp_path_factory: pytest.TempPathFactory, mode: str, seed: int, size: Size
+) -> None:
+    folder = tmp_path_factory.mktemp("program")
+    kernel = load(make_program(seed, size), folder).run
+    with oa.Heap(mode=mode, backend="cpu", capacity="256MiB"):
+        ptx = kernel.compile("nvptx").products["ptx"]
+        assert assemble(ptx, "sm_90").cubin.startswith(b"\x7fELF")
+        assert kernel.compile("amdgpu").products["o"].startswith(b"\x7fELF")
+
+
 @pytest.mark.parametrize("mode", ["cuda", "typepointer", "range+switch"])
 @settings(max_examples=4 * EXAMPLES)
 @given(seed=seeds, size=sizes)
@@ -82,7 +111,7 @@ def test_large_programs_agree(tmp_path: Path, mode: str, seed: int, size: Size) 
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("mode", MODES)
-@settings(max_examples=25)
+@settings(max_examples=max(12, EXAMPLES))
 @given(seed=seeds, size=sizes)
 def test_programs_agree_on_a_gpu(
     tmp_path_factory: pytest.TempPathFactory, mode: str, seed: int, size: Size

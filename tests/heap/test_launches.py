@@ -166,10 +166,17 @@ def test_what_the_host_used_moves_before_the_next_launch(on_device, device):
     device.moved.clear()
     on_device.before_launch()
     assert device.moved == []
+    part = circles[2:5].radius
+    on_device.before_launch()
+    device.moved.clear()
+    part[...] = 3.0
+    on_device.before_launch()
+    size = on_device.layout.record(Circle.__sharedoa__).size
+    assert device.moved == [(start + 2 * size, 3 * size, True)]
+    device.moved.clear()
     circle.radius = 2.0
     assert numbers[5] == 5
     on_device.before_launch()
-    size = on_device.layout.record(Circle.__sharedoa__).size
     assert device.moved == [(start + 3 * size, size, True), (numbers.address + 20, 4, True)]
 
 

@@ -260,6 +260,15 @@ class TestNoRoom:
         assert kept.number.numpy().tolist() == list(range(100))
         assert len(oa.new(Square, 1000)) == 1000
 
+    @pytest.mark.parametrize("mode", ["auto", "coal", "concord"])
+    def test_deleted_objects_make_room(self, mode):
+        with oa.Heap(mode=mode, backend="cpu", capacity="1MiB", initial_region=8) as heap:
+            for _ in range(20):
+                oa.delete(oa.new(Circle, 10_000))
+            for _ in range(5000):
+                oa.delete(Circle())
+            assert heap.stats().objects == 0 and len(oa.new(Circle, 10_000)) == 10_000
+
     def test_dropped_arrays_make_room(self):
         with oa.Heap(mode="auto", backend="cpu", capacity="1MiB"):
             for _ in range(20):

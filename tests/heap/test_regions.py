@@ -39,6 +39,23 @@ def test_neighbours_whose_distance_is_no_number_of_objects_stay_apart(by_type):
     assert len(capacities(by_type, Circle)) == 2
 
 
+def test_holes_survive_merging():
+    class Spacer(oa.Object):
+        pass
+
+    with oa.Heap(mode="auto", backend="cpu", capacity="64MiB", initial_region=32) as heap:
+        spacers, high = oa.new(Spacer, 64), oa.new(Empty, 32)
+        oa.delete(spacers)
+        oa.delete(high[5])
+        low = oa.new(Empty, 10)
+        assert capacities(heap, Empty) == [96], "the new region lies before the old one"
+        rest = oa.new(Empty, 96 - 41)
+        assert capacities(heap, Empty) == [96], "every slot was found"
+        made = np.concatenate([a.references() for a in (rest, low, high[:5], high[6:])])
+        start, end, _ = heap.ranges()[0]
+        assert sorted(made.tolist()) == list(range(start, end, 8))
+
+
 def test_regions_that_are_apart_stay_apart(by_type):
     for count in (8, 1, 16):
         oa.new(Circle, count)
