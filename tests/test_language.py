@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sharedoa as oa
-from sharedoa import f32, i32, i64, u32, u64
+from sharedoa import f32, f64, i32, i64, u8, u32, u64
 
 
 @oa.value
@@ -260,3 +260,68 @@ def test_two_dimensions(backend: str) -> None:
         fill[(5, 3)](out, 5)
         y, x = np.divmod(np.arange(15), 5)
         np.testing.assert_array_equal(out.numpy(), x + 100 * y + 3_050_000)
+
+
+@oa.value
+class Pair:
+    first: i32
+    second: f64
+
+
+@oa.value
+class Nested:
+    pair: Pair
+    code: u8
+
+
+class Holder(oa.Object):
+    """Fields of every kind that holds others."""
+
+    one: Nested
+    several: oa.inline[Nested, 3]
+    numbers: oa.Array[f32]
+    next: Holder
+    others: oa.inline[Holder, 2]
+
+    def nested(self, k: i32) -> Pair:
+        return self.several[k].pair
+
+    def both(self, k: i32 = 3) -> tuple[i32, Holder]:
+        return self.one.pair.first + k, self.next
+
+
+@oa.kernel
+def rearrange(holders: oa.Array[Holder], values: oa.Array[Nested], out: oa.Array[f64]):
+    holder = holders[0]
+    holder.several[1] = Nested(Pair(5, holder.one.pair.second), 7)
+    holder.one = values[0]
+    values[1] = holder.several[1]
+    out[0] = holder.nested(1).second + holder.nested(1).first
+    out[1] = holder.numbers[1] + holder.numbers[-1] + len(holder.numbers)
+    holder.numbers[0] += 2
+    holder.others[1] = holder.next
+    k, next = holder.both(k=4)
+    out[2] = k
+    out[3] = holder.others[1].one.code + (1 if holder.others[0] is None else 0)
+    holder.numbers = next.numbers
+    out[4] = len(holder.numbers)
+    together = (holder.one, holder.numbers)
+    out[5] = together[0].code + together[1][0]
+    if holder.one == values[0] and holder.one != values[1]:
+        out[6] = 1
+
+
+def test_values_arrays_and_references_inside_objects(heap: oa.Heap) -> None:
+    first, second = oa.array(f32, [1, 2, 3]), oa.array(f32, [10, 20])
+    holder = oa.new(Holder, one=Nested(Pair(1, 2.5), 3), numbers=first)
+    holder.next = oa.new(Holder, one=Nested(Pair(9, 2.5), 30), numbers=second)
+    values = oa.array(Nested, [Nested(Pair(11, 12.5), 13), Nested(Pair(0, 0), 0)])
+    out = oa.zeros(7, f64)
+    rearrange[1](oa.array(Holder, [holder]), values, out)
+    assert out.numpy().tolist() == [7.5, 8, 15, 31, 2, 23, 1]
+    assert values[1] == holder.several[1] == Nested(Pair(5, 2.5), 7)
+    assert holder.one == values[0]
+    assert holder.several[0] == Nested(Pair(0, 0), 0)
+    assert [holder.others[0], holder.others[1]] == [None, holder.next]
+    assert first.numpy().tolist() == [3, 2, 3]
+    assert holder.numbers.numpy().tolist() == [10, 20]

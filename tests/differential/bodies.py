@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from .expressions import Expressions, Scope
-from .signatures import FLOATS, INTEGERS, SCALARS, Routine, Class, Named
+from .signatures import FLOATS, INTEGERS, SCALARS, Class, Named, Routine
 
 Lines = list[str]
 

@@ -19,8 +19,8 @@ from .signatures import (
     NARROW,
     SCALARS,
     SIGNED,
-    Routine,
     Named,
+    Routine,
     Struct,
     storable,
 )

@@ -13,7 +13,7 @@ from random import Random
 
 from .bodies import Access, Body, Lines, indent
 from .expressions import Expressions, Scope
-from .signatures import ARRAY, SCALARS, Routine, Class, Named, Struct
+from .signatures import ARRAY, SCALARS, Class, Named, Routine, Struct
 
 MAX_CLASSES, MAX_LEVELS = 64, 5
 

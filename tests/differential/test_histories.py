@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -16,7 +15,7 @@ import sharedoa as oa
 from dispatch.mode import MODES
 from sharedoa import f64, i32, i64
 
-EXAMPLES = int(os.environ.get("SHAREDOA_TEST_EXAMPLES", "6"))
+from .effort import EXAMPLES
 
 
 class Item(oa.Object):

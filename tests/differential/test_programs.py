@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,12 +13,10 @@ import sharedoa as oa
 from dispatch.mode import MODES
 from sharedoa.targets.ptxas import assemble
 
+from .effort import EXAMPLES
 from .populations import make_history
 from .programs import MAX_CLASSES, MAX_LEVELS, Program, Size, make_program, numbered
 from .running import Observation, PlainWorld, SharedWorld, load, observe
-
-#: Programs for each mode and backend; a thorough run sets the variable to a thousand.
-EXAMPLES = int(os.environ.get("SHAREDOA_TEST_EXAMPLES", "6"))
 
 STEPS, OBJECTS = 3, 6
 

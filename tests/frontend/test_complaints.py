@@ -207,3 +207,20 @@ def test_parameters_of_kernels(tmp_path: Path, parameters: str, message: str, he
         translate_kernel(module.kernel)
     assert message in caught.value.message
     assert help in caught.value.help
+
+
+def test_what_a_wrong_condition_guards_is_checked_as_well(tmp_path: Path) -> None:
+    module = load_module(
+        tmp_path,
+        """
+        def kernel(a: oa.Array[f32]):
+            if unknown > 0:
+                a[0] = missing
+            while nowhere:
+                a[1] = lost
+        """,
+    )
+    messages = [c.message for c in complaints(module.kernel)]
+    assert messages == [
+        f"{name} is not defined" for name in ("unknown", "missing", "nowhere", "lost")
+    ]
