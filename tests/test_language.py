@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -325,3 +327,34 @@ def test_values_arrays_and_references_inside_objects(heap: oa.Heap) -> None:
     assert [holder.others[0], holder.others[1]] == [None, holder.next]
     assert first.numpy().tolist() == [3, 2, 3]
     assert holder.numbers.numpy().tolist() == [10, 20]
+
+
+@oa.kernel
+def extremes_of_zeros(a: oa.Array[u32], out: oa.Array[f64]):
+    i = oa.grid(1)
+    x = f64(a[i])
+    out[4 * i] = max(f64(-0.0), x)
+    out[4 * i + 1] = min(x, f64(-0.0))
+    out[4 * i + 2] = f64(-0.0) if x <= f64(-0.0) else x
+    best = f64(-0.0)
+    if x > best:
+        best = x
+    out[4 * i + 3] = best
+
+
+@pytest.mark.parametrize("target", ["nvptx", "amdgpu"])
+def test_extremes_keep_the_sign_of_zero_on_gpus(target: str) -> None:
+    """Python's max and min give the first of two zeros, whatever their signs."""
+    with oa.Heap(backend="cpu"):
+        products = extremes_of_zeros.compile(target).products
+    text = products["ptx" if target == "nvptx" else "s"]
+    assert isinstance(text, str)
+    assert not re.search(r"\b(max|min)\.f64|v_(max|min)\w*_f64", text)
+
+
+def test_extremes_of_zeros(heap: oa.Heap) -> None:
+    out = oa.zeros(8, f64)
+    extremes_of_zeros[2](oa.array(u32, [0, 3]), out)
+    found = out.numpy()
+    np.testing.assert_array_equal(found, [-0.0, 0.0, -0.0, -0.0, 3.0, -0.0, 3.0, 3.0])
+    np.testing.assert_array_equal(np.signbit(found[:4]), [True, False, True, True])

@@ -212,8 +212,14 @@ class FunctionEmitter:
             self._reached.add(block)
 
     def branch_on(self, test: ir.Value, then: ir.Block, otherwise: ir.Block) -> None:
-        self.builder.cbranch(test, then, otherwise)
         self._reached |= {then, otherwise}
+        inverse = _INVERSE.get(getattr(test, "op", ""))
+        if isinstance(test, ir.instructions.FCMPInstr) and inverse:
+            # GPU targets make a strict comparison that picks one of its own operands a max or min
+            # instruction, which takes 0.0 for larger than -0.0; Python keeps the first of the two.
+            test = self.builder.fcmp_unordered(inverse, *test.operands)
+            then, otherwise = otherwise, then
+        self.builder.cbranch(test, then, otherwise)
 
     def choose(
         self,
@@ -259,4 +265,6 @@ def integer(value: int, type: ir.Type = I64) -> ir.Constant:
     return ir.Constant(type, value)
 
 
+#: Comparisons that hold exactly where the strict, ordered one does not.
+_INVERSE = {"ogt": "<=", "olt": ">="}
 TRUE, FALSE = ir.Constant(I1, 1), ir.Constant(I1, 0)

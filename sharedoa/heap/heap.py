@@ -208,7 +208,14 @@ class Heap:
         if reference == 0:
             return None
         cls = self.class_of(reference)
-        reference = self.encoding.encode(self.encoding.address(reference), cls.type_index)
+        address = self.encoding.address(reference)
+        encoded = self.encoding.encode(address, cls.type_index)
+        if reference not in (encoded, address):
+            raise HeapError(
+                f"the object at {address:#x} was deleted, and a {cls.name} lies there now",
+                "drop every reference to an object when deleting it",
+            )
+        reference = encoded
         known = self._proxies.get(reference)
         if known is None or type(known) is not cls.python_class:
             known = self._proxies[reference] = make_proxy(cls, self, reference)
