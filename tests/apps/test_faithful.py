@@ -82,10 +82,11 @@ def test_paper_size_on_a_gpu(mode: str) -> None:
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize(("size", "steps"), [(20, 60), (850, 60)])
 @pytest.mark.parametrize("mode", MODES)
-def test_invariants_hold_on_a_gpu(mode: str) -> None:
-    options = RunOptions(size=20, steps=60, mode=mode, backend="cuda", check=True)
-    assert set(APPS["traffic"].run(options).checks.values()) == {60}
+def test_invariants_hold_on_a_gpu(mode: str, size: int, steps: int) -> None:
+    options = RunOptions(size=size, steps=steps, mode=mode, backend="cuda", check=True)
+    assert set(APPS["traffic"].run(options).checks.values()) == {steps}
 
 
 def test_debug_mode_finds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
