@@ -100,7 +100,7 @@ def cases(options: Options) -> Iterator[Case]:
     for objects in (1, 2, 4, 8, 16, 32):
         yield from (Case(mode, objects * MI, 4) for mode in modes)
     # Creating 16 Mi objects one by one on the device takes a minute.
-    modes = [mode for mode in modes if parse_mode(mode).placement == "by_type"]
+    modes = tuple(mode for mode in modes if parse_mode(mode).placement == "by_type")
     for types in WIDTHS:
         if types != 4:
             yield from (Case(mode, 16 * MI, types) for mode in modes)
