@@ -6,74 +6,38 @@ Math functions are calls of ``__ocml_*``, which ROCm's device libraries define.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
-from typing import Any
 
-from llvmlite import binding as llvm
 from llvmlite import ir
-
-from dispatch import state
 
 from ..errors import BackendError
 from .base import I8, I16, I32, I64, VOID, PrintPiece, Stages, declare
-from .gpu_entry import emit_gpu_entry
+from .gpu import AXES, GpuTarget
 from .mathematics import emit_exact, emit_library_call, width_suffix
 from .optimise import emit_native, optimise, parse
 
 TRIPLE = "amdgcn-amd-amdhsa"
 DEFAULT_ARCHITECTURE = "gfx90a"
-_AXES = ("x", "y")
 _DISPATCH_SPACE = 4
 _WORKGROUP_SIZE_OFFSET = 4
 """Bytes from the start of hsa_kernel_dispatch_packet_t to workgroup_size_x, then y, u16 each."""
 
 
-class AmdgpuTarget:
+class AmdgpuTarget(GpuTarget):
     """GCN code for one architecture."""
 
     name = "amdgpu"
-    object_space = 1
+    triple = TRIPLE
+    kernel_convention = "amdgpu_kernel"
+    relocation = "pic"
     constant_space = 1
-    is_device = True
 
     def __init__(self, architecture: str = DEFAULT_ARCHITECTURE) -> None:
-        llvm.initialize_all_targets()
-        llvm.initialize_all_asmprinters()
-        self.architecture = architecture
+        super().__init__(architecture)
 
-    @cached_property
-    def machine(self) -> Any:
-        """LLVM's target machine."""
-        target = llvm.Target.from_triple(TRIPLE)
-        return target.create_target_machine(cpu=self.architecture, opt=3, reloc="pic")
-
-    @property
-    def fingerprint(self) -> str:
-        version = ".".join(map(str, llvm.llvm_version_info))
-        return f"amdgpu {self.architecture} llvm {version}"
-
-    def new_module(self, name: str) -> ir.Module:
-        module = ir.Module(name)
-        module.triple = TRIPLE
-        module.data_layout = str(self.machine.target_data)
-        return module
-
-    def emit_entry(
-        self,
-        module: ir.Module,
-        symbol: str,
-        body: ir.Function,
-        leaf_types: Sequence[ir.Type],
-        debug: bool,
-        uses_barrier: bool,
-    ) -> None:
-        state.state_block(module, self.constant_space)
-        emit_gpu_entry(module, symbol, body, leaf_types, "amdgpu_kernel", self._thread_index)
-
-    def _thread_index(self, builder: ir.IRBuilder, axis: int) -> ir.Value:
+    def emit_thread_index(self, builder: ir.IRBuilder, axis: int) -> ir.Value:
         group, thread = (
             builder.call(
-                declare(builder.module, f"llvm.amdgcn.{name}.id.{_AXES[axis]}", I32, []), []
+                declare(builder.module, f"llvm.amdgcn.{name}.id.{AXES[axis]}", I32, []), []
             )
             for name in ("workgroup", "workitem")
         )
@@ -85,9 +49,6 @@ class AmdgpuTarget:
         place = builder.gep(packet, [offset], source_etype=I8)
         size = builder.zext(builder.load(place, typ=I16), I32)
         return builder.add(builder.mul(group, size), thread)
-
-    def emit_current_thread(self, builder: ir.IRBuilder, axis: int) -> ir.Value:
-        return builder.zext(self._thread_index(builder, axis), I64)
 
     def emit_barrier(self, builder: ir.IRBuilder) -> None:
         symbol = "llvm.amdgcn.s.barrier"

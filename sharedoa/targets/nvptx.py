@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
-from typing import Any
 
-from llvmlite import binding as llvm
 from llvmlite import ir
-
-from dispatch import state
 
 from . import libdevice
 from .base import (
@@ -25,7 +20,7 @@ from .base import (
     print_format,
     private_text,
 )
-from .gpu_entry import emit_gpu_entry
+from .gpu import AXES, GpuTarget
 from .mathematics import emit_exact, emit_library_call
 from .optimise import optimise, parse
 
@@ -36,7 +31,6 @@ ARCHITECTURES = (
     "sm_70", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_103", "sm_110", "sm_120",
     "sm_121",
 )  # fmt: skip
-_AXES = ("x", "y")
 
 
 def architecture_for(capability: tuple[int, int]) -> str:
@@ -46,51 +40,21 @@ def architecture_for(capability: tuple[int, int]) -> str:
     return usable[-1] if usable else ARCHITECTURES[0]
 
 
-class NvptxTarget:
+class NvptxTarget(GpuTarget):
     """PTX for one compute capability; newer devices run it too."""
 
     name = "nvptx"
-    object_space = 1
+    triple = TRIPLE
+    kernel_convention = "ptx_kernel"
+    relocation = "default"
     constant_space = 4
-    is_device = True
 
     def __init__(self, architecture: str = DEFAULT_ARCHITECTURE) -> None:
-        llvm.initialize_all_targets()
-        llvm.initialize_all_asmprinters()
-        self.architecture = architecture
+        super().__init__(architecture)
 
-    @cached_property
-    def machine(self) -> Any:
-        """LLVM's target machine."""
-        target = llvm.Target.from_triple(TRIPLE)
-        return target.create_target_machine(cpu=self.architecture, opt=3)
-
-    @property
-    def fingerprint(self) -> str:
-        version = ".".join(map(str, llvm.llvm_version_info))
-        return f"nvptx {self.architecture} llvm {version}"
-
-    def new_module(self, name: str) -> ir.Module:
-        module = ir.Module(name)
-        module.triple = TRIPLE
-        module.data_layout = str(self.machine.target_data)
-        return module
-
-    def emit_entry(
-        self,
-        module: ir.Module,
-        symbol: str,
-        body: ir.Function,
-        leaf_types: Sequence[ir.Type],
-        debug: bool,
-        uses_barrier: bool,
-    ) -> None:
-        state.state_block(module, self.constant_space)
-        emit_gpu_entry(module, symbol, body, leaf_types, "ptx_kernel", self._thread_index)
-
-    def _thread_index(self, builder: ir.IRBuilder, axis: int) -> ir.Value:
+    def emit_thread_index(self, builder: ir.IRBuilder, axis: int) -> ir.Value:
         block, size, thread = (
-            self._special_register(builder, f"{name}.{_AXES[axis]}")
+            self._special_register(builder, f"{name}.{AXES[axis]}")
             for name in ("ctaid", "ntid", "tid")
         )
         return builder.add(builder.mul(block, size), thread)
@@ -98,9 +62,6 @@ class NvptxTarget:
     def _special_register(self, builder: ir.IRBuilder, name: str) -> ir.Value:
         symbol = f"llvm.nvvm.read.ptx.sreg.{name}"
         return builder.call(declare(builder.module, symbol, I32, []), [])
-
-    def emit_current_thread(self, builder: ir.IRBuilder, axis: int) -> ir.Value:
-        return builder.zext(self._thread_index(builder, axis), I64)
 
     def emit_barrier(self, builder: ir.IRBuilder) -> None:
         symbol = "llvm.nvvm.barrier0"
