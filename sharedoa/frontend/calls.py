@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
+import numpy as np
+
 from ..model.classes import ClassType, Method, Signature
 from ..model.functions import DeviceFunction
 from ..model.scalars import ScalarType, boolean, from_dtype
@@ -47,7 +49,7 @@ def _static_call(context: Context, callee: Static, node: ast.Call) -> tree.Expre
         return _construct(context, target, callee.name, node)
     if library.is_math(target):
         return library.math_call(context, target, node)
-    if isinstance(target, type(library)) or not callable(target):
+    if not callable(target):
         context.reject(node, f"{callee.name} is not a function", "call functions and methods")
     context.reject(
         node,
@@ -81,8 +83,8 @@ def _construct(context: Context, target: type, name: str, node: ast.Call) -> tre
             "create them on the host with oa.new before the launch",
         )
     scalar = None
-    if issubclass(target, library.NUMPY_SCALAR):
-        scalar = from_dtype(library.dtype_of(target))
+    if issubclass(target, np.generic):
+        scalar = from_dtype(np.dtype(target))
     if scalar is not None:
         return _conversion(context, scalar, node)
     context.reject(

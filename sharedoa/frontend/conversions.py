@@ -70,8 +70,6 @@ def convert_scalar(
         return value
     if isinstance(value, tree.Constant):
         return _fold(context, value, target, node)
-    if isinstance(value.type, ScalarType) and value.type.dtype == target.dtype:
-        return tree.Convert(target, value.location, value)  # weak to typed of the same width
     return tree.Convert(target, value.location, value)
 
 

@@ -23,8 +23,6 @@ from .operators import binary, compare, unary, unify
 
 Handler = Callable[[Context, ast.Call], tree.Expression]
 
-NUMPY_SCALAR = np.generic
-
 _FLOAT_MATH = [
     "sqrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin",
     "acos", "atan", "atan2", "sinh", "cosh", "tanh", "pow", "fmod", "hypot", "fabs", "copysign",
@@ -54,10 +52,6 @@ _ARITY = {"atan2": 2, "pow": 2, "fmod": 2, "hypot": 2, "copysign": 2, "fma": 3}
 
 def is_math(target: Any) -> bool:
     return id(target) in _PYTHON_MATH or id(target) in _PYTHON_ROUNDING or id(target) in _NUMPY_MATH
-
-
-def dtype_of(target: type) -> np.dtype[Any]:
-    return np.dtype(target)
 
 
 def arguments(context: Context, node: ast.Call, *counts: int) -> list[tree.Expression]:

@@ -10,6 +10,7 @@ import types as python_types
 import typing
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from types import FrameType
 from typing import Any
 
 from ..errors import ClassError, UnresolvedNameError
@@ -80,6 +81,12 @@ class Scope:
     namespace: dict[str, Any]
     module: str
     local: Mapping[str, Any] = field(default_factory=dict)
+
+
+def local_names(frame: FrameType) -> dict[str, Any]:
+    """What annotations written in ``frame`` may name besides globals: the locals of a function that
+    defines classes or kernels, as they are now."""
+    return {} if frame.f_locals is frame.f_globals else dict(frame.f_locals)
 
 
 class _Names(Mapping[str, Any]):

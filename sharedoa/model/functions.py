@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..errors import ClassError
+from .annotations import local_names
 from .classes import Signature
 from .signatures import resolve_signature, scope_of
 from .types import VOID
@@ -86,7 +87,7 @@ def func(function: Callable[..., Any]) -> DeviceFunction:
             "methods of shared and value classes need no decorator",
         )
     frame = sys._getframe(1)
-    local = {} if frame.f_locals is frame.f_globals else dict(frame.f_locals)
+    local = local_names(frame)
     return DeviceFunction(function, local)
 
 

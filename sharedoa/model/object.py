@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Any, ClassVar, Protocol, get_origin
 
 from ..errors import ArgumentError, ClassError, UnresolvedNameError
-from .annotations import Scope, declare, resolve
+from .annotations import Scope, declare, local_names, resolve
 from .classes import ClassType, Method, Signature
 from .functions import converting, is_abstract_body
 from .signatures import resolve_signature, scope_of
@@ -113,7 +113,7 @@ class ObjectMeta(type):
         mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any
     ) -> ObjectMeta:
         frame = sys._getframe(1)
-        local = {} if frame.f_locals is frame.f_globals else dict(frame.f_locals)
+        local = local_names(frame)
         is_root = not any(isinstance(base, ObjectMeta) for base in bases)
         if is_root:
             return super().__new__(mcls, name, bases, namespace, **options)

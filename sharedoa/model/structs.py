@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, dataclass_transform
 
 from ..errors import ArgumentError, ClassError
-from .annotations import Scope, declare, resolve
+from .annotations import Scope, declare, local_names, resolve
 from .classes import Signature
 from .functions import converting
 from .signatures import resolve_signature, scope_of
@@ -35,7 +35,7 @@ def value(python_class: T) -> T:
             "values have no inheritance; use a field of the other struct's type",
         )
     frame = sys._getframe(1)
-    local = {} if frame.f_locals is frame.f_globals else dict(frame.f_locals)
+    local = local_names(frame)
     scope = Scope(frame.f_globals, python_class.__module__, local)
     declare(python_class)
     fields = {

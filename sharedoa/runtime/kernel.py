@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ArgumentError, ClassError
 from ..heap import hooks
 from ..heap.heap import current_heap
+from ..model.annotations import local_names
 from . import host_intrinsics  # noqa: F401  gives oa.grid and atomics their meaning in CPython
 from .geometry import Geometry, parse_geometry
 from .intrinsic_use import IntrinsicUse, intrinsic_use
@@ -149,7 +150,7 @@ def kernel(function: Callable[..., Any]) -> Kernel:
             "put it directly above a def",
         )
     frame = sys._getframe(1)
-    local = {} if frame.f_locals is frame.f_globals else dict(frame.f_locals)
+    local = local_names(frame)
     return Kernel(function, local)
 
 
