@@ -1,8 +1,8 @@
 """What a strategy needs from whoever writes code for it.
 
 Strategies (``identify``, ``invoke``) are written once, against ``Emitter``; ``ptxpass.ir``
-implements it over LLVM IR. An emitter stands at one virtual call or type test and writes what
-comes in its place.
+implements it over LLVM IR, ``ptxpass.text`` over PTX. An emitter stands at one virtual call or type
+test and writes what comes in its place.
 """
 
 from __future__ import annotations
@@ -47,6 +47,10 @@ class Emitter(Protocol):
 
     def load(self, address: Value, offset: int, bits: int) -> Value:
         """``bits`` wide integer at ``address + offset`` in heap memory."""
+        ...
+
+    def type_tag(self, address: Value) -> Value:
+        """The type index that the object at ``address`` carries itself."""
         ...
 
     def upper_bits(self, reference: Value, shift: int) -> Value:

@@ -19,7 +19,7 @@ TAGGED_REFERENCES = False
 
 
 def emit_type_index(emitter: Emitter, reference: Any, candidates: Sequence[Candidate]) -> Any:
-    return emitter.load(emitter.address(reference), 0, 32)
+    return emitter.type_tag(emitter.address(reference))
 
 
 def emit_function(

@@ -58,6 +58,9 @@ class IrEmitter:
         pointer = self._builder.inttoptr(place, pointer_type)
         return self._builder.load(pointer, align=bits // 8, typ=ir.IntType(bits))
 
+    def type_tag(self, address: Any) -> Any:
+        return self.load(address, 0, 32)
+
     def upper_bits(self, reference: Any, shift: int) -> Any:
         return self._builder.trunc(self._builder.lshr(reference, I64(shift)), I32)
 

@@ -1,0 +1,5 @@
+"""``python -m ptxpass``: the command line."""
+
+from .cli import main
+
+main()

@@ -1,0 +1,262 @@
+"""Put the bodies of small functions in the place of the direct calls that the pass has written.
+
+NVIDIA's assembler does not do that for functions whose address is taken, which all virtual ones
+are, and a call costs more than most methods do. A body stands in braces of its own, in which PTX
+lets it declare its registers and labels again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from .code import DIRECT_CALL, REGISTER, Names
+from .flow import FunctionFlow, plain_name
+from .syntax import (
+    Call,
+    Declaration,
+    Directive,
+    Function,
+    Instruction,
+    Label,
+    Memory,
+    Module,
+    Name,
+    Number,
+    Operand,
+    Scope,
+    Statement,
+    names_in,
+    type_size,
+)
+
+LARGEST_BODY = 200
+"""Instructions of a function that is still put in the place of a call."""
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """Bytes of a parameter or result: its place in the list, offset, width and type."""
+
+    place: int
+    offset: int
+    bits: int
+
+
+def inline_direct_calls(module: Module, names: Names) -> None:
+    """At every direct call that ``TextEmitter`` has marked, in place, callees first."""
+    if "debug" in next(item.text for item in module.items if item.text.startswith(".target")):
+        return  # A debugger wants to see the call.
+    _Inliner(module.functions, names).run()
+
+
+class _Inliner:
+    def __init__(self, functions: Mapping[str, Function], names: Names) -> None:
+        self._functions = functions
+        self._names = names
+        self._done: set[str] = set()
+        self._under_way: list[str] = []
+
+    def run(self) -> None:
+        for name in self._functions:
+            self._visit(name)
+
+    def _visit(self, name: str) -> None:
+        function = self._functions[name]
+        if name in self._done or name in self._under_way or function.body is None:
+            return
+        self._under_way.append(name)
+        place = 0
+        while place < len(function.body):
+            statement = function.body[place]
+            if isinstance(statement, Label) and statement.name.startswith(DIRECT_CALL):
+                self._expand(function, place)
+            place += 1
+        self._under_way.pop()
+        self._done.add(name)
+
+    def _expand(self, function: Function, label: int) -> None:
+        """Replace the call sequence after the label, if its callee can stand there."""
+        assert function.body is not None
+        end = label + 1
+        while not (isinstance(s := function.body[end], Scope) and s.kind == "close"):
+            end += 1
+        sequence = function.body[label + 1 : end + 1]
+        call = next(statement for statement in sequence if isinstance(statement, Call))
+        self._visit(call.target.text)
+        callee = self._functions[call.target.text]
+        if callee.name in self._under_way or not _fits(callee):
+            return
+        copy = _Copy(function, label, sequence, call, callee, self._names).text()
+        if copy is not None:
+            new: list[Statement] = [Statement(sequence[0].leading, copy, sequence[0].line)]
+            function.body[label + 1 : end + 1] = new
+
+
+def _fits(callee: Function) -> bool:
+    if callee.body is None:
+        return False
+    if sum(isinstance(s, Instruction) for s in callee.body) > LARGEST_BODY:
+        return False
+    return not any(
+        isinstance(s, Declaration) and s.space not in ("reg", "param", "local") for s in callee.body
+    )
+
+
+class _Unsuitable(Exception):
+    """The parameters of a call cannot be told from its text."""
+
+
+class _Copy:
+    """The body of ``callee`` for one call sequence."""
+
+    def __init__(
+        self,
+        caller: Function,
+        label: int,
+        sequence: list[Statement],
+        call: Call,
+        callee: Function,
+        names: Names,
+    ) -> None:
+        self._flow = FunctionFlow(caller)
+        self._label = label
+        self._sequence = sequence
+        self._call = call
+        self._callee = callee
+        self._names = names
+        self._registers: dict[_Piece, str] = {}
+        self._fetched: set[_Piece] = set()
+        self._returned: set[_Piece] = set()
+        self._end = names.label()
+
+    def text(self) -> str | None:
+        """None where the body cannot stand in the caller."""
+        try:
+            before, after = self._around()
+            inside = self._inside()
+        except _Unsuitable:
+            return None
+        if not self._fetched <= self._returned:
+            return None
+        declared = [f".reg .b{p.bits} {name};" for p, name in self._registers.items()]
+        lines = [*declared, *before, "{" + inside + "\n\t}", f"{self._end}:", *after]
+        return "{\n\t" + "\n\t".join(lines) + "\n\t}"
+
+    def _around(self) -> tuple[list[str], list[str]]:
+        """What comes before the body, arguments into registers, and after it."""
+        arguments = _places(self._call.arguments)
+        results = _places(self._call.results)
+        before: list[str] = []
+        after: list[str] = []
+        now = before
+        for statement in self._sequence:
+            if statement is self._call:
+                now = after
+            elif isinstance(statement, Instruction):
+                access = _parameter_access(statement, arguments, results)
+                if access is None:
+                    now.append(statement.text)
+                    continue
+                piece, operand = access
+                if statement.predicate is not None:
+                    raise _Unsuitable
+                kind = statement.modifiers[-1]
+                if statement.opcode == "st":
+                    before.append(_move(self._argument(piece), operand, kind))
+                else:
+                    self._fetched.add(piece)
+                    after.append(f"mov.b{piece.bits} {operand}, {self._result(piece)};")
+            elif isinstance(statement, Declaration) and statement.space == "reg":
+                before.insert(0, statement.text)
+        return before, after
+
+    def _argument(self, piece: _Piece) -> str:
+        name = f"{REGISTER}argument_{self._names.label('')}"
+        if piece in self._registers:
+            raise _Unsuitable
+        return self._registers.setdefault(piece, name)
+
+    def _result(self, piece: _Piece) -> str:
+        key = _Piece(-1 - piece.place, piece.offset, piece.bits)
+        name = f"{REGISTER}result_{self._names.label('')}"
+        return self._registers.setdefault(key, name)
+
+    def _inside(self) -> str:
+        parameters = {p.name: place for place, p in enumerate(self._callee.parameters)}
+        results = {p.name: place for place, p in enumerate(self._callee.results)}
+        parts: list[str] = []
+        for statement in self._callee.body or []:
+            text = statement.text
+            if isinstance(statement, Instruction):
+                text = self._inner(statement, parameters, results)
+            elif isinstance(statement, Directive) and statement.name == ".loc":
+                text = ""
+            parts += statement.leading, text
+        return "".join(parts)
+
+    def _inner(
+        self, statement: Instruction, parameters: Mapping[str, int], results: Mapping[str, int]
+    ) -> str:
+        if statement.opcode == "ret":
+            return _with_predicate(statement, f"bra {self._end};")
+        mentioned = {name for operand in statement.operands for name in names_in(operand)}
+        if not mentioned & (parameters.keys() | results.keys()):
+            return statement.text
+        access = _parameter_access(statement, results, parameters)
+        if access is None:
+            raise _Unsuitable
+        piece, operand = access
+        if statement.opcode == "ld":
+            source = self._registers.get(piece)
+            if source is None:
+                raise _Unsuitable
+            return _with_predicate(statement, f"mov.b{piece.bits} {operand}, {source};")
+        self._returned.add(piece)
+        line = _move(self._result(piece), operand, statement.modifiers[-1])
+        return _with_predicate(statement, line)
+
+
+def _places(operands: tuple[Operand, ...]) -> dict[str, int]:
+    found = {}
+    for place, operand in enumerate(operands):
+        name = plain_name(operand)
+        if name is None:
+            raise _Unsuitable
+        found[name] = place
+    return found
+
+
+def _parameter_access(
+    statement: Instruction, stored: Mapping[str, int], loaded: Mapping[str, int]
+) -> tuple[_Piece, str] | None:
+    """The piece that a ``st.param`` or ``ld.param`` of these names touches, and the other operand.
+
+    Pieces of less than 32 bits are left to real calls, as a load may extend their sign.
+    """
+    if statement.opcode not in ("st", "ld") or not statement.has("param"):
+        return None
+    is_store = statement.opcode == "st"
+    memory, other = statement.operands if is_store else statement.operands[::-1]
+    if not isinstance(memory, Memory) or not isinstance(memory.base, Name):
+        return None
+    place = (stored if is_store else loaded).get(memory.base.text)
+    if place is None:
+        return None
+    bits = 8 * type_size(statement.modifiers[-1])
+    if bits < 32 or not isinstance(other, Name | Number):
+        raise _Unsuitable
+    return _Piece(place, memory.offset, bits), other.text
+
+
+def _move(register: str, operand: str, type: str) -> str:
+    """Bits into a register, from a register of any type or a literal of this one."""
+    literal = operand[:1].isdigit() or operand.startswith("-")
+    return f"mov.{type if literal else f'b{8 * type_size(type)}'} {register}, {operand};"
+
+
+def _with_predicate(statement: Instruction, line: str) -> str:
+    predicate = statement.predicate
+    if predicate is None:
+        return line
+    return f"@{'!' if predicate.negated else ''}{predicate.text} {line}"

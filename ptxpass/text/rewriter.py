@@ -1,0 +1,275 @@
+"""``rewrite``: every virtual call of a PTX module becomes what the mode says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dispatch.identify import IDENTIFICATIONS
+from dispatch.invoke import INVOCATIONS
+from dispatch.mode import Mode
+
+from .code import Names, Registers
+from .constructions import constructions
+from .emitter import Held, Memory, Setting, TextCandidate, TextEmitter
+from .flow import FunctionFlow, plain_name
+from .inlining import inline_direct_calls
+from .masking import mask_addresses
+from .reader import read_module
+from .report import LEFT_ALONE, CallReport, Rewriting
+from .sequences import CallSequence, call_sequence
+from .syntax import Function, Instruction, Module, PtxError, Statement
+from .tables import VTABLES, RowTables, add_tables, number_classes
+from .uniformity import Uniformity
+from .values import FunctionValues
+from .virtual_calls import IndirectCall, find_indirect_calls
+from .vtables import Vtables
+from .writer import print_module
+
+_HEADER = "header"
+
+
+def rewrite(
+    text: str,
+    mode: Mode,
+    name: str = "<ptx>",
+    type_indices: Mapping[str, int] | None = None,
+    owns_state: bool = True,
+    debug: bool = False,
+) -> Rewriting:
+    """Rewrite a module; ``name`` stands in messages.
+
+    ``type_indices`` gives the type index of vtables by symbol; the others get the next ones. Of
+    several modules that are linked together one owns the state block, and all are given the same
+    type indices. ``debug``: a receiver of none of a call's classes traps.
+
+    Raises PtxError, with the line, for text that is no PTX or that has been rewritten already.
+    """
+    module = read_module(text, name)
+    if VTABLES in module.variables:
+        help = "pass the module as the compiler wrote it"
+        raise PtxError("this module has been rewritten already", name, 1, help)
+    vtables = Vtables(module)
+    made = constructions(module)
+    indices = number_classes(sorted(vtables.tables), type_indices)
+    names = Names()
+    rows = RowTables(indices)
+    setting = Setting(
+        tagged=mode.tagged_references,
+        certain=not made and not vtables.open_world,
+        debug=debug,
+        rows=rows,
+        names=names,
+    )
+    pass_over = _Pass(module, mode, setting, vtables, indices)
+    for function in list(module.functions.values()):
+        if function.body is not None:
+            pass_over.rewrite(function)
+    classes = add_tables(module, vtables, indices, rows, setting.tagged, owns_state)
+    if setting.tagged:
+        module = read_module(print_module(module), name)
+        mask_addresses(module)
+    if pass_over.direct_calls:
+        module = read_module(print_module(module), name)
+        inline_direct_calls(module, names)
+    calls = tuple(pass_over.reports)
+    return Rewriting(print_module(module), classes, calls, tuple(made), pass_over.lookups)
+
+
+@dataclass(frozen=True)
+class _Site:
+    """A call that is rewritten: its sequence, and the register that holds the receiver there."""
+
+    call: IndirectCall
+    sequence: CallSequence
+    receiver: str
+    candidates: tuple[TextCandidate, ...]
+
+
+class _Pass:
+    def __init__(
+        self,
+        module: Module,
+        mode: Mode,
+        setting: Setting,
+        vtables: Vtables,
+        indices: Mapping[str, int],
+    ) -> None:
+        self._module = module
+        self._mode = mode
+        self._setting = setting
+        self._vtables = vtables
+        self._indices = indices
+        self.reports: list[CallReport] = []
+        self.lookups = 0
+        self.direct_calls = False
+
+    def rewrite(self, function: Function) -> None:
+        flow = FunctionFlow(function, self._module.name)
+        values = FunctionValues(flow)
+        found = list(find_indirect_calls(self._module, values, self._vtables))
+        if not found:
+            return
+        uniformity = Uniformity(values)
+        registers = Registers()
+        memory = Memory(flow.dominates)
+        rewritten: list[tuple[_Site, str]] = []
+        for call in found:
+            site = self._site(call, flow, values)
+            if isinstance(site, str):
+                self._leave(call, site)
+                continue
+            assert call.receiver is not None
+            uniform = uniformity.is_uniform(call.receiver, site.sequence.start)
+            text = self._replace(site, uniform, flow, registers, memory)
+            if text:
+                rewritten.append((site, text))
+        _apply(flow, values, rewritten, registers)
+
+    def _site(self, call: IndirectCall, flow: FunctionFlow, values: FunctionValues) -> _Site | str:
+        """The site, or why the call is left alone."""
+        if call.refusal:
+            return call.refusal
+        sequence = call_sequence(flow, call.index)
+        if sequence is None:
+            return "branches are mixed with its call sequence"
+        receiver = _register_of(call, sequence, flow, values)
+        if receiver is None:
+            return "no register holds the receiver before the call sequence"
+        candidates = tuple(
+            TextCandidate(self._indices[table], table, symbol) for table, symbol in call.candidates
+        )
+        return _Site(call, sequence, receiver, candidates)
+
+    def _replace(
+        self,
+        site: _Site,
+        uniform: bool,
+        flow: FunctionFlow,
+        registers: Registers,
+        memory: Memory,
+    ) -> str:
+        """The text in the place of the call sequence; none where it stays."""
+        mode, candidates = self._mode, site.candidates
+        methods = len({candidate.symbol for candidate in candidates})
+        counted = f"{len(candidates)} class{'es' * (len(candidates) > 1)}, " + (
+            f"{methods} function{'s' * (methods > 1)}"
+        )
+        if mode.identify == _HEADER and mode.invoke == "vtable":
+            self._report(site, uniform, LEFT_ALONE, f"{counted}; mode {mode.name} reads the header")
+            return ""
+        if uniform and mode.spare_uniform:
+            reason = f"{counted}; one receiver for the whole warp, so one load of its header"
+            self._report(site, uniform, LEFT_ALONE, f"uniform receiver: {reason}")
+            return ""
+        block = flow.block_of[site.sequence.start]
+        reference = Held(site.receiver, site.call.receiver)
+        emitter = TextEmitter(
+            self._setting, site.sequence, reference, site.call.slot, candidates, registers,
+            memory, block,
+        )  # fmt: skip
+        direct = mode.closed_world and methods == 1 and not self._vtables.open_world
+        if direct and not self._setting.debug:
+            emitter.call_directly(candidates[0].symbol)
+            decision, reason = "direct", f"the only possible target is {candidates[0].symbol}"
+        else:
+            strategy = IDENTIFICATIONS[mode.identify]
+            INVOCATIONS[mode.invoke].emit_call(
+                emitter, strategy, reference, site.call.slot, candidates
+            )
+            decision = f"{mode.identify} + {mode.invoke}"
+            parts = [counted, f"mode {mode.name}", strategy.remark(candidates)]
+            if not self._setting.certain:
+                parts.append("else by the header, as objects may lie elsewhere")
+            reason = "; ".join(filter(None, parts))
+        self._report(site, uniform, decision, reason)
+        self.lookups += emitter.lookups
+        self.direct_calls |= mode.invoke == "switch" or decision == "direct"
+        return _guarded(site, emitter.lines, self._setting.names)
+
+    def _leave(self, call: IndirectCall, reason: str) -> None:
+        self.reports.append(
+            CallReport(call.function.name, call.call.line, -1, "", (), False, LEFT_ALONE, reason)
+        )
+
+    def _report(self, site: _Site, uniform: bool, decision: str, reason: str) -> None:
+        self.reports.append(
+            CallReport(
+                site.call.function.name,
+                site.call.call.line,
+                site.call.slot,
+                site.receiver,
+                tuple(candidate.vtable for candidate in site.candidates),
+                uniform,
+                decision,
+                reason,
+            )
+        )
+
+
+def _register_of(
+    call: IndirectCall, sequence: CallSequence, flow: FunctionFlow, values: FunctionValues
+) -> str | None:
+    """A register that holds the receiver where the call sequence starts."""
+    passing = flow.body[call.argument]
+    assert isinstance(passing, Instruction)
+    places = [passing, *(flow.body[load] for load in call.loads)]
+    for statement in places:
+        assert isinstance(statement, Instruction)
+        for operand in statement.operands:
+            name = plain_name(operand) or plain_name(getattr(operand, "base", None))
+            if name is None or flow.key(name, sequence.start) is None:
+                continue
+            if values.plain(values.register(name, sequence.start)) is call.receiver:
+                return name
+    return None
+
+
+def _guarded(site: _Site, lines: list[str], names: Names) -> str:
+    """Lines as text; skipped where the call's predicate does not hold."""
+    predicate = site.call.call.predicate
+    if predicate is not None:
+        end = names.label()
+        mark = "" if predicate.negated else "!"
+        lines = [f"@{mark}{predicate.text} bra {end};", *lines, f"{end}:"]
+    return "\n\t".join(lines)
+
+
+def _apply(
+    flow: FunctionFlow,
+    values: FunctionValues,
+    rewritten: list[tuple[_Site, str]],
+    registers: Registers,
+) -> None:
+    """Put the new texts into the body, and take out loads that nothing uses any more."""
+    body = flow.body
+    for index in _dead_loads(flow, [site for site, _ in rewritten]):
+        body[index].leading = body[index].text = ""
+    for site, text in rewritten:
+        sequence = site.sequence
+        first = body[sequence.start]
+        new = Statement(first.leading, text, first.line)
+        body[sequence.start : sequence.end] = [
+            new,
+            *(Statement("", "", 0) for _ in range(sequence.end - sequence.start - 1)),
+        ]
+    declarations = registers.declarations()
+    if declarations:
+        body.insert(0, Statement("", declarations, 0))
+
+
+def _dead_loads(flow: FunctionFlow, sites: list[_Site]) -> list[int]:
+    """The loads of functions, and then of vtables, whose results nothing else reads."""
+    gone = {site.call.index for site in sites}
+    dead: list[int] = []
+    for index in [load for site in sites for load in site.call.loads]:
+        if index in dead:
+            continue
+        instruction = flow.body[index]
+        assert isinstance(instruction, Instruction)
+        name = plain_name(instruction.operands[0])
+        key = flow.key(name, index) if name is not None else None
+        if key is not None and all(use in gone for use in flow.uses.get(key, ())):
+            dead.append(index)
+            gone.add(index)
+    return dead
