@@ -78,7 +78,7 @@ def _rewrite(files: Sequence[Path], mode: Mode, debug: bool) -> list[Rewriting]:
     symbols = {
         symbol
         for file, text in zip(files, texts, strict=True)
-        for symbol in Vtables(read_module(text, str(file))).tables
+        for symbol in Vtables(read_module(text, str(file))).with_objects
     }
     indices = number_classes(sorted(symbols))
     return [

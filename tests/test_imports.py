@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("dispatch", "ptxpass", "sharedoa", "apps", "bench")
-PARTS = ("model", "frontend", "targets", "codegen", "heap", "backends", "runtime", "cli")
+PARTS = ("model", "frontend", "targets", "codegen", "heap", "backends", "runtime", "cxx", "cli")
 
 
 def imports(file: Path) -> Iterator[tuple[str, bool]]:

@@ -28,6 +28,9 @@ class Identification(Protocol):
     TAGGED_REFERENCES: bool
     """Whether references carry the type index in their upper bits."""
 
+    READS_OBJECT: bool
+    """Whether telling the class takes a load from the object."""
+
     def emit_type_index(
         self, emitter: Emitter, reference: Any, candidates: Sequence[Candidate]
     ) -> Any:

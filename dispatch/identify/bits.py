@@ -17,6 +17,7 @@ from ..header_format import NO_HEADER
 SUMMARY = "upper bits of the reference"
 HEADERS = {"by_type": NO_HEADER}
 TAGGED_REFERENCES = True
+READS_OBJECT = False
 
 TAG_SHIFT = 49
 TAG_LIMIT = (1 << 15) - 1

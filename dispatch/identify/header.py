@@ -18,6 +18,7 @@ from ..vtable_record import TYPE_INDEX_OFFSET, WORD_BYTES
 SUMMARY = "vtable pointer in the object"
 HEADERS = {"scattered": VTABLE_POINTER, "by_type": TWO_VTABLE_POINTERS}
 TAGGED_REFERENCES = False
+READS_OBJECT = True
 
 
 def emit_type_index(emitter: Emitter, reference: Any, candidates: Sequence[Candidate]) -> Any:

@@ -17,6 +17,7 @@ from ..header_format import NO_HEADER
 SUMMARY = "range of the address"
 HEADERS = {"by_type": NO_HEADER}
 TAGGED_REFERENCES = False
+READS_OBJECT = False
 
 
 def emit_type_index(emitter: Emitter, reference: Any, candidates: Sequence[Candidate]) -> Any:

@@ -16,6 +16,7 @@ from ..header_format import TYPE_TAG
 SUMMARY = "type tag in the object"
 HEADERS = {"scattered": TYPE_TAG, "by_type": TYPE_TAG}
 TAGGED_REFERENCES = False
+READS_OBJECT = True
 
 
 def emit_type_index(emitter: Emitter, reference: Any, candidates: Sequence[Candidate]) -> Any:

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 from .syntax import Function, Instruction, Module, SymbolValue, Variable, names_in
-from .vtables import PREFIX
+from .vtables import is_vtable
 
 _DESTRUCTOR = re.compile(r"_ZN.*D[0-2]Ev")
 #: Functions that put objects into the heap, or only make a compiler emit vtables.
@@ -34,7 +34,11 @@ def constructions(module: Module) -> list[Construction]:
             names = vtables_in(item)
             if _DESTRUCTOR.fullmatch(item.name) or _OURS in item.name:
                 continue
-        elif isinstance(item, Variable) and not item.name.startswith((PREFIX, "_ZTT", "_ZTC")):
+        elif (
+            isinstance(item, Variable)
+            and not is_vtable(item.name)
+            and not item.name.startswith(("_ZTT", "_ZTC"))
+        ):
             names = _vtables_of(item)
         else:
             continue
@@ -49,10 +53,10 @@ def vtables_in(function: Function) -> tuple[str, ...]:
     for statement in function.body or []:
         if isinstance(statement, Instruction):
             for operand in statement.operands:
-                found |= dict.fromkeys(n for n in names_in(operand) if n.startswith(PREFIX))
+                found |= dict.fromkeys(n for n in names_in(operand) if is_vtable(n))
     return tuple(found)
 
 
 def _vtables_of(variable: Variable) -> tuple[str, ...]:
     names = [value.name for value in variable.initial or [] if isinstance(value, SymbolValue)]
-    return tuple(dict.fromkeys(name for name in names if name.startswith(PREFIX)))
+    return tuple(dict.fromkeys(name for name in names if is_vtable(name)))

@@ -145,6 +145,11 @@ class TextEmitter:
 
         return self._once(("look_up", address.identity), "b32", emit)
 
+    def prefetch(self, offset: int) -> None:
+        """Start to fetch what lies ``offset`` bytes into the receiver."""
+        address = self.address(self._receiver)
+        self._write(f"prefetch.global.L2 [{address.register}+{offset}];")
+
     def unless_zero(self, value: Held, otherwise: Callable[[], Held]) -> Held:
         result, is_set = self._registers.new("b32"), self._registers.new("pred")
         end = self._setting.names.label()

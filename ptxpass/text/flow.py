@@ -47,15 +47,19 @@ class _NameScope:
 
     number: int
     parent: _NameScope | None
-    names: set[str] = field(default_factory=set)
-    prefixes: dict[str, int] = field(default_factory=dict)
+    types: dict[str, str] = field(default_factory=dict)
+    prefixes: dict[str, tuple[str, int]] = field(default_factory=dict)
     labels: dict[str, int] = field(default_factory=dict)
 
-    def declares(self, name: str) -> bool:
-        if name in self.names:
-            return True
+    def type_of(self, name: str) -> str | None:
+        """The type of a register that is declared here."""
+        if name in self.types:
+            return self.types[name]
         match = _NUMBERED.fullmatch(name)
-        return match is not None and int(match[2]) < self.prefixes.get(match[1], 0)
+        if match is None:
+            return None
+        type, count = self.prefixes.get(match[1], ("", 0))
+        return type if int(match[2]) < count else None
 
 
 class FunctionFlow:
@@ -84,8 +88,18 @@ class FunctionFlow:
         scopes; None if it is no register."""
         scope: _NameScope | None = self._scope_of[index]
         while scope is not None:
-            if scope.declares(name):
+            if scope.type_of(name) is not None:
                 return f"{name}@{scope.number}" if scope.number else name
+            scope = scope.parent
+        return None
+
+    def register_type(self, name: str, index: int) -> str | None:
+        """The declared type of a register, as statement ``index`` sees it; None if it is none."""
+        scope: _NameScope | None = self._scope_of[index]
+        while scope is not None:
+            found = scope.type_of(name)
+            if found is not None:
+                return found
             scope = scope.parent
         return None
 
@@ -97,6 +111,9 @@ class FunctionFlow:
                 return scope.labels[name]
             scope = scope.parent
         return None
+
+    def starts_block(self, index: int) -> bool:
+        return self.blocks[self.block_of[index]].start == index
 
     def place(self, index: int) -> Place:
         return Place(self.block_of[index], index)
@@ -152,14 +169,16 @@ class FunctionFlow:
             elif isinstance(statement, Declaration) and statement.space == "reg":
                 for name, number in statement.names:
                     if number is None:
-                        scope.names.add(name)
+                        scope.types[name] = statement.type
                     else:
-                        scope.prefixes[name] = number
+                        scope.prefixes[name] = statement.type, number
 
     def _cut(self) -> list[range]:
         starts = {0}
+        targets = self._branch_targets()
         for index, statement in enumerate(self.body):
-            if isinstance(statement, Label) and not self._names_no_code(index):
+            # Debug information names places that nobody branches to.
+            if isinstance(statement, Label) and statement.name in targets:
                 starts.add(index)
             elif _ends_block(statement):
                 starts.add(index + 1)
@@ -167,12 +186,14 @@ class FunctionFlow:
         ends = [*bounds[1:], len(self.body)]
         return [range(start, end) for start, end in zip(bounds, ends, strict=True)]
 
-    def _names_no_code(self, index: int) -> bool:
-        """Whether the label names a prototype or list of targets."""
-        if index + 1 >= len(self.body):
-            return False
-        following = self.body[index + 1]
-        return following.text.startswith((".callprototype", ".branchtargets", ".calltargets"))
+    def _branch_targets(self) -> set[str]:
+        found: set[str] = set()
+        for statement in self.body:
+            if isinstance(statement, Instruction) and statement.opcode == "bra":
+                found |= {name for operand in statement.operands for name in names_in(operand)}
+            elif isinstance(statement, Directive) and statement.name == ".branchtargets":
+                found |= set(statement.names)
+        return found
 
     def _successors(self, number: int) -> list[int]:
         block = self.blocks[number]

@@ -36,7 +36,7 @@ LARGEST_BODY = 200
 
 @dataclass(frozen=True)
 class _Piece:
-    """Bytes of a parameter or result: its place in the list, offset, width and type."""
+    """Bits of a parameter or result: its place in the list, bytes from its start, and width."""
 
     place: int
     offset: int
@@ -139,7 +139,9 @@ class _Copy:
             return None
         if not self._fetched <= self._returned:
             return None
-        declared = [f".reg .b{p.bits} {name};" for p, name in self._registers.items()]
+        declared = [
+            f".reg .b{_register_bits(p.bits)} {name};" for p, name in self._registers.items()
+        ]
         lines = [*declared, *before, "{" + inside + "\n\t}", f"{self._end}:", *after]
         return "{\n\t" + "\n\t".join(lines) + "\n\t}"
 
@@ -150,23 +152,22 @@ class _Copy:
         before: list[str] = []
         after: list[str] = []
         now = before
-        for statement in self._sequence:
+        for place, statement in enumerate(self._sequence):
             if statement is self._call:
                 now = after
             elif isinstance(statement, Instruction):
-                access = _parameter_access(statement, arguments, results)
-                if access is None:
+                piece = _parameter_access(statement, arguments, results)
+                if piece is None:
                     now.append(statement.text)
                     continue
-                piece, operand = access
                 if statement.predicate is not None:
                     raise _Unsuitable
-                kind = statement.modifiers[-1]
+                index = self._label + 1 + place
                 if statement.opcode == "st":
-                    before.append(_move(self._argument(piece), operand, kind))
+                    before.append(_put(self._argument(piece), statement, self._flow, index))
                 else:
                     self._fetched.add(piece)
-                    after.append(f"mov.b{piece.bits} {operand}, {self._result(piece)};")
+                    after.append(_get(self._result(piece), statement, self._flow, index))
             elif isinstance(statement, Declaration) and statement.space == "reg":
                 before.insert(0, statement.text)
         return before, after
@@ -186,34 +187,39 @@ class _Copy:
         parameters = {p.name: place for place, p in enumerate(self._callee.parameters)}
         results = {p.name: place for place, p in enumerate(self._callee.results)}
         parts: list[str] = []
-        for statement in self._callee.body or []:
+        flow = FunctionFlow(self._callee)
+        for index, statement in enumerate(flow.body):
             text = statement.text
             if isinstance(statement, Instruction):
-                text = self._inner(statement, parameters, results)
+                text = self._inner(flow, index, statement, parameters, results)
             elif isinstance(statement, Directive) and statement.name == ".loc":
                 text = ""
             parts += statement.leading, text
         return "".join(parts)
 
     def _inner(
-        self, statement: Instruction, parameters: Mapping[str, int], results: Mapping[str, int]
+        self,
+        flow: FunctionFlow,
+        index: int,
+        statement: Instruction,
+        parameters: Mapping[str, int],
+        results: Mapping[str, int],
     ) -> str:
         if statement.opcode == "ret":
             return _with_predicate(statement, f"bra {self._end};")
         mentioned = {name for operand in statement.operands for name in names_in(operand)}
         if not mentioned & (parameters.keys() | results.keys()):
             return statement.text
-        access = _parameter_access(statement, results, parameters)
-        if access is None:
+        piece = _parameter_access(statement, results, parameters)
+        if piece is None:
             raise _Unsuitable
-        piece, operand = access
         if statement.opcode == "ld":
             source = self._registers.get(piece)
             if source is None:
                 raise _Unsuitable
-            return _with_predicate(statement, f"mov.b{piece.bits} {operand}, {source};")
+            return _with_predicate(statement, _get(source, statement, flow, index))
         self._returned.add(piece)
-        line = _move(self._result(piece), operand, statement.modifiers[-1])
+        line = _put(self._result(piece), statement, flow, index)
         return _with_predicate(statement, line)
 
 
@@ -229,11 +235,8 @@ def _places(operands: tuple[Operand, ...]) -> dict[str, int]:
 
 def _parameter_access(
     statement: Instruction, stored: Mapping[str, int], loaded: Mapping[str, int]
-) -> tuple[_Piece, str] | None:
-    """The piece that a ``st.param`` or ``ld.param`` of these names touches, and the other operand.
-
-    Pieces of less than 32 bits are left to real calls, as a load may extend their sign.
-    """
+) -> _Piece | None:
+    """The piece that a ``st.param`` or ``ld.param`` of these names touches."""
     if statement.opcode not in ("st", "ld") or not statement.has("param"):
         return None
     is_store = statement.opcode == "st"
@@ -243,16 +246,51 @@ def _parameter_access(
     place = (stored if is_store else loaded).get(memory.base.text)
     if place is None:
         return None
-    bits = 8 * type_size(statement.modifiers[-1])
-    if bits < 32 or not isinstance(other, Name | Number):
+    if not isinstance(other, Name | Number):
         raise _Unsuitable
-    return _Piece(place, memory.offset, bits), other.text
+    return _Piece(place, memory.offset, 8 * type_size(statement.modifiers[-1]))
 
 
-def _move(register: str, operand: str, type: str) -> str:
-    """Bits into a register, from a register of any type or a literal of this one."""
-    literal = operand[:1].isdigit() or operand.startswith("-")
-    return f"mov.{type if literal else f'b{8 * type_size(type)}'} {register}, {operand};"
+def _put(register: str, store: Instruction, flow: FunctionFlow, index: int) -> str:
+    """``st.param`` as a move into a register, which holds a piece in its lower bits."""
+    source, type = store.operands[1], store.modifiers[-1]
+    bits = _register_bits(8 * type_size(type))
+    if isinstance(source, Number):
+        kind = type if type[0] == "f" else f"b{bits}"
+        return f"mov.{kind} {register}, {source.text};"
+    assert isinstance(source, Name)
+    wide = _declared_bits(source.text, flow, index)
+    if wide < bits:
+        raise _Unsuitable
+    if wide > bits:
+        return f"cvt.u{bits}.u{wide} {register}, {source.text};"
+    return f"mov.b{bits} {register}, {source.text};"
+
+
+def _get(register: str, load: Instruction, flow: FunctionFlow, index: int) -> str:
+    """``ld.param`` as a move out of a register; like a load it widens to the destination."""
+    target, type = load.operands[0], load.modifiers[-1]
+    if not isinstance(target, Name):
+        raise _Unsuitable
+    bits, wide = 8 * type_size(type), _declared_bits(target.text, flow, index)
+    if bits == wide:
+        return f"mov.b{bits} {target.text}, {register};"
+    if bits > wide or type[0] == "f":
+        raise _Unsuitable
+    sign = "s" if type[0] == "s" else "u"
+    return f"cvt.{sign}{wide}.{sign}{bits} {target.text}, {register};"
+
+
+def _register_bits(bits: int) -> int:
+    """The smallest register that a piece fits into."""
+    return max(bits, 16)
+
+
+def _declared_bits(name: str, flow: FunctionFlow, index: int) -> int:
+    type = flow.register_type(name, index)
+    if type is None or type == "pred":
+        raise _Unsuitable
+    return 8 * type_size(type)
 
 
 def _with_predicate(statement: Instruction, line: str) -> str:

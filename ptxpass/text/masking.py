@@ -75,8 +75,10 @@ class _Masking:
         """Functions outside of the module (``free``, ``vprintf``) know nothing of tags."""
         names = {argument.text for argument in call.arguments if isinstance(argument, Name)}
         block = self._flow.blocks[self._flow.block_of[index]]
-        for place in range(block.start, index):
+        for place in range(index - 1, block.start - 1, -1):
             statement = self._flow.body[place]
+            if isinstance(statement, Call):
+                break
             if not isinstance(statement, Instruction) or statement.opcode != "st":
                 continue
             memory = statement.operands[0]

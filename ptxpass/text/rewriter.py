@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from dispatch.identify import IDENTIFICATIONS
 from dispatch.invoke import INVOCATIONS
@@ -12,6 +12,7 @@ from dispatch.mode import Mode
 from .code import Names, Registers
 from .constructions import constructions
 from .emitter import Held, Memory, Setting, TextCandidate, TextEmitter
+from .first_field import common_offset, entry_reads
 from .flow import FunctionFlow, plain_name
 from .inlining import inline_direct_calls
 from .masking import mask_addresses
@@ -51,7 +52,7 @@ def rewrite(
         raise PtxError("this module has been rewritten already", name, 1, help)
     vtables = Vtables(module)
     made = constructions(module)
-    indices = number_classes(sorted(vtables.tables), type_indices)
+    indices = number_classes(vtables.with_objects, type_indices)
     names = Names()
     rows = RowTables(indices)
     setting = Setting(
@@ -100,6 +101,12 @@ class _Pass:
         self._setting = setting
         self._vtables = vtables
         self._indices = indices
+        # Bodies as the compiler wrote them.
+        self._originals = {
+            name: replace(function, body=function.body and list(function.body))
+            for name, function in module.functions.items()
+        }
+        self._entry_reads: dict[str, Sequence[int]] = {}
         self.reports: list[CallReport] = []
         self.lookups = 0
         self.direct_calls = False
@@ -174,6 +181,9 @@ class _Pass:
             decision, reason = "direct", f"the only possible target is {candidates[0].symbol}"
         else:
             strategy = IDENTIFICATIONS[mode.identify]
+            offset = self._prefetched(candidates)
+            if offset is not None:
+                emitter.prefetch(offset)
             INVOCATIONS[mode.invoke].emit_call(
                 emitter, strategy, reference, site.call.slot, candidates
             )
@@ -186,6 +196,22 @@ class _Pass:
         self.lookups += emitter.lookups
         self.direct_calls |= mode.invoke == "switch" or decision == "direct"
         return _guarded(site, emitter.lines, self._setting.names)
+
+    def _prefetched(self, candidates: Sequence[TextCandidate]) -> int | None:
+        """The offset into the receiver that is worth fetching before a branch to the bodies: where
+        the identification has not read the object, which would have the same effect."""
+        mode = self._mode
+        if not (mode.closed_world and mode.invoke == "switch" and self._setting.certain):
+            return None
+        if IDENTIFICATIONS[mode.identify].READS_OBJECT:
+            return None
+        return common_offset([self._reads(symbol) for symbol in {c.symbol for c in candidates}])
+
+    def _reads(self, symbol: str) -> Sequence[int]:
+        found = self._entry_reads.get(symbol)
+        if found is None:
+            found = self._entry_reads[symbol] = entry_reads(self._originals[symbol])
+        return found
 
     def _leave(self, call: IndirectCall, reason: str) -> None:
         self.reports.append(
@@ -227,6 +253,7 @@ def _register_of(
 
 def _guarded(site: _Site, lines: list[str], names: Names) -> str:
     """Lines as text; skipped where the call's predicate does not hold."""
+    lines = [*site.sequence.debug_labels(), *lines]
     predicate = site.call.call.predicate
     if predicate is not None:
         end = names.label()

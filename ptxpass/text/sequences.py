@@ -49,30 +49,45 @@ class CallSequence:
         return self._print(_call_text(self.call, symbol, None), keep=False)
 
     def _print(self, call_text: str, keep: bool) -> str:
+        # Labels of debug information cannot stand twice; they come before.
         parts: list[str] = []
-        for place, statement in enumerate(self.statements):
-            following = self.body[self.start + place + 1 : self.start + place + 2]
-            is_label = isinstance(statement, Label) and isinstance(
-                next(iter(following), None), Prototype
+        for statement in self.statements:
+            is_prototype = isinstance(statement, Prototype) or _labels_prototype(
+                statement, self.call
             )
-            if not keep and (is_label or isinstance(statement, Prototype)):
+            if isinstance(statement, Label) and not is_prototype:
+                continue
+            if is_prototype and not keep:
                 continue
             text = call_text if statement is self.call else statement.text
             parts += ("" if not parts else statement.leading), text
         text = "".join(parts)
         return text if isinstance(self.statements[0], Scope) else f"{{\n\t{text}\n\t}}"
 
+    def debug_labels(self) -> list[str]:
+        """The labels inside that only debug information names."""
+        return [
+            statement.text
+            for statement in self.statements
+            if isinstance(statement, Label) and not _labels_prototype(statement, self.call)
+        ]
+
+
+def _labels_prototype(statement: Statement, call: Call) -> bool:
+    return isinstance(statement, Label) and statement.name == call.prototype
+
 
 def call_sequence(flow: FunctionFlow, index: int) -> CallSequence | None:
     """The sequence of the call at statement ``index``; None if other code is mixed with it."""
     call = flow.body[index]
     assert isinstance(call, Call)
-    bounds = _braces(flow.body, index) or _bare(flow, index, call)
+    bounds = _braces(flow, index) or _bare(flow, index, call)
     return CallSequence(flow.body, *bounds, call) if bounds else None
 
 
-def _braces(body: Sequence[Statement], index: int) -> tuple[int, int] | None:
+def _braces(flow: FunctionFlow, index: int) -> tuple[int, int] | None:
     """The innermost braces around a call, if only its sequence is in them."""
+    body = flow.body
     start = index - 1
     while start >= 0 and not isinstance(body[start], Scope):
         start -= 1
@@ -87,17 +102,17 @@ def _braces(body: Sequence[Statement], index: int) -> tuple[int, int] | None:
         return None
     inside = body[start + 1 : end]
     calls = sum(isinstance(statement, Call) for statement in inside)
-    plain = all(_is_plain(body, place) for place in range(start + 1, end))
+    plain = all(_is_plain(statement) for statement in inside) and not any(
+        isinstance(statement, Label) and flow.starts_block(place)
+        for place, statement in enumerate(inside, start + 1)
+    )
     return (start, end + 1) if calls == 1 and plain else None
 
 
-def _is_plain(body: Sequence[Statement], place: int) -> bool:
-    statement = body[place]
-    if isinstance(statement, Label):
-        return isinstance(body[place + 1], Prototype)
+def _is_plain(statement: Statement) -> bool:
     if isinstance(statement, Instruction):
         return statement.opcode not in _BRANCHES
-    return isinstance(statement, Declaration | Prototype | Directive)
+    return isinstance(statement, Declaration | Prototype | Directive | Label)
 
 
 def _bare(flow: FunctionFlow, index: int, call: Call) -> tuple[int, int] | None:
@@ -114,7 +129,7 @@ def _bare(flow: FunctionFlow, index: int, call: Call) -> tuple[int, int] | None:
         end += 1
     inside = range(start, end)
     calls = sum(isinstance(flow.body[place], Call) for place in inside)
-    if calls != 1 or not all(_is_plain(flow.body, place) for place in inside):
+    if calls != 1 or not all(_is_plain(flow.body[place]) for place in inside):
         return None
     return start, end
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from dispatch import state
 
 from .syntax import Function, Module, PtxError, Statement, Variable
-from .vtables import ADDRESS_POINT, Vtables
+from .vtables import ADDRESS_POINT, Vtables, is_vtable
 
 VTABLES = "sharedoa_vtables"
 """The address that the first word of an object of each class must hold, class by class."""
@@ -76,11 +76,11 @@ def add_tables(
     owns_state: bool,
 ) -> tuple[TextClass, ...]:
     """Complete ``module``: type indices in vtables, the list of tables, rows, the state block."""
-    classes = tuple(
-        TextClass(symbol, table.class_name, indices[symbol])
-        for symbol, table in sorted(vtables.tables.items(), key=lambda item: indices[item[0]])
-        if module.variables[symbol].has_initialiser
-    )
+    made = [
+        TextClass(symbol, vtables.tables[symbol].class_name, indices[symbol])
+        for symbol in vtables.with_objects
+    ]
+    classes = tuple(sorted(made, key=lambda found: found.type_index))
     for found in classes:
         _write_type_index(module.variables[found.symbol], found.type_index)
     lines = rows.definitions()
@@ -127,7 +127,7 @@ def _insert_after_vtables(module: Module, lines: Sequence[str]) -> None:
     places = [
         place
         for place, item in enumerate(module.items)
-        if isinstance(item, Variable) and item.name.startswith("_ZTV")
+        if isinstance(item, Variable) and is_vtable(item.name)
     ]
     _insert(module, places[-1] + 1 if places else len(module.items), lines)
 

@@ -16,6 +16,7 @@ from .names import class_name
 from .syntax import Module, Shape, SymbolValue, Variable
 
 PREFIX = "_ZTV"
+_RENAMED = "__nv_static_"
 ADDRESS_POINT = 16
 """Bytes from the start of a table to what vtable pointers name."""
 SLOT_BYTES = 8
@@ -39,7 +40,7 @@ class Vtable:
 
     @property
     def class_name(self) -> str:
-        return class_name(self.symbol.removeprefix(PREFIX))
+        return class_name(self.symbol.partition(PREFIX)[2])
 
 
 @dataclass(frozen=True)
@@ -58,13 +59,18 @@ class Vtables:
         self._shapes = {name: function.shape for name, function in module.functions.items()}
         variables = module.variables
         self.tables = {
-            name: _read(variable) for name, variable in variables.items() if _is_vtable(name)
+            name: _read(variable) for name, variable in variables.items() if is_vtable(name)
         }
         self._hand_written = {
             name: symbols
             for name, variable in variables.items()
-            if not _is_vtable(name) and (symbols := self._functions_of(variable))
+            if not is_vtable(name) and (symbols := self._functions_of(variable))
         }
+
+    @property
+    def with_objects(self) -> list[str]:
+        """The tables of classes that may have objects: those with functions."""
+        return sorted(name for name, table in self.tables.items() if table.functions)
 
     @property
     def open_world(self) -> bool:
@@ -103,8 +109,9 @@ class Vtables:
         return tuple(names) if any(names) else ()
 
 
-def _is_vtable(name: str) -> bool:
-    return name.startswith(PREFIX)
+def is_vtable(name: str) -> bool:
+    """Also those that ``nvcc -rdc=true`` renames, of classes in anonymous namespaces."""
+    return name.startswith(PREFIX) or (name.startswith(_RENAMED) and PREFIX in name)
 
 
 def _read(variable: Variable) -> Vtable:
@@ -113,13 +120,14 @@ def _read(variable: Variable) -> Vtable:
     if values is None:
         if variable.has_initialiser:
             return Vtable(variable.name, (), unclear="unreadable table", shared=shared)
-        return Vtable(variable.name, (), shared=True)
+        # Of pure functions alone: all zeros, which compilers do not print.
+        return Vtable(variable.name, (), shared=shared)
     groups: list[list[str | None]] = []
     others = tuple(value.name for value in values if isinstance(value, SymbolValue))
     place = 0
     while place < len(values):
         top = values[place]
-        starts = top == 0 if not groups else isinstance(top, int) and top >= _SIGN
+        starts = top == 0 if not groups else isinstance(top, int) and not 0 <= top < _SIGN
         if not starts or not _is_type_information(values[place + 1 : place + 2]):
             unclear = "virtual base"
             return Vtable(variable.name, (), unclear=unclear, others=others, shared=shared)

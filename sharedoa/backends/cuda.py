@@ -34,16 +34,30 @@ _INDIRECT_CALL, _PRINT = ".callprototype", "vprintf"
 
 
 @dataclass(eq=False)
-class CudaKernel:
-    """A loaded module with its kernel, and what the last launch prepared."""
+class CudaModule:
+    """A loaded module, and what its state block holds. It goes with its last kernel."""
 
-    symbol: str
-    function: Any
+    handle: Any
     state_address: Any
-    max_threads: int
     prints: bool
     last_state: tuple[int, ...] = ()
     state: Any = field(default_factory=lambda: (ctypes.c_int64 * state_block.WORDS)())
+
+
+@dataclass(eq=False)
+class CudaKernel:
+    """A kernel of a loaded module, and what its last launch prepared.
+
+    ``words`` are the slots at which its parameters begin, for kernels of other compilers; ours
+    (None) take one slot a leaf, and after them the two numbers of threads.
+    """
+
+    symbol: str
+    function: Any
+    module: CudaModule
+    max_threads: int
+    prints: bool
+    words: tuple[int, ...] | None = None
     slots: Slots | None = None
     parameters: Any = None
     parameters_address: int = 0
@@ -54,8 +68,9 @@ class CudaKernel:
     def prepare_slots(self, slots: Slots, count: int) -> None:
         """Point the driver's parameter list at ``slots``, for this launch and the next ones."""
         base = ctypes.addressof(slots)
-        pointers = [base + 8 * number for number in range(count + 2)]
-        self.parameters = (ctypes.c_uint64 * (count + 2))(*pointers)
+        words = range(count + 2) if self.words is None else self.words
+        pointers = [base + 8 * number for number in words]
+        self.parameters = (ctypes.c_uint64 * len(pointers))(*pointers)
         self.parameters_address = ctypes.addressof(self.parameters)
         self.slots, self.count = slots, count
         self._store_threads()
@@ -80,7 +95,7 @@ class CudaKernel:
         self._store_threads()
 
     def _store_threads(self) -> None:
-        if self.slots is not None:
+        if self.slots is not None and self.words is None:
             self.slots[self.count], self.slots[self.count + 1] = self.shape[0]
 
 
@@ -115,19 +130,48 @@ class CudaBackend:
     ) -> CudaKernel:
         ptx = stages["ptx"]
         assert isinstance(ptx, str)
+        return self.kernel(self.load_module(ptx, recursive), symbol)
+
+    def load_module(self, ptx: str, recursive: bool, compiler: str = "this LLVM") -> CudaModule:
+        """A module with a state block, of any number of kernels. ``recursive``: its functions may
+        call themselves; ``compiler`` is what wrote it, for messages.
+
+        Raises BackendError if the driver is too old, InternalError if it refuses the text.
+        """
         context = self.context
         context.enter()
         if recursive or _INDIRECT_CALL in ptx:
             context.raise_stack(RECURSIVE_STACK if recursive else INDIRECT_STACK)
-        module = self._load_module(ptx)
-        function = context.call("cuModuleGetFunction", module, symbol.encode())
-        state_address, _ = context.call("cuModuleGetGlobal", module, state_block.SYMBOL.encode())
-        max_threads = self._function_attribute(function, "MAX_THREADS_PER_BLOCK")
-        kernel = CudaKernel(symbol, function, state_address, max_threads, _PRINT in ptx)
-        weakref.finalize(kernel, _unload, context, module).atexit = False
-        return kernel
+        handle = self._link(ptx, compiler)
+        state_address, _ = context.call("cuModuleGetGlobal", handle, state_block.SYMBOL.encode())
+        module = CudaModule(handle, state_address, _PRINT in ptx)
+        weakref.finalize(module, _unload, context, handle).atexit = False
+        return module
 
-    def _load_module(self, ptx: str) -> Any:
+    def kernel(
+        self,
+        module: CudaModule,
+        symbol: str,
+        words: tuple[int, ...] | None = None,
+        name: str = "",
+    ) -> CudaKernel:
+        """A kernel of a loaded module; ``words`` as in ``CudaKernel``, ``name`` for messages."""
+        self.context.enter()
+        function = self.context.call("cuModuleGetFunction", module.handle, symbol.encode())
+        max_threads = self._function_attribute(function, "MAX_THREADS_PER_BLOCK")
+        return CudaKernel(name or symbol, function, module, max_threads, module.prints, words)
+
+    def read_global(self, module: CudaModule, symbol: str) -> bytes:
+        """The bytes of a variable of a loaded module, after everything launched before."""
+        context = self.context
+        context.enter()
+        address, size = context.call("cuModuleGetGlobal", module.handle, symbol.encode())
+        found = ctypes.create_string_buffer(size)
+        context.call("cuMemcpyDtoHAsync", ctypes.addressof(found), address, size, context.stream)
+        context.synchronize()
+        return found.raw
+
+    def _link(self, ptx: str, compiler: str) -> Any:
         context, driver = self.context, self.context.driver
         image = ctypes.create_string_buffer(ptx.encode())
         log = bytearray(_LOG_BYTES)
@@ -144,7 +188,7 @@ class CudaBackend:
         if error.name == "CUDA_ERROR_UNSUPPORTED_PTX_VERSION":
             raise BackendError(
                 f"the NVIDIA driver (CUDA {context.driver_version}) is too old for the PTX that "
-                f"this LLVM writes: {words}",
+                f"{compiler} writes: {words}",
                 "install a newer NVIDIA driver",
             )
         if error.name in ("CUDA_ERROR_INVALID_PTX", "CUDA_ERROR_NO_BINARY_FOR_GPU"):
@@ -167,15 +211,19 @@ class CudaBackend:
         return int(self.context.call("cuFuncGetAttribute", key, function))
 
     def set_state(self, handle: CudaKernel, state: Sequence[int]) -> None:
+        self.set_module_state(handle.module, state)
+
+    def set_module_state(self, module: CudaModule, state: Sequence[int]) -> None:
+        """``set_state`` for all kernels of a module."""
         words = tuple(state)
-        if words != handle.last_state:
+        if words != module.last_state:
             context = self.context
             context.enter()
-            handle.state[:] = words
-            source = ctypes.addressof(handle.state)
-            size = ctypes.sizeof(handle.state)
-            context.call("cuMemcpyHtoDAsync", handle.state_address, source, size, context.stream)
-            handle.last_state = words
+            module.state[:] = words
+            source = ctypes.addressof(module.state)
+            size = ctypes.sizeof(module.state)
+            context.call("cuMemcpyHtoDAsync", module.state_address, source, size, context.stream)
+            module.last_state = words
 
     def launch(
         self,

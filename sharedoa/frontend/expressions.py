@@ -494,6 +494,12 @@ def type_test(
     location = context.locate(node)
     assert isinstance(value.type, ReferenceType)
     known = value.type.cls
+    if cls.foreign is not None:
+        context.reject(
+            node,
+            f"{cls.name} is a class of a C++ program, whose kernels alone tell its objects apart",
+            "ask in C++, by a virtual function",
+        )
     if known.is_subclass_of(cls):
         return truth(context, value, node)
     matching = [c for c in cls.concrete() if c.is_subclass_of(known)]

@@ -68,11 +68,11 @@ class ByTypePlacement:
     # ------------------------------------------------------------------ making and freeing
 
     def allocate(self, cls: ClassType, count: int) -> Selection:
+        header = self._header(cls)
         before = self.count(cls)
         missing = count - sum(region.room for region in self.regions(cls))
         if missing > 0:
             self._grow(cls, missing)
-        header = self._header(cls)
         parts: list[Part] = []
         position = 0
         for region in self.regions(cls):

@@ -152,6 +152,7 @@ def _struct_column(type: Type, value: Any, what: str, heap: Any) -> Column:
     single = isinstance(type, ArrayType) or not isinstance(value, Iterable)
     if isinstance(type, ValueType):
         single = isinstance(value, type.python_class) or single
+        single |= type.dtype is not None and isinstance(value, (tuple, np.void))
         if not single and getattr(value, "dtype", None) == dtype:
             return np.asarray(value)
     if isinstance(type, ArrayType) and isinstance(value, (list, tuple)):

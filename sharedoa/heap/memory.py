@@ -159,6 +159,8 @@ def _headers(settings: HeapSettings, vtables: VtableRecords) -> Callable[[ClassT
     mode, is_device = settings.mode, settings.backend.target.is_device
 
     def header(cls: ClassType) -> bytes:
+        if cls.foreign is not None:
+            return cls.foreign.header(mode, settings.backend)
         if mode.header_size == 0:
             return b""
         on_host, on_device = vtables.addresses(cls)

@@ -62,10 +62,10 @@ class ScatteredPlacement:
         self.population_version = 0
 
     def allocate(self, cls: ClassType, count: int) -> Selection:
-        size = self._layout.record(cls).size
+        size, header = self._layout.record(cls).size, self._header(cls)
         self._extents.reserve_outside(count * size)
         try:
-            addresses = self._backend.allocate_scattered(count, size, self._header(cls))
+            addresses = self._backend.allocate_scattered(count, size, header)
         except HeapError as error:
             self._extents.release_outside(count * size)
             raise NoRoom(

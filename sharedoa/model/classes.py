@@ -13,16 +13,40 @@ A method gets a slot where it is first defined; overrides reuse it.
 
 from __future__ import annotations
 
-import itertools
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import ClassError, UnresolvedNameError
 from .types import Type
 from .world import World
 
-_type_indices = itertools.count(1)
+if TYPE_CHECKING:
+    from .foreign import ForeignClass
+
+
+class _TypeIndices:
+    """Numbers from 1, each given out once."""
+
+    def __init__(self) -> None:
+        self._next = 1
+        self._lock = threading.Lock()
+
+    def take(self, count: int) -> range:
+        """``count`` numbers that follow one another."""
+        with self._lock:
+            first = self._next
+            self._next += count
+        return range(first, first + count)
+
+
+_type_indices = _TypeIndices()
+
+
+def take_type_indices(count: int) -> range:
+    """Type indices for classes that are to have consecutive ones."""
+    return _type_indices.take(count)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +88,10 @@ class Family:
 
 @dataclass(eq=False)
 class ClassType:
-    """A shared class: its place in the hierarchy, fields, methods and vtable slots."""
+    """A shared class: its place in the hierarchy, fields, methods and vtable slots.
+
+    ``foreign`` is what another compiler's program says of a class that it has laid out.
+    """
 
     name: str
     python_class: type
@@ -72,7 +99,8 @@ class ClassType:
     resolve_fields: Callable[[], dict[str, Type]]
     methods: dict[str, Method] = field(default_factory=dict)
     subclasses: list[ClassType] = field(default_factory=list)
-    type_index: int = field(default_factory=lambda: next(_type_indices))
+    type_index: int = field(default_factory=lambda: take_type_indices(1)[0])
+    foreign: ForeignClass | None = None
     slots: dict[str, int] = field(default_factory=dict)
     entry_base: int = 0
     _own_fields: dict[str, Type] | None = None
@@ -149,6 +177,8 @@ class ClassType:
 
     @property
     def is_abstract(self) -> bool:
+        if self.foreign is not None:
+            return self.foreign.is_abstract
         return bool(self.abstract_methods)
 
     def concrete(self) -> list[ClassType]:

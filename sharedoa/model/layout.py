@@ -36,6 +36,9 @@ def storage_dtype(type: Type) -> np.dtype[Any]:
     if isinstance(type, InlineType):
         return np.dtype((storage_dtype(type.element), (type.length,)))
     if isinstance(type, ValueType):
+        if type.dtype is not None:
+            given: np.dtype[Any] = type.dtype
+            return given
         return np.dtype([(n, storage_dtype(t)) for n, t in type.fields.items()], align=True)
     raise ClassError(f"{type!r} cannot be stored in memory", "store its parts in fields instead")
 
@@ -83,7 +86,10 @@ class Layout(Protocol):
 
 
 class AosLayout:
-    """Arrays of structures: the field of an object is at its address plus a constant."""
+    """Arrays of structures: the field of an object is at its address plus a constant.
+
+    A foreign class brings its own record, whatever the header of the others.
+    """
 
     name = "aos"
 
@@ -94,7 +100,8 @@ class AosLayout:
     def record(self, cls: ClassType) -> Record:
         found = self._records.get(cls)
         if found is None:
-            found = self._records[cls] = self._lay_out(cls)
+            laid_out = self._lay_out(cls) if cls.foreign is None else cls.foreign.record
+            found = self._records[cls] = laid_out
         return found
 
     def _lay_out(self, cls: ClassType) -> Record:

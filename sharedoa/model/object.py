@@ -213,6 +213,11 @@ def shared_type(python_class: Any) -> ClassType:
 
 def require_concrete(cls: ClassType) -> None:
     """Raise ClassError when objects of ``cls`` cannot exist because methods are abstract."""
+    if cls.foreign is not None and cls.foreign.is_abstract:
+        raise ClassError(
+            f"{cls.name} is abstract: it has pure virtual functions",
+            "instantiate a class that overrides them",
+        )
     missing = cls.abstract_methods
     if missing:
         raise ClassError(

@@ -57,6 +57,16 @@ def value(python_class: T) -> T:
     return python_class
 
 
+def foreign_value(name: str, module: str, fields: dict[str, Type], dtype: Any) -> ValueType:
+    """A value struct that another compiler has laid out as ``dtype``; it has no methods."""
+    python_class = type(name, (), {"__module__": module})
+    declare(python_class)
+    struct = ValueType(name, python_class, fields, {}, dtype)
+    _install(python_class, struct, Scope({}, module))
+    World.advance()
+    return struct
+
+
 def method_signature(struct: ValueType, name: str) -> Signature:
     """The signature of a method of a value struct, without its receiver."""
     function = struct.methods[name]

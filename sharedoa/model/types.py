@@ -48,13 +48,15 @@ class ValueType:
     """A value struct (``@oa.value``): immutable, copied, with methods but without identity.
 
     ``fields`` may hold scalars, references and other value structs. Equality is identity: a
-    redefined struct is another type.
+    redefined struct is another type. ``dtype`` is how it lies in memory where another compiler has
+    laid it out, None for C alignment.
     """
 
     name: str
     python_class: type
     fields: dict[str, Type] = field(repr=False)
     methods: dict[str, Callable[..., Any]] = field(repr=False)
+    dtype: Any = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         return self.name

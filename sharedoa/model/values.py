@@ -41,6 +41,10 @@ def convert(type: Type, value: Any, what: str) -> Any:
     elif isinstance(type, ValueType):
         if isinstance(value, type.python_class):
             return value
+        # The class of a struct that another compiler laid out has no name in the user's program.
+        given = value.item() if isinstance(value, np.void) else value
+        if type.dtype is not None and isinstance(given, tuple) and len(given) == len(type.fields):
+            return type.python_class(*given)
     elif isinstance(type, TupleType):
         if isinstance(value, tuple) and len(value) == len(type.items):
             return tuple(convert(t, v, what) for t, v in zip(type.items, value, strict=True))

@@ -13,25 +13,40 @@ import os
 import tempfile
 import zipfile
 from pathlib import Path
+from typing import Protocol
 
 import platformdirs
 
-from ..targets.base import Stages, Target
+from ..targets.base import Stages
 from . import knobs
 
 _KEY = "key"
 
 
-def compiled(target: Target, ir_text: str) -> Stages:
-    """``target.compile(ir_text)``, or what an earlier run made of the same text."""
+class Compiler(Protocol):
+    """What makes code of text: a target, or the compiler of another language.
+
+    ``fingerprint`` is everything besides the text that the code depends on.
+    """
+
+    name: str
+
+    @property
+    def fingerprint(self) -> str: ...
+
+    def compile(self, text: str, /) -> Stages: ...
+
+
+def compiled(compiler: Compiler, text: str) -> Stages:
+    """``compiler.compile(text)``, or what an earlier run made of the same text."""
     folder = _folder()
     if folder is None:
-        return target.compile(ir_text)
-    key = f"{target.name}\n{target.fingerprint}\n{ir_text}".encode()
+        return compiler.compile(text)
+    key = f"{compiler.name}\n{compiler.fingerprint}\n{text}".encode()
     file = folder / f"{hashlib.sha256(key).hexdigest()}.zip"
     found = _read(file, key)
     if found is None:
-        found = target.compile(ir_text)
+        found = compiler.compile(text)
         # A cache that cannot be written costs time, never the launch.
         with contextlib.suppress(OSError):
             _write(file, key, found)

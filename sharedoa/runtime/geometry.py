@@ -32,11 +32,12 @@ class Geometry:
         return 0 in self.threads
 
 
-def parse_geometry(item: Any, axes: int) -> Geometry:
+def parse_geometry(item: Any, axes: int, default_block: Pair | None = None) -> Geometry:
     """What is written between the brackets of a launch.
 
     Python does not tell ``kernel[a, b]`` from ``kernel[(a, b)]``: two numbers are threads and block
-    for a kernel of one axis, and nx and ny for one that asks for ``oa.grid(2)``.
+    for a kernel of one axis, and nx and ny for one that asks for ``oa.grid(2)``. Without a block
+    it is ``default_block``, else ``DEFAULT_BLOCK``.
     Raises ArgumentError for anything but whole numbers in range.
     """
     if not isinstance(item, tuple):
@@ -48,7 +49,7 @@ def parse_geometry(item: Any, axes: int) -> Geometry:
     else:
         threads, block = item
     if block is None:
-        block = DEFAULT_BLOCK[axes]
+        block = default_block or DEFAULT_BLOCK[axes]
     found = Geometry(_pair(threads, "threads", 0), _pair(block, "block", 1))
     if max(found.threads) > AXIS_LIMIT:
         raise ArgumentError(

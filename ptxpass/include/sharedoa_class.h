@@ -1,0 +1,73 @@
+// Tells sharedoa about C++ classes whose objects its heap is to hold. Needs no other header.
+//
+//     SHAREDOA_CLASS(Circle, geo::Circle)    // a name of your choice, and the type
+//     SHAREDOA_FIELD(Circle, radius)         // a data member that Python reads and writes
+//     SHAREDOA_BASE(Circle, Shape)           // a base class, by the name that its own line gave it
+//
+// after the definition of the class, at namespace scope. sharedoa.cxx.compile writes these lines
+// itself; they are for programs that nvcc or clang compile to PTX.
+//
+// SHAREDOA_CLASS also defines a kernel that makes an object in place. It is never launched: without
+// it compilers leave out the vtable of a class that no device code constructs.
+#ifndef SHAREDOA_CLASS_H
+#define SHAREDOA_CLASS_H
+
+#if defined(__NVCC__) || defined(__CUDACC_RTC__)
+// offsetof of a class with virtual functions is what all of this is about
+#define SHAREDOA_QUIET _Pragma("nv_diagnostic push") _Pragma("nv_diag_suppress 1427")
+#define SHAREDOA_LOUD _Pragma("nv_diagnostic pop")
+#else
+#define SHAREDOA_QUIET
+#define SHAREDOA_LOUD
+#endif
+
+struct sharedoa_place {};
+
+inline __device__ void *operator new(decltype(sizeof(0)), void *place, sharedoa_place) {
+  return place;
+}
+inline __device__ void operator delete(void *, void *, sharedoa_place) {}
+
+// How an object can be made: 0 not at all, 1 from another one, 2 from nothing. Moving, because nvcc
+// copies the vtable pointer of a const object as it is when the class overrides nothing.
+template <class Type> struct sharedoa_how {
+  enum { value = __is_abstract(Type) ? 0 : __is_constructible(Type, Type &&) ? 1 : 2 };
+};
+template <class Type, int how = sharedoa_how<Type>::value> struct sharedoa_made {
+  static __device__ void in(void *, void *) {}
+};
+template <class Type> struct sharedoa_made<Type, 1> {
+  static __device__ void in(void *place, void *from) {
+    ::new (place, sharedoa_place()) Type(static_cast<Type &&>(*static_cast<Type *>(from)));
+  }
+};
+template <class Type> struct sharedoa_made<Type, 2> {
+  static __device__ void in(void *place, void *) { ::new (place, sharedoa_place()) Type; }
+};
+
+// sharedoa_class_*: version of this format, bytes, alignment, is abstract, is polymorphic
+#define SHAREDOA_CLASS(identifier, ...)                                                            \
+  typedef __VA_ARGS__ sharedoa_type_##identifier;                                                  \
+  extern "C" __device__ char sharedoa_name_##identifier[] = #__VA_ARGS__;                          \
+  extern "C" __device__ unsigned long long sharedoa_class_##identifier[] = {                       \
+      1, sizeof(sharedoa_type_##identifier), alignof(sharedoa_type_##identifier),                  \
+      __is_abstract(sharedoa_type_##identifier), __is_polymorphic(sharedoa_type_##identifier)};    \
+  extern "C" __global__ void sharedoa_keep_##identifier(void *place, void *from) {                 \
+    sharedoa_made<sharedoa_type_##identifier>::in(place, from);                                    \
+  }
+
+// sharedoa_field_*: bytes from the start of the object, bytes of the member
+#define SHAREDOA_FIELD(identifier, member) SHAREDOA_MEMBER(identifier, member, member)
+#define SHAREDOA_MEMBER(identifier, label, member)                                                 \
+  SHAREDOA_QUIET                                                                                   \
+  extern "C" __device__ unsigned long long sharedoa_field_##identifier##__##label[] = {            \
+      __builtin_offsetof(sharedoa_type_##identifier, member),                                      \
+      sizeof(((sharedoa_type_##identifier *)0)->member)};                                          \
+  SHAREDOA_LOUD
+
+// sharedoa_base_*: whether the one class is a base of the other
+#define SHAREDOA_BASE(identifier, base)                                                            \
+  extern "C" __device__ unsigned long long sharedoa_base_##identifier##__##base[] = {              \
+      __is_base_of(sharedoa_type_##base, sharedoa_type_##identifier)};
+
+#endif

@@ -1,0 +1,217 @@
+"""What a compiled program says of its classes: read from the initialisers and the constructions
+that ``sharedoa_class.h`` made, so that nothing has to run."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass, field
+
+from ptxpass.text.syntax import (
+    Call,
+    Function,
+    Group,
+    Instruction,
+    Memory,
+    Module,
+    Name,
+    Number,
+    Operand,
+    Raw,
+    SymbolValue,
+    Variable,
+)
+
+from ..errors import ClassError
+from .specification import spelling
+
+_FORMAT = 1
+_PREFIXES = tuple(f"sharedoa_{what}_" for what in ("name", "class", "field", "base"))
+_KEEP = "sharedoa_keep_"
+_VTABLE = "_ZTV"
+_ADDRESS_POINT = 16
+"""Bytes from a vtable's start to where objects point: after the offset to the top and the RTTI."""
+
+
+@dataclass
+class Description:
+    """One class: ``fields`` are (offset, size) in bytes by label, ``bases`` the spellings of its
+    declared bases, ``vtable`` the symbol of its vtable, None for an abstract class.
+
+    ``inherits_once``: it has one base at most with virtual functions, and no virtual base.
+    """
+
+    name: str
+    size: int
+    alignment: int
+    is_abstract: bool
+    is_polymorphic: bool
+    vtable: str | None
+    inherits_once: bool = True
+    fields: dict[str, tuple[int, int]] = field(default_factory=dict)
+    bases: set[str] = field(default_factory=set)
+
+
+def read_descriptions(module: Module) -> dict[str, Description]:
+    """By the spelling of the class's name. Raises ClassError for what cannot be used."""
+    variables, functions = module.variables, module.functions
+    names = {
+        symbol.removeprefix(_PREFIXES[0]): _text(variable)
+        for symbol, variable in variables.items()
+        if symbol.startswith(_PREFIXES[0])
+    }
+    by_identifier: dict[str, Description] = {}
+    for identifier, name in names.items():
+        words = _words(variables[f"sharedoa_class_{identifier}"])
+        if words[0] != _FORMAT:
+            raise ClassError(
+                f"{module.name}: class {name} is described in format {words[0]}, not {_FORMAT}",
+                "compile it with the sharedoa_class.h of this sharedoa",
+            )
+        keep = functions.get(_KEEP + identifier)
+        is_abstract, is_polymorphic = bool(words[3]), bool(words[4])
+        stored: tuple[str | None, int] = None, _ADDRESS_POINT
+        if is_polymorphic and not is_abstract:
+            found = _vtable(keep, variables)
+            if found is None:
+                raise ClassError(
+                    f"{module.name}: the vtable of {name} was not found",
+                    "override a function in that class or declare no copy constructor, and keep "
+                    "the kernels sharedoa_keep_... in the PTX",
+                )
+            stored = found
+        vtable, offset = stored
+        once = vtable is None or (offset == _ADDRESS_POINT and _has_one_part(variables[vtable]))
+        by_identifier[identifier] = Description(
+            name, words[1], words[2], is_abstract, is_polymorphic, vtable, once
+        )
+    for symbol, variable in variables.items():
+        if symbol.startswith("sharedoa_field_"):
+            identifier, _, label = symbol.removeprefix("sharedoa_field_").partition("__")
+            if identifier in by_identifier:
+                offset, size = _words(variable)
+                by_identifier[identifier].fields[label] = offset, size
+    _read_bases(by_identifier, variables)
+    return _by_spelling(by_identifier)
+
+
+def _read_bases(classes: dict[str, Description], variables: dict[str, Variable]) -> None:
+    for derived, description in classes.items():
+        for base, other in classes.items():
+            variable = variables.get(f"sharedoa_base_{derived}__{base}")
+            if variable is not None and _words(variable)[0]:
+                description.bases.add(spelling(other.name))
+
+
+def _by_spelling(classes: dict[str, Description]) -> dict[str, Description]:
+    """A class may be described by its author and by us: together they say most."""
+    found: dict[str, Description] = {}
+    for description in classes.values():
+        earlier = found.setdefault(spelling(description.name), description)
+        earlier.fields.update(description.fields)
+        earlier.bases |= description.bases
+    return found
+
+
+def _words(variable: Variable) -> tuple[int, ...]:
+    data = variable.data()
+    return struct.unpack(f"<{len(data) // 8}Q", data)
+
+
+def _text(variable: Variable) -> str:
+    return variable.data().rstrip(b"\0").decode()
+
+
+# ---------------------------------------------------------------- vtables
+
+
+def _vtable(keep: Function | None, variables: dict[str, Variable]) -> _Value | None:
+    """The vtable whose address a construction stores at the start of its object, and the bytes
+    added to it."""
+    if keep is None or keep.body is None:
+        return None
+    stored = _stored_at_start(keep, variables)
+    if stored is not None:
+        return stored
+    # Without optimisation the construction is a call of sharedoa_made<Class, how>::in, whose name
+    # spells the class as the vtable's does.
+    called = [s.target.text for s in keep.body if isinstance(s, Call)]
+    for symbol in variables:
+        if symbol.startswith(_VTABLE):
+            part = f"sharedoa_madeI{symbol.removeprefix(_VTABLE)}Li"
+            if any(part in name for name in called):
+                return symbol, _ADDRESS_POINT
+    return None
+
+
+#: What a register holds: "place" or the name of a vtable, and bytes added to it.
+_Value = tuple[str, int]
+
+
+def _stored_at_start(keep: Function, variables: dict[str, Variable]) -> _Value | None:
+    known: dict[str, _Value] = {}
+    found = None
+
+    def value(operand: Operand) -> _Value | None:
+        if not isinstance(operand, Name):
+            return None
+        if operand.text.startswith(_VTABLE) and operand.text in variables:
+            return operand.text, operand.offset
+        return known.get(operand.text)
+
+    for statement in keep.body or ():
+        if not isinstance(statement, Instruction) or len(statement.operands) < 2:
+            continue
+        target, source, *rest = statement.operands
+        if statement.opcode == "st" and isinstance(target, Memory):
+            first = source.parts[0] if isinstance(source, Group) else source
+            at = value(target.base) if isinstance(target.base, Name) else None
+            what = value(first)
+            if at is not None and what is not None and (at[0], at[1] + target.offset) == ("", 0):
+                found = what
+            continue
+        if not isinstance(target, Name):
+            continue
+        held = value(source) if statement.opcode in ("mov", "cvta", "add") else None
+        if statement.opcode == "ld" and statement.has("param"):
+            is_place = isinstance(source, Memory) and isinstance(source.base, Name)
+            if is_place and source.base.text == keep.parameters[0].name:  # type: ignore[union-attr]
+                held = "", 0
+        if held is not None and statement.opcode == "add":
+            added = rest[0] if rest else None
+            held = (held[0], held[1] + added.value) if _is_number(added) else None  # type: ignore[union-attr, operator]
+        if held is None:
+            known.pop(target.text, None)
+        else:
+            known[target.text] = held
+    return found
+
+
+def _is_number(operand: Operand | None) -> bool:
+    return isinstance(operand, Number) and operand.value is not None
+
+
+def _has_one_part(vtable: Variable) -> bool:
+    """Whether there are only functions after the two zeros: further parts, for further bases, begin
+    with their offset."""
+    return all(isinstance(value, SymbolValue) or value == 0 for value in vtable.initial or ())
+
+
+# ---------------------------------------------------------------- after reading
+
+
+def without_descriptions(module: Module) -> None:
+    """Take out what only describes the program; the lines of what stays keep their numbers."""
+    if any(isinstance(item, Raw) and item.name == ".section" for item in module.items):
+        return  # debug information refers to all of it
+    for place, item in enumerate(module.items):
+        described = isinstance(item, Variable) and item.name.startswith(_PREFIXES)
+        kept = isinstance(item, Function) and item.name.startswith(_KEEP)
+        if described or kept:
+            lines = _all_text(item).count("\n")
+            module.items[place] = Raw(item.leading, "\n" * lines, item.line, name="")
+
+
+def _all_text(item: Variable | Function | object) -> str:
+    if isinstance(item, Function) and item.body is not None:
+        return item.text + "".join(s.leading + s.text for s in item.body) + item.tail
+    return item.text if isinstance(item, (Variable, Function)) else ""
