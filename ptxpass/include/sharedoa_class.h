@@ -21,6 +21,13 @@
 #define SHAREDOA_LOUD
 #endif
 
+// NVRTC before 13.1 has no offsetof; __INTADDR__ is what its front end makes of one.
+#ifdef __CUDACC_RTC__
+#define SHAREDOA_OFFSET(Type, member) __INTADDR__(&((Type *)0)->member)
+#else
+#define SHAREDOA_OFFSET(Type, member) __builtin_offsetof(Type, member)
+#endif
+
 struct sharedoa_place {};
 
 inline __device__ void *operator new(decltype(sizeof(0)), void *place, sharedoa_place) {
@@ -61,7 +68,7 @@ template <class Type> struct sharedoa_made<Type, 2> {
 #define SHAREDOA_MEMBER(identifier, label, member)                                                 \
   SHAREDOA_QUIET                                                                                   \
   extern "C" __device__ unsigned long long sharedoa_field_##identifier##__##label[] = {            \
-      __builtin_offsetof(sharedoa_type_##identifier, member),                                      \
+      SHAREDOA_OFFSET(sharedoa_type_##identifier, member),                                         \
       sizeof(((sharedoa_type_##identifier *)0)->member)};                                          \
   SHAREDOA_LOUD
 
