@@ -119,7 +119,7 @@ class _Pass:
             return
         uniformity = Uniformity(values)
         registers = Registers()
-        memory = Memory(flow.dominates)
+        shared = Memory(flow.dominates)
         rewritten: list[tuple[_Site, str]] = []
         for call in found:
             site = self._site(call, flow, values)
@@ -128,6 +128,8 @@ class _Pass:
                 continue
             assert call.receiver is not None
             uniform = uniformity.is_uniform(call.receiver, site.sequence.start)
+            # The paper's COAL looks up at every call; sharing lookups is ours.
+            memory = shared if self._mode.closed_world else Memory(flow.dominates)
             text = self._replace(site, uniform, flow, registers, memory)
             if text:
                 rewritten.append((site, text))

@@ -121,10 +121,11 @@ def _bare(flow: FunctionFlow, index: int, call: Call) -> tuple[int, int] | None:
     passed = {name for operand in call.arguments for name in names_in(operand)}
     fetched = {name for operand in call.results for name in names_in(operand)}
     start, end = index, index + 1
-    for place in range(block.start, index):
+    for place in range(index - 1, block.start - 1, -1):
+        if isinstance(flow.body[place], Call):
+            break
         if _touches_parameter(flow.body[place], passed, "st"):
             start = place
-            break
     while end < block.stop and _touches_parameter(flow.body[end], fetched, "ld"):
         end += 1
     inside = range(start, end)

@@ -68,7 +68,8 @@ class Uniformity:
             if instruction.has("local"):
                 return True
             if instruction.has("param"):
-                return not self._flow.function.is_entry
+                # Else it is a parameter of a function, or the result of a call.
+                return not (self._flow.function.is_entry and self._values.is_parameter(instruction))
         return any(
             self._diverges(self._values.register(name, index), block)
             for name in uses_of(instruction)

@@ -19,6 +19,8 @@ from .local_memory import LocalMemory, Slot
 from .syntax import Instruction, Memory, Name, Number, Operand, type_size
 
 _MASK = (1 << 64) - 1
+#: Merges of merges that are looked through.
+_LONGEST_CHAIN = 100
 
 
 @dataclass(eq=False)
@@ -101,6 +103,7 @@ class FunctionValues:
         self._at_start: dict[tuple[int, Key], Value] = {}
         self._writes: dict[Key, dict[int, list[int]]] = {}
         self._replaced: dict[Merge, Value] = {}
+        self._depth = 0
 
     # ------------------------------------------------------------ registers
 
@@ -279,26 +282,33 @@ class FunctionValues:
     def _parameter(self, value: Result) -> Value:
         """One value for every load of one of the function's own parameters."""
         memory = value.instruction.operands[1]
-        if not value.instruction.has("param") or not isinstance(memory, Memory):
+        if not self.is_parameter(value.instruction) or not isinstance(memory, Memory):
             return value
-        if not isinstance(memory.base, Name):
-            return value
-        names = {parameter.name for parameter in self.flow.function.parameters}
-        if memory.base.text not in names:
-            return value
+        assert isinstance(memory.base, Name)
         size = type_size(value.instruction.modifiers[-1])
         return self._parameters.setdefault((memory.base.text, memory.offset, size), value)
+
+    def is_parameter(self, load: Instruction) -> bool:
+        """Whether a load reads one of the function's own parameters."""
+        memory = load.operands[1] if len(load.operands) == 2 else None
+        if not load.has("param") or not isinstance(memory, Memory):
+            return False
+        names = {parameter.name for parameter in self.flow.function.parameters}
+        return isinstance(memory.base, Name) and memory.base.text in names
 
     def _only_incoming(self, merge: Merge) -> Value:
         """What a merge is if all its ways bring the same value, or itself."""
         found = self._replaced.get(merge)
         if found is None:
-            # Merges may lead to each other in a circle.
+            # Merges may lead to each other in a circle, and in long chains.
             self._replaced[merge] = merge
-            others = {self.plain(v) if not isinstance(v, Merge) else v for v in merge.incoming}
-            others -= {merge}
-            found = others.pop() if len(others) == 1 else merge
-            self._replaced[merge] = found
+            if self._depth < _LONGEST_CHAIN:
+                self._depth += 1
+                others = {self.plain(value) for value in merge.incoming} - {merge}
+                self._depth -= 1
+                if len(others) == 1:
+                    self._replaced[merge] = others.pop()
+            found = self._replaced[merge]
         return found
 
     def location(self, value: Value) -> Location:
