@@ -56,6 +56,8 @@ class Source:
             kind = match.lastgroup
             assert kind is not None
             end = match.end()
+            if self.text.startswith("/*", position) and kind != "skip":
+                raise self._unreadable(position)
             if kind != "skip":
                 tokens.append(Token(kind, match.group(), position, end))
             position = end

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from .lexer import Source, Token
-from .operands import parse_operands, parse_values
+from .operands import integer, parse_operands, parse_values
 from .syntax import (
     Call,
     Declaration,
@@ -224,25 +224,30 @@ class _Reader:
     def _parameter(self, tokens: list[Token], at: Token) -> Parameter:
         """From ``.param .align 8 .b8 name[16]``, with or without the space."""
         type, alignment, name, count = "", 0, "", None
-        numbers = iter(range(len(tokens)))
-        for i in numbers:
-            token = tokens[i]
+        tokens = _without_attributes(tokens)
+        for i, token in enumerate(tokens):
             if token.text == ".align":
-                alignment = int(tokens[i + 1].text) if i + 1 < len(tokens) else 0
-            elif token.text == ".attribute":
-                while tokens[next(numbers)].text != ")":
-                    pass
+                alignment = self._integer(tokens, i + 1) or 0
             elif token.kind == "dot" and token.text not in _SPACES and token.text != ".ptr":
                 type = _wider(type, token.text[1:])
             elif token.kind == "word" and not name:
                 name = token.text
             elif token.text == "[":
-                size = tokens[i + 1].text if i + 1 < len(tokens) else "]"
-                length = int(size, 0) if size != "]" else 0
+                length = self._integer(tokens, i + 1) or 0
                 count = length * (1 if count is None else count)
         if not name:
             raise self._source.error("a declaration without a name", at.start)
         return Parameter(name, type or "b64", alignment, count)
+
+    def _integer(self, tokens: list[Token], place: int) -> int | None:
+        """The number at a place, None for a bracket (an array without a length)."""
+        token = tokens[place] if place < len(tokens) else None
+        if token is None or token.text == "]":
+            return None
+        value = integer(token.text) if token.kind == "number" else None
+        if value is None:
+            raise self._source.error(f"expected a number, found {token.text!r}", token.start)
+        return value
 
     def _body(self, start: Token) -> tuple[list[Statement], str]:
         statements: list[Statement] = []
@@ -286,10 +291,23 @@ class _Reader:
         self._advance()
         text = self._text_from(start)
         if start.text in _SPACES:
-            type, names = _declared(tokens)
+            type, names = self._declared(tokens)
             return Declaration(*text, start.text[1:], type, names)
         words = tuple(token.text for token in tokens if token.kind == "word")
         return Directive(*text, start.text, words)
+
+    def _declared(self, tokens: list[Token]) -> tuple[str, tuple[tuple[str, int | None], ...]]:
+        """Type and names of ``.b64 %rd<5>, x;``"""
+        type = ""
+        names: list[tuple[str, int | None]] = []
+        for i, token in enumerate(tokens):
+            following = tokens[i + 1].text if i + 1 < len(tokens) else ""
+            if token.kind == "dot" and token.text != ".align":
+                type = _wider(type, token.text[1:])
+            elif token.kind == "word":
+                counted = following == "<" and i + 2 < len(tokens)
+                names.append((token.text, self._integer(tokens, i + 2) if counted else None))
+        return type, tuple(names)
 
     def _prototype(self, start: Token) -> Prototype:
         results = self._parameters() if self._token.text == "(" else ()
@@ -328,7 +346,7 @@ class _Reader:
 
     def _operands(self, tokens: list[Token], first: Token) -> tuple[Operand, ...]:
         for one, other in pairwise(tokens):
-            if one.kind == "word" and other.kind in ("word", "number"):
+            if one.kind in ("word", "number") and other.kind in ("word", "number"):
                 message = f"{one.text!r} and {other.text!r} stand side by side"
                 help = "is there a ';' or ',' missing?"
                 raise self._source.error(message, other.start, help)
@@ -354,6 +372,18 @@ class _Reader:
         )
 
 
+def _without_attributes(tokens: list[Token]) -> list[Token]:
+    """Without ``.attribute(...)``, which may stand before a type."""
+    found = []
+    inside = False
+    for token in tokens:
+        inside |= token.text == ".attribute"
+        if not inside:
+            found.append(token)
+        inside &= token.text != ")"
+    return found
+
+
 def _taken_group(operands: list[Operand]) -> tuple[Operand, ...]:
     """The parts of the group that comes first, which is taken off; none if there is none."""
     if operands and isinstance(operands[0], Group):
@@ -368,17 +398,3 @@ def _wider(type: str, word: str) -> str:
     if type.startswith("v") and type[1:].isdigit():
         return f"{word}x{type[1:]}"
     return word if word[:1] in "bufsvp" and word not in ("shared", "param", "ptr") else type
-
-
-def _declared(tokens: list[Token]) -> tuple[str, tuple[tuple[str, int | None], ...]]:
-    """Type and names of ``.b64 %rd<5>, x;``"""
-    type = ""
-    names: list[tuple[str, int | None]] = []
-    for i, token in enumerate(tokens):
-        following = tokens[i + 1].text if i + 1 < len(tokens) else ""
-        if token.kind == "dot" and token.text != ".align":
-            type = _wider(type, token.text[1:])
-        elif token.kind == "word":
-            counted = following == "<" and i + 2 < len(tokens)
-            names.append((token.text, int(tokens[i + 2].text) if counted else None))
-    return type, tuple(names)

@@ -12,6 +12,7 @@ from apps.common import prefix_sum
 from apps.traffic.faithful import kernels as faithful
 from apps.traffic.natural import kernels as natural
 from dispatch.mode import MODES
+from ptxpass.text import print_module, read_module
 from sharedoa.runtime.kernel import Kernel
 from sharedoa.targets.ptxas import assemble
 
@@ -37,6 +38,8 @@ def test_every_kernel_in_every_mode(mode: str) -> None:
             ptx = ptx_of(kernel)
             assert f".entry kernel_{name}(" in ptx
             assert assemble(ptx, "sm_90").registers > 0
+            # What LLVM prints is also what ptxpass reads.
+            assert print_module(read_module(ptx, name)) == ptx
             code = kernel.compile("amdgpu").products["o"]
             assert isinstance(code, bytes)
             assert code.startswith(b"\x7fELF")

@@ -1,0 +1,73 @@
+"""The stored programs, and what programs.toml says is in them."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).parent / "programs"
+
+
+@dataclass(frozen=True)
+class ExpectedCall:
+    """``left`` says why a call is to be left alone; the rest is of virtual calls. ``uniform`` is
+    None where either answer is right. ``again``: an earlier call has told the receiver's class."""
+
+    function: str
+    slot: int = -1
+    classes: frozenset[str] = frozenset()
+    uniform: bool | None = None
+    again: bool = False
+    left: str = ""
+
+
+@dataclass(frozen=True)
+class Program:
+    name: str
+    sources: tuple[str, ...]
+    command: str
+    calls: tuple[ExpectedCall, ...]
+
+    @property
+    def text(self) -> str:
+        return (FOLDER / self.name).read_text()
+
+    @property
+    def virtual_calls(self) -> list[ExpectedCall]:
+        return [call for call in self.calls if not call.left]
+
+
+@cache
+def programs() -> Mapping[str, Program]:
+    manifest = tomllib.loads((FOLDER / "programs.toml").read_text())
+    return {name: _program(name, manifest) for name in manifest}
+
+
+def _program(name: str, manifest: dict[str, Any]) -> Program:
+    table = manifest[name]
+    like = manifest[table.get("same_as", name)]
+    families = {name: frozenset(classes) for name, classes in like.get("families", {}).items()}
+    calls = tuple(
+        _call(function, item, families)
+        for function, items in like.get("calls", {}).items()
+        for item in items
+    )
+    return Program(name, tuple(table["sources"]), table["command"], calls)
+
+
+def _call(
+    function: str, item: dict[str, Any], families: Mapping[str, frozenset[str]]
+) -> ExpectedCall:
+    if "left" in item:
+        return ExpectedCall(function, left=item["left"])
+    return ExpectedCall(
+        function,
+        item["slot"],
+        families[item["classes"]],
+        item.get("uniform"),
+        item.get("again", False),
+    )

@@ -1,0 +1,239 @@
+"""The pass over stored programs: what programs.toml says of each is found, and nothing else.
+
+What is expected was written from the C++ and the PTX, not by the pass; the rewritten text is read
+with regular expressions alone (text_reading.py).
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from dispatch.mode import parse_mode
+from ptxpass.text import LEFT_ALONE, CallReport, print_module, read_module, rewrite
+from sharedoa.errors import BackendError
+from sharedoa.targets.ptxas import find_ptxas
+
+from . import text_reading
+from .golden import FOLDER, ExpectedCall, Program, programs
+from .text_reading import Counts
+
+MODES = ("coal", "typepointer", "range+switch", "bits+switch", "tag+switch")
+#: ptxas of CUDA 13 knows no older architecture.
+OLDEST = 75
+PROGRAMS = programs()
+
+
+@cache
+def rewritten(name: str, mode: str, for_heap: bool = False) -> str:
+    text = PROGRAMS[name].text
+    text = text_reading.for_heap(text) if for_heap else text
+    return rewrite(text, parse_mode(mode), name).text
+
+
+# ---------------------------------------------------------------- what is stored
+
+
+def test_the_manifest_names_every_file() -> None:
+    named = {*PROGRAMS, *(source for program in PROGRAMS.values() for source in program.sources)}
+    stored = {path.name for path in FOLDER.iterdir() if path.suffix in (".ptx", ".cu", ".h")}
+    assert named == stored
+
+
+def test_a_file_without_a_command_is_written_by_hand() -> None:
+    for program in PROGRAMS.values():
+        assert bool(program.command) == bool(program.sources)
+        assert not program.command or program.command.endswith(f" -o {program.name}")
+
+
+def _strings(text: str) -> Iterator[str]:
+    """Text in quotes, and what is written as numbers: strings, debug information."""
+    yield from re.findall(r'"([^"]*)"', text)
+    for numbers in re.findall(r"\.b8 (?:[\w$]+\[\d+\] = \{)?(\d+(?:, ?\d+)*)\b", text):
+        yield bytes(map(int, numbers.split(","))).decode("latin-1")
+
+
+def test_no_stored_file_names_the_machine_it_was_made_on() -> None:
+    for program in PROGRAMS.values():
+        paths = [string for string in _strings(program.text) if string.startswith("/")]
+        folders = {str(Path(path).parent) for path in paths}
+        assert folders <= {"/"}, program.name
+
+
+# ---------------------------------------------------------------- what the pass finds
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_printing_gives_the_text_back(name: str) -> None:
+    text = PROGRAMS[name].text
+    assert print_module(read_module(text, name)) == text
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_calls_are_found(name: str) -> None:
+    program = PROGRAMS[name]
+    found = rewrite(program.text, parse_mode("range+switch"), name).calls
+    assert _by_function([_seen(call) for call in found]) == _by_function(
+        [_wanted(call) for call in program.calls], found
+    )
+
+
+Seen = tuple[str, int, frozenset[str], bool | None, str]
+
+
+def _seen(call: CallReport) -> Seen:
+    left = call.reason if call.decision == LEFT_ALONE else ""
+    if left:
+        return call.function, -1, frozenset(), None, left
+    return call.function, call.slot, frozenset(call.candidates), call.uniform, ""
+
+
+def _wanted(call: ExpectedCall) -> Seen:
+    return call.function, call.slot, call.classes, call.uniform, call.left
+
+
+def _by_function(calls: list[Seen], found: tuple[CallReport, ...] = ()) -> Mapping[str, list[Seen]]:
+    """The calls of each function, in order. Of expected ones, what is not specified is taken from
+    the call found in the same place: uniformity where both are right, and a reason's details."""
+    result: dict[str, list[Seen]] = {}
+    for call in calls:
+        result.setdefault(call[0], []).append(call)
+    places: dict[str, list[CallReport]] = {}
+    for report in found:
+        places.setdefault(report.function, []).append(report)
+    for function, reports in places.items():
+        expected = result.get(function, [])
+        for index, (call, report) in enumerate(zip(expected, reports, strict=False)):
+            name, slot, classes, uniform, left = call
+            if left and left in report.reason:
+                left = report.reason
+            elif not left and uniform is None:
+                uniform = report.uniform
+            expected[index] = (name, slot, classes, uniform, left)
+    return result
+
+
+# ---------------------------------------------------------------- what the pass writes
+
+
+def _functions_of(call: ExpectedCall, slots: dict[str, list[str]]) -> set[str]:
+    return {slots[symbol][call.slot] for symbol in call.classes}
+
+
+def _methods_call(program: Program) -> bool:
+    """Whether a method has calls itself: in its callers they are counted again."""
+    methods = {name for table in text_reading.slots(program.text).values() for name in table}
+    return any(call.function in methods for call in program.calls)
+
+
+def _direct(program: Program) -> int:
+    """The calls with one possible target, which our modes call directly."""
+    slots = text_reading.slots(program.text)
+    if text_reading.shared_tables(program.text):
+        return 0
+    return sum(len(_functions_of(call, slots)) == 1 for call in program.virtual_calls)
+
+
+def _counts(name: str, mode: str) -> Counts:
+    return text_reading.counts(rewritten(name, mode, for_heap=True))
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_indirect_calls_that_are_left(name: str) -> None:
+    program = PROGRAMS[name]
+    calls, virtual = len(program.calls), len(program.virtual_calls)
+    # The paper's modes dispatch every call through a table.
+    assert _counts(name, "coal").indirect == _counts(name, "typepointer").indirect == calls
+    if _methods_call(program):
+        return
+    for mode in ("range+switch", "bits+switch", "tag+switch"):
+        through_header = 0 if _closed(program) else virtual - _direct(program)
+        assert _counts(name, mode).indirect == calls - virtual + through_header, mode
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_coal_walks_for_every_call_that_may_diverge(name: str) -> None:
+    virtual = PROGRAMS[name].virtual_calls
+    if any(call.uniform is None for call in virtual):
+        pytest.skip("a receiver is neither uniform nor not")
+    assert _counts(name, "coal").walks == sum(not call.uniform for call in virtual)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_our_modes_walk_once_a_receiver(name: str) -> None:
+    program = PROGRAMS[name]
+    for mode in ("typepointer", "bits+switch", "tag+switch"):
+        assert _counts(name, mode).walks == 0
+    if not _methods_call(program) and not _direct(program):
+        walks = sum(not call.again for call in program.virtual_calls)
+        assert _counts(name, "range+vtable").walks == walks
+        assert _counts(name, "range+switch").walks == walks
+
+
+@pytest.mark.parametrize("name", [n for n, p in PROGRAMS.items() if len(p.calls)])
+def test_loads_of_headers(name: str) -> None:
+    program = PROGRAMS[name]
+    if len(program.calls) > len(program.virtual_calls):
+        pytest.skip("some of its calls read headers as they did")
+    virtual, uniform = program.virtual_calls, sum(bool(c.uniform) for c in program.virtual_calls)
+    if _closed(program):
+        assert _counts(name, "coal").header_loads == uniform
+        for mode in ("typepointer", "range+switch", "bits+switch"):
+            assert _counts(name, mode).header_loads == 0
+    elif not _methods_call(program):
+        left = len(virtual) - _direct(program)
+        assert _counts(name, "range+switch").header_loads == left
+
+
+def _closed(program: Program) -> bool:
+    return text_reading.closed(text_reading.for_heap(program.text))
+
+
+# ---------------------------------------------------------------- ptxas
+
+
+def _architectures(text: str) -> set[int]:
+    found = re.search(r"^\.target sm_(\d+)", text, re.MULTILINE)
+    assert found is not None
+    own = max(int(found[1]), OLDEST)
+    # A choice, for time: what older code becomes on a newer card is ptxas's business.
+    return {own, 90} if own == OLDEST else {own}
+
+
+def _variant(name: str) -> bool:
+    return "." in name.removesuffix(".ptx")
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_ptxas_takes_what_is_written(mode: str, tmp_path: Path) -> None:
+    try:
+        ptxas = find_ptxas()
+    except BackendError:
+        pytest.skip("no ptxas on this machine")
+
+    # For time, one source compiled in another way is assembled in two modes only.
+    modes = {
+        name: (MODES[place % len(MODES)], "range+switch") for place, name in enumerate(PROGRAMS)
+    }
+    names = [name for name in PROGRAMS if not _variant(name) or mode in modes[name]]
+
+    def complaints(name: str) -> str:
+        # What is written differs where our heap makes the objects: a base file is taken so.
+        text = rewritten(name, mode, for_heap=not (_variant(name) and _closed(PROGRAMS[name])))
+        source = tmp_path / name
+        source.write_text(text)
+        said = ""
+        for architecture in _architectures(text):
+            command = [str(ptxas), "-c", "-arch", f"sm_{architecture}", "-o", f"{source}.o"]
+            done = subprocess.run([*command, str(source)], capture_output=True, text=True)
+            said += done.stderr if done.returncode else ""
+        return said and f"{name}: {said}"
+
+    with ThreadPoolExecutor(2) as threads:
+        assert [said for said in threads.map(complaints, names) if said] == []
