@@ -177,7 +177,10 @@ def options_from(given: argparse.Namespace) -> Options:
 
 
 def record(result: Result, options: Options) -> None:
-    """Write the file of ``result`` and say where it is."""
+    """Write the file of ``result`` and say where it is; of nothing measured there is none."""
+    if not result.rows and not result.failures:
+        print(f"{result.name}: nothing to record", flush=True)
+        return
     print(f"recorded in {write(result, options.out)}", flush=True)
 
 

@@ -5,4 +5,4 @@ what any form of code needs: dominators, loops, and where threads that took diff
 again.
 """
 
-from . import search_path  # noqa: F401  first: the rest imports dispatch
+from . import search_path  # noqa: F401  before what imports dispatch

@@ -206,8 +206,8 @@ class _Reader:
 
     def _skip_attributes(self) -> None:
         while self._token.kind == "dot":
-            self._advance()
-            if self._tokens[self._at - 1].text == ".attribute":
+            if self._advance().text == ".attribute":
+                self._expect("(", "after .attribute")
                 self._upto(")")
                 self._advance()
 

@@ -74,6 +74,17 @@ def test_a_vtable():
     assert module.functions["f"].shape == (((4, 4, False),), ((8, 8, False), (16, 8, True)))
 
 
+def test_attributes():
+    text = (
+        HEAD + ".global .attribute(.managed) .align 4 .u32 x[3];\n"
+        ".func .attribute(.unified(1, 2)) f(.param .u64 a) {\n ret;\n}\n"
+    )
+    module = read_module(text)
+    assert (module.variables["x"].count, module.variables["x"].type) == (3, "u32")
+    assert [p.name for p in module.functions["f"].parameters] == ["a"]
+    assert print_module(module) == text
+
+
 def test_bytes_of_a_variable():
     module = read_module(HEAD + ".global .align 4 .u16 x[4] = {1, 0xFFFF, -1};\n.global .u64 y;\n")
     assert module.variables["x"].data() == bytes([1, 0, 255, 255, 255, 255, 0, 0])
