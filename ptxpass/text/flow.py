@@ -250,12 +250,16 @@ def uses_of(instruction: Instruction) -> list[str]:
     found = [] if instruction.predicate is None else [instruction.predicate.text]
     operands: Sequence[Operand] = instruction.operands
     if isinstance(instruction, Call):
-        operands = (instruction.target, *instruction.arguments)
+        return [*found, instruction.target.text, *argument_names(instruction)]
     elif results_of(instruction):
         operands = operands[1:]
     for operand in operands:
         found += names_in(operand)
     return found
+
+
+def argument_names(call: Call) -> list[str]:
+    return [name for operand in call.arguments for name in names_in(operand)]
 
 
 def plain_name(operand: Operand | None) -> str | None:

@@ -13,7 +13,7 @@ from .code import Names, Registers
 from .constructions import constructions
 from .emitter import Held, Memory, Setting, TextCandidate, TextEmitter
 from .first_field import common_offset, entry_reads
-from .flow import FunctionFlow, plain_name
+from .flow import FunctionFlow, argument_names, plain_name, uses_of
 from .inlining import inline_direct_calls
 from .masking import mask_addresses
 from .reader import read_module
@@ -28,6 +28,8 @@ from .vtables import Vtables
 from .writer import print_module
 
 _HEADER = "header"
+#: What may stand between the load of a vtable and that of a function.
+_COPIES = ("mov", "add", "cvta")
 
 
 def rewrite(
@@ -270,9 +272,9 @@ def _apply(
     rewritten: list[tuple[_Site, str]],
     registers: Registers,
 ) -> None:
-    """Put the new texts into the body, and take out loads that nothing uses any more."""
+    """Put the new texts into the body, and take out what only the old calls needed."""
     body = flow.body
-    for index in _dead_loads(flow, [site for site, _ in rewritten]):
+    for index in _dead_code(flow, [site for site, _ in rewritten]):
         body[index].leading = body[index].text = ""
     for site, text in rewritten:
         sequence = site.sequence
@@ -287,18 +289,31 @@ def _apply(
         body.insert(0, Statement("", declarations, 0))
 
 
-def _dead_loads(flow: FunctionFlow, sites: list[_Site]) -> list[int]:
-    """The loads of functions, and then of vtables, whose results nothing else reads."""
+def _dead_code(flow: FunctionFlow, sites: list[_Site]) -> list[int]:
+    """What loaded functions and vtables for the calls that are gone, and nothing else reads."""
     gone = {site.call.index for site in sites}
+    loads = {load for site in sites for load in site.call.loads}
+    work = [site.call.call.target.text for site in sites]
+    places = [site.call.index for site in sites]
+    # The new code reads what the call was given.
+    kept = {
+        flow.key(name, site.call.index)
+        for site in sites
+        for name in (site.receiver, *argument_names(site.call.call))
+    }
     dead: list[int] = []
-    for index in [load for site in sites for load in site.call.loads]:
-        if index in dead:
+    while work:
+        key = flow.key(work.pop(), places.pop())
+        if key is None or key in kept or not all(use in gone for use in flow.uses.get(key, ())):
             continue
-        instruction = flow.body[index]
-        assert isinstance(instruction, Instruction)
-        name = plain_name(instruction.operands[0])
-        key = flow.key(name, index) if name is not None else None
-        if key is not None and all(use in gone for use in flow.uses.get(key, ())):
+        for index in flow.definitions.get(key, ()):
+            instruction = flow.body[index]
+            assert isinstance(instruction, Instruction)
+            if index in gone or not (index in loads or instruction.opcode in _COPIES):
+                continue
             dead.append(index)
             gone.add(index)
+            read = list(uses_of(instruction))
+            work += read
+            places += [index] * len(read)
     return dead

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .flow import FunctionFlow
+from .flow import FunctionFlow, argument_names
 from .syntax import (
     Call,
     Declaration,
@@ -118,7 +118,7 @@ def _is_plain(statement: Statement) -> bool:
 def _bare(flow: FunctionFlow, index: int, call: Call) -> tuple[int, int] | None:
     """From the first argument passed to the last result fetched, within the call's block."""
     block = flow.blocks[flow.block_of[index]]
-    passed = {name for operand in call.arguments for name in names_in(operand)}
+    passed = set(argument_names(call))
     fetched = {name for operand in call.results for name in names_in(operand)}
     start, end = index, index + 1
     for place in range(index - 1, block.start - 1, -1):

@@ -20,6 +20,7 @@ DOCUMENTS = (
     "CHANGELOG.md",
     "docs/architecture.md",
     "docs/dispatch.md",
+    "docs/ptxpass.md",
     "docs/tutorial.md",
 )
 
@@ -99,6 +100,31 @@ def test_architecture_names_every_folder():
         if path.is_dir() and path.name != "__pycache__"
     }
     assert not [folder for folder in sorted(folders) if f"`{folder}`" not in text]
+
+
+def test_the_program_of_ptxpass(tmp_path):
+    pytest.importorskip("cuda.bindings.nvrtc")
+    (program,) = programs("docs/ptxpass.md")
+    assert "measure ('_ZTV6Circle', '_ZTV6Square') range + switch" in run(program, tmp_path)
+
+
+def test_cpp_figures_are_those_of_the_record():
+    text = (ROOT / "docs/ptxpass.md").read_text()
+    (name,) = set(re.findall(r"`(bench/results/virtual-call-cxx[\w.-]+)`", text))
+    medians = {
+        (row["language"], row["mode"], row["types"], row["order"]): row["median"]
+        for row in json.loads((ROOT / name).read_text())["rows"]
+        if row.get("objects") == 16 << 20 and row["kernel"] == "virtual call"
+    }
+    table = re.findall(r"^\| `([\w+]+)` \|((?: \d+ \(\d+\) \|){4})$", text, re.M)
+    assert len(table) == 6
+    for mode, cells in table:
+        keys = [(types, order) for types in (4, 32) for order in ("mixed", "sorted")]
+        figures = re.findall(r"(\d+) \((\d+)\)", cells)
+        for (types, order), (cpp, python) in zip(keys, figures, strict=True):
+            for language, figure in (("C++", cpp), ("Python", python)):
+                measured = 1e6 * medians[language, mode, types, order]
+                assert float(figure) == pytest.approx(measured, rel=0.02)
 
 
 def test_measured_figures_are_those_of_the_record():
