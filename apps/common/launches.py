@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 
 class Launches:
-    """Called with a kernel, a number of threads and the arguments. With ``timed`` it waits for each
-    kernel, and ``seconds`` sums up the time by kernel name."""
+    """Called with a kernel, a number of threads and the arguments. With ``timed`` each kernel's
+    time is taken, by the device's own clock where it has one."""
 
     def __init__(self, heap: Any, timed: bool) -> None:
-        self._heap = heap
-        self._timed = timed
-        self.seconds: dict[str, float] = {}
+        self._watch = heap.backend.stopwatch() if timed else None
 
-    def __call__(self, kernel: Any, threads: int, *arguments: Any) -> None:
-        if not self._timed:
+    def __call__(self, kernel: Any, threads: Any, *arguments: Any) -> None:
+        if self._watch is None:
             kernel[threads](*arguments)
-            return
-        start = time.perf_counter()
-        kernel[threads](*arguments)
-        self._heap.synchronize()
-        passed = time.perf_counter() - start
-        self.seconds[kernel.name] = self.seconds.get(kernel.name, 0.0) + passed
+        else:
+            self._watch.time(kernel.name, lambda: kernel[threads](*arguments))
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """Seconds by kernel name so far; empty if no time is taken."""
+        return {} if self._watch is None else self._watch.seconds()

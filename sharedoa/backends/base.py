@@ -32,6 +32,19 @@ class Availability:
     reason: str
 
 
+class Stopwatch(Protocol):
+    """Sums up the seconds of launches by name."""
+
+    def time(self, name: str, launch: Callable[[], None]) -> None:
+        """Call ``launch``, which launches once, and time what it launched. It may not have ended
+        on return."""
+        ...
+
+    def seconds(self) -> dict[str, float]:
+        """Seconds by name so far; waits for everything that is being timed."""
+        ...
+
+
 class Backend(Protocol):
     """Where kernels run and where their objects live."""
 
@@ -120,6 +133,10 @@ class Backend(Protocol):
     def time_launches(self, launch: Callable[[], None], repeat: int) -> list[float]:
         """Seconds of each of ``repeat`` calls of ``launch``, after a few that are not counted; by
         the device's own clock where there is one. ``launch`` launches once and does not wait."""
+        ...
+
+    def stopwatch(self) -> Stopwatch:
+        """A new clock for launches that differ."""
         ...
 
     def close(self) -> None:

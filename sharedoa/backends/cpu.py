@@ -17,7 +17,7 @@ from .native_code import NativeLibrary, ffi, host_target, print_address
 from .scattered import ScatteredMemory
 from .thread_pool import run_parallel
 from .thread_team import barrier_address, run_team
-from .timing import time_by_clock
+from .timing import ClockStopwatch, time_by_clock
 
 if TYPE_CHECKING:
     from ..heap.provider import Provider
@@ -127,6 +127,9 @@ class CpuBackend:
 
     def free_memory(self) -> int:
         return self.provider.free_memory()
+
+    def stopwatch(self) -> ClockStopwatch:
+        return ClockStopwatch(self.synchronize)
 
     def time_launches(self, launch: Callable[[], None], repeat: int) -> list[float]:
         return time_by_clock(launch, repeat, self.synchronize)

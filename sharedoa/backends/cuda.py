@@ -21,7 +21,7 @@ from .cuda_context import INDIRECT_STACK, RECURSIVE_STACK, CudaContext, cuda_con
 from .cuda_driver import raise_driver_error
 from .managed_memory import ManagedProvider, prefetch
 from .scattered import ScatteredMemory
-from .timing import time_by_events
+from .timing import EventStopwatch, time_by_events
 
 if TYPE_CHECKING:
     from ..heap.provider import Provider
@@ -278,6 +278,9 @@ class CudaBackend:
 
     def free_memory(self) -> int:
         return self.provider.free_memory()
+
+    def stopwatch(self) -> EventStopwatch:
+        return EventStopwatch(self)
 
     def time_launches(self, launch: Callable[[], None], repeat: int) -> list[float]:
         return time_by_events(self, launch, repeat)

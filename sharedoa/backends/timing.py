@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import weakref
 from collections.abc import Callable
 from functools import cache
 from time import perf_counter
@@ -22,6 +23,8 @@ WARM_UP = 3
 OCCUPY = "sharedoa_occupy"
 #: Clock cycles for which the device is kept busy while the host queues one launch: 30 to 50 us.
 _CYCLES_A_LAUNCH = 60_000
+#: Launches that the host queues while the device is kept busy once, and pairs of events in use.
+_LAUNCHES_AHEAD, _EVENTS = 64, 4096
 
 
 def time_by_clock(launch: Launch, repeat: int, synchronize: Callable[[], None]) -> list[float]:
@@ -61,6 +64,69 @@ def time_by_events(backend: CudaBackend, launch: Launch, repeat: int) -> list[fl
     finally:
         for event in events:
             context.call("cuEventDestroy", event)
+
+
+class ClockStopwatch:
+    """By the host's clock: waits before and after each launch."""
+
+    def __init__(self, synchronize: Callable[[], None]) -> None:
+        self._synchronize = synchronize
+        self._seconds: dict[str, float] = {}
+
+    def time(self, name: str, launch: Launch) -> None:
+        self._synchronize()
+        begun = perf_counter()
+        launch()
+        self._synchronize()
+        self._seconds[name] = self._seconds.get(name, 0.0) + perf_counter() - begun
+
+    def seconds(self) -> dict[str, float]:
+        return dict(self._seconds)
+
+
+class EventStopwatch:
+    """By events around each launch, which waits for nothing; they add about 3 us to each.
+
+    From time to time another kernel occupies the device, so that the host stays ahead of it and no
+    time between launches is counted.
+    """
+
+    def __init__(self, backend: CudaBackend) -> None:
+        self._backend = backend
+        self._seconds: dict[str, float] = {}
+        self._free: list[tuple[Any, Any]] = []
+        self._under_way: list[tuple[str, tuple[Any, Any]]] = []
+        weakref.finalize(self, _destroy, backend, self._free).atexit = False
+
+    def time(self, name: str, launch: Launch) -> None:
+        context = self._backend.context
+        if len(self._under_way) % _LAUNCHES_AHEAD == 0:
+            if len(self._under_way) >= _EVENTS:
+                self.seconds()
+            _occupy(self._backend, _LAUNCHES_AHEAD * _CYCLES_A_LAUNCH)
+        if not self._free:
+            self._free.append((context.call("cuEventCreate", 0), context.call("cuEventCreate", 0)))
+        before, after = events = self._free.pop()
+        context.call("cuEventRecord", before, context.stream)
+        launch()
+        context.call("cuEventRecord", after, context.stream)
+        self._under_way.append((name, events))
+
+    def seconds(self) -> dict[str, float]:
+        self._backend.synchronize()
+        context = self._backend.context
+        for name, events in self._under_way:
+            passed = context.call("cuEventElapsedTime", *events) / 1000
+            self._seconds[name] = self._seconds.get(name, 0.0) + passed
+            self._free.append(events)
+        self._under_way.clear()
+        return dict(self._seconds)
+
+
+def _destroy(backend: CudaBackend, pairs: list[tuple[Any, Any]]) -> None:
+    for pair in pairs:
+        for event in pair:
+            backend.context.call("cuEventDestroy", event)
 
 
 def _occupy(backend: CudaBackend, cycles: int) -> None:

@@ -26,6 +26,16 @@ def test_samples_are_of_each_launch(cpu_backend):
     assert all(sample >= 0.002 for sample in samples)
 
 
+def test_a_stopwatch_sums_up_by_name(cpu_backend):
+    watch = cpu_backend.stopwatch()
+    for name, seconds in (("a", 0.01), ("b", 0.02), ("a", 0.03)):
+        watch.time(name, lambda seconds=seconds: time.sleep(seconds))
+    found = watch.seconds()
+    assert sorted(found) == ["a", "b"]
+    assert 0.04 <= found["a"] < 0.4
+    assert 0.02 <= found["b"] < 0.2
+
+
 def test_occupying_kernel_reads_the_clock():
     target = NvptxTarget()
     ptx = target.compile(occupying_ir(target))["ptx"]
@@ -41,3 +51,18 @@ def test_events_time_the_device(cuda_backend):
     assert len(samples) == 5
     # No GPU has a clock above 4 GHz.
     assert min(samples) > cycles / 4e9
+
+
+@pytest.mark.gpu
+def test_a_stopwatch_counts_no_time_between_launches(cuda_backend):
+    watch = cuda_backend.stopwatch()
+    cycles = 300_000
+
+    def launch() -> None:
+        timing._occupy(cuda_backend, cycles)
+
+    for _ in range(5000):
+        watch.time("a", launch)
+    seconds = watch.seconds()["a"] / 5000
+    alone = sorted(cuda_backend.time_launches(launch, 20))[10]
+    assert seconds == pytest.approx(alone, rel=0.05)
