@@ -90,7 +90,8 @@ class TextEmitter:
         self._registers = registers
         self._memory = memory
         self._block = block
-        self._conditional = False
+        # What is written under a predicate is known to nobody else.
+        self._conditional = sequence.call.predicate is not None
         self.lines: list[str] = []
         self.lookups = 0
 

@@ -148,15 +148,25 @@ class _Finder:
         method = self._loaded(target)
         if method is None:
             raise _NoMatch(f"{_NOT_FROM_VTABLE}: the target is {_describe(target)}")
-        vtable = self._loaded(method.base)
-        if vtable is None:
-            raise _NoMatch(f"{_NOT_FROM_VTABLE}: it is read from {_describe(method.base)}")
+        tables = self._tables(method.base, receiver, ())
         if method.offset < 0 or method.offset % SLOT_BYTES:
             raise _NoMatch(f"{_NOT_FROM_VTABLE}: {method.offset} bytes into a table is no slot")
-        passed = self._values.location(receiver)
-        if passed.offset != vtable.offset or not equal(self._values, passed.base, vtable.base):
-            raise _NoMatch(f"{_NOT_FROM_VTABLE} of the first argument")
-        return _Match(method.offset // SLOT_BYTES, (_index(target), _index(method.base)))
+        return _Match(method.offset // SLOT_BYTES, (_index(target), *tables))
+
+    def _tables(self, table: Value, receiver: Value, above: tuple[Value, ...]) -> tuple[int, ...]:
+        """The statements that load the receiver's vtable pointer: one on each way here."""
+        table, receiver = self._values.plain(table), self._values.plain(receiver)
+        place = self._loaded(table)
+        if place is not None:
+            passed = self._values.location(receiver)
+            if passed.offset != place.offset or not equal(self._values, passed.base, place.base):
+                raise _NoMatch(f"{_NOT_FROM_VTABLE} of the first argument")
+            return (_index(table),)
+        ways = self._ways(table, receiver)
+        if ways is None or table in above:
+            raise _NoMatch(f"{_NOT_FROM_VTABLE}: it is read from {_describe(table)}")
+        loads = [load for t, r in ways for load in self._tables(t, r, (*above, table))]
+        return tuple(dict.fromkeys(loads))
 
     def _ways(self, target: Value, receiver: Value) -> list[tuple[Value, Value]] | None:
         """Pairs of target and receiver that come by the same way."""

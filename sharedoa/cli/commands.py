@@ -14,7 +14,7 @@ from dispatch.mode import MODES
 
 from ..errors import ConfigurationError
 from ..runtime import knobs
-from . import comparison, figure, report
+from . import comparison, figure, record, report
 from .progress import reporting
 
 application = typer.Typer(
@@ -67,17 +67,21 @@ def run(
     seed: Seed = None,
     natural: Natural = False,
     check: Annotated[bool, typer.Option("--check", help="verify invariants every step")] = False,
+    kernels: Annotated[bool, typer.Option("--kernels", help="time every kernel")] = False,
     out: Annotated[Path | None, typer.Option(help="draw a picture (.png) or film (.gif)")] = None,
+    json: Annotated[Path | None, typer.Option(help="write what it did")] = None,
 ) -> None:
     """Run one program and print what it did."""
     options = RunOptions(
         size=size, steps=steps, seed=seed, input=input, out=out, natural=natural,
-        mode=mode, backend=backend, layout=layout, check=check,
+        mode=mode, backend=backend, layout=layout, check=check, time_kernels=kernels,
     )  # fmt: skip
     found = _app(app)
     with reporting(found.name) as progress:
         result = found.run(dataclasses.replace(options, progress=progress))
     report.show_result(found, result)
+    if json is not None:
+        record.write_run(found, options, result, json)
 
 
 @application.command()
@@ -107,7 +111,7 @@ def compare(
     for each in found:
         report.show_comparison(each)
     if json is not None:
-        comparison.write_json(found, json)
+        record.write_comparisons(found, json)
     if plot is not None:
         figure.draw(found, plot)
     different = [each for each in found if each.differences]

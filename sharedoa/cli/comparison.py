@@ -3,22 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import datetime
-import json
-import platform
 import statistics
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from apps.interface import RunOptions, RunResult
 from apps.registry import AppInfo
 
-from .. import __version__
-from ..backends import available
-from ..errors import ConfigurationError
 from .progress import reporting
 
 #: The mode that times are given relative to: the paper's own allocator with ordinary vtables.
@@ -77,50 +67,3 @@ def compare(app: AppInfo, modes: list[str], repeat: int, options: RunOptions) ->
                     f"{name} is {one} in mode {first.mode} and {two} in mode {other.mode}"
                 )
     return found
-
-
-def write_json(comparisons: list[Comparison], file: Path) -> None:
-    """Raw samples with the machine and versions that they were measured on."""
-    document = {
-        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "machine": {
-            "platform": platform.platform(),
-            "python": platform.python_version(),
-            "backends": {b.name: b.reason for b in available() if b.ok},
-        },
-        "versions": {"sharedoa": __version__, "numpy": np.__version__},
-        "apps": [_as_data(each) for each in comparisons],
-    }
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps(document, indent=2) + "\n")
-    except OSError as error:
-        raise ConfigurationError(
-            f"--json: {file} cannot be written: {error.strerror}", "name another file"
-        ) from error
-
-
-def _as_data(comparison: Comparison) -> dict[str, Any]:
-    given = {
-        name: str(value) if isinstance(value, Path) else value
-        for name, value in dataclasses.asdict(comparison.options).items()
-        if value not in (None, False)
-    }
-    return {
-        "app": comparison.app,
-        "options": given,
-        "equal": not comparison.differences,
-        "baseline": BASELINE,
-        "modes": [
-            {
-                "mode": each.mode,
-                "seconds": each.samples,
-                "ratio": comparison.ratio(each),
-                "counts": each.result.counts,
-                "objects": each.result.objects,
-                "regions": each.result.regions,
-                "timings": each.result.timings,
-            }
-            for each in comparison.modes
-        ],
-    }
