@@ -52,5 +52,16 @@ APPS: dict[str, AppInfo] = {
             paper_size=850,
             paper_steps=5000,
         ),
+        AppInfo(
+            name="structure",
+            title="springs between held, pulled and free nodes, which break when stretched too far",
+            module="apps.structure",
+            unit="nodes",
+            size=1500,
+            steps=40,
+            seed=42,
+            paper_size=150_000,
+            paper_steps=10,
+        ),
     ]
 }
