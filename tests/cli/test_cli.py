@@ -52,6 +52,18 @@ def test_run_draws_a_picture(tmp_path):
     assert done.stderr == ""  # no progress bar in a pipe
 
 
+def test_run_records_what_it_did(tmp_path):
+    file = tmp_path / "deep" / "run.json"
+    done = sharedoa("run", "traffic", *SMALL, "--kernels", "--json", str(file))
+    assert done.returncode == 0, done.stderr
+    run = json.loads(file.read_text())["run"]
+    assert run["app"] == "traffic"
+    assert run["options"] == {"size": 8, "steps": 5, "backend": "cpu", "time_kernels": True}
+    assert run["counts"]["active"] >= 0
+    assert run["objects"] == sum(c["objects"] for c in run["heap"]["classes"].values())
+    assert sum(name.startswith("kernel ") for name in run["timings"]) == 10
+
+
 def test_compare_checks_and_records(tmp_path):
     data, plot = tmp_path / "deep" / "times.json", tmp_path / "times.png"
     done = sharedoa(
