@@ -7,7 +7,15 @@ import sys
 
 from bench.harness import argument_parser, options_from, record
 
-NAMES = ("launch_cost", "creation", "compile_time", "virtual_call", "virtual_call_cxx", "traffic")
+NAMES = (
+    "launch_cost",
+    "creation",
+    "compile_time",
+    "virtual_call",
+    "virtual_call_cxx",
+    "traffic",
+    "reproduce",
+)
 
 
 def main() -> None:

@@ -5,8 +5,8 @@ Faithful ports at the artifact's sizes. A sample is the sum of the times of all 
 run, taken with events on the device; creation of objects and reading of results are outside, as
 in the paper. One run before the samples compiles the kernels. Counts must be equal in all modes.
 
-``SHAREDOA_BENCH_GRAPH`` names a graph file for the graph workloads (METIS, edge list or Matrix
-Market), else they run on a generated one of the same size.
+``SHAREDOA_DATA`` is the folder of the paper's inputs: the board of GOL and the graph. Without it they
+run on generated ones of about the same size.
 
 Expected before running, on an H200, where the second-level cache holds most of these heaps:
 typepointer and sharedoa within 10 % of each other (the artifact: geometric mean 1.025), coal
@@ -33,7 +33,8 @@ from apps.registry import APPS
 from bench.harness import MILLISECONDS, Options, Result, main, show, summary
 from dispatch.mode import parse_mode
 
-GRAPH = "SHAREDOA_BENCH_GRAPH"
+DATA = "SHAREDOA_DATA"
+BOARD, GRAPH = "tm.pgm.gz", "coauthors_synth.graph.gz"
 BASELINE = "sharedoa"
 #: Modes of the paper, and the best of ours.
 MODES = (
@@ -48,26 +49,29 @@ _KERNEL = "kernel "
 @dataclass(frozen=True)
 class Workload:
     """``artifact``: milliseconds of the paper's own programs on one H200, medians of three, in the
-    order of the paper's modes."""
+    order of the paper's modes. ``input`` is a file of the data folder, ``size`` another than the
+    paper's, ``arguments`` what the program takes besides."""
 
     name: str
     app: str
     artifact: tuple[float | None, ...]
-    on_graph: bool = False
+    input: str = ""
+    size: int | None = None
+    arguments: tuple[tuple[str, Any], ...] = ()
 
 
 WORKLOADS = (
     Workload("TRAF", "traffic", (1501.4, 1228.7, 1375.8, 1588.2, 1322.5)),
-    Workload("GOL", "game_of_life", (948.1, None, 667.5, 898.4, 666.2)),
+    Workload("GOL", "game_of_life", (948.1, None, 667.5, 898.4, 666.2), BOARD),
     Workload("STUT", "structure", (53.00, 40.18, 24.84, 24.30, 20.55)),
     Workload("GEN", "generation", (257.5, 217.5, 205.3, 282.3, 201.5)),
-    Workload("BFS (vE)", "bfs", (6.539, 6.021, 5.143, 5.351, 5.211), True),
-    Workload("CC (vE)", "cc", (18.03, 16.19, 11.58, 12.00, 11.97), True),
-    Workload("PR (vE)", "pagerank", (12.15, 11.21, 8.928, 7.870, 7.800), True),
-    Workload("BFS (vEN)", "bfs_ven", (7.310, 6.574, 6.046, 8.697, 5.995), True),
-    Workload("CC (vEN)", "cc_ven", (20.97, 18.40, 14.57, 21.25, 14.83), True),
-    Workload("PR (vEN)", "pagerank_ven", (13.47, 12.22, 10.39, 11.13, 8.654), True),
-    Workload("RAY", "raytracer", (1.245, 0.582, 1.219, 1.460, 1.543)),
+    Workload("BFS (vE)", "bfs", (6.539, 6.021, 5.143, 5.351, 5.211), GRAPH),
+    Workload("CC (vE)", "cc", (18.03, 16.19, 11.58, 12.00, 11.97), GRAPH),
+    Workload("PR (vE)", "pagerank", (12.15, 11.21, 8.928, 7.870, 7.800), GRAPH),
+    Workload("BFS (vEN)", "bfs_ven", (7.310, 6.574, 6.046, 8.697, 5.995), GRAPH),
+    Workload("CC (vEN)", "cc_ven", (20.97, 18.40, 14.57, 21.25, 14.83), GRAPH),
+    Workload("PR (vEN)", "pagerank_ven", (13.47, 12.22, 10.39, 11.13, 8.654), GRAPH),
+    Workload("RAY", "raytracer", (1.245, 0.582, 1.219, 1.460, 1.543), "", 512, (("objects", 100),)),
 )
 #: Objects in the first region of a class, figure 10; the artifact's own runs have the marked one.
 REGIONS = (4096, 32_768, 262_144, 2_097_152, 2_397_152, 4_194_304)
@@ -78,7 +82,7 @@ def run(options: Options) -> Result:
     """All workloads in every mode, then the sweep of region sizes; wrong counts are failures."""
     with oa.Heap(backend=options.backend) as heap:
         backend = heap.backend.name
-    settings = {"full": options.full, "repeat": options.repeat, "graph": _graph_name()}
+    settings = {"full": options.full, "repeat": options.repeat, "inputs": _inputs()}
     result = Result("reproduction", backend, settings)
     for workload in WORKLOADS:
         for mode in [mode for mode in MODES if mode in options.modes]:
@@ -149,16 +153,16 @@ def _simulate(
 ) -> RunResult:
     app = APPS[workload.app]
     small = warm_up or not full
-    graph = os.environ.get(GRAPH) if workload.on_graph and not small else None
+    file = None if small else _file(workload.input)
     options = RunOptions(
-        size=None if small else app.paper_size,
+        size=None if small else workload.size or app.paper_size,
         steps=None if small else app.paper_steps,
-        input=Path(graph) if graph else None,
+        input=file,
         mode=mode,
         backend=backend,
         time_kernels=True,
     )
-    return app.run(options)
+    return app.run(options, **dict(workload.arguments))
 
 
 @contextmanager
@@ -183,9 +187,15 @@ def _require_equal_counts(row: dict[str, Any], rows: list[dict[str, Any]]) -> No
         )
 
 
-def _graph_name() -> str | None:
-    graph = os.environ.get(GRAPH)
-    return Path(graph).name if graph else None
+def _file(name: str) -> Path | None:
+    """A file of the data folder, if it is there."""
+    folder = os.environ.get(DATA)
+    file = Path(folder) / name if folder and name else None
+    return file if file is not None and file.is_file() else None
+
+
+def _inputs() -> list[str]:
+    return [name for name in (BOARD, GRAPH) if _file(name)]
 
 
 def _milliseconds(row: dict[str, Any]) -> float:

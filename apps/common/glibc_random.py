@@ -28,6 +28,11 @@ class GlibcRandom:
         state.append(word)
         return word
 
+    @property
+    def state(self) -> list[int]:
+        """The words that the next number follows from, the oldest first."""
+        return list(self._state)
+
     def rand(self) -> int:
         """The next number, 0 to ``RAND_MAX``."""
         return self._advance() >> 1

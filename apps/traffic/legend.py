@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from ..common.colours import FAINT_TEXT, TEXT
 from .mix import BUS, CAR, KIND_NAMES, TRUCK
 from .network import SLOWEST
-from .palette import FAINT_TEXT, TEXT, limit_colours, speed_colours
+from .palette import limit_colours, speed_colours
 from .snapshot import Snapshot
 
 

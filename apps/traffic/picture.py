@@ -1,4 +1,4 @@
-"""Pictures of a network with its vehicles, and animations of them (Pillow).
+"""Pictures of a network with its vehicles (Pillow).
 
 Roads are thin lines coloured by their limit, vehicles are marks coloured by their speed and shaped
 by their kind. Traffic keeps to the right, so that the two directions of a street lie side by side.
@@ -6,42 +6,25 @@ by their kind. Traffic keeps to the right, so that the two directions of a stree
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sharedoa.errors import ArgumentError
-
-from ..common.output_file import require_writable
+from ..common.colours import BACKGROUND
 from .legend import draw_legend
 from .mix import BUS, CAR, TRUCK
 from .network import SLOWEST, Network
-from .palette import BACKGROUND, GREEN_LIGHT, RED_LIGHT, limit_colours, speed_colours
+from .palette import GREEN_LIGHT, RED_LIGHT, limit_colours, speed_colours
 from .snapshot import Snapshot
 
-ENDINGS = (".png", ".gif")
 #: Pixels of the longer side of the map, of its margin, and of the legend below it.
 PICTURE_SIDE, FILM_SIDE = 1600, 720
 #: Drawn larger by this factor and scaled down, which smooths all edges.
 SMOOTHING = 2
 #: Networks with more lights than this are drawn without them: they would hide the roads.
 MOST_LIGHTS = 300
-FRAME_MILLISECONDS = 80
 
 Array = np.ndarray[Any, Any]
-
-
-def require_drawable(file: Path) -> None:
-    """Raise ArgumentError when a picture cannot be drawn to ``file``, for whatever reason."""
-    require_writable(file, ENDINGS)
-    try:
-        import PIL  # noqa: F401
-    except ImportError:
-        raise ArgumentError(
-            "pictures are drawn with Pillow, which is not installed",
-            "pip install 'sharedoa[plot]'",
-        ) from None
 
 
 class Picture:
@@ -153,42 +136,3 @@ def draw_mark(draw: Any, kind: int, place: list[float], radius: float, colour: s
         half = radius * 1.9
         corners = [(x, y - half), (x + half, y), (x, y + half), (x - half, y)]
         draw.polygon(corners, fill=colour, outline="#ffffff")
-
-
-class Film:
-    """Collects frames along a run and writes them: the last one, or all as an animation."""
-
-    def __init__(self, file: Path, network: Network, title: str) -> None:
-        self._file = file
-        self.animated = file.suffix.lower() == ".gif"
-        self._picture = Picture(network, title, FILM_SIDE if self.animated else PICTURE_SIDE)
-        self._frames: list[Any] = []
-
-    def add(self, snapshot: Snapshot) -> None:
-        frame = self._picture.frame(snapshot)
-        if not self.animated:
-            self._frames.clear()
-        elif self._frames:  # one palette for all frames, or still things would flicker
-            frame = frame.quantize(palette=self._frames[0], dither=0)
-        else:
-            frame = frame.quantize(colors=255, dither=0)
-        self._frames.append(frame)
-
-    def write(self) -> Path:
-        """Write the file. Raises ArgumentError when that fails."""
-        first, *others = self._frames
-        options: dict[str, Any] = {}
-        if self.animated:
-            options = {
-                "save_all": True,
-                "append_images": others,
-                "duration": FRAME_MILLISECONDS,
-                "loop": 0,
-            }
-        try:
-            first.save(self._file, **options)
-        except OSError as error:
-            raise ArgumentError(
-                f"{self._file} cannot be written: {error.strerror or error}", "name another file"
-            ) from None
-        return self._file

@@ -4,7 +4,8 @@ are.
 Arguments are written as words:
 
 - ``&name``: the array of references ``name``, which the kernels of a program share;
-- ``&name[2]``: one of its references; ``&name:_ZTV1A+_ZTV1B``: an array of those to these classes;
+- ``&name+1``: the array from its second reference on; ``&name[2]``: one of its references;
+  ``&name:_ZTV1A+_ZTV1B``: an array of those to these classes;
 - ``f32 f64 i32 i64 u8``: an array of random numbers of its own; ``i32<3`` has them below 3;
   ``zeros``: an array of zeros; ``bytes``: one that the kernels of a program share, zeros at first;
 - ``n``: the number of objects; ``n-1``, ``7``; ``f32=1.5``; ``hex=0900``: bytes of a struct;
@@ -125,7 +126,7 @@ SCENARIOS: dict[str, Scenario] = {
     ),
     "destructors": _scenario(
         "_Z4makePP8Resourcei &all n",
-        Kernel("_Z6removePP8ResourcePii", "&all i32 n", threads=6),
+        Kernel("_Z6removePP8ResourcePii", "&all+1 i32 n", threads=6),
         keeps_headers=True,
     ),
     "function_pointers": _scenario(

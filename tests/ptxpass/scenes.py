@@ -13,11 +13,12 @@ from ptxpass.text.syntax import Function, Instruction, SymbolValue, Variable, na
 from .golden_kernels import Kernel, Scenario
 from .interpreter import Addresses, Machine
 from .interpreter.memory import from_generic
-from .worlds import Run, World, random_numbers
+from .random_modules import RandomModule
+from .worlds import ADDRESS_POINT, Run, World, random_numbers
 
 _ARRAY = re.compile(r"(f32|f64|i32|i64|u8)(?:<(\d+))?")
-_REFERENCES = re.compile(r"&(\w+)(?:\[(\d+)\])?(?::([\w+]+))?")
-_NUMBERS_AN_OBJECT = 4
+_REFERENCES = re.compile(r"&(\w+)(?:\+(\d+))?(?:\[(\d+)\])?(?::([\w+]+))?")
+_NUMBERS_AN_OBJECT = 8
 _BELOW = 9
 _POINTER = 8
 
@@ -100,7 +101,7 @@ class Scene:
         return first
 
     def _references(
-        self, name: str, index: str | None, tables: str | None
+        self, name: str, first: str | None, index: str | None, tables: str | None
     ) -> tuple[int | bytes, bool]:
         count = self._scenario.count
         if name not in self._arrays:
@@ -109,7 +110,7 @@ class Scene:
         if index is not None:
             return known[int(index)], True
         if tables is None:
-            return self._arrays[name], False
+            return self._arrays[name] + _POINTER * int(first or 0), False
         wanted = {self.source.address_of(table) + 16 for table in tables.split("+")}
         load = self.source.memory.load
         fitting = [place for place in known if place and load("", place, _POINTER) in wanted]
@@ -151,12 +152,47 @@ class Scene:
             self.source.memory.write(address, struct.pack("<Q", value))
 
 
+class RandomScene:
+    """The objects of a random module: each lies in a block of its own and is told its fields."""
+
+    def __init__(self, module: RandomModule, random: Random) -> None:
+        self._random = random
+        self._module = module
+        self.addresses = Addresses()
+        self.source = Machine(module.text, self.addresses)
+        allocate = self.source.allocate
+        places = [allocate(c.size, "a place", bytes(c.size)) for c, *_ in module.objects]
+        for (owner, first, second, following), place in zip(module.objects, places, strict=True):
+            table = self.source.address_of(owner.table) + ADDRESS_POINT
+            fields = (table, first, second, places[following])
+            self.source.memory.write(place, struct.pack("<QIIQ", *fields))
+        count = len(places)
+        references = allocate(0, "references", struct.pack(f"<{count}Q", *places))
+        self.runs = []
+        for kernel in module.kernels:
+            out = allocate(4 * count, "results", bytes(4 * count))
+            arguments = (references, out, count)
+            self.runs.append(Run(kernel, arguments, frozenset(), 4, -(-count // 4), 0))
+
+    def world(self) -> World:
+        """All objects lie in the heap, or some do not where the module makes objects itself."""
+        tables = [c.table for c in self._module.classes]
+        some = self._module.constructs
+        return World(
+            self.source,
+            self.addresses,
+            tables,
+            self._random,
+            lambda: not some or self._random.random() < 0.7,
+        )
+
+
 def without_makers(text: str, scenario: Scenario) -> str:
     """The module with the scenario's kernels and what they need, but nothing that makes objects."""
     module = read_module(text)
     functions, variables = module.functions, module.variables
     work = [kernel.name for kernel in scenario.kernels if kernel.name in functions]
-    work += [name for name in variables if name.startswith("_ZTV")]
+    work += [name for name in variables if name.startswith("_ZTV") or not _makes(variables[name])]
     kept: set[str] = set()
     while work:
         name = work.pop()
@@ -174,6 +210,12 @@ def without_makers(text: str, scenario: Scenario) -> str:
         if not isinstance(item, Function | Variable) or item.name in kept
     ]
     return print_module(module)
+
+
+def _makes(variable: Variable) -> bool:
+    """Whether it is a picture of an object, from which makers copy."""
+    values = [value for value in variable.initial or [] if isinstance(value, SymbolValue)]
+    return any(value.name.startswith("_ZTV") for value in values)
 
 
 def _mentioned(function: Function) -> list[str]:

@@ -105,8 +105,8 @@ class World:
 
     # ------------------------------------------------------------ machines
 
-    def original(self) -> Machine:
-        machine = Machine(self._source.module, self._addresses)
+    def original(self, text: str) -> Machine:
+        machine = Machine(text, self._addresses)
         self._fill(machine, {}, Headers.KEPT)
         return machine
 
@@ -147,18 +147,16 @@ class World:
             data = self._relocated(bytes(block.data), tags)
             memory.add(block.start, bytearray(data), block.space, block.name)
         for placed in self.objects:
-            block = self._source.memory.at(placed.made_at)
-            assert block is not None
-            data = self._relocated(bytes(block.data), tags)
+            made = self._source.memory.read(placed.made_at, placed.size)
+            data = self._relocated(made, tags)
             skipped = HEADER_BYTES if headers is Headers.ABSENT else 0
             name = f"an object of {placed.table}"
             memory.add(placed.address + skipped, bytearray(data[skipped:]), "global", name)
         for name, variable in self._source.module.variables.items():
             if variable.space in ("global", "const") and name in machine.module.variables:
-                block = self._variable(self._source, name)
-                if block is not None and not name.startswith(_OWN):
-                    data = self._relocated(bytes(block.data), tags)
-                    memory.write(block.start, data)
+                found = self._variable(self._source, name)
+                if found is not None and not name.startswith(_OWN):
+                    memory.write(found.start, self._relocated(bytes(found.data), tags))
 
     def _variable(self, machine: Machine, name: str) -> Block | None:
         if machine.module.variables[name].linkage == ".extern":

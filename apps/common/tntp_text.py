@@ -11,8 +11,9 @@ from pathlib import Path
 
 from sharedoa.errors import ArgumentError
 
+from . import text_file
+
 _METADATA = re.compile(r"<([^>]*)>(.*)")
-_BINARY = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 _HELP = (
     "give NAME_net.tntp with NAME_node.tntp beside it, as the Transportation Networks for Research "
     "project publishes them"
@@ -71,12 +72,13 @@ class Table:
             raise file_error(self.file, f"the metadata lack <{name}>")
         if not text.isdecimal():
             raise file_error(self.file, f"<{name}> is {text!r}, not a number")
+        if len(text) > 9:
+            raise file_error(self.file, f"<{name}> has {len(text)} digits")
         return int(text)
 
 
 def file_error(file: Path, message: str, line: int | None = None) -> ArgumentError:
-    place = str(file) if line is None else f"{file}:{line}"
-    return ArgumentError(f"{place}: {message}", _HELP)
+    return text_file.file_error(file, _HELP, message, line)
 
 
 def read_table(file: Path, columns: int) -> Table:
@@ -87,7 +89,8 @@ def read_table(file: Path, columns: int) -> Table:
     has rows of different lengths.
     """
     table = Table(file)
-    for number, line in enumerate(_text(file).splitlines(), 1):
+    text = text_file.read_text_file(file, _HELP).decode("latin-1")
+    for number, line in enumerate(text.splitlines(), 1):
         content = line.split("~", 1)[0].replace(";", " ").strip()
         found = _METADATA.match(line.strip())
         if found is not None:
@@ -107,15 +110,3 @@ def read_table(file: Path, columns: int) -> Table:
     if not table.rows:
         raise file_error(file, "the file holds no rows")
     return table
-
-
-def _text(file: Path) -> str:
-    try:
-        data = file.read_bytes()
-    except OSError as error:
-        raise file_error(file, f"cannot be read: {error.strerror}") from None
-    if not data.strip():
-        raise file_error(file, "the file is empty")
-    if _BINARY.search(data):
-        raise file_error(file, "this is not a text file")
-    return data.decode("latin-1")

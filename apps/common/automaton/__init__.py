@@ -1,0 +1,1 @@
+"""What cellular automata share: boards, their rules and pictures, and a reference on arrays."""

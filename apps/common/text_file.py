@@ -1,0 +1,58 @@
+"""The bytes of text files that users name: plain or compressed by gzip, and never a surprise."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from pathlib import Path
+
+from sharedoa.errors import ArgumentError
+
+#: More text than this is not read: parsing it would take several times the memory.
+MOST_BYTES = 1 << 30
+
+_BINARY = bytes(code for code in range(32) if chr(code) not in "\t\n\v\f\r")
+
+
+def file_error(file: Path, advice: str, message: str, line: int | None = None) -> ArgumentError:
+    place = str(file) if line is None else f"{file}:{line}"
+    return ArgumentError(f"{place}: {message}", advice)
+
+
+def read_text_file(file: Path, advice: str) -> bytes:
+    """All text of a file; one whose name ends in ``.gz`` is decompressed.
+
+    Raises ArgumentError, with ``advice`` as the cure, when it cannot be read, is damaged, empty,
+    too large or no text.
+    """
+    if file.exists() and not file.is_file():
+        raise file_error(file, advice, "cannot be read: it is not a regular file")
+    try:
+        if is_compressed(file):
+            with gzip.open(file) as compressed:
+                data = compressed.read(MOST_BYTES + 1)
+        else:
+            with file.open("rb") as plain:
+                data = plain.read(MOST_BYTES + 1)
+    except EOFError:
+        raise file_error(file, advice, "the compressed file is truncated") from None
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise file_error(file, advice, f"the compressed file is damaged: {error}") from None
+    except OSError as error:
+        raise file_error(file, advice, f"cannot be read: {error.strerror}") from None
+    if len(data) > MOST_BYTES:
+        raise file_error(file, advice, f"there are more than {MOST_BYTES >> 20} MiB of text")
+    if len(data.translate(None, _BINARY)) != len(data):
+        raise file_error(file, advice, "this is not a text file")
+    if not data.strip():
+        raise file_error(file, advice, "the file is empty")
+    return data
+
+
+def is_compressed(file: Path) -> bool:
+    return file.suffix.lower() == ".gz"
+
+
+def uncompressed_name(file: Path) -> str:
+    """The file's name without ``.gz``."""
+    return file.stem if is_compressed(file) else file.name

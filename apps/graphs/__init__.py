@@ -1,0 +1,5 @@
+"""GraphChi's programs on objects: breadth-first levels, connected components, PageRank.
+
+Each program is a module with a function ``run``: ``ve.bfs``, ``ve.cc`` and ``ve.pagerank`` with
+virtual edges, and the same in ``ven`` with virtual edges and vertices.
+"""

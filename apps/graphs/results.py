@@ -1,0 +1,62 @@
+"""Exact numbers and columns of a picture from the values of all vertices."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .reference import UNREACHED
+from .workload import Bar, Values
+
+
+def level_counts(values: Values) -> dict[str, int]:
+    reached = values[values != UNREACHED].astype(np.int64)
+    return {
+        "reached": len(reached),
+        "last_level": int(reached.max(initial=0)),
+        "level_sum": int(reached.sum()),
+    }
+
+
+def level_bars(values: Values) -> list[Bar]:
+    heights = np.bincount(values[values != UNREACHED])
+    return [Bar(str(level), int(height)) for level, height in enumerate(heights)]
+
+
+def component_counts(values: Values) -> dict[str, int]:
+    sizes = np.unique(values, return_counts=True)[1]
+    return {
+        "components": len(sizes),
+        "largest_component": int(sizes.max(initial=0)),
+        "label_sum": int(values.astype(np.int64).sum()),
+    }
+
+
+def component_bars(values: Values) -> list[Bar]:
+    """A column for each power of two."""
+    sizes = np.unique(values, return_counts=True)[1]
+    powers = np.array([int(size).bit_length() - 1 for size in sizes], np.int64)
+    heights = np.bincount(powers)
+    return [Bar(f"{1 << power:,}", int(height)) for power, height in enumerate(heights)]
+
+
+def rank_counts(values: Values) -> dict[str, int]:
+    """``rank_bits`` is the sum of the ranks' bit patterns, for the order of additions is fixed."""
+    return {
+        "rank_bits": int(values.view(np.uint32).sum(dtype=np.uint64)),
+        "rank_sum_millionths": round(math.fsum(values.tolist()) * 1e6),
+        "highest_vertex": int(values.argmax()) if len(values) else -1,
+    }
+
+
+def rank_bars(values: Values) -> list[Bar]:
+    """A column for each power of the square root of two."""
+    if not len(values):
+        return []
+    steps = np.floor(2 * np.log2(values)).astype(np.int64)
+    heights = np.bincount(steps - steps.min())
+    return [
+        Bar(f"{2 ** ((steps.min() + step) / 2):.2f}", int(height))
+        for step, height in enumerate(heights)
+    ]

@@ -1,0 +1,1 @@
+"""Suite GraphChi-vE: edges have virtual methods, vertices are plain objects."""

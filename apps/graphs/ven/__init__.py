@@ -1,0 +1,1 @@
+"""Suite GraphChi-vEN: edges and vertices have virtual methods."""

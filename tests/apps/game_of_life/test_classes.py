@@ -1,0 +1,34 @@
+"""The classes of both flavours: the artifact's sizes and methods; several classes at a call."""
+
+from __future__ import annotations
+
+import pytest
+
+import sharedoa as oa
+from apps.game_of_life.faithful.classes import Agent, AgentV, Cell, CellV
+from apps.game_of_life.natural import kernels
+from sharedoa.model.object import shared_type
+
+from .running import glider, simulation
+
+
+@pytest.mark.parametrize(("cls", "size"), [(Agent, 24), (Cell, 32)])
+def test_sizes_with_a_header_of_8_bytes(cls: type, size: int) -> None:
+    with oa.Heap(mode="cuda", backend="cpu") as heap:
+        assert heap.layout.record(shared_type(cls)).size == size
+
+
+@pytest.mark.parametrize(("base", "cls", "methods"), [(AgentV, Agent, 8), (CellV, Cell, 4)])
+def test_one_concrete_class_overrides_all_virtual_methods(
+    base: type, cls: type, methods: int
+) -> None:
+    assert len(shared_type(base).slots) == methods
+    assert len(shared_type(base).abstract_methods) == methods
+    assert shared_type(base).concrete() == [shared_type(cls)]
+
+
+def test_calls_have_several_classes_to_choose_from() -> None:
+    with simulation(glider(), mode="coal", natural=True):
+        text = kernels.prepare.explain()
+    for name in ("Dead", "Candidate", "Alive"):
+        assert name in text

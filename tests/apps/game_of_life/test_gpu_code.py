@@ -1,0 +1,18 @@
+"""The kernels become code for NVIDIA's and AMD's GPUs."""
+
+from __future__ import annotations
+
+import pytest
+
+from apps.game_of_life.faithful import kernels as faithful
+from apps.game_of_life.natural import kernels as natural
+from dispatch.mode import MODES
+
+from ..gpu_code import check_gpu_code, kernels_of
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_every_kernel_in_every_mode(mode: str) -> None:
+    kernels = kernels_of(faithful, natural)
+    assert len(kernels) == 14
+    check_gpu_code(kernels, mode)

@@ -1,0 +1,68 @@
+"""Both flavours against the reference on arrays, cell by cell, on random boards."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
+
+from apps.common.automaton.reference import Reference
+from apps.game_of_life.boards import random_board
+from apps.generation.parameters import RULE
+from dispatch.mode import MODES
+
+from .running import simulation
+
+NATURAL = pytest.mark.parametrize("natural", [False, True], ids=["faithful", "natural"])
+BOARDS = arrays(np.bool_, array_shapes(min_dims=2, max_dims=2, min_side=1, max_side=12))
+
+
+def compare(board: np.ndarray, steps: int, mode: str, backend: str, natural: bool) -> int:
+    """Compare after every step; the number of live cells at the end."""
+    reference = Reference(RULE, board)
+    with simulation(board, mode=mode, backend=backend, natural=natural) as running:
+        for step in range(steps + 1):
+            if step > 0:
+                running.advance()
+                reference.advance()
+            found = running.states()
+            assert np.array_equal(found, reference.states()), f"step {step}"
+    return int((found > 0).sum())
+
+
+@settings(max_examples=50)
+@given(
+    board=BOARDS,
+    steps=st.sampled_from([8, 265]),
+    mode=st.sampled_from(MODES),
+    natural=st.booleans(),
+)
+def test_small_boards(board: np.ndarray, steps: int, mode: str, natural: bool) -> None:
+    compare(board, steps, mode, "cpu", natural)
+
+
+@NATURAL
+@pytest.mark.parametrize("mode", MODES)
+def test_a_random_board_in_every_mode(mode: str, natural: bool) -> None:
+    assert compare(random_board(64, 3), 300, mode, "cpu", natural) > 0
+
+
+@NATURAL
+@pytest.mark.parametrize("mode", ["sharedoa", "coal", "typepointer"])
+def test_cpython_runs_the_same_program(mode: str, natural: bool) -> None:
+    assert compare(random_board(8, 5), 6, mode, "python", natural) > 0
+
+
+@NATURAL
+def test_debug_mode_finds_nothing(monkeypatch: pytest.MonkeyPatch, natural: bool) -> None:
+    monkeypatch.setenv("SHAREDOA_DEBUG", "1")
+    assert compare(random_board(40, 7), 30, "coal", "cpu", natural) > 0
+
+
+@pytest.mark.gpu
+@NATURAL
+@pytest.mark.parametrize("mode", MODES)
+def test_a_random_board_on_a_gpu(mode: str, natural: bool) -> None:
+    assert compare(random_board(300, 3), 300, mode, "cuda", natural) > 0

@@ -1,0 +1,58 @@
+"""What a thread is doing: frames of functions, and what operations tell the machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ptxpass.text.syntax import Function
+
+from .memory import Block
+from .scopes import Names
+
+RETURN, EXIT, BARRIER = "return", "exit", "barrier"
+
+
+Pass = Callable[["Frame"], "bytearray | None"]
+Fetch = Callable[["Frame", "bytearray | None"], None]
+
+
+@dataclass(frozen=True)
+class Invocation:
+    """A call of ``name``: bytes of (results, arguments), what gives the arguments out of the
+    caller's frame, and what puts the results into it."""
+
+    name: str
+    sizes: tuple[list[int], list[int]]
+    passed: list[Pass]
+    fetched: list[Fetch]
+
+
+@dataclass(eq=False)
+class Frame:
+    """``bits``: every register's, None before the first write. ``buffers``: parameters, None where
+    nothing was stored."""
+
+    code: Code
+    bits: list[Any]
+    buffers: list[bytearray | None]
+    at: int = 0
+    blocks: list[Block] = field(default_factory=list)
+    #: Where the caller wants the results.
+    fetched: list[Fetch] = field(default_factory=list)
+
+
+Operation = Callable[[Frame], Any]
+
+
+@dataclass(eq=False)
+class Code:
+    """``lines``: line and text of each operation."""
+
+    function: Function
+    names: Names
+    operations: list[Operation]
+    lines: list[tuple[int, str]]
+    #: Parameters whose address is taken.
+    addressed: set[int] = field(default_factory=set)

@@ -1,0 +1,169 @@
+"""Memory by bytes, in blocks: nothing outside of a block can be read or written.
+
+All state spaces lie in one 64-bit address space, each in a window of its own. An address of
+``.const``, ``.shared``, ``.local`` or ``.param`` counts from the start of its window, so that an
+address used in another space, or a generic one that was not converted, hits nothing. Global
+addresses are generic ones, as on NVIDIA GPUs.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right, insort
+from dataclasses import dataclass
+
+from .errors import PtxFault
+
+ADDRESS_BITS = 49
+"""What the processor takes; the bits above must be zero."""
+
+#: Where each space starts; global memory lies high, so that code may not lose upper bits.
+WINDOWS = {
+    "code": 0x0000_0000_4000_0000,
+    "const": 0x0_1000_0000_0000,
+    "param": 0x0_2000_0000_0000,
+    "shared": 0x0_3000_0000_0000,
+    "local": 0x0_4000_0000_0000,
+    "global": 0x1_5000_0000_0000,
+    "heap": 0x1_9000_0000_0000,
+}
+WINDOW_BYTES = 1 << 40
+#: The address of the window's start, in the addresses of the space itself.
+BASES = {"const", "param", "shared", "local"}
+#: Nothing lies at the very start of a window: 0 is no address.
+FIRST_OFFSET = 0x1000
+UNWRITTEN = 0xCD
+
+
+class AccessFault(PtxFault):
+    """Memory that is not there, misaligned, in another state space, or constant."""
+
+
+@dataclass(eq=False)
+class Block:
+    """``data`` at generic addresses ``start`` and following."""
+
+    start: int
+    data: bytearray
+    space: str
+    name: str
+    writable: bool = True
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.data)
+
+
+def to_generic(space: str, address: int) -> int:
+    """The generic address of an address of ``space``."""
+    if space not in BASES:
+        return address
+    if not 0 <= address < WINDOW_BYTES:
+        raise AccessFault(f"{address:#x} is no address of .{space}")
+    return WINDOWS[space] + address
+
+
+def from_generic(space: str, address: int) -> int:
+    """The address in ``space`` of a generic one that lies there."""
+    if space not in BASES:
+        return address
+    if not in_window(space, address):
+        raise AccessFault(f"the generic address {address:#x} is not in .{space}")
+    return address - WINDOWS[space]
+
+
+def in_window(space: str, address: int) -> bool:
+    if space == "global":
+        return any(in_window_of(address, name) for name in ("global", "heap"))
+    return in_window_of(address, space)
+
+
+def in_window_of(address: int, name: str) -> bool:
+    return WINDOWS[name] <= address < WINDOWS[name] + WINDOW_BYTES
+
+
+class Memory:
+    def __init__(self) -> None:
+        self._starts: list[int] = []
+        self._blocks: dict[int, Block] = {}
+        self._next = {name: start + FIRST_OFFSET for name, start in WINDOWS.items()}
+
+    @property
+    def blocks(self) -> list[Block]:
+        """In order of address."""
+        return [self._blocks[start] for start in self._starts]
+
+    def reserve(self, window: str, size: int, alignment: int) -> int:
+        """An address that nobody has yet, with a gap before it."""
+        start = -(-(self._next[window] + 1) // alignment) * alignment
+        self._next[window] = start + size
+        return start
+
+    def add(
+        self, start: int, data: bytearray, space: str, name: str, writable: bool = True
+    ) -> Block:
+        """``data`` becomes accessible at ``start``. Blocks may touch."""
+        block = Block(start, data, space, name, writable)
+        insort(self._starts, start)
+        assert start not in self._blocks
+        self._blocks[start] = block
+        return block
+
+    def remove(self, block: Block) -> None:
+        del self._blocks[block.start]
+        self._starts.remove(block.start)
+
+    def continue_from(self, other: Memory) -> None:
+        """Give out the addresses that ``other`` would give out next."""
+        self._next = dict(other._next)
+
+    def at(self, start: int) -> Block | None:
+        """The block that starts there."""
+        return self._blocks.get(start)
+
+    def find(self, space: str, address: int, size: int, alignment: int = 1) -> tuple[Block, int]:
+        """The block with ``size`` bytes at an address of ``space`` ("" is generic), and where in
+        it. Raises AccessFault."""
+        if space in BASES:
+            address = to_generic(space, address)
+        if address >> ADDRESS_BITS:
+            raise AccessFault(f"{address:#x} has upper bits set (tag {address >> ADDRESS_BITS})")
+        if address % alignment:
+            raise AccessFault(f"{address:#x} is not aligned to {alignment} bytes")
+        place = bisect_right(self._starts, address) - 1
+        if place >= 0:
+            block = self._blocks[self._starts[place]]
+            offset = address - block.start
+            if offset + size <= len(block.data):
+                if space and space != block.space:
+                    raise AccessFault(f"{block.name} lies in .{block.space}, not in .{space}")
+                return block, offset
+        raise AccessFault(f"{size} bytes at {address:#x} {self._neighbour(address)}")
+
+    def _neighbour(self, address: int) -> str:
+        if address < FIRST_OFFSET:
+            return "are next to null"
+        place = bisect_right(self._starts, address) - 1
+        if place < 0:
+            return "lie before all memory"
+        block = self._blocks[self._starts[place]]
+        return f"are not allocated ({address - block.start} bytes after the start of {block.name})"
+
+    def load(self, space: str, address: int, size: int) -> int:
+        block, offset = self.find(space, address, size, size)
+        return int.from_bytes(block.data[offset : offset + size], "little")
+
+    def store(self, space: str, address: int, size: int, value: int) -> None:
+        block, offset = self.find(space, address, size, size)
+        if not block.writable:
+            raise AccessFault(f"{block.name} cannot be written")
+        block.data[offset : offset + size] = value.to_bytes(size, "little")
+
+    def read(self, address: int, size: int) -> bytes:
+        """For the host."""
+        block, offset = self.find("", address, size)
+        return bytes(block.data[offset : offset + size])
+
+    def write(self, address: int, data: bytes) -> None:
+        """For the host."""
+        block, offset = self.find("", address, len(data))
+        block.data[offset : offset + len(data)] = data
