@@ -155,7 +155,7 @@ APPS: dict[str, AppInfo] = {
         ),
         AppInfo(
             name="routes",
-            title="fastest routes by road, ferry and on foot, in a generated town or a real network",
+            title="fastest routes by road, ferry and on foot, in a town or a real network",
             module="apps.routes",
             unit="nodes",
             size=5_000,
@@ -166,7 +166,7 @@ APPS: dict[str, AppInfo] = {
         ),
         AppInfo(
             name="raytracer",
-            title="ray tracing: mirror-like spheres, or a scene of shapes of glass, metal and matt colours",
+            title="ray tracing: mirror-like spheres, or shapes of glass, metal and matt colours",
             module="apps.raytracer",
             unit="pixels a side",
             size=200,
