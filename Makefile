@@ -13,7 +13,7 @@ WITHOUT_INSTALLING = PYTHONPATH=".$${PYTHONPATH:+:$$PYTHONPATH}" \
 # For instance BENCH_OPTIONS=--full.
 BENCH_OPTIONS :=
 
-.PHONY: demo test test-gpu bench lint clean
+.PHONY: demo test test-slow test-gpu bench lint clean
 
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -31,7 +31,11 @@ lint: $(VENV)/installed
 	$(BIN)/mypy
 
 test: lint
-	$(BIN)/python -m pytest -m "not gpu" -n 2
+	$(BIN)/python -m pytest -m "not gpu and not slow" -n 2
+
+# What takes minutes: paper sizes on the CPU, all kernels for all GPUs in all modes.
+test-slow: $(VENV)/installed
+	$(BIN)/python -m pytest -m "slow and not gpu" -n 2
 
 test-gpu:
 	$(WITHOUT_INSTALLING) -m pytest -m gpu

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from types import ModuleType
 
+import pytest
+
 import sharedoa as oa
+from dispatch.mode import MODES
+from ptxpass.text import print_module, read_module
 from sharedoa.runtime.kernel import Kernel
 from sharedoa.targets.ptxas import assemble
+
+#: What the modes differ in is in these; the others take minutes.
+_SAMPLE = ("cuda", "coal", "typepointer", "tag+switch", "range+switch")
+EVERY_MODE = [
+    pytest.param(mode, marks=() if mode in _SAMPLE else pytest.mark.slow) for mode in MODES
+]
 
 
 def kernels_of(*modules: ModuleType) -> list[Kernel]:
@@ -23,6 +33,8 @@ def check_gpu_code(kernels: list[Kernel], mode: str) -> None:
             assert isinstance(ptx, str)
             assert f".entry kernel_{kernel.name}(" in ptx
             assert assemble(ptx, "sm_90").registers > 0
+            # What LLVM prints is also what ptxpass reads.
+            assert print_module(read_module(ptx, kernel.name)) == ptx
             code = kernel.compile("amdgpu").products["o"]
             assert isinstance(code, bytes)
             assert code.startswith(b"\x7fELF")

@@ -66,6 +66,7 @@ def test_cpython_runs_the_same_program(mode: str) -> None:
     assert expected["velocity_sum"] > 0
 
 
+@pytest.mark.slow
 def test_paper_size() -> None:
     options = RunOptions(size=850, steps=1000, mode="range+switch", backend="cpu")
     result = APPS["traffic"].run(options)

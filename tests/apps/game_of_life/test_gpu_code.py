@@ -6,12 +6,11 @@ import pytest
 
 from apps.game_of_life.faithful import kernels as faithful
 from apps.game_of_life.natural import kernels as natural
-from dispatch.mode import MODES
 
-from ..gpu_code import check_gpu_code, kernels_of
+from ..gpu_code import EVERY_MODE, check_gpu_code, kernels_of
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", EVERY_MODE)
 def test_every_kernel_in_every_mode(mode: str) -> None:
     kernels = kernels_of(faithful, natural)
     assert len(kernels) == 14

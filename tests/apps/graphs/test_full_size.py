@@ -50,6 +50,7 @@ def test_ranks_have_the_same_bits_on_a_gpu(name: str) -> None:
     assert on_gpu.tobytes() == final_values(name, graph, "range+switch").tobytes()
 
 
+@pytest.mark.slow
 def test_objects_of_the_paper() -> None:
     """And labels: after one sweep those of neighbours, then on to the whole component."""
     graph = full_graph("stand-in", None)
@@ -64,6 +65,7 @@ def test_objects_of_the_paper() -> None:
         assert objects.is_settled()
 
 
+@pytest.mark.slow
 def test_known_ranks_of_the_stand_in() -> None:
     graph = full_graph("stand-in", None)
     found = final_values("pagerank", graph, "range+switch").astype(np.float64)

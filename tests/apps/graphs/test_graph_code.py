@@ -9,12 +9,11 @@ from apps.graphs.ven import bfs as bfs_ven
 from apps.graphs.ven import cc as cc_ven
 from apps.graphs.ven import inspection as inspection_ven
 from apps.graphs.ven import pagerank as pagerank_ven
-from dispatch.mode import MODES
 
-from ..gpu_code import check_gpu_code, kernels_of
+from ..gpu_code import EVERY_MODE, check_gpu_code, kernels_of
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", EVERY_MODE)
 def test_every_kernel_in_every_mode(mode: str) -> None:
     suites = (bfs, cc, pagerank, inspection), (bfs_ven, cc_ven, pagerank_ven, inspection_ven)
     for suite in suites:

@@ -12,6 +12,7 @@ from apps.common.graph_generators import coauthors, grid, r_mat, split_mix
 from .running import full_graph, hop_counts, matrix
 
 
+@pytest.mark.slow
 def test_stand_in_for_coauthors() -> None:
     graph = full_graph("stand-in", None)
     assert (graph.vertices, graph.edges) == (299_067, 2 * 977_676)

@@ -22,7 +22,7 @@ from apps.routes.reference import all_edges, check_times
 from apps.routes.routing import Answer, Routing
 from dispatch.mode import MODES
 
-from ..gpu_code import check_gpu_code, kernels_of
+from ..gpu_code import EVERY_MODE, check_gpu_code, kernels_of
 from .running import dijkstra
 
 TOWN = build(generate(3_000, 1), 1)
@@ -126,7 +126,7 @@ def test_calls_have_several_classes_to_choose_from() -> None:
         assert name in text
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", EVERY_MODE)
 def test_every_kernel_in_every_mode(mode: str) -> None:
     found = kernels_of(kernels)
     assert len(found) == 3

@@ -16,7 +16,7 @@ from apps.scalability.program import Arguments, run
 from dispatch.mode import MODES
 from sharedoa import ArgumentError
 
-from ..gpu_code import check_gpu_code
+from ..gpu_code import EVERY_MODE, check_gpu_code
 from .running import SCALABILITY
 
 SMALL = RunOptions(size=1_000, steps=3, seed=1, backend="cpu")
@@ -91,7 +91,7 @@ def test_wrong_sums_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
         run(small(check=True))
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", EVERY_MODE)
 def test_gpu_code_in_every_mode(mode: str) -> None:
     for classes in (1, 4):
         made = family(classes)

@@ -7,6 +7,7 @@ import pytest
 from .running import generated_structure, require_repaired, require_table, simulation
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("natural", [False, True])
 def test_paper_size(natural: bool) -> None:
     structure = generated_structure(150_000)
