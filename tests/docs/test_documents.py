@@ -21,6 +21,7 @@ DOCUMENTS = (
     "docs/architecture.md",
     "docs/dispatch.md",
     "docs/ptxpass.md",
+    "docs/reproduction.md",
     "docs/tutorial.md",
 )
 
@@ -106,6 +107,23 @@ def test_the_program_of_ptxpass(tmp_path):
     pytest.importorskip("cuda.bindings.nvrtc")
     (program,) = programs("docs/ptxpass.md")
     assert "measure ('_ZTV6Circle', '_ZTV6Square') range + switch" in run(program, tmp_path)
+
+
+def test_figures_of_the_reproduction_are_those_of_the_record():
+    text = (ROOT / "docs/reproduction.md").read_text()
+    (name,) = set(re.findall(r"`(bench/results/reproduction[\w.-]+)`", text))
+    medians = {
+        (row["workload"], row["mode"]): row["median"]
+        for row in json.loads((ROOT / name).read_text())["rows"]
+        if row["figure"] == "6"
+    }
+    table = re.findall(r"^\| ([A-Z]+(?: \(\w+\))?) \| [\d,]+ \|(.*)\|$", text, re.M)
+    assert len(table) == 11
+    modes = ("sharedoa", "coal", "typepointer", "range+switch", "bits+switch")
+    for workload, cells in table:
+        for mode, cell in zip(modes, cells.split("|"), strict=True):
+            figure = float(cell.split("(")[0])
+            assert figure == pytest.approx(1000 * medians[workload, mode], rel=0.01)
 
 
 def test_cpp_figures_are_those_of_the_record():
