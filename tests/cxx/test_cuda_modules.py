@@ -6,10 +6,14 @@ import ctypes
 import subprocess
 import sys
 
+import pytest
+
 from sharedoa.backends.cuda import CudaBackend
 from sharedoa.backends.cuda_context import INDIRECT_STACK, RECURSIVE_STACK
 
-from ..backends.test_cuda_bookkeeping import PretendDriver, driver  # noqa: F401
+# The module that is imported next is skipped without them.
+pytest.importorskip("cuda.bindings.driver")
+from ..backends.test_cuda_bookkeeping import PretendDriver, driver  # noqa: E402, F401
 
 
 def pointed_to(kernel) -> list[int]:
