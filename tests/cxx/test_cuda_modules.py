@@ -13,7 +13,7 @@ from sharedoa.backends.cuda_context import INDIRECT_STACK, RECURSIVE_STACK
 
 # The module that is imported next is skipped without them.
 pytest.importorskip("cuda.bindings.driver")
-from ..backends.test_cuda_bookkeeping import PretendDriver, driver  # noqa: E402, F401
+from ..backends.test_cuda_bookkeeping import PretendDriver, driver  # noqa: F401
 
 
 def pointed_to(kernel) -> list[int]:
