@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from .flow import FunctionFlow
-from .syntax import Function, Instruction, Memory, Name
-from .values import FunctionValues, Result
+from .syntax import Function, Instruction, Memory
+from .values import FunctionValues
 
 SECTOR_BYTES = 32
 """What a GPU fetches at least."""
@@ -37,7 +37,7 @@ def _sectors(offsets: Sequence[int]) -> list[int]:
 
 def entry_reads(function: Function) -> list[int]:
     """The offsets into the object that a method reads before it branches."""
-    if function.body is None or not function.parameters:
+    if function.body is None:
         return []
     flow = FunctionFlow(function)
     values = FunctionValues(flow)
@@ -50,18 +50,6 @@ def entry_reads(function: Function) -> list[int]:
         if not isinstance(memory, Memory) or statement.has("param"):
             continue
         at = values.address(memory, index)
-        if _is_first_parameter(at.base, function.parameters[0].name) and at.offset >= 0:
+        if values.is_first_parameter(at.base) and at.offset >= 0:
             found.append(at.offset)
     return found
-
-
-def _is_first_parameter(value: object, name: str) -> bool:
-    if not isinstance(value, Result) or not value.instruction.has("param"):
-        return False
-    memory = value.instruction.operands[-1]
-    return (
-        isinstance(memory, Memory)
-        and isinstance(memory.base, Name)
-        and memory.base.text == name
-        and memory.offset == 0
-    )

@@ -21,6 +21,7 @@ from .syntax import (
     Operand,
     PtxError,
     Scope,
+    Statement,
     names_in,
 )
 
@@ -260,6 +261,17 @@ def uses_of(instruction: Instruction) -> list[str]:
 
 def argument_names(call: Call) -> list[str]:
     return [name for operand in call.arguments for name in names_in(operand)]
+
+
+def parameter_access(statement: Statement, opcode: str) -> tuple[str, int] | None:
+    """The name and offset of parameter memory that a load or store (``opcode``: ld, st) touches;
+    None for other statements."""
+    if not isinstance(statement, Instruction) or statement.opcode != opcode:
+        return None
+    memory = statement.operands[0 if opcode == "st" else -1] if statement.operands else None
+    if not statement.has("param") or not isinstance(memory, Memory):
+        return None
+    return (memory.base.text, memory.offset) if isinstance(memory.base, Name) else None
 
 
 def plain_name(operand: Operand | None) -> str | None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from .code import DIRECT_CALL, REGISTER, Names
-from .flow import FunctionFlow, plain_name
+from .flow import FunctionFlow, parameter_access, plain_name
 from .syntax import (
     Call,
     Declaration,
@@ -19,7 +19,6 @@ from .syntax import (
     Function,
     Instruction,
     Label,
-    Memory,
     Module,
     Name,
     Number,
@@ -237,18 +236,16 @@ def _parameter_access(
     statement: Instruction, stored: Mapping[str, int], loaded: Mapping[str, int]
 ) -> _Piece | None:
     """The piece that a ``st.param`` or ``ld.param`` of these names touches."""
-    if statement.opcode not in ("st", "ld") or not statement.has("param"):
+    access = parameter_access(statement, statement.opcode)
+    if access is None or statement.opcode not in ("st", "ld"):
         return None
     is_store = statement.opcode == "st"
-    memory, other = statement.operands if is_store else statement.operands[::-1]
-    if not isinstance(memory, Memory) or not isinstance(memory.base, Name):
-        return None
-    place = (stored if is_store else loaded).get(memory.base.text)
+    place = (stored if is_store else loaded).get(access[0])
     if place is None:
         return None
-    if not isinstance(other, Name | Number):
+    if not isinstance(statement.operands[1 if is_store else 0], Name | Number):
         raise _Unsuitable
-    return _Piece(place, memory.offset, 8 * type_size(statement.modifiers[-1]))
+    return _Piece(place, access[1], 8 * type_size(statement.modifiers[-1]))
 
 
 def _put(register: str, store: Instruction, flow: FunctionFlow, index: int) -> str:

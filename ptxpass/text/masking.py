@@ -13,7 +13,7 @@ import re
 
 from .code import REGISTER, Registers
 from .emitter import ADDRESS_MASK
-from .flow import FunctionFlow, plain_name
+from .flow import FunctionFlow, parameter_access, plain_name
 from .syntax import Call, Function, Instruction, Memory, Module, Name, Statement, type_size
 from .values import FunctionValues, Result, SymbolAddress
 from .vtables import SLOT_BYTES
@@ -79,13 +79,10 @@ class _Masking:
             statement = self._flow.body[place]
             if isinstance(statement, Call):
                 break
-            if not isinstance(statement, Instruction) or statement.opcode != "st":
+            access = parameter_access(statement, "st")
+            if access is None or access[0] not in names:
                 continue
-            memory = statement.operands[0]
-            if not isinstance(memory, Memory) or not isinstance(memory.base, Name):
-                continue
-            if memory.base.text not in names or not statement.has("param"):
-                continue
+            assert isinstance(statement, Instruction)
             name = plain_name(statement.operands[1])
             wide = type_size(statement.modifiers[-1]) == SLOT_BYTES
             if name is not None and wide and self._may_be_tagged(name, place):

@@ -9,15 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .flow import FunctionFlow, argument_names
+from .flow import FunctionFlow, argument_names, parameter_access
 from .syntax import (
     Call,
     Declaration,
     Directive,
     Instruction,
     Label,
-    Memory,
-    Name,
     Prototype,
     Scope,
     Statement,
@@ -136,15 +134,8 @@ def _bare(flow: FunctionFlow, index: int, call: Call) -> tuple[int, int] | None:
 
 
 def _touches_parameter(statement: Statement, names: set[str], opcode: str) -> bool:
-    if not isinstance(statement, Instruction) or statement.opcode != opcode:
-        return False
-    memory = next((o for o in statement.operands if isinstance(o, Memory)), None)
-    return (
-        memory is not None
-        and isinstance(memory.base, Name)
-        and memory.base.text in names
-        and statement.has("param")
-    )
+    access = parameter_access(statement, opcode)
+    return access is not None and access[0] in names
 
 
 def _call_text(call: Call, target: str, prototype: str | None) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ..control_flow import ControlFlow
-from .flow import FunctionFlow, Place, results_of
+from .flow import FunctionFlow, Place, parameter_access, results_of
 from .local_memory import LocalMemory, Slot
 from .syntax import Instruction, Memory, Name, Number, Operand, type_size
 
@@ -290,11 +290,16 @@ class FunctionValues:
 
     def is_parameter(self, load: Instruction) -> bool:
         """Whether a load reads one of the function's own parameters."""
-        memory = load.operands[1] if len(load.operands) == 2 else None
-        if not load.has("param") or not isinstance(memory, Memory):
-            return False
+        access = parameter_access(load, "ld")
         names = {parameter.name for parameter in self.flow.function.parameters}
-        return isinstance(memory.base, Name) and memory.base.text in names
+        return access is not None and access[0] in names
+
+    def is_first_parameter(self, value: Value) -> bool:
+        """Whether a value is the function's first parameter, of methods the object."""
+        if not isinstance(value, Result) or not self.flow.function.parameters:
+            return False
+        first = self.flow.function.parameters[0].name
+        return parameter_access(value.instruction, "ld") == (first, 0)
 
     def _only_incoming(self, merge: Merge) -> Value:
         """What a merge is if all its ways bring the same value, or itself."""

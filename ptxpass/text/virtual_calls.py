@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .equality import equal
+from .flow import parameter_access
 from .syntax import (
     Call,
     Function,
@@ -120,7 +121,8 @@ class _Finder:
         block = self._flow.blocks[self._flow.block_of[self._index]]
         for index in range(self._index - 1, block.start - 1, -1):
             statement = self._flow.body[index]
-            if isinstance(statement, Instruction) and _passes(statement, first.text):
+            if parameter_access(statement, "st") == (first.text, 0):
+                assert isinstance(statement, Instruction)
                 if type_size(statement.modifiers[-1]) != SLOT_BYTES:
                     break
                 return index, self._values.operand(statement.operands[1], index)
@@ -205,19 +207,6 @@ class _Finder:
 def _index(value: Value) -> int:
     assert isinstance(value, Result)
     return value.place.index
-
-
-def _passes(instruction: Instruction, parameter: str) -> bool:
-    """Whether the instruction stores the first bytes of a call's parameter."""
-    if instruction.opcode != "st" or not instruction.has("param"):
-        return False
-    memory = instruction.operands[0]
-    return (
-        isinstance(memory, Memory)
-        and isinstance(memory.base, Name)
-        and memory.base.text == parameter
-        and memory.offset == 0
-    )
 
 
 def _describe(value: Value) -> str:

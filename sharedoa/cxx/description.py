@@ -6,20 +6,18 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass, field
 
+from ptxpass.text.flow import FunctionFlow
 from ptxpass.text.syntax import (
     Call,
     Function,
     Group,
-    Instruction,
     Memory,
     Module,
-    Name,
-    Number,
-    Operand,
     Raw,
     SymbolValue,
     Variable,
 )
+from ptxpass.text.values import FunctionValues, SymbolAddress
 
 from ..errors import ClassError
 from .specification import spelling
@@ -124,7 +122,7 @@ def _text(variable: Variable) -> str:
 # ---------------------------------------------------------------- vtables
 
 
-def _vtable(keep: Function | None, variables: dict[str, Variable]) -> _Value | None:
+def _vtable(keep: Function | None, variables: dict[str, Variable]) -> tuple[str, int] | None:
     """The vtable whose address a construction stores at the start of its object, and the bytes
     added to it."""
     if keep is None or keep.body is None:
@@ -143,51 +141,25 @@ def _vtable(keep: Function | None, variables: dict[str, Variable]) -> _Value | N
     return None
 
 
-#: What a register holds: "place" or the name of a vtable, and bytes added to it.
-_Value = tuple[str, int]
-
-
-def _stored_at_start(keep: Function, variables: dict[str, Variable]) -> _Value | None:
-    known: dict[str, _Value] = {}
+def _stored_at_start(keep: Function, variables: dict[str, Variable]) -> tuple[str, int] | None:
+    """The last vtable address that is stored at the place that ``keep`` is given first."""
+    flow = FunctionFlow(keep)
+    values = FunctionValues(flow)
     found = None
-
-    def value(operand: Operand) -> _Value | None:
-        if not isinstance(operand, Name):
-            return None
-        if operand.text.startswith(_VTABLE) and operand.text in variables:
-            return operand.text, operand.offset
-        return known.get(operand.text)
-
-    for statement in keep.body or ():
-        if not isinstance(statement, Instruction) or len(statement.operands) < 2:
+    for index, instruction in flow.instructions():
+        if instruction.opcode != "st" or len(instruction.operands) < 2:
             continue
-        target, source, *rest = statement.operands
-        if statement.opcode == "st" and isinstance(target, Memory):
-            first = source.parts[0] if isinstance(source, Group) else source
-            at = value(target.base) if isinstance(target.base, Name) else None
-            what = value(first)
-            if at is not None and what is not None and (at[0], at[1] + target.offset) == ("", 0):
-                found = what
+        target, source = instruction.operands[:2]
+        if not isinstance(target, Memory):
             continue
-        if not isinstance(target, Name):
+        at = values.address(target, index)
+        if at.offset != 0 or not values.is_first_parameter(at.base):
             continue
-        held = value(source) if statement.opcode in ("mov", "cvta", "add") else None
-        if statement.opcode == "ld" and statement.has("param"):
-            is_place = isinstance(source, Memory) and isinstance(source.base, Name)
-            if is_place and source.base.text == keep.parameters[0].name:  # type: ignore[union-attr]
-                held = "", 0
-        if held is not None and statement.opcode == "add":
-            added = rest[0] if rest else None
-            held = (held[0], held[1] + added.value) if _is_number(added) else None  # type: ignore[union-attr, operator]
-        if held is None:
-            known.pop(target.text, None)
-        else:
-            known[target.text] = held
+        first = source.parts[0] if isinstance(source, Group) else source
+        what = values.location(values.operand(first, index))
+        if isinstance(what.base, SymbolAddress) and what.base.name in variables:
+            found = what.base.name, what.offset
     return found
-
-
-def _is_number(operand: Operand | None) -> bool:
-    return isinstance(operand, Number) and operand.value is not None
 
 
 def _has_one_part(vtable: Variable) -> bool:

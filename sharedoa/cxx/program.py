@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from dispatch.mode import Mode, parse_mode
 from ptxpass.text import CallReport, PtxError, Rewriting, print_module, read_module, rewrite
 from ptxpass.text.syntax import Call, Function, Module
+from ptxpass.text.tables import VTABLES
 
 from ..backends.cuda import CudaBackend, CudaKernel, CudaModule
 from ..errors import ArgumentError, ClassError, CompileError, Diagnostic
@@ -22,7 +23,6 @@ from .description import read_descriptions, without_descriptions
 from .kernels import Kernel
 from .specification import ClassSpecification
 
-_VTABLES = "sharedoa_vtables"
 #: Functions that the driver itself provides.
 _OF_THE_DRIVER = frozenset({"vprintf", "malloc", "free", "__assertfail"})
 
@@ -177,7 +177,7 @@ class Program:
         count = len(result.classes)
         addresses: tuple[int, ...] = ()
         if count:
-            data = backend.read_global(module, _VTABLES)
+            data = backend.read_global(module, VTABLES)
             addresses = struct.unpack(f"<{count}Q", data[: 8 * count])
         symbols = [cls.symbol for cls in result.classes]
         return Loaded(backend, module, dict(zip(symbols, addresses, strict=True)))
