@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from .header_format import HeaderFormat
 
 Value = Any
 """A value of the code being written; only its emitter looks inside."""
@@ -29,12 +28,6 @@ class Candidate(Protocol):
 class Emitter(Protocol):
     """Writes the code of one call. References and addresses are 64 bits wide, type indices and
     entries 32."""
-
-    @property
-    def header(self) -> HeaderFormat: ...
-
-    @property
-    def on_device(self) -> bool: ...
 
     @property
     def debug(self) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from .header_format import TWO_VTABLE_POINTERS, HeaderFormat
+from .header_format import VTABLE_POINTER, HeaderFormat
 from .identify import IDENTIFICATIONS
 from .invoke import INVOCATIONS
 
@@ -50,12 +50,10 @@ class Mode:
     def header_alignment(self) -> int:
         return self.header.alignment
 
-    def header_bytes(
-        self, type_index: int, host_vtable: int, device_vtable: int, on_device: bool
-    ) -> bytes:
-        """The ``header_size`` bytes that an object starts with; the vtables are addresses of word 0
-        of vtable records. ``on_device`` chooses which one a header with room for one gets."""
-        return self.header.pack(type_index, host_vtable, device_vtable, on_device)
+    def header_bytes(self, type_index: int, vtable: int) -> bytes:
+        """The ``header_size`` bytes that an object starts with; ``vtable`` is the address of word 0
+        of the vtable record."""
+        return self.header.pack(type_index, vtable)
 
     @property
     def explanation(self) -> str:
@@ -114,8 +112,8 @@ def _all_modes() -> dict[str, Mode]:
         _paper_mode("cuda", "scattered", "header", "vtable"),
         _paper_mode("concord", "scattered", "tag", "switch"),
         _paper_mode("sharedoa", "by_type", "header", "vtable"),
-        _paper_mode("coal", "by_type", "range", "vtable", TWO_VTABLE_POINTERS, spare_uniform=True),
-        _paper_mode("typepointer", "by_type", "bits", "vtable", TWO_VTABLE_POINTERS),
+        _paper_mode("coal", "by_type", "range", "vtable", VTABLE_POINTER, spare_uniform=True),
+        _paper_mode("typepointer", "by_type", "bits", "vtable", VTABLE_POINTER),
     ]
     modes += [_combination(i, j) for i in IDENTIFICATIONS for j in INVOCATIONS]
     named = {mode.name: mode for mode in modes}

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..emitter import Candidate, Emitter
-from ..header_format import TWO_VTABLE_POINTERS, VTABLE_POINTER
+from ..header_format import VTABLE_POINTER
 from ..vtable_record import TYPE_INDEX_OFFSET, WORD_BYTES
 
 SUMMARY = "vtable pointer in the object"
-HEADERS = {"scattered": VTABLE_POINTER, "by_type": TWO_VTABLE_POINTERS}
+HEADERS = {"scattered": VTABLE_POINTER, "by_type": VTABLE_POINTER}
 TAGGED_REFERENCES = False
 READS_OBJECT = True
 
@@ -37,5 +37,4 @@ def remark(candidates: Sequence[Candidate]) -> str:
 
 
 def _vtable(emitter: Emitter, reference: Any) -> Any:
-    offset = emitter.header.vtable_offset(emitter.on_device)
-    return emitter.load(emitter.address(reference), offset, 64)
+    return emitter.load(emitter.address(reference), 0, 64)

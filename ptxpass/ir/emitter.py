@@ -9,7 +9,6 @@ from typing import Any
 from llvmlite import ir
 
 from dispatch.emitter import Candidate
-from dispatch.header_format import HeaderFormat
 from dispatch.lookup import lookup_function
 from dispatch.mode import Mode
 
@@ -36,14 +35,6 @@ class IrEmitter:
         self._environment = environment
         self._tables = tables
         self._refused: list[ir.Block] = []
-
-    @property
-    def header(self) -> HeaderFormat:
-        return self._mode.header
-
-    @property
-    def on_device(self) -> bool:
-        return self._environment.is_device
 
     @property
     def debug(self) -> bool:

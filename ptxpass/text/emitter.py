@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dispatch.emitter import Candidate
-from dispatch.header_format import VTABLE_POINTER, HeaderFormat
 from dispatch.identify.bits import TAG_SHIFT
 from dispatch.range_table import NO_TYPE
 from dispatch.vtable_record import TYPE_INDEX_OFFSET
@@ -94,14 +93,6 @@ class TextEmitter:
         self._conditional = sequence.call.predicate is not None
         self.lines: list[str] = []
         self.lookups = 0
-
-    @property
-    def header(self) -> HeaderFormat:
-        return VTABLE_POINTER
-
-    @property
-    def on_device(self) -> bool:
-        return True
 
     @property
     def debug(self) -> bool:

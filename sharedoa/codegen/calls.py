@@ -58,9 +58,7 @@ def _emit_canonical_call(
     candidates = _site_candidates(emitter, node, signature)
     first = len(builder.block.instructions)
     address = program.encoding.emit_address(builder, receiver)
-    offset = program.mode.header.vtable_offset(program.target.is_device)
-    header = offset_address(emitter, address, offset)
-    vtable = builder.load(pointer_to(emitter, header), "vtable", align=8, typ=I64)
+    vtable = builder.load(pointer_to(emitter, address), "vtable", align=8, typ=I64)
     slot = offset_address(emitter, vtable, node.slot * _VTABLE_ENTRY_BYTES)
     entry = builder.load(pointer_to(emitter, slot), "entry", align=_VTABLE_ENTRY_BYTES, typ=I32)
     # Diverged loads from constant memory serialise, so the table lies where objects do.

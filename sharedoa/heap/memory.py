@@ -156,14 +156,13 @@ class HeapMemory:
 
 def _headers(settings: HeapSettings, vtables: VtableRecords) -> Callable[[ClassType], bytes]:
     """What gives the bytes that an object of a class starts with."""
-    mode, is_device = settings.mode, settings.backend.target.is_device
+    mode = settings.mode
 
     def header(cls: ClassType) -> bytes:
         if cls.foreign is not None:
             return cls.foreign.header(mode, settings.backend)
         if mode.header_size == 0:
             return b""
-        on_host, on_device = vtables.addresses(cls)
-        return mode.header_bytes(cls.type_index, on_host, on_device, is_device)
+        return mode.header_bytes(cls.type_index, vtables.address(cls))
 
     return header

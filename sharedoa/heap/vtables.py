@@ -1,11 +1,10 @@
-"""Vtable records in heap memory: one copy a class that the host reads, one that the device reads.
+"""Vtable records in heap memory.
 
-The two lie in blocks apart, so that reading one does not make the other travel with it.
+Only kernels read them: code on the host knows the class of a proxy. So one copy stays on the
+device's side.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 
@@ -20,41 +19,31 @@ _RECORD_ALIGNMENT = 8
 
 
 class VtableRecords:
-    """Addresses of word 0 of the records, made at their first use."""
+    """Addresses of word 0 of the records, made at their first use, in blocks that are filled from
+    front to back and never freed."""
 
     def __init__(self, extents: Extents, residency: Residency) -> None:
-        self._residency = residency
-        self._host = _Blocks(extents)
-        self._device = _Blocks(extents)
-        self._addresses: dict[ClassType, tuple[int, int]] = {}
-
-    def addresses(self, cls: ClassType) -> tuple[int, int]:
-        """The vtable pointers for the host and for the device. Raises NoRoom."""
-        found = self._addresses.get(cls)
-        if found is None:
-            words = record_words(cls.type_index, cls.entry_base, len(cls.slots))
-            on_host, on_device = self._host.store(words), self._device.store(words)
-            self._residency.host_uses(on_device, on_device, on_device + words.nbytes)
-            found = on_host + POINTER_OFFSET, on_device + POINTER_OFFSET
-            self._addresses[cls] = found
-        return found
-
-
-class _Blocks:
-    """Extents that are filled from front to back and never freed."""
-
-    def __init__(self, extents: Extents) -> None:
         self._extents = extents
+        self._residency = residency
         self._block: Extent | None = None
         self._filled = 0
+        self._addresses: dict[ClassType, int] = {}
 
-    def store(self, words: np.ndarray[Any, Any]) -> int:
-        """Copy ``words``; the result is their address."""
+    def address(self, cls: ClassType) -> int:
+        """The vtable pointer of ``cls``. Raises NoRoom."""
+        found = self._addresses.get(cls)
+        if found is None:
+            found = self._addresses[cls] = self._make(cls) + POINTER_OFFSET
+        return found
+
+    def _make(self, cls: ClassType) -> int:
+        words = record_words(cls.type_index, cls.entry_base, len(cls.slots))
         size = -(-words.nbytes // _RECORD_ALIGNMENT) * _RECORD_ALIGNMENT
         if self._block is None or self._filled + size > self._block.size:
             self._block = self._extents.allocate(max(_BLOCK_SIZE, size), from_top=True)
             self._filled = 0
-        place = self._filled
-        self._block.memory[place : place + words.nbytes] = words.view(np.uint8)
+        start = self._block.address + self._filled
+        self._residency.host_uses(start, start, start + words.nbytes)
+        self._block.memory[self._filled : self._filled + words.nbytes] = words.view(np.uint8)
         self._filled += size
-        return self._block.address + place
+        return start

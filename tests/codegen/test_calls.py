@@ -98,15 +98,6 @@ def test_a_call_site_says_what_the_pass_needs(shapes: Shapes) -> None:
     assert site.call.args[0] is site.receiver
 
 
-@pytest.mark.parametrize(("mode", "offset"), [("cuda", 0), ("sharedoa", 8), ("coal", 8)])
-def test_a_device_reads_its_own_vtable_pointer(shapes: Shapes, mode: str, offset: int) -> None:
-    lowered = lower_for(NVPTX, area_program(shapes), mode=mode)
-    (site,) = lowered.sites
-    added = [i.operands[1].constant for i in site.chain if i.opname == "add"]
-    slot = 4 * site.slot
-    assert added == ([offset, slot] if offset else [slot])
-
-
 def test_overrides_must_have_the_signature_of_the_call(shapes: Shapes) -> None:
     broken = make_shapes()
     broken.functions[1].result = weak_int

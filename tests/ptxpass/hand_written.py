@@ -115,7 +115,7 @@ class Canonical:
     ) -> Any:
         first = len(builder.block.instructions)
         address = emit_address(self.mode, builder, reference)
-        vtable = self.load(builder, address, self.mode.header.vtable_offset(self.on_device), I64)
+        vtable = self.load(builder, address, 0, I64)
         entry = self.load(builder, vtable, 4 * SLOT, I32)
         table = function_table(self.module, "Root", self.object_space)
         place = builder.gep(table, [I32(0), entry], inbounds=True, source_etype=table.value_type)
@@ -233,7 +233,7 @@ class Objects:
         memory = np.zeros(count * STRIDE + STRIDE, np.uint8)
         self._alive += [words, memory]
         vtable = words.ctypes.data + POINTER_OFFSET
-        header = mode.header_bytes(cls.type_index, vtable, 0xDEAD, on_device=False)
+        header = mode.header_bytes(cls.type_index, vtable)
         start: int = -(-memory.ctypes.data // STRIDE) * STRIDE
         tag = cls.type_index if mode.tagged_references and cls.type_index <= TAG_LIMIT else 0
         for address in range(start, start + count * STRIDE, STRIDE):

@@ -84,12 +84,6 @@ def test_ours_call_the_only_candidate_directly(name: str) -> None:
     assert cost(one_call(name, KNOWN[:1])) == Cost(0, 0)
 
 
-@pytest.mark.parametrize("name", ["cuda", "sharedoa"])
-def test_device_code_reads_the_devices_vtable(name: str) -> None:
-    text = one_call(name, KNOWN)
-    assert bool(re.search(r"ld\.global\.b64\s+%\w+, \[%\w+\+8\]", text)) == (name == "sharedoa")
-
-
 def test_range_tree_and_tables_are_read_through_the_read_only_cache() -> None:
     text = one_call("coal", KNOWN)
     assert len(re.findall(r"ld\.global\.nc\.", text)) == COSTS["coal"].loads
