@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-
 Value = Any
 """A value of the code being written; only its emitter looks inside."""
 

@@ -1,8 +1,8 @@
 """What precedes the fields of an object, by mode.
 
-A vtable pointer is the address of a vtable record (``vtable_record``), never of code. So one pointer
-serves CPU and GPU alike: the paper's SharedOA has one for each ("Judging a Type by Its Pointer",
-section 4), its artifact one slot that is patched before and after launches.
+A vtable pointer is the address of a vtable record (``vtable_record``), never of code. So one
+pointer serves CPU and GPU alike: the paper's SharedOA has one for each ("Judging a Type by Its
+Pointer", section 4), its artifact one slot that is patched before and after launches.
 """
 
 from __future__ import annotations

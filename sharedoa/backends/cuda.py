@@ -111,6 +111,8 @@ class CudaBackend:
         self._prints = False
         self._scattered = ScatteredMemory(self)
         self.scattered_capacity: int | None = None
+        #: Set while a launch is timed.
+        self.stopwatch_running: EventStopwatch | None = None
 
     @property
     def target(self) -> Target:
@@ -246,9 +248,14 @@ class CudaBackend:
             sys.stdout.flush()
             self._prints = True
         (gx, gy), (bx, by) = handle.grid, block
+        watch = self.stopwatch_running
+        if watch is not None:
+            watch.before_kernel()
         error = self._launch(
             handle.function, gx, gy, 1, bx, by, 1, 0, context.stream, handle.parameters_address, 0
         )[0]
+        if watch is not None:
+            watch.after_kernel()
         context.launched[handle.symbol] = None
         if error:
             raise_driver_error(context.driver, error, f"launching {handle.symbol}")

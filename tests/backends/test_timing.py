@@ -54,6 +54,27 @@ def test_events_time_the_device(cuda_backend):
 
 
 @pytest.mark.gpu
+def test_a_stopwatch_counts_kernels_alone(cuda_backend):
+    watch = cuda_backend.stopwatch()
+    long, short = 30_000_000, 30_000
+
+    def moves_first() -> None:
+        context = cuda_backend.context
+        block = context.call("cuMemAllocManaged", 1 << 28, 1)
+        context.call("cuMemsetD8Async", block, 0, 1 << 28, context.stream)
+        cuda_backend.prefetch(block, 1 << 28, False)
+        timing._occupy(cuda_backend, short)
+        context.call("cuMemFree", block)
+
+    watch.time("long", lambda: timing._occupy(cuda_backend, long))
+    watch.time("moves first", moves_first)
+    found = watch.seconds()
+    assert found["long"] > long / 4e9
+    # 256 MiB alone take milliseconds.
+    assert found["moves first"] < found["long"] / 10
+
+
+@pytest.mark.gpu
 def test_a_stopwatch_counts_no_time_between_launches(cuda_backend):
     watch = cuda_backend.stopwatch()
     cycles = 300_000

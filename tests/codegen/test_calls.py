@@ -14,7 +14,7 @@ from sharedoa.model.scalars import boolean, weak_int
 from sharedoa.model.types import VOID, ReferenceType
 
 from . import objects
-from .machine import NVPTX, Kernel, lower_for
+from .machine import Kernel
 from .shapes import Shapes, area_program, make_shapes, type_test_program
 from .trees import (
     HERE,
