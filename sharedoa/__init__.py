@@ -28,7 +28,8 @@ from .errors import (
 )
 from .heap.arrays import Array, FieldView, ObjectArray
 from .heap.heap import Heap, current_heap
-from .heap.interface import all, array, concat, delete, dump, load, new, synchronize, zeros
+from .heap.interface import all, array, concat, delete, dump, load, new, split, synchronize, zeros
+from .heap.split_array import SplitArray
 from .model.annotations import inline
 from .model.functions import func
 from .model.intrinsics import (
@@ -82,6 +83,7 @@ __all__ = [
     "Object",
     "ObjectArray",
     "SharedOAError",
+    "SplitArray",
     "all",
     "array",
     "atomic_add",
@@ -109,6 +111,7 @@ __all__ = [
     "new",
     "random",
     "random_bits",
+    "split",
     "synchronize",
     "syncthreads",
     "u8",

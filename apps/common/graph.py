@@ -10,6 +10,9 @@ import numpy as np
 Ints = np.ndarray[Any, np.dtype[np.int32]]
 Longs = np.ndarray[Any, np.dtype[np.int64]]
 
+_EDGE_BITS = 32
+"""Of an edge's number, beside which a vertex has the other half of 64 bits."""
+
 
 @dataclass(frozen=True)
 class Graph:
@@ -23,7 +26,7 @@ class Graph:
     @classmethod
     def from_edges(cls, vertices: int, source: Any, target: Any) -> Graph:
         """Edges in any order."""
-        order = np.argsort(source, kind="stable")
+        order = _order(np.asarray(source))
         return cls(
             vertices,
             np.asarray(source)[order].astype(np.int32),
@@ -42,7 +45,15 @@ class Graph:
 
     def by_target(self) -> Longs:
         """The edges sorted by target, those of one target by source."""
-        return np.argsort(self.target, kind="stable")
+        return _order(self.target)
+
+
+def _order(vertices: Any) -> Longs:
+    """The positions of the vertices sorted by number, those of one vertex as they come."""
+    # NumPy sorts numbers many times as fast as it sorts their positions.
+    keys = (vertices.astype(np.int64) << _EDGE_BITS) | np.arange(len(vertices))
+    keys.sort()
+    return keys & ((1 << _EDGE_BITS) - 1)
 
 
 def undirected(vertices: int, one: Any, other: Any) -> Graph:

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+import sharedoa as oa
 from sharedoa import f32, i32
 
-from ..common.graph import Graph, Longs
+from ..common.graph import Graph
 from ..common.launches import Launches
 from .workload import Values, Workload
 
@@ -38,8 +39,8 @@ class ObjectGraph:
             graph.vertices,
             id=np.arange(graph.vertices, dtype=np.int32),
             value=workload.vertex_value,
-            in_edges=_consecutive(edges, graph.in_degree()),
-            out_edges=_consecutive(edges[place], graph.out_degree()),
+            in_edges=oa.split(edges, graph.in_degree()),
+            out_edges=oa.split(edges[place], graph.out_degree()),
         )
         element = f32 if isinstance(workload.vertex_value, float) else i32
         self._values = heap.zeros(graph.vertices, element)
@@ -64,9 +65,3 @@ class ObjectGraph:
         """The value of every vertex now."""
         self._workload.copy_back[len(self._vertices)](self._vertices, self._values)
         return self._values.numpy().copy()
-
-
-def _consecutive(elements: Any, lengths: Longs) -> list[Any]:
-    """The array cut into pieces of those lengths, which share its memory."""
-    ends = np.cumsum(lengths).tolist()
-    return [elements[start:end] for start, end in zip([0, *ends], ends, strict=False)]

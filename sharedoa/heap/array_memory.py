@@ -75,6 +75,17 @@ class ArrayMemory:
         block: _Block = self._blocks.peekitem(index)[1]
         if address >= block.extent.address + block.size:
             return None
+        return self._storage(block)
+
+    def all_at(self, addresses: Addresses) -> list[ArrayStorage]:
+        """The storages that any of ``addresses`` lies in, by address."""
+        blocks = list(self._blocks.values())
+        held = _pointed_into(blocks, addresses)
+        return [
+            self._storage(block) for block, is_held in zip(blocks, held, strict=True) if is_held
+        ]
+
+    def _storage(self, block: _Block) -> ArrayStorage:
         storage = block.storage()
         if storage is None:
             storage = self._watched(block.extent, block.size, block.element)
@@ -121,10 +132,12 @@ class ArrayMemory:
 
 def _pointed_into(blocks: list[_Block], addresses: Addresses) -> np.ndarray[Any, Any]:
     """For each of the sorted, disjoint blocks, whether an address lies in it."""
+    held = np.zeros(len(blocks), np.bool_)
+    if not blocks:
+        return held
     starts = np.array([block.extent.address for block in blocks], np.uint64)
     ends = starts + np.array([block.size for block in blocks], np.uint64)
     index = np.searchsorted(starts, addresses, side="right") - 1
     inside = (index >= 0) & (addresses < ends[index])
-    held = np.zeros(len(blocks), np.bool_)
     held[index[inside]] = True
     return held

@@ -186,7 +186,8 @@ class ObjectArray(ManyObjects, Array):
 
     def fill(self, selection: Selection) -> None:
         """Refer to the objects of ``selection``; the array is as long and new."""
-        self.write_raw(selection.references)
+        if self._storage is not None:
+            selection.copy_references(self._raw(0, self._length))
         self.know(selection)
 
     def know(self, selection: Selection) -> None:

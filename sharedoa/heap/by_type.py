@@ -21,6 +21,7 @@ from ..model.reference import ReferenceEncoding
 from .extents import Extent, Extents, NoRoom
 from .placement import (
     FieldPath,
+    Fields,
     References,
     Selection,
     foreign_reference,
@@ -67,7 +68,7 @@ class ByTypePlacement:
 
     # ------------------------------------------------------------------ making and freeing
 
-    def allocate(self, cls: ClassType, count: int) -> Selection:
+    def allocate(self, cls: ClassType, count: int, fields: Fields) -> Selection:
         header = self._header(cls)
         before = self.count(cls)
         missing = count - sum(region.room for region in self.regions(cls))
@@ -80,12 +81,14 @@ class ByTypePlacement:
             if wanted == 0:
                 continue
             self._fetch_unused(region, wanted)
-            for slots in region.take(wanted, header):
+            for slots in region.take(wanted):
                 part = Part.at(region, position, slots)
                 parts.append(part)
                 position += part.count
         self._note_population(cls, before)
-        return self._selection(parts, count)
+        made = self._selection(parts, count)
+        made.initialise(header, fields)
+        return made
 
     def _fetch_unused(self, region: Region, count: int) -> None:
         first = region.start + region.unused_from * region.stride

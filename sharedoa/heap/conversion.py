@@ -6,14 +6,14 @@ are weak, references must be of the declared class and of this heap.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 from ..errors import ArgumentError
 from ..model.classes import ClassType
-from ..model.layout import REFERENCE_DTYPE, storage_dtype
+from ..model.layout import ARRAY_DTYPE, REFERENCE_DTYPE, storage_dtype
 from ..model.object import Object
 from ..model.scalars import (
     ScalarType,
@@ -26,7 +26,8 @@ from ..model.scalars import (
     weak_int,
 )
 from ..model.types import ArrayType, InlineType, ReferenceType, Type, ValueType
-from ..model.values import convert, describe, from_host
+from ..model.values import accepts_elements, convert, describe, from_host
+from .split_array import SplitArray
 
 Column = np.ndarray[Any, Any]
 
@@ -53,6 +54,8 @@ def column(type: Type, value: Any, count: int, what: str, heap: Any) -> Column:
         found = _reference_column(type, value, what, heap)
     elif isinstance(type, ScalarType):
         found = _scalar_column(type, value, what)
+    elif isinstance(type, ArrayType):
+        found = _array_column(type, value, what, heap)
     else:
         found = _struct_column(type, value, what, heap)
     if found.shape not in ((), (count,)):
@@ -146,17 +149,45 @@ def _reference_column(type: ReferenceType, value: Any, what: str, heap: Any) -> 
     return np.array(found, REFERENCE_DTYPE)
 
 
+def _array_column(type: ArrayType, value: Any, what: str, heap: Any) -> Column:
+    """Fields that are themselves ``oa.Array``: one array, a list of arrays, what ``oa.split`` made
+    of one, or such a field of other objects."""
+    if isinstance(value, SplitArray):
+        array = value.array
+        return _stored_arrays(
+            type, array.__sharedoa_element__, array.heap, value.stored, what, heap
+        )
+    given = getattr(value, "type", None)
+    if isinstance(given, ArrayType):  # of a FieldView
+        return _stored_arrays(type, given.element, value._heap, value.numpy, what, heap)
+    if isinstance(value, (list, tuple)):
+        return np.array([raw_value(type, item, what, heap) for item in value], ARRAY_DTYPE)
+    return np.array(raw_value(type, value, what, heap), ARRAY_DTYPE)
+
+
+def _stored_arrays(
+    type: ArrayType, element: Type, owner: Any, stored: Callable[[], Column], what: str, heap: Any
+) -> Column:
+    """What ``stored`` gives: arrays of ``element`` that lie in the heap ``owner``."""
+    if not accepts_elements(type, element):
+        raise ArgumentError(
+            f"{what} takes {type!r}, not arrays of {element!r}",
+            f"pass arrays whose elements are {type.element!r}",
+        )
+    if owner is not heap:
+        raise other_heap(what)
+    return stored()
+
+
 def _struct_column(type: Type, value: Any, what: str, heap: Any) -> Column:
-    """Value structs, and fields that are themselves ``oa.Array``."""
+    """Value structs."""
     dtype = storage_dtype(type)
-    single = isinstance(type, ArrayType) or not isinstance(value, Iterable)
+    single = not isinstance(value, Iterable)
     if isinstance(type, ValueType):
         single = isinstance(value, type.python_class) or single
         single |= type.dtype is not None and isinstance(value, (tuple, np.void))
         if not single and getattr(value, "dtype", None) == dtype:
             return np.asarray(value)
-    if isinstance(type, ArrayType) and isinstance(value, (list, tuple)):
-        single = False
     if single:
         return np.array(raw_value(type, value, what, heap), dtype)
     return np.array([raw_value(type, item, what, heap) for item in value], dtype)

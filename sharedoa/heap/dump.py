@@ -117,17 +117,13 @@ def _storages(
     heap: Heap, classes: list[ClassType], selections: list[Selection], roots: dict[str, Any]
 ) -> list[ArrayStorage]:
     """Every array that a field or a root refers to, by address."""
-    addresses = {root.address for root in roots.values() if isinstance(root, Array)}
+    in_roots = [root.address for root in roots.values() if isinstance(root, Array)]
+    addresses = [np.array(in_roots, np.uint64)]
     for cls, selection in zip(classes, selections, strict=True):
         for name, type in cls.fields.items():
             if isinstance(type, ArrayType):
-                addresses.update(selection.read(FieldPath(name))["address"].tolist())
-    found: dict[int, ArrayStorage] = {}
-    for address in sorted(addresses - {0}):
-        storage = heap.memory.array_at(address)
-        if storage is not None:
-            found[storage.address] = storage
-    return list(found.values())
+                addresses.append(selection.read(FieldPath(name))["address"])
+    return heap.memory.arrays_at(np.concatenate(addresses))
 
 
 def _describe_root(root: Object | Array, references: Any, arrays: Any) -> dict[str, Any]:
@@ -176,7 +172,7 @@ def _load(
         classes.append((cls, int(entry["count"])))
     elements = [(find_element(e["element"]), int(e["size"])) for e in description["arrays"]]
     for cls, count in classes:
-        made.append(heap.memory.new_objects(cls, count))
+        made.append(heap.memory.new_objects(cls, count, {}))
     storages = [heap.memory.new_array(size, element) for element, size in elements]
     decode_references = Decoder([selection.references for selection in made], inside=False)
     starts: list[Words] = [np.array([storage.address], np.uint64) for storage in storages]

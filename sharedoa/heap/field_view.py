@@ -9,7 +9,7 @@ import numpy as np
 from ..errors import ArgumentError
 from ..model.classes import ClassType
 from ..model.layout import storage_dtype
-from ..model.types import InlineType, Type, ValueType
+from ..model.types import ArrayType, InlineType, Type, ValueType
 from ..model.values import to_host
 from .conversion import column
 from .numpy_like import NumPyLike
@@ -65,12 +65,13 @@ class FieldView(NumPyLike):
     def numpy(self) -> Values:
         """The values. One strided piece is a view that shares memory with the objects; several, or
         gathered ones, are a copy, which is read-only so that no change to it is lost unseen: assign
-        to the view instead, or ``.copy()`` it."""
+        to the view instead, or ``.copy()`` it. Arrays, as ``address`` and ``length``, are always
+        read-only: assign arrays, or what ``oa.split`` makes of one."""
         self._heap.wait()
         if not self._selection.count:
             return np.empty(self.shape, self.dtype)
         values = self._selection.read(self.path)
-        if not self._selection.is_one_view:
+        if not self._selection.is_one_view or isinstance(self.type, ArrayType):
             values.flags.writeable = False
         return values
 

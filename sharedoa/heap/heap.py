@@ -116,10 +116,8 @@ class Heap:
         columns = field_columns(self, cls, count, fields)
         with self._lock:
             array = self._blank(self.reference_type(cls), count)
-            selection = self.memory.new_objects(cls, count)
-            if count:
-                for name, values in columns.items():
-                    selection.write(_path(name), values)
+            values = {_path(name): given for name, given in columns.items()}
+            selection = self.memory.new_objects(cls, count, values)
         assert isinstance(array, ObjectArray)
         array.fill(selection)
         return array
@@ -133,7 +131,7 @@ class Heap:
             for name, type in declared.items()
         }
         with self._lock:
-            selection = self.memory.new_objects(cls, 1)
+            selection = self.memory.new_objects(cls, 1, {})
             reference = int(selection.references[0])
             address = self.encoding.address(reference)
             for name, value in values.items():

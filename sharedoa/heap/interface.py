@@ -8,6 +8,7 @@ from typing import Any
 from .arrays import Array
 from .heap import Heap, current_heap
 from .population import Population
+from .split_array import SplitArray, split_array
 
 
 def new(python_class: type, n: int | None = None, /, **fields: Any) -> Any:
@@ -29,6 +30,18 @@ def concat(*parts: Any) -> Array:
     """Arrays one after another (``Heap.concat``), in the heap that they lie in."""
     heap = getattr(parts[0], "heap", None) if parts else None
     return (heap or current_heap()).concat(*parts)
+
+
+def split(array: Array, lengths: Any) -> SplitArray:
+    """The array cut into consecutive pieces, which share its memory; ``lengths`` are the numbers of
+    elements of each, ints of shape (pieces,), 0 for an empty one.
+
+    An ``oa.Array`` field of many objects is set with it: ``oa.new(Vertex, n, edges=oa.split(edges,
+    degrees))`` or ``vertices.edges = oa.split(edges, degrees)``.
+
+    Raises ArgumentError unless the pieces make up the whole array.
+    """
+    return split_array(array, lengths)
 
 
 def all(python_class: type) -> Population:

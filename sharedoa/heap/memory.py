@@ -14,7 +14,7 @@ from .array_memory import Addresses, ArrayMemory, ArrayStorage
 from .by_type import ByTypePlacement
 from .extents import SLAB_SIZE, Extent, Extents, NoRoom
 from .launch_state import LaunchState
-from .placement import FieldPath, Selection
+from .placement import FieldPath, Fields, Selection
 from .residency import Residency
 from .scattered import ScatteredPlacement
 from .settings import HeapSettings
@@ -72,11 +72,12 @@ class HeapMemory:
             header,
         )
 
-    def new_objects(self, cls: ClassType, count: int) -> Selection:
-        """``count`` objects, zero. Raises HeapError, having made none."""
+    def new_objects(self, cls: ClassType, count: int, fields: Fields) -> Selection:
+        """``count`` objects with these ``fields``, all others zero. Raises HeapError, having made
+        none."""
         size = self._settings.layout.record(cls).size
         what = f"{count:,} {cls.name} of {size} bytes"
-        return self._with_room(what, lambda: self.placement.allocate(cls, count))
+        return self._with_room(what, lambda: self.placement.allocate(cls, count, fields))
 
     def new_array(self, size: int, element: Type) -> ArrayStorage:
         """Zeros for an array of ``size`` bytes. Raises HeapError."""
@@ -85,6 +86,10 @@ class HeapMemory:
 
     def array_at(self, address: int) -> ArrayStorage | None:
         return self._arrays.at(address)
+
+    def arrays_at(self, addresses: Addresses) -> list[ArrayStorage]:
+        """Every array that any of ``addresses`` lies in, by address."""
+        return self._arrays.all_at(addresses)
 
     def launch_words(self) -> list[int]:
         """What kernels must know (``dispatch.state``)."""

@@ -6,7 +6,7 @@ out, of shape (objects,) or (objects, N) for inline arrays.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -42,6 +42,10 @@ class FieldPath:
         return ".".join((self.name, *self.components))
 
 
+#: What new objects are given: values that broadcast to (objects,), or (objects, N) if inline.
+Fields = Mapping[FieldPath, Values]
+
+
 class Selection(Protocol):
     """Some objects, in an order."""
 
@@ -49,6 +53,10 @@ class Selection(Protocol):
 
     @property
     def references(self) -> References: ...
+
+    def copy_references(self, target: References) -> None:
+        """Write the references to ``target``, of shape (objects,)."""
+        ...
 
     @property
     def is_one_view(self) -> bool:
@@ -76,8 +84,8 @@ class Placement(Protocol):
     population_version: int
     """Raised when an object is made or goes."""
 
-    def allocate(self, cls: ClassType, count: int) -> Selection:
-        """New objects, zero but for their headers. Raises NoRoom, having made none."""
+    def allocate(self, cls: ClassType, count: int, fields: Fields) -> Selection:
+        """New objects with these ``fields``, all others zero. Raises NoRoom, having made none."""
         ...
 
     def free(self, selection: Selection) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -9,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..model.reference import ReferenceEncoding
-from .placement import Change, FieldPath, References, Values
+from .parallel import in_chunks
+from .placement import Change, FieldPath, Fields, References, Values
 from .regions import Region, Slots
 from .residency import Residency
 
@@ -30,6 +32,15 @@ class Part:
         else:
             count = len(slots)
         return cls(region, slice(position, position + count), slots, count)
+
+    def between(self, first: int, stop: int) -> Part:
+        """Some of the objects, of a part whose slots have a constant distance."""
+        assert isinstance(self.slots, slice)
+        step = self.slots.step
+        end = self.slots.start + stop * step
+        slots = slice(self.slots.start + first * step, end if end >= 0 else None, step)
+        where = slice(self.where.start + first, self.where.start + stop)
+        return Part(self.region, where, slots, stop - first)
 
     def extremes(self) -> tuple[int, int]:
         """First and last slot by address."""
@@ -53,10 +64,16 @@ class RegionSelection:
     @cached_property
     def references(self) -> References:
         found = np.empty(self.count, np.uint64)
-        for part in self.parts:
-            addresses = part.region.addresses(part.slots)
-            found[part.where] = self._encoding.encode(addresses, part.region.cls.type_index)
+        self.copy_references(found)
         return found
+
+    def copy_references(self, target: References) -> None:
+        def copy(part: Part) -> None:
+            addresses = part.region.addresses(part.slots)
+            target[part.where] = self._encoding.encode(addresses, part.region.cls.type_index)
+
+        for part in self.parts:
+            _work_on(part, target.itemsize, copy)
 
     @property
     def is_one_view(self) -> bool:
@@ -72,13 +89,32 @@ class RegionSelection:
         return found
 
     def write(self, path: FieldPath, values: Values) -> None:
+        self._write(b"", {path: values})
+
+    def initialise(self, header: bytes, fields: Fields) -> None:
+        """Write what new objects start with, all fields of an object at a time."""
+        self._write(header, fields)
+
+    def _write(self, header: bytes, fields: Fields) -> None:
         if not self.parts:
             return
-        shape = (self.count, *self.parts[0].region.field(path).shape[1:])
-        whole = np.broadcast_to(values, shape)
+        whole = {path: self._spread(path, values) for path, values in fields.items()}
+
+        def write(part: Part) -> None:
+            part.region.set_header(part.slots, header)
+            for path, values in whole.items():
+                part.region.field(path)[part.slots] = values[part.where]
+
         for part in self.parts:
             self._touch(part)
-            part.region.field(path)[part.slots] = whole[part.where]
+            _work_on(part, part.region.stride, write)
+
+    def _spread(self, path: FieldPath, values: Values) -> Values:
+        """A value for every object, which no part of the assignment changes for a later one."""
+        shape = (self.count, *self.parts[0].region.field(path).shape[1:])
+        whole = np.broadcast_to(values, shape)
+        shared = any(np.may_share_memory(values, part.region.memory) for part in self.parts)
+        return whole.copy() if shared else whole
 
     def change(self, path: FieldPath, change: Change) -> None:
         for part in self.parts:
@@ -100,3 +136,11 @@ class RegionSelection:
             region.start + first * region.stride,
             region.start + (last + 1) * region.stride,
         )
+
+
+def _work_on(part: Part, item_bytes: int, work: Callable[[Part], None]) -> None:
+    """Call ``work`` for the part, piece by piece where these cannot have an object in common."""
+    if isinstance(part.slots, slice):
+        in_chunks(part.count, item_bytes, lambda first, stop: work(part.between(first, stop)))
+    else:
+        work(part)

@@ -84,8 +84,8 @@ class Region:
             self._fields[path] = found
         return found
 
-    def take(self, count: int, header: bytes) -> list[Slots]:
-        """Make ``count`` objects, zero but for ``header``; at most ``room``."""
+    def take(self, count: int) -> list[Slots]:
+        """Make ``count`` objects, zero, whose headers are still to be set; at most ``room``."""
         taken: list[Slots] = []
         reused = min(count, len(self.free_list))
         if reused:
@@ -98,10 +98,12 @@ class Region:
             self.unused_from += fresh
         for slots in taken:
             self.live[slots] = 1
-            if header:
-                self._records(len(header))[slots] = np.frombuffer(header, f"V{len(header)}")[0]
         self.used += count
         return taken
+
+    def set_header(self, slots: Slots, header: bytes) -> None:
+        if header:
+            self._records(len(header))[slots] = np.frombuffer(header, f"V{len(header)}")[0]
 
     def give_back(self, slots: Slots, poison: bool) -> None:
         """Put the slots of objects that are marked as not live on the free list."""

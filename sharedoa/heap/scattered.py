@@ -21,6 +21,7 @@ from .extents import Extents, NoRoom
 from .placement import (
     Change,
     FieldPath,
+    Fields,
     References,
     Selection,
     Values,
@@ -61,7 +62,7 @@ class ScatteredPlacement:
         self.generation = 0
         self.population_version = 0
 
-    def allocate(self, cls: ClassType, count: int) -> Selection:
+    def allocate(self, cls: ClassType, count: int, fields: Fields) -> Selection:
         size, header = self._layout.record(cls).size, self._header(cls)
         self._extents.reserve_outside(count * size)
         try:
@@ -74,7 +75,10 @@ class ScatteredPlacement:
         self._classes[cls.type_index] = cls
         self._registry.add(addresses, cls.type_index)
         self._count(cls, count)
-        return self._selection(self._encoding.encode(addresses, cls.type_index), cls)
+        made = self._selection(self._encoding.encode(addresses, cls.type_index), cls)
+        for path, values in fields.items():
+            made.write(path, values)
+        return made
 
     def free(self, selection: Selection) -> None:
         assert isinstance(selection, ScatteredSelection)
@@ -196,6 +200,9 @@ class ScatteredSelection:
         self._cls = cls
         self._layout = layout
         self._backend = backend
+
+    def copy_references(self, target: References) -> None:
+        target[:] = self.references
 
     def place(self, path: FieldPath) -> tuple[int, np.dtype[Any]]:
         """Bytes from the object to the field, and the field's dtype."""

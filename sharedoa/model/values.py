@@ -60,7 +60,11 @@ def convert(type: Type, value: Any, what: str) -> Any:
 
 def accepts(type: ArrayType, array: Any) -> bool:
     """Whether an array's elements are of the array type's: the same, or of a subclass."""
-    element = array.__sharedoa_element__
+    return accepts_elements(type, array.__sharedoa_element__)
+
+
+def accepts_elements(type: ArrayType, element: Type) -> bool:
+    """Whether arrays of ``element`` are arrays of the array type."""
     if isinstance(type.element, ReferenceType) and isinstance(element, ReferenceType):
         return element.cls.is_subclass_of(type.element.cls)
     return bool(element == type.element)

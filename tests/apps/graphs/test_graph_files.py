@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import sparse
 from scipy.io import mmwrite
 from scipy.sparse import csgraph
@@ -35,6 +37,25 @@ def pairs(graph: Graph) -> list[tuple[int, int]]:
 
 
 TRIANGLE = [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1), (2, 3), (3, 2)]
+
+
+@given(st.integers(1, 1 << 31), st.data())
+def test_edges_by_target(vertices: int, data: st.DataObject) -> None:
+    """As a stable sort of their positions, also for the largest vertex numbers."""
+    ends = st.lists(st.integers(0, vertices - 1), max_size=30)
+    source, target = np.array([(v, v) for v in data.draw(ends)], np.int64).reshape(-1, 2).T
+    target = data.draw(st.permutations(target.tolist()))
+    graph = Graph.from_edges(vertices, source, target)
+    order = np.argsort(source, kind="stable")
+    assert pairs(graph) == [(source[k], target[k]) for k in order]
+    assert (graph.by_target() == np.argsort(graph.target, kind="stable")).all()
+
+
+def test_line_numbers_after_many_comments(tmp_path: Path) -> None:
+    text = "% first\n2 1\n" + "% between, 1 2\n" * 1000 + "2\n% between\n7\n"
+    with pytest.raises(ArgumentError, match=r"a\.graph:1005: the neighbour is 7"):
+        read_graph(write(tmp_path, "a.graph", text))
+    assert read_graph(write(tmp_path, "a.graph", text.replace("7", "1"))).edges == 2
 
 
 @pytest.mark.parametrize("name", ["a.graph", "a.metis", "a.graph.gz", "A.GRAPH.GZ"])
