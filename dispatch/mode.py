@@ -29,7 +29,9 @@ class Mode:
 
     ``spare_uniform``: calls whose receiver is the same for a whole warp read the header instead
     (COAL's heuristic, section 5). ``closed_world``: the classes known when a kernel is compiled are
-    all there are, so a call with one possible target is direct.
+    all there are, so a call with one possible target is direct. ``by_population``: of these only
+    classes that have room for objects in the heap are possible targets, and what is known of where
+    their objects lie becomes part of the code.
     """
 
     name: str
@@ -40,6 +42,7 @@ class Mode:
     tagged_references: bool
     spare_uniform: bool
     closed_world: bool
+    by_population: bool = False
 
     @property
     def header_size(self) -> int:
@@ -64,7 +67,7 @@ class Mode:
         if self.spare_uniform:
             text += ", except where a whole warp has one receiver"
         if self.name == AUTO:
-            text += f" (auto is {_AUTO_CHOICE} so far)"
+            text += ", of classes that have objects, ranges in the code"
         return text
 
 
@@ -117,7 +120,7 @@ def _all_modes() -> dict[str, Mode]:
     ]
     modes += [_combination(i, j) for i in IDENTIFICATIONS for j in INVOCATIONS]
     named = {mode.name: mode for mode in modes}
-    named[AUTO] = replace(named[_AUTO_CHOICE], name=AUTO)
+    named[AUTO] = replace(named[_AUTO_CHOICE], name=AUTO, by_population=True)
     return named
 
 

@@ -1,7 +1,8 @@
 """The module state block: what a loaded module must be told before a launch.
 
-``@sharedoa_state`` is 16 words of 64 bits in every module, zero until the runtime fills it. It
-changes only between launches, so a kernel may read a word once and keep it.
+``@sharedoa_state`` is 16 words of 64 bits in every module, zero until the runtime fills it; modules
+of this project's compiler have room for bounds after them. It changes only between launches, so a
+kernel may read a word once and keep it.
 """
 
 from __future__ import annotations
@@ -27,8 +28,14 @@ THREAD_X = 5
 """Indices of the current thread (host, debug mode only)."""
 THREAD_Y = 6
 
+BOUNDS = WORDS
+"""The first of up to ``MOST_BOUNDS`` addresses at which ranges begin (``bounds``)."""
+MOST_BOUNDS = 64
+
+MOST_WORDS = WORDS + MOST_BOUNDS
+
 _WORD = ir.IntType(64)
-_BLOCK = ir.ArrayType(_WORD, WORDS)
+_BLOCK = ir.ArrayType(_WORD, MOST_WORDS)
 
 
 def state_block(module: ir.Module, constant_space: int) -> ir.GlobalVariable:

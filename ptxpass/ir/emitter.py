@@ -8,6 +8,7 @@ from typing import Any
 
 from llvmlite import ir
 
+from dispatch.bounds import Interval, bounds_function
 from dispatch.emitter import Candidate
 from dispatch.lookup import lookup_function
 from dispatch.mode import Mode
@@ -57,6 +58,10 @@ class IrEmitter:
 
     def look_up(self, address: Any) -> Any:
         environment = self._environment
+        intervals = self._intervals()
+        if intervals:
+            function = bounds_function(self._builder.module, environment.constant_space, intervals)
+            return self._builder.call(function, [address], "type_index")
         function = lookup_function(
             self._builder.module,
             environment.object_space,
@@ -66,6 +71,15 @@ class IrEmitter:
             share=self._mode.closed_world,
         )
         return self._builder.call(function, [address], "type_index")
+
+    def _intervals(self) -> list[Interval]:
+        """The ranges that hold objects of the site's classes, if it is known where they begin and
+        no other address has to be told from them."""
+        if self._environment.debug:
+            return []
+        possible = self._site.type_indices
+        ranges = enumerate(self._environment.ranges)
+        return [(number, type_index) for number, type_index in ranges if type_index in possible]
 
     def unless_zero(self, value: Any, otherwise: Callable[[], Any]) -> Any:
         builder = self._builder

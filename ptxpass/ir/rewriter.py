@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from llvmlite import ir
@@ -12,6 +12,7 @@ from dispatch import check
 from dispatch.identify import IDENTIFICATIONS, Identification
 from dispatch.invoke import INVOCATIONS
 from dispatch.mode import Mode
+from dispatch.range_table import NO_TYPE
 
 from .blocks import delete, replace_call, replace_uses
 from .emitter import IrEmitter
@@ -49,16 +50,36 @@ def rewrite(
 ) -> list[SiteReport]:
     """Rewrite ``module`` in place; one report a site, in order.
 
-    Completes the function tables, and defines ``sharedoa_check_reference`` if it is declared.
-    Raises RewriteError if a candidate's function or the kernel is missing.
+    With ``environment.populated`` only these classes are candidates. Completes the function tables,
+    and defines ``sharedoa_check_reference`` if it is declared. Raises RewriteError if a candidate's
+    function or the kernel is missing.
     """
+    populated = environment.populated
+    if populated is not None:
+        known = [len(site.candidates) for site in sites]
+        sites = [_narrow(site, populated) for site in sites]
+        queries = [
+            replace(query, candidates=tuple(c for c in query.candidates if c[0] in populated))
+            for query in queries
+        ]
+    else:
+        known = [0] * len(sites)
     uniform = (
         uniform_receivers(module, sites, queries, environment.kernel)
         if mode.spare_uniform and (sites or queries)
         else frozenset()
     )
     _Rewriter(module, sites, mode, environment, uniform).run(sites, queries)
-    return [_report(site, mode, site.call in uniform) for site in sites]
+    return [
+        _report(site, mode, site.call in uniform, classes)
+        for site, classes in zip(sites, known, strict=True)
+    ]
+
+
+def _narrow(site: CallSite, populated: frozenset[int]) -> CallSite:
+    """The site with those of its candidates that have objects."""
+    kept = tuple(c for c in site.candidates if c.type_index in populated)
+    return replace(site, candidates=kept)
 
 
 class _Rewriter:
@@ -123,8 +144,8 @@ class _Rewriter:
 
     def _emit_type_index(self, emitter: IrEmitter, query: TypeQuery) -> Any:
         candidates = [_Candidate(type_index) for type_index, _ in query.candidates]
-        if self._mode.closed_world and len(candidates) == 1 and not emitter.debug:
-            return query.call.type(candidates[0].type_index)
+        if self._mode.closed_world and len(candidates) <= 1 and not emitter.debug:
+            return query.call.type(candidates[0].type_index if candidates else NO_TYPE)
         return self._identification(query).emit_type_index(emitter, query.receiver, candidates)
 
     def _identification(self, query: TypeQuery) -> Identification:
@@ -151,8 +172,12 @@ def _decide(site: CallSite, mode: Mode, uniform: bool) -> _Decision:
     return _Decision(mode.identify, text, reason)
 
 
-def _report(site: CallSite, mode: Mode, uniform: bool) -> SiteReport:
+def _report(site: CallSite, mode: Mode, uniform: bool, classes: int) -> SiteReport:
+    """``classes``: how many could be met if all had objects; 0 if that was not asked."""
     decision = _decide(site, mode, uniform)
+    reason = decision.reason
+    if classes > len(site.candidates):
+        reason += f"; {len(site.candidates)} of {classes} classes have objects"
     return SiteReport(
         number=site.number,
         method=site.method,
@@ -161,5 +186,5 @@ def _report(site: CallSite, mode: Mode, uniform: bool) -> SiteReport:
         candidates=tuple(candidate.class_name for candidate in site.candidates),
         uniform=uniform,
         decision=decision.text,
-        reason=decision.reason,
+        reason=reason,
     )

@@ -53,6 +53,10 @@ class CallSite:
     call: ir.CallInstr
     chain: Sequence[ir.Instruction]
 
+    @property
+    def type_indices(self) -> frozenset[int]:
+        return frozenset(candidate.type_index for candidate in self.candidates)
+
 
 @dataclass(frozen=True, eq=False)
 class TypeQuery:
@@ -66,6 +70,10 @@ class TypeQuery:
     receiver: Any
     call: ir.CallInstr
 
+    @property
+    def type_indices(self) -> frozenset[int]:
+        return frozenset(type_index for type_index, _ in self.candidates)
+
 
 @dataclass(frozen=True)
 class Environment:
@@ -75,6 +83,9 @@ class Environment:
     kernel's symbol; its body is ``<kernel>.body(leaves..., i64 x, i64 y, i64 nx, i64 ny)``.
     ``on_no_type(builder, site, reference)`` emits the report of a receiver that has none of the
     site's classes (debug mode); the call's result is then zero. Without it nothing is reported.
+    ``populated``: type indices of the classes that any receiver can have (None: all); ``ranges``:
+    those of the ranges by address, which begin at the bounds of the state block with the same
+    numbers (empty: not known).
     """
 
     object_space: int
@@ -84,6 +95,8 @@ class Environment:
     kernel: str
     debug: bool = False
     on_no_type: Callable[[ir.IRBuilder, CallSite, Any], None] | None = None
+    populated: frozenset[int] | None = None
+    ranges: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -82,7 +82,8 @@ class Backend(Protocol):
         ...
 
     def set_state(self, handle: Any, state: Sequence[int]) -> None:
-        """Fill the module's state block (``dispatch.state``); in order with launches."""
+        """Fill the module's state block (``dispatch.state``) from its start; in order with
+        launches."""
         ...
 
     def launch(

@@ -72,7 +72,7 @@ class CpuBackend:
         if uses_barrier:
             imports[BARRIER_SYMBOL] = barrier_address()
         library = NativeLibrary(object_code, (symbol, state_block.SYMBOL), imports)
-        words = (ctypes.c_int64 * state_block.WORDS).from_address(
+        words = (ctypes.c_int64 * state_block.MOST_WORDS).from_address(
             library.address(state_block.SYMBOL)
         )
         entry = library.function(symbol, _ENTRY_TYPE)
@@ -85,7 +85,7 @@ class CpuBackend:
         words = list(state)
         # Threads that run side by side cannot be told apart in one block of words.
         words[state_block.THREAD_X] = words[state_block.THREAD_Y] = _NO_THREAD
-        handle.state[:] = words
+        handle.state[: len(words)] = words
 
     def launch(
         self,

@@ -41,7 +41,7 @@ class CudaModule:
     state_address: Any
     prints: bool
     last_state: tuple[int, ...] = ()
-    state: Any = field(default_factory=lambda: (ctypes.c_int64 * state_block.WORDS)())
+    state: Any = field(default_factory=lambda: (ctypes.c_int64 * state_block.MOST_WORDS)())
 
 
 @dataclass(eq=False)
@@ -221,9 +221,8 @@ class CudaBackend:
         if words != module.last_state:
             context = self.context
             context.enter()
-            module.state[:] = words
-            source = ctypes.addressof(module.state)
-            size = ctypes.sizeof(module.state)
+            module.state[: len(words)] = words
+            source, size = ctypes.addressof(module.state), 8 * len(words)
             context.call("cuMemcpyHtoDAsync", module.state_address, source, size, context.stream)
             module.last_state = words
 

@@ -26,6 +26,7 @@ from . import cpython, knobs
 from .arguments import ArgumentPlan
 from .geometry import Geometry
 from .pipeline import Compilation, compile
+from .population import Population, classes_met
 from .unit import Unit, release
 
 
@@ -63,6 +64,7 @@ class Program:
         self._slots = self.plan.new_slots()
         self._lock = threading.RLock()
         self._translation: Translation | None = None
+        self._classes_met: frozenset[int] | None = None
         self._checked_at = -1
         self._compilations: dict[tuple[Any, ...], Compilation] = {}
         self._units: weakref.WeakKeyDictionary[Backend, dict[Compilation, Unit]]
@@ -135,15 +137,25 @@ class Program:
         with self._lock:
             program = self.translation().program
             layout, encoding = heap.layout, heap.encoding
-            key = (target.fingerprint, mode, layout.name, layout.header, encoding.name, debug)
+            population = self._population(heap) if mode.by_population else None
+            key = (
+                target.fingerprint, mode, layout.name, layout.header, encoding.name, debug,
+                population,
+            )  # fmt: skip
             found = self._compilations.get(key)
             if found is None:
                 found = Compilation(
-                    self.source.name, program, target, layout, encoding, mode, debug
+                    self.source.name, program, target, layout, encoding, mode, debug, population
                 )
                 compile(found)
                 self._compilations[key] = found
             return found
+
+    def _population(self, heap: Heap) -> Population | None:
+        """What the code may rest on; None for a program that calls nothing through a class."""
+        if self._classes_met is None:
+            self._classes_met = classes_met(self.translation().program)
+        return Population.of(heap, self._classes_met) if self._classes_met else None
 
     def translation(self) -> Translation:
         """The typed tree, made again when a fact that it rests on no longer holds."""
@@ -159,7 +171,7 @@ class Program:
             return known
 
     def _drop_units(self) -> None:
-        self._translation, self._usual = None, _UNBOUND
+        self._translation, self._classes_met, self._usual = None, None, _UNBOUND
         self._compilations.clear()
         stale = [(backend, list(units.values())) for backend, units in self._units.items()]
         self._units.clear()

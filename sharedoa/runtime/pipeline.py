@@ -19,6 +19,7 @@ from ..model.layout import Layout
 from ..model.reference import ReferenceEncoding
 from ..targets.base import Stages, Target
 from . import disk_cache, knobs
+from .population import Population
 from .typed_tree_text import program_text
 
 
@@ -34,6 +35,8 @@ class Compilation:
     encoding: ReferenceEncoding
     mode: Mode
     debug: bool
+    #: What the code rests on besides the program, in modes that look at the heap's objects.
+    population: Population | None = None
     products: Stages = field(default_factory=dict)
     reports: list[SiteReport] = field(default_factory=list)
     _lowered: LoweredModule | None = None
@@ -66,6 +69,8 @@ def dispatched_ir(compilation: Compilation) -> Stages:
         kernel=lowered.kernel_symbol,
         debug=c.debug,
         on_no_type=lowered.on_no_type,
+        populated=None if c.population is None else c.population.populated,
+        ranges=() if c.population is None else c.population.ranges,
     )
     c.reports = rewrite(lowered.module, lowered.sites, lowered.queries, c.mode, environment)
     decisions = [

@@ -38,6 +38,8 @@ class Unit:
         """Fill the module's state block: what the heap gives, and this unit's error record."""
         words: Sequence[int] = heap.launch_state()
         words = [*words[: state.ERRORS], self._record, *words[state.ERRORS + 1 :]]
+        if self.compilation.population is not None:
+            words += self.compilation.population.bounds(heap)
         if words != self._state:
             heap.backend.set_state(self.handle, words)
             self._state = words

@@ -51,7 +51,7 @@ def test_every_mode_is_compared_with_the_branch_on_equal_objects():
         (types, order) for types in (1, 4, 32) for order in ("mixed", "sorted")
     ]
     for call, branch in zip(calls, branches, strict=True):
-        assert call["object_bytes"] == branch["object_bytes"] == 32
+        assert call["object_bytes"] == branch["object_bytes"] == 24
         assert call["ratio_to_branch"] == call["median"] / branch["median"]
         # Times of a GPU say nothing about this machine.
         assert call["ratio_to_hand_written"] is None

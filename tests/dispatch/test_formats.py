@@ -40,4 +40,4 @@ def test_state_block_is_made_once_and_is_not_constant() -> None:
     block = state.state_block(module, 0)
     assert state.state_block(module, 0) is block
     text = str(verified(module))
-    assert "@sharedoa_state = global [16 x i64] zeroinitializer" in text
+    assert "@sharedoa_state = global [80 x i64] zeroinitializer" in text

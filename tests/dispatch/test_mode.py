@@ -81,7 +81,7 @@ def test_every_mode_explains_itself() -> None:
         mode = parse_mode(name)
         assert IDENTIFICATIONS[mode.identify].SUMMARY in mode.explanation
         assert mode.invoke in mode.explanation
-    assert "range+switch so far" in parse_mode("auto").explanation
+    assert "classes that have objects" in parse_mode("auto").explanation
 
 
 def test_header_bytes() -> None:

@@ -110,7 +110,7 @@ def test_explain_names_each_call_and_its_reason():
         with oa.Heap(mode=mode, backend="cpu", capacity="256MiB"):
             text = collect.explain()
             assert f"mode {mode}" in text and "Base.get" in text
-            assert ("auto is range+switch" in text) == (mode == "auto")
+            assert ("classes that have objects" in text) == (mode == "auto")
             assert "One, Two" in text and "test_pipeline.py:" in text
             assert decisions.get(mode, "") in text
             assert "registers" in text
