@@ -20,12 +20,10 @@ import numpy as np
 from llvmlite import binding as llvm
 
 import sharedoa
-from dispatch.mode import AUTO, MODES, parse_mode
+from dispatch.mode import MODES, parse_mode
 from sharedoa.backends import available
 from sharedoa.runtime.explanation import table
 
-#: Every mode; ``auto`` is one of them by another name.
-ALL_MODES = tuple(mode for mode in MODES if mode != AUTO)
 RESULTS = Path(__file__).parent / "results"
 #: Samples of every timed launch; the least that quartiles mean something for.
 REPEAT = 20
@@ -41,7 +39,7 @@ class Options:
     full: bool = False
     out: Path = RESULTS
     repeat: int = REPEAT
-    modes: tuple[str, ...] = ALL_MODES
+    modes: tuple[str, ...] = MODES
 
 
 @dataclass
@@ -69,13 +67,15 @@ class Result:
 
 
 def summary(samples: Sequence[float]) -> dict[str, Any]:
-    """Raw samples in seconds with their median and quartiles."""
+    """Raw samples in seconds with their median, quartiles and extremes."""
     low, middle, high = np.quantile(samples, [0.25, 0.5, 0.75]).tolist()
     return {
         "samples": [round(float(sample), 9) for sample in samples],
         "median": middle,
         "lower_quartile": low,
         "upper_quartile": high,
+        "min": float(min(samples)),
+        "max": float(max(samples)),
     }
 
 
@@ -113,24 +113,35 @@ def versions() -> dict[str, str]:
     return found
 
 
+def file_of(name: str, backend: str, folder: Path) -> Path:
+    """The file of a record that is written today: ``folder/<name>-<device>-<date>.json``."""
+    device = re.sub(r"[^a-z0-9]+", "-", device_name(backend).lower()).strip("-")
+    return folder / f"{name}-{device}-{datetime.datetime.now(datetime.UTC):%Y-%m-%d}.json"
+
+
 def write(result: Result, folder: Path) -> Path:
-    """Record ``result`` as ``folder/<name>-<device>-<date>.json``; the path."""
-    now = datetime.datetime.now(datetime.UTC)
+    """Record ``result`` in the file that ``file_of`` names; the path."""
     head = {
         "benchmark": result.name,
-        "date": now.isoformat(timespec="seconds"),
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "machine": machine(result.backend),
         "versions": versions(),
         "settings": result.settings,
         "failures": result.failures,
     }
-    device = re.sub(r"[^a-z0-9]+", "-", device_name(result.backend).lower()).strip("-")
-    folder.mkdir(parents=True, exist_ok=True)
-    file = folder / f"{result.name}-{device}-{now:%Y-%m-%d}.json"
-    # One row a line: a file of raw samples that can still be read, and compared by line.
-    rows = ",\n".join(f"  {json.dumps(row, default=_plain)}" for row in result.rows)
-    file.write_text(f'{json.dumps(head, indent=1)[:-2]},\n "rows": [\n{rows}\n ]\n}}\n')
+    file = file_of(result.name, result.backend, folder)
+    write_record(head, result.rows, file)
     return file
+
+
+def write_record(head: dict[str, Any], rows: Sequence[dict[str, Any]], file: Path) -> None:
+    """Write a record. A program that is ended meanwhile leaves the file as it was."""
+    # One row a line: a file of raw samples that can still be read, and compared by line.
+    lines = ",\n".join(f"  {json.dumps(row, default=_plain)}" for row in rows)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = file.with_suffix(".unfinished")
+    unfinished.write_text(f'{json.dumps(head, indent=1)[:-2]},\n "rows": [\n{lines}\n ]\n}}\n')
+    unfinished.replace(file)
 
 
 def _plain(value: Any) -> Any:
@@ -153,21 +164,24 @@ def _cell(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def argument_parser(description: str | None) -> argparse.ArgumentParser:
-    """The options that every benchmark has."""
+def argument_parser(description: str | None, add_help: bool = True) -> argparse.ArgumentParser:
+    """The options that every benchmark has; without help it can be a parent of other parsers."""
     style = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(description=description, formatter_class=style)
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=style, add_help=add_help
+    )
     parser.add_argument("--backend", default="auto", help="auto, cuda or cpu")
     parser.add_argument("--full", action="store_true", help="the sizes that are recorded")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the JSON files")
     parser.add_argument("--repeat", type=int, default=REPEAT, help="samples of each launch")
     parser.add_argument(
-        "--modes", type=_modes, default=ALL_MODES, help="names with commas between; all"
+        "--modes", type=parse_modes, default=MODES, help="names with commas between; all"
     )
     return parser
 
 
-def _modes(text: str) -> tuple[str, ...]:
+def parse_modes(text: str) -> tuple[str, ...]:
+    """Names of modes with commas between."""
     return tuple(parse_mode(name).name for name in text.split(","))
 
 

@@ -1,24 +1,31 @@
-"""How programs launch their kernels, so that each one's time can be taken."""
+"""How programs launch their kernels, so that each one can be timed and watched."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 
 class Launches:
     """Called with a kernel, a number of threads and the arguments. With ``timed`` each kernel's
-    time is taken, by the device's own clock where it has one."""
+    time is taken, by the device's own clock where it has one; ``watcher`` is called with each
+    kernel before it is launched."""
 
-    def __init__(self, heap: Any, timed: bool) -> None:
-        self._watch = heap.backend.stopwatch() if timed else None
+    def __init__(
+        self, heap: Any, timed: bool, watcher: Callable[[Any], None] | None = None
+    ) -> None:
+        self._stopwatch = heap.backend.stopwatch() if timed else None
+        self._watcher = watcher
 
     def __call__(self, kernel: Any, threads: Any, *arguments: Any) -> None:
-        if self._watch is None:
+        if self._watcher is not None:
+            self._watcher(kernel)
+        if self._stopwatch is None:
             kernel[threads](*arguments)
         else:
-            self._watch.time(kernel.name, lambda: kernel[threads](*arguments))
+            self._stopwatch.time(kernel.name, lambda: kernel[threads](*arguments))
 
     @property
     def seconds(self) -> dict[str, float]:
         """Seconds by kernel name so far; empty if no time is taken."""
-        return {} if self._watch is None else self._watch.seconds()
+        return {} if self._stopwatch is None else self._stopwatch.seconds()

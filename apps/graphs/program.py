@@ -44,7 +44,7 @@ def run_workload(workload: Workload, options: RunOptions) -> RunResult:
     with timed(result, "graph"):
         graph = make_graph(options)
     with oa.Heap(mode=options.mode, backend=options.backend, layout=options.layout) as heap:
-        launches = Launches(heap, options.time_kernels)
+        launches = Launches(heap, options.time_kernels, options.on_launch)
         with timed(result, "objects"):
             objects = ObjectGraph(heap, graph, workload, launches)
         _sweep(objects, heap, graph, workload, options, result)

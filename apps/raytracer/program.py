@@ -39,7 +39,7 @@ def run(options: RunOptions, objects: int = OBJECTS) -> RunResult:
     _require_possible(options, objects)
     result = RunResult(counts={})
     with oa.Heap(mode=options.mode, backend=options.backend, layout=options.layout) as heap:
-        launches = Launches(heap, options.time_kernels)
+        launches = Launches(heap, options.time_kernels, options.on_launch)
         with timed(result, "objects"):
             rendering = _rendering(heap, options, objects, launches)
             heap.synchronize()

@@ -39,7 +39,7 @@ def run(options: RunOptions) -> RunResult:
     with timed(result, "network"):
         network = make_network(options)
     with oa.Heap(mode=options.mode, backend=options.backend, layout=options.layout) as heap:
-        launches = Launches(heap, options.time_kernels)
+        launches = Launches(heap, options.time_kernels, options.on_launch)
         with timed(result, "objects"):
             routing = Routing(heap, network, launches)
         drawing = Map(options.out, network, _title(options, network)) if options.out else None

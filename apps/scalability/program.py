@@ -63,7 +63,7 @@ def run(options: RunOptions, arguments: Arguments | None = None) -> RunResult:
     with timed(result, "numbers"):
         numbers = draw_numbers(options.size, options.seed)
     with oa.Heap(mode=options.mode, backend=options.backend, layout=options.layout) as heap:
-        launch = Launches(heap, options.time_kernels)
+        launch = Launches(heap, options.time_kernels, options.on_launch)
         with timed(result, "objects"):
             objects = make_objects(heap, made, options.size, arguments)
             a = heap.array(f32, numbers)

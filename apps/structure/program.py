@@ -44,7 +44,7 @@ def run(options: RunOptions, repair: bool = True) -> RunResult:
     with timed(result, "structure"):
         structure = generate(options.size, options.seed)
     with oa.Heap(mode=options.mode, backend=options.backend, layout=options.layout) as heap:
-        launches = Launches(heap, options.time_kernels)
+        launches = Launches(heap, options.time_kernels, options.on_launch)
         with timed(result, "objects"):
             simulation: Simulation
             if options.natural:

@@ -39,7 +39,7 @@ def run(options: RunOptions, mix: Mix = NATURAL_MIX) -> RunResult:
     with timed(result, "network"):
         network = make_network(options)
     with oa.Heap(mode=options.mode, backend=options.backend, layout=options.layout) as heap:
-        launches = Launches(heap, options.time_kernels)
+        launches = Launches(heap, options.time_kernels, options.on_launch)
         with timed(result, "objects"):
             simulation: Simulation
             if options.natural:

@@ -11,7 +11,7 @@ import sharedoa as oa
 from bench import __main__, class_family, cxx_family, virtual_call_cxx
 from bench.class_family import FIELD, WIDTHS
 from bench.cxx_family import cxx_family as made_family
-from bench.harness import ALL_MODES, Options
+from bench.harness import MODES, Options
 from bench.virtual_call_cxx import (
     BRANCH,
     CALL,
@@ -58,7 +58,7 @@ def test_full_cases():
     assert len(found) == len(set(found))
     mi = 1 << 20
     assert {(c.mode, c.types) for c in found if c.objects == 16 * mi and c.types == 4} == {
-        (mode, 4) for mode in ALL_MODES if parse_mode(mode).placement == "by_type"
+        (mode, 4) for mode in MODES if parse_mode(mode).placement == "by_type"
     }
     assert {c.objects for c in found if c.mode in ("cuda", "concord")} == {mi}
     of_coal = {(c.objects // mi, c.types) for c in found if c.mode == "coal"}
@@ -72,7 +72,7 @@ def test_cases_of_chosen_modes():
     assert {c.objects for c in cases(Options(full=True, modes=("tag+vtable",)))} == {16 << 20}
 
 
-@pytest.mark.parametrize("mode", ALL_MODES)
+@pytest.mark.parametrize("mode", MODES)
 def test_objects_of_both_languages_have_the_same_size(mode, _nvrtc):
     with oa.Heap(mode=mode, backend="cpu") as heap:
         python = class_family.family(2, fields_of(heap.mode))
@@ -85,7 +85,7 @@ def test_objects_of_both_languages_have_the_same_size(mode, _nvrtc):
 
 
 @pytest.mark.parametrize("types", WIDTHS)
-@pytest.mark.parametrize("mode", ALL_MODES)
+@pytest.mark.parametrize("mode", MODES)
 def test_every_class_keeps_its_body(mode, types, _nvrtc):
     chosen = parse_mode(mode)
     decision = require_distinct_bodies(made_family(types, cxx_fields()), chosen)
@@ -214,7 +214,7 @@ def test_on_a_gpu():
     calls = [r for r in result.rows if r["kernel"] == CALL and r["language"] == CXX]
     assert {(r["mode"], r["types"], r["order"]) for r in calls} == {
         (mode, types, order)
-        for mode in ALL_MODES
+        for mode in MODES
         for types in (1, 4, 32)
         for order in ("mixed", "sorted")
     }

@@ -52,7 +52,7 @@ def run_automaton(
     with timed(result, "board"):
         board = make_board()
     with oa.Heap(mode=options.mode, backend=options.backend, layout=options.layout) as heap:
-        launches = Launches(heap, options.time_kernels)
+        launches = Launches(heap, options.time_kernels, options.on_launch)
         flavour = automaton.natural if options.natural else automaton.faithful
         with timed(result, "objects"):
             simulation = flavour(heap, board, launches)

@@ -1,0 +1,40 @@
+"""What the compiler made of a workload: its classes and its virtual call sites, for table 2."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from sharedoa.heap.heap import current_heap
+from sharedoa.model.classes import ClassType
+
+
+class CallSites:
+    """Called before every launch, as ``RunOptions.on_launch``; looks at each kernel once."""
+
+    def __init__(self) -> None:
+        #: For each kernel what was decided at its virtual call sites, and how often.
+        self.decisions: dict[str, dict[str, int]] = {}
+        self._classes: dict[ClassType, bool] = {}
+
+    def __call__(self, kernel: Any) -> None:
+        if kernel.name in self.decisions:
+            return
+        heap = current_heap()
+        compiled = kernel.program.compilation(heap, heap.mode, heap.debug, heap.backend.target)
+        self.decisions[kernel.name] = dict(Counter(site.decision for site in compiled.reports))
+        for _, _, python_class in heap.ranges():
+            self._add(python_class.__sharedoa__)
+
+    def _add(self, cls: ClassType) -> None:
+        for each in cls.ancestry():
+            self._classes[each] = each.is_abstract
+
+    def row(self) -> dict[str, Any]:
+        """Decisions by kernel; classes of the objects with their bases, as numbers of abstract and
+        concrete ones. Objects placed one by one are in no range: of them no class is known."""
+        found: dict[str, Any] = {"call_sites": self.decisions}
+        if self._classes:
+            abstract = sum(self._classes.values())
+            found["types"] = {"abstract": abstract, "concrete": len(self._classes) - abstract}
+        return found

@@ -1,0 +1,192 @@
+"""Times: the eleven workloads in all modes (figure 6), the sweep of region sizes (figure 10), and
+the natural ports.
+
+A sample is the sum of the times of all kernels of one run, taken with events on the device;
+creation of objects and reading of results are outside, as in the paper. A small run before the
+samples compiles the kernels. Counts must be equal in all modes.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import sharedoa as oa
+from apps.interface import RunResult
+from bench.harness import MILLISECONDS, Options, Result, summary, write
+
+from .call_sites import CallSites
+from .workloads import (
+    MODES,
+    NAMES,
+    NATURAL,
+    WORKLOADS,
+    Workload,
+    inputs,
+    is_scattered,
+    kernel_seconds,
+)
+
+FIGURE_6, FIGURE_10, NATURAL_PORTS = PARTS = ("figure6", "figure10", "natural")
+#: Samples of a workload where objects are made one by one: making them takes far longer than the
+#: run, and has to be done for each. Records of several calls can be merged.
+SCATTERED_SAMPLES = 3
+#: Objects in the first region of a class, figure 10; the artifact's own runs have ARTIFACT_REGION.
+ARTIFACT_REGION = 2_397_152
+REGIONS = (4096, 32_768, 262_144, 2_097_152, ARTIFACT_REGION, 4_194_304)
+SWEPT, SWEPT_MODE = ("TRAF", "GOL", "STUT", "GEN"), "coal"
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What of the evaluation is run, and the name of the record."""
+
+    workloads: tuple[str, ...] = NAMES
+    parts: tuple[str, ...] = PARTS
+    name: str = "reproduction"
+
+
+def backend_name(options: Options) -> str:
+    """The backend that ``options`` mean."""
+    with oa.Heap(backend=options.backend) as heap:
+        name: str = heap.backend.name
+    return name
+
+
+def measure(options: Options, selection: Selection) -> Result:
+    """Run what is selected; wrong counts are failures. The record is written after every mode of
+    every workload, so that a call that is ended leaves what it has."""
+    backend = backend_name(options)
+    settings = {"full": options.full, "inputs": inputs()}
+    result = Result(selection.name, backend, settings)
+    for what, row_of in _rows(options, selection, backend):
+        with result.attempt(what):
+            row = row_of()
+            result.rows.append(row)
+            print(f"{what}: {row['median'] * MILLISECONDS:.3f} ms", file=sys.stderr, flush=True)
+            _require_equal_counts(row, result.rows)
+        _free_heaps(options)
+        write(result, options.out)
+    return result
+
+
+def _rows(options: Options, selection: Selection, backend: str) -> Iterator[tuple[str, Any]]:
+    """Each row: what it is, and the function that measures it."""
+    for part, workloads in ((FIGURE_6, WORKLOADS), (NATURAL_PORTS, NATURAL)):
+        for workload in _selected(workloads, selection, part):
+            for mode in [mode for mode in MODES if mode in options.modes]:
+                # Natural ports are compared among modes that place objects alike.
+                if part == FIGURE_6 or not is_scattered(mode):
+                    yield (
+                        f"{part}: {workload.name} in mode {mode}",
+                        lambda w=workload, m=mode, p=part: _times(p, w, m, options, backend),
+                    )
+    if SWEPT_MODE not in options.modes:
+        return
+    for workload in _selected(WORKLOADS, selection, FIGURE_10):
+        for region in REGIONS if options.full else REGIONS[:2]:
+            if workload.name in SWEPT:
+                yield (
+                    f"{FIGURE_10}: {workload.name} with regions from {region}",
+                    lambda w=workload, r=region: _sweep(w, r, options, backend),
+                )
+
+
+def _selected(
+    workloads: tuple[Workload, ...], selection: Selection, part: str
+) -> Iterator[Workload]:
+    if part in selection.parts:
+        yield from (workload for workload in workloads if workload.name in selection.workloads)
+
+
+def _times(
+    part: str, workload: Workload, mode: str, options: Options, backend: str
+) -> dict[str, Any]:
+    samples = min(options.repeat, SCATTERED_SAMPLES) if is_scattered(mode) else options.repeat
+    sites = CallSites()
+    workload.run(mode, backend, full=False, on_launch=sites)
+    launches: Counter[str] = Counter()
+
+    def count(kernel: Any) -> None:
+        launches[kernel.name] += 1
+
+    runs = []
+    for _ in range(samples):
+        launches.clear()
+        runs.append(workload.run(mode, backend, options.full, on_launch=count))
+        _free_heaps(options)
+    row = {"figure": _FIGURES[part], "mode": mode, **_as_row(workload, runs)}
+    return row | {"launches": dict(launches)} | sites.row()
+
+
+#: How rows are marked in records.
+_FIGURES = {FIGURE_6: "6", FIGURE_10: "10", NATURAL_PORTS: "natural"}
+
+
+def _free_heaps(options: Options) -> None:
+    """Give back the memory of heaps that nobody refers to, before the next run takes as much."""
+    if options.full:  # small ones can wait for Python to do so, which takes less time
+        gc.collect()
+
+
+def _sweep(workload: Workload, region: int, options: Options, backend: str) -> dict[str, Any]:
+    with _initial_region(region):
+        workload.run(SWEPT_MODE, backend, full=False)
+        found = workload.run(SWEPT_MODE, backend, options.full)
+    return {
+        "figure": _FIGURES[FIGURE_10],
+        "mode": SWEPT_MODE,
+        "initial_region": region,
+        "external_fragmentation": found.heap.external_fragmentation,
+        **_as_row(workload, [found]),
+    }
+
+
+def _as_row(workload: Workload, runs: list[RunResult]) -> dict[str, Any]:
+    last = runs[-1]
+    classes = last.heap.classes.values()
+    return {
+        "workload": workload.name,
+        **summary([sum(kernel_seconds(each).values()) for each in runs]),
+        "kernels": kernel_seconds(last),
+        "creation": last.timings.get("objects"),
+        "loop": last.timings.get("run"),
+        "counts": last.counts,
+        "objects": last.objects,
+        "regions": last.regions,
+        "bytes_an_object": sum(c.bytes_used for c in classes) / max(last.objects, 1),
+    }
+
+
+@contextmanager
+def _initial_region(objects: int) -> Iterator[None]:
+    """The setting that programs cannot be given otherwise."""
+    name = "SHAREDOA_INITIAL_REGION"
+    before = os.environ.get(name)
+    os.environ[name] = str(objects)
+    try:
+        yield
+    finally:
+        del os.environ[name]
+        if before is not None:
+            os.environ[name] = before
+
+
+def _require_equal_counts(row: dict[str, Any], rows: list[dict[str, Any]]) -> None:
+    natural = row["figure"] == _FIGURES[NATURAL_PORTS]
+    first = next(
+        other
+        for other in rows
+        if other["workload"] == row["workload"]
+        and (other["figure"] == _FIGURES[NATURAL_PORTS]) == natural
+    )
+    if row["counts"] != first["counts"]:
+        raise AssertionError(
+            f"the counts are {row['counts']}, in mode {first['mode']} {first['counts']}"
+        )
