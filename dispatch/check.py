@@ -15,6 +15,7 @@ from . import state
 from .errors import ErrorCode
 from .lookup import I32, I64, find_range_function, load_node
 from .mode import Placement
+from .range_table import TILE_OBJECTS, TILE_STEP, TILED
 
 CHECK_REFERENCE = "sharedoa_check_reference"
 REFERENCE_OK = 0
@@ -50,11 +51,20 @@ def _emit_check_in_range(
         builder.ret(I32(ErrorCode.FOREIGN))
     offset = builder.sub(address, load_node(builder, node, "lo", object_space))
     stride = builder.zext(load_node(builder, node, "stride", object_space), I64)
-    inside = builder.urem(offset, stride)
-    with builder.if_then(builder.icmp_unsigned("!=", inside, I64(0))):
+    # A range without tiles is one of tiles with a single object.
+    tiled = builder.icmp_unsigned(">=", stride, I64(TILED))
+    size = builder.and_(stride, I64(TILED - 1))
+    objects = builder.select(tiled, I64(TILE_OBJECTS), I64(1))
+    tile_bytes = builder.mul(size, objects)
+    tile = builder.udiv(offset, tile_bytes)
+    inside = builder.sub(offset, builder.mul(tile, tile_bytes))
+    lane = builder.udiv(inside, I64(TILE_STEP))
+    between = builder.icmp_unsigned("!=", builder.mul(lane, I64(TILE_STEP)), inside)
+    beyond = builder.icmp_unsigned(">=", lane, objects)
+    with builder.if_then(builder.or_(between, beyond)):
         builder.ret(I32(ErrorCode.FOREIGN))
     live = load_node(builder, node, "live", object_space)
-    place = builder.add(live, builder.udiv(offset, stride))
+    place = builder.add(live, builder.add(builder.mul(tile, objects), lane))
     pointer = builder.inttoptr(place, ir.PointerType(None, object_space))
     byte = builder.load(pointer, align=1, typ=ir.IntType(8))
     lives = builder.icmp_unsigned("==", byte, byte.type(1))

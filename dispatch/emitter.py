@@ -41,6 +41,10 @@ class Emitter(Protocol):
         """``bits`` wide integer at ``address + offset`` in heap memory."""
         ...
 
+    def vtable_pointer(self, address: Value) -> Value:
+        """The vtable pointer that the object at ``address`` carries."""
+        ...
+
     def type_tag(self, address: Value) -> Value:
         """The type index that the object at ``address`` carries itself."""
         ...

@@ -23,13 +23,23 @@ NODE_DTYPE = np.dtype(
         ("live", np.uint64),
     ]
 )
-"""32 bytes. ``stride``: bytes from one object to the next; ``live``: address of one byte an object,
-1 where it lives. Both are read in debug mode only."""
+"""32 bytes. ``stride``: what ``encode_stride`` makes of the bytes of an object; ``live``: address of
+one byte an object, 1 where it lives. Both are read in debug mode only."""
+
+TILED = 1 << 31
+TILE_OBJECTS, TILE_STEP = 32, 4
+"""In a range of tiles the addresses of 32 objects follow one another in steps of 4 bytes at the
+start of a tile, which has 32 times the bytes of an object."""
 
 NO_TYPE = 0
 _NOWHERE = np.iinfo(np.uint64).max
 
 Addresses = Sequence[int] | np.ndarray[Any, Any]
+
+
+def encode_stride(object_bytes: int, is_tiled: bool) -> int:
+    """For ranges in which an object begins every ``object_bytes`` bytes, or of tiles."""
+    return object_bytes | TILED if is_tiled else object_bytes
 
 
 class SegmentTree:

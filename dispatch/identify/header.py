@@ -37,4 +37,4 @@ def remark(candidates: Sequence[Candidate]) -> str:
 
 
 def _vtable(emitter: Emitter, reference: Any) -> Any:
-    return emitter.load(emitter.address(reference), 0, 64)
+    return emitter.vtable_pointer(emitter.address(reference))

@@ -50,6 +50,10 @@ class IrEmitter:
         pointer = self._builder.inttoptr(place, pointer_type)
         return self._builder.load(pointer, align=bits // 8, typ=ir.IntType(bits))
 
+    def vtable_pointer(self, address: Any) -> Any:
+        emit = self._environment.emit_vtable_address
+        return self.load(emit(self._builder, address, self._site.family), 0, 64)
+
     def type_tag(self, address: Any) -> Any:
         return self.load(address, 0, 32)
 

@@ -75,6 +75,10 @@ class TypeQuery:
         return frozenset(type_index for type_index, _ in self.candidates)
 
 
+def _at_start(builder: ir.IRBuilder, object_address: Any, family: str) -> Any:
+    return object_address
+
+
 @dataclass(frozen=True)
 class Environment:
     """What the pass must know of the target and of the program.
@@ -83,6 +87,8 @@ class Environment:
     kernel's symbol; its body is ``<kernel>.body(leaves..., i64 x, i64 y, i64 nx, i64 ny)``.
     ``on_no_type(builder, site, reference)`` emits the report of a receiver that has none of the
     site's classes (debug mode); the call's result is then zero. Without it nothing is reported.
+    ``emit_vtable_address(builder, object address, family)`` gives the i64 address of the object's
+    vtable pointer: by default the object's own, as in C++.
     ``populated``: type indices of the classes that any receiver can have (None: all); ``ranges``:
     those of the ranges by address, which begin at the bounds of the state block with the same
     numbers (empty: not known).
@@ -95,6 +101,7 @@ class Environment:
     kernel: str
     debug: bool = False
     on_no_type: Callable[[ir.IRBuilder, CallSite, Any], None] | None = None
+    emit_vtable_address: Callable[[ir.IRBuilder, Any, str], Any] = _at_start
     populated: frozenset[int] | None = None
     ranges: tuple[int, ...] = ()
 

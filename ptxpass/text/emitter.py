@@ -114,9 +114,12 @@ class TextEmitter:
 
         return self._once(("load", address.identity, offset, bits), f"b{bits}", emit)
 
+    def vtable_pointer(self, address: Held) -> Held:
+        return self.load(address, 0, 64)
+
     def type_tag(self, address: Held) -> Held:
         """C++ objects have no room for a tag: it stands in the table, before the functions."""
-        return self.load(self.load(address, 0, 64), TYPE_INDEX_OFFSET, 32)
+        return self.load(self.vtable_pointer(address), TYPE_INDEX_OFFSET, 32)
 
     def upper_bits(self, reference: Held, shift: int) -> Held:
         def emit(register: str) -> None:

@@ -9,8 +9,8 @@ from ..frontend import tree
 from ..model.scalars import ScalarType
 from ..model.types import ReferenceType, Type
 from .emitter import FunctionEmitter, expression
-from .memory import is_bool, pointer_to
-from .places import Place, guarded, locate
+from .memory import Place, is_bool, scalar_pointer
+from .places import guarded, locate
 from .types import F32, F64, I8, I32, I64
 
 #: No fence: an atomic orders only the accesses to its own place.
@@ -63,7 +63,7 @@ def _combine(emitter: FunctionEmitter, place: Place, operator: str, value: ir.Va
     if place.type.is_float and operator == "sub":
         value = emitter.builder.fneg(value)
     operation = _OPERATIONS[place.type.kind][operator]
-    pointer = pointer_to(emitter, place.address)
+    pointer, _ = scalar_pointer(emitter, place)
     return emitter.builder.atomic_rmw(operation, pointer, value, ORDERING)
 
 
@@ -71,7 +71,7 @@ def _replace(
     emitter: FunctionEmitter, place: Place, value: ir.Value, compare: ir.Value | None
 ) -> ir.Value:
     """Exchange, if the place holds the bits of ``compare`` or that is None."""
-    pointer = pointer_to(emitter, place.address)
+    pointer, _ = scalar_pointer(emitter, place)
     bits = _to_bits(emitter, place.type, value)
     if compare is None:
         old = emitter.builder.atomic_rmw("xchg", pointer, bits, ORDERING)

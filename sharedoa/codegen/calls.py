@@ -7,7 +7,7 @@ as a ``CallSite``, with its instructions, for the pass to replace by what the di
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from llvmlite import ir
 
@@ -22,17 +22,20 @@ from . import checks
 from .emitter import FALSE, FunctionEmitter, ProgramEmitter, expression, integer
 from .memory import offset_address, pointer_to
 from .places import guarded
+from .runs import exact_class, runs_passed
 from .types import I32, I64, function_type
 
 TYPE_INDEX = "sharedoa_type_index"
 _VTABLE_ENTRY_BYTES = 4
+_NO_RUNS: Mapping[int, ClassType] = {}
 
 
 @expression(tree.DirectCall)
 def _direct_call(emitter: FunctionEmitter, node: tree.DirectCall) -> ir.Value | None:
     arguments = [emitter.evaluate(argument) for argument in node.arguments]
     _note_call(emitter, node.symbol)
-    result = emitter.builder.call(_callee(emitter.program, node.symbol), arguments)
+    callee = _callee(emitter.program, node.symbol, runs_passed(emitter, node.arguments))
+    result = emitter.builder.call(callee, arguments)
     return None if isinstance(result.type, ir.VoidType) else result
 
 
@@ -53,11 +56,12 @@ def _emit_canonical_call(
     arguments: Sequence[ir.Value],
 ) -> ir.Value | None:
     program, builder = emitter.program, emitter.builder
-    family = family_name(node.static_class.family)
+    family = _note_family(program, node.static_class)
     signature = function_type([ReferenceType(node.static_class), *node.parameter_types], node.type)
     candidates = _site_candidates(emitter, node, signature)
     first = len(builder.block.instructions)
     address = program.encoding.emit_address(builder, receiver)
+    address = program.layout.emit_vtable_address(builder, address, node.static_class)
     vtable = builder.load(pointer_to(emitter, address), "vtable", align=8, typ=I64)
     slot = offset_address(emitter, vtable, node.slot * _VTABLE_ENTRY_BYTES)
     entry = builder.load(pointer_to(emitter, slot), "entry", align=_VTABLE_ENTRY_BYTES, typ=I32)
@@ -127,7 +131,7 @@ def _emit_type_query(
     program.queries.append(
         TypeQuery(
             number=len(program.queries),
-            family=family_name(static.family),
+            family=_note_family(program, static),
             candidates=tuple((cls.type_index, cls.name) for cls in static.concrete()),
             location=describe(node.location),
             function=emitter.llvm_function.name,
@@ -143,6 +147,13 @@ def family_name(family: Family) -> str:
     return f"{ascii(family.root.name)[1:-1]}_{family.root.type_index}".replace("\\", "_")
 
 
+def _note_family(program: ProgramEmitter, cls: ClassType) -> str:
+    """The name of the family of ``cls``, which the pass can then ask the layout about."""
+    name = family_name(cls.family)
+    program.families[name] = cls.family
+    return name
+
+
 def describe(location: tree.Location) -> str:
     return f"{location.file}:{location.line}"
 
@@ -151,7 +162,10 @@ def _site_candidates(
     emitter: FunctionEmitter, node: tree.VirtualCall, signature: ir.FunctionType
 ) -> tuple[SiteCandidate, ...]:
     found = []
+    exact = exact_class(emitter, node.receiver)
     for candidate in node.candidates:
+        if exact is not None and candidate.cls is not exact:
+            continue
         callee = _callee(emitter.program, candidate.symbol)
         if callee.function_type != signature:
             raise InternalError(
@@ -165,11 +179,12 @@ def _site_candidates(
     return tuple(found)
 
 
-def _callee(program: ProgramEmitter, symbol: str) -> ir.Function:
-    found = program.functions.get(symbol)
-    if found is None:
+def _callee(
+    program: ProgramEmitter, symbol: str, runs: Mapping[int, ClassType] = _NO_RUNS
+) -> ir.Function:
+    if symbol not in program.functions:
         raise InternalError(f"{symbol} is called but is not part of the program")
-    return found
+    return program.variant(symbol, runs)
 
 
 def _note_call(emitter: FunctionEmitter, symbol: str) -> None:

@@ -8,7 +8,8 @@ needs while its body is written. A file of this package registers an emitter per
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -19,6 +20,8 @@ from ptxpass.ir import CallSite, TypeQuery
 
 from ..errors import InternalError
 from ..frontend import tree
+from ..model.classes import Family
+from ..model.classes import ClassType
 from ..model.layout import Layout
 from ..model.reference import ReferenceEncoding
 from ..model.types import Type
@@ -50,6 +53,10 @@ def statement(node: type) -> Callable[[Emitter], Emitter]:
     return register
 
 
+#: A function's symbol, and the classes of its parameters that are runs, by place.
+Variant = tuple[str, tuple[tuple[int, ClassType], ...]]
+
+
 @dataclass
 class ProgramEmitter:
     """One module in the making."""
@@ -69,7 +76,11 @@ class ProgramEmitter:
     call_sites: list[int] = field(default_factory=list)
     #: Symbols that each function may call, directly or through a vtable.
     calls: dict[str, set[str]] = field(default_factory=dict)
+    #: The families of the receivers of ``sites`` and ``queries``, by name.
+    families: dict[str, Family] = field(default_factory=dict)
     uses_barrier: bool = False
+    #: Functions that are called, by symbol and what is known of their parameters.
+    variants: dict[Variant, ir.Function] = field(default_factory=dict)
     _site_numbers: dict[tree.Location, int] = field(default_factory=dict)
 
     def site_number(self, location: tree.Location) -> int:
@@ -79,6 +90,20 @@ class ProgramEmitter:
             number = self._site_numbers[location] = len(self.source_sites)
             self.source_sites.append(location)
         return number
+
+    def variant(self, symbol: str, runs: Mapping[int, ClassType]) -> ir.Function:
+        """The function for parameters of which these are runs; ``lower`` writes its body."""
+        key = symbol, tuple(sorted(runs.items()))
+        found = self.variants.get(key)
+        if found is None:
+            found = self.functions[symbol]
+            if runs:
+                name = f"{symbol}.runs.{len(self.variants)}"
+                found = ir.Function(self.module, found.function_type, name)
+                found.linkage = "internal"
+                found.attributes = copy(self.functions[symbol].attributes)
+            self.variants[key] = found
+        return found
 
     def object_pointer(self) -> ir.Type:
         """Pointer to memory of the heap."""
@@ -124,6 +149,10 @@ class FunctionEmitter:
         self.llvm_function = llvm_function
         #: The kernel body's x, y, nx, ny.
         self.thread: Sequence[ir.Value] = ()
+        #: Parameters that are runs, and locals that hold what comes out of one (``runs``).
+        self.runs: dict[tree.Variable, ClassType] = {}
+        self.exact: dict[tree.Variable, ClassType] = {}
+        self.assigned_once: frozenset[tree.Variable] = frozenset()
         self.loops: list[Loop] = []
         self._variables: dict[tree.Variable, ir.Value] = {}
         self._bindings: dict[tree.Variable, ir.Value] = {}

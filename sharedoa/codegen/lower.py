@@ -22,11 +22,13 @@ from . import arithmetic, atomics, calls, expressions, loops, places, statements
 from .abi import Leaf, assemble, leaves
 from .emitter import FunctionEmitter, ProgramEmitter
 from .report import emit_report
+from .runs import Runs, assigned_once
 from .types import I32, I64, VOID, function_type, llvm_type, zero
 
 #: Loaded for the emitters that they register.
 EMITTERS = (arithmetic, atomics, calls, expressions, loops, places, statements)
 OnNoType = Callable[[ir.IRBuilder, CallSite, Any], None]
+VtableAddress = Callable[[ir.IRBuilder, Any, str], Any]
 _THREAD_PARAMETERS = ("x", "y", "nx", "ny")
 
 
@@ -41,6 +43,8 @@ class LoweredModule:
     queries: list[TypeQuery]
     #: For ``ptxpass.ir.Environment``: reports a receiver of a class that a site does not know.
     on_no_type: OnNoType | None
+    #: For ``ptxpass.ir.Environment``: where an object of a family has its vtable pointer.
+    emit_vtable_address: VtableAddress
     #: What the kernel's arguments are cut into, in order.
     leaves: list[Leaf]
     #: Places in the source, by the ``site`` of an error record.
@@ -57,8 +61,9 @@ def lower(
     encoding: ReferenceEncoding,
     mode: Mode,
     debug: bool,
+    runs: Runs | None = None,
 ) -> LoweredModule:
-    """Generate the module of a program.
+    """Generate the module of a program; ``runs`` says which parameters of the kernel are runs.
 
     Raises CompileError for an operation that no target has, InternalError for a malformed tree.
     """
@@ -68,10 +73,9 @@ def lower(
     functions = [function for function in program.functions.values() if function is not kernel]
     for function in functions:
         emitter.functions[function.symbol] = _declare(module, function)
-    for function in functions:
-        _define_function(emitter, function)
     kernel_leaves = [leaf for variable in kernel.parameters for leaf in leaves(variable.type)]
-    body = _define_kernel_body(emitter, kernel, kernel_leaves)
+    body = _define_kernel_body(emitter, kernel, kernel_leaves, runs or {})
+    _define_what_is_called(emitter, program)
     target.emit_entry(
         module,
         kernel.symbol,
@@ -87,6 +91,7 @@ def lower(
         sites=emitter.sites,
         queries=emitter.queries,
         on_no_type=_report_no_method(emitter) if debug else None,
+        emit_vtable_address=_vtable_address(emitter),
         leaves=kernel_leaves,
         source_sites=emitter.source_sites,
         uses_barrier=emitter.uses_barrier,
@@ -102,6 +107,14 @@ def _report_no_method(program: ProgramEmitter) -> OnNoType:
     return report
 
 
+def _vtable_address(program: ProgramEmitter) -> VtableAddress:
+    def emit(builder: ir.IRBuilder, object_address: Any, family: str) -> Any:
+        root = program.families[family].root
+        return program.layout.emit_vtable_address(builder, object_address, root)
+
+    return emit
+
+
 def _declare(module: ir.Module, function: tree.Function) -> ir.Function:
     types = [variable.type for variable in function.parameters]
     declared = ir.Function(module, function_type(types, function.result), function.symbol)
@@ -110,9 +123,23 @@ def _declare(module: ir.Module, function: tree.Function) -> ir.Function:
     return declared
 
 
-def _define_function(program: ProgramEmitter, function: tree.Function) -> None:
-    llvm_function = program.functions[function.symbol]
+def _define_what_is_called(program: ProgramEmitter, source: tree.Program) -> None:
+    """The functions that the kernel calls, and those that these call; all others are dropped."""
+    written = 0
+    while written < len(program.variants):
+        (symbol, runs), llvm_function = list(program.variants.items())[written]
+        _define(program, source.functions[symbol], llvm_function, dict(runs))
+        written += 1
+    for function in program.functions.values():
+        if not function.blocks:
+            del program.module.globals[function.name]
+
+
+def _define(
+    program: ProgramEmitter, function: tree.Function, llvm_function: ir.Function, runs: Runs
+) -> None:
     emitter = FunctionEmitter(program, function, llvm_function)
+    _note_runs(emitter, runs)
     for variable, argument in zip(function.parameters, llvm_function.args, strict=True):
         argument.name = variable.name
         emitter.assign(variable, argument)
@@ -120,7 +147,7 @@ def _define_function(program: ProgramEmitter, function: tree.Function) -> None:
 
 
 def _define_kernel_body(
-    program: ProgramEmitter, kernel: tree.Function, kernel_leaves: list[Leaf]
+    program: ProgramEmitter, kernel: tree.Function, kernel_leaves: list[Leaf], runs: Runs
 ) -> ir.Function:
     types = [leaf.type for leaf in kernel_leaves] + [I64] * len(_THREAD_PARAMETERS)
     body = ir.Function(program.module, ir.FunctionType(VOID, types), f"{kernel.symbol}.body")
@@ -128,6 +155,7 @@ def _define_kernel_body(
     for attribute in ("alwaysinline", "nounwind"):
         body.attributes.add(attribute)
     emitter = FunctionEmitter(program, kernel, body)
+    _note_runs(emitter, runs)
     emitter.thread = body.args[len(kernel_leaves) :]
     for argument, name in zip(emitter.thread, _THREAD_PARAMETERS, strict=True):
         argument.name = name
@@ -139,6 +167,13 @@ def _define_kernel_body(
         emitter.assign(variable, assemble(emitter.builder, variable.type, iter(parts)))
     _emit_body(emitter)
     return body
+
+
+def _note_runs(emitter: FunctionEmitter, runs: Runs) -> None:
+    if runs:
+        parameters = emitter.function.parameters
+        emitter.runs = {parameters[place]: cls for place, cls in runs.items()}
+        emitter.assigned_once = assigned_once(emitter.function)
 
 
 def _emit_body(emitter: FunctionEmitter) -> None:

@@ -1,4 +1,4 @@
-"""Loads and stores of whole values at an address, by their C layout in memory.
+"""Places in memory, and loads and stores of whole values there.
 
 Every part is accessed by itself with its natural alignment: bool as one byte, a value struct field
 by field, an array as its address and length.
@@ -6,55 +6,92 @@ by field, an array as its address and length.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 from llvmlite import ir
 
 from ..errors import InternalError
-from ..model.layout import ARRAY_DTYPE, alignment, storage_dtype
+from ..model.layout import alignment, storage_dtype
 from ..model.scalars import ScalarType, i64, u64
+from ..model.tiles import LANES, emit_scalar_address
 from ..model.types import ArrayType, Type, ValueType
 from .abi import build_struct
 from .emitter import FunctionEmitter, integer
 from .types import I8, llvm_type
 
 
+_ARRAY_PARTS: dict[str, Type] = {"address": u64, "length": i64}
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a value of ``type`` lies. ``valid`` (i1) is None where nothing was checked.
+
+    ``address`` (i64) is the value's own, unless it is part of an object in tiles: that is
+    ``tiled_object``, and ``address`` is as ``Layout.emit_field_address`` says.
+    """
+
+    type: Type
+    address: ir.Value
+    valid: ir.Value | None
+    tiled_object: ir.Value | None = None
+
+    @property
+    def scale(self) -> int:
+        """How many times as far apart as in C its parts lie."""
+        return 1 if self.tiled_object is None else LANES
+
+
 def pointer_to(emitter: FunctionEmitter, address: ir.Value) -> ir.Value:
     return emitter.builder.inttoptr(address, emitter.program.object_pointer())
 
 
-def load_value(emitter: FunctionEmitter, type: Type, address: ir.Value) -> ir.Value:
-    """The value of ``type`` that lies at ``address`` (i64)."""
-    if isinstance(type, (ArrayType, ValueType)):
-        parts = [
-            load_value(emitter, part, offset_address(emitter, address, offset))
-            for part, offset in _parts(type)
-        ]
-        return build_struct(emitter.builder, llvm_type(type), parts)
-    align = alignment(storage_dtype(type))
-    pointer = pointer_to(emitter, address)
-    if is_bool(type):
+def load_value(emitter: FunctionEmitter, place: Place) -> ir.Value:
+    """The value that lies at ``place``."""
+    if isinstance(place.type, (ArrayType, ValueType)):
+        parts = [load_value(emitter, part) for part in _parts(emitter, place)]
+        return build_struct(emitter.builder, llvm_type(place.type), parts)
+    pointer, align = scalar_pointer(emitter, place)
+    if is_bool(place.type):
         byte = emitter.builder.load(pointer, align=align, typ=I8)
         return emitter.builder.icmp_unsigned("!=", byte, I8(0))
-    return emitter.builder.load(pointer, align=align, typ=llvm_type(type))
+    return emitter.builder.load(pointer, align=align, typ=llvm_type(place.type))
 
 
-def store_value(emitter: FunctionEmitter, type: Type, address: ir.Value, value: ir.Value) -> None:
-    """Write a value of ``type`` to ``address`` (i64); padding bytes are left alone."""
-    if isinstance(type, (ArrayType, ValueType)):
-        for index, (part, offset) in enumerate(_parts(type)):
-            at = offset_address(emitter, address, offset)
-            store_value(emitter, part, at, emitter.builder.extract_value(value, index))
+def store_value(emitter: FunctionEmitter, place: Place, value: ir.Value) -> None:
+    """Write a value to ``place``; padding bytes are left alone."""
+    if isinstance(place.type, (ArrayType, ValueType)):
+        for index, part in enumerate(_parts(emitter, place)):
+            store_value(emitter, part, emitter.builder.extract_value(value, index))
         return
-    align = alignment(storage_dtype(type))
-    if is_bool(type):
+    pointer, align = scalar_pointer(emitter, place)
+    if is_bool(place.type):
         value = emitter.builder.zext(value, I8)
-    emitter.builder.store(value, pointer_to(emitter, address), align=align)
+    emitter.builder.store(value, pointer, align=align)
+
+
+def scalar_pointer(emitter: FunctionEmitter, place: Place) -> tuple[ir.Value, int]:
+    """To a scalar or reference, and its alignment."""
+    dtype = storage_dtype(place.type)
+    address = place.address
+    if place.tiled_object is not None:
+        builder = emitter.builder
+        address = emit_scalar_address(builder, address, place.tiled_object, dtype.itemsize)
+    return pointer_to(emitter, address), alignment(dtype)
+
+
+def member(emitter: FunctionEmitter, place: Place, name: str, type: Type) -> Place:
+    """A member of the compound at ``place``."""
+    offset = _member_offset(place.type, name)
+    address = offset_address(emitter, place.address, offset * place.scale)
+    return replace(place, type=type, address=address)
 
 
 def offset_address(emitter: FunctionEmitter, address: ir.Value, offset: int) -> ir.Value:
     return emitter.builder.add(address, integer(offset)) if offset else address
 
 
-def member_offset(type: Type, name: str) -> int:
+def _member_offset(type: Type, name: str) -> int:
     """Bytes from the start of a compound in memory to one of its members."""
     fields = storage_dtype(type).fields
     if fields is None:
@@ -66,13 +103,8 @@ def is_bool(type: Type) -> bool:
     return isinstance(type, ScalarType) and type.kind == "bool"
 
 
-def _parts(type: ArrayType | ValueType) -> list[tuple[Type, int]]:
-    """Type and byte offset of each part of a compound, in order."""
-    if isinstance(type, ValueType):
-        return [(part, member_offset(type, name)) for name, part in type.fields.items()]
-    assert ARRAY_DTYPE.fields is not None
-    parts: list[tuple[Type, int]] = [
-        (part, int(ARRAY_DTYPE.fields[name][1]))
-        for name, part in (("address", u64), ("length", i64))
-    ]
-    return parts
+def _parts(emitter: FunctionEmitter, place: Place) -> list[Place]:
+    """Each part of a compound, in order."""
+    if isinstance(place.type, ValueType):
+        return [member(emitter, place, name, type) for name, type in place.type.fields.items()]
+    return [member(emitter, place, name, type) for name, type in _ARRAY_PARTS.items()]

@@ -7,28 +7,21 @@ check gives zero, a store to it does nothing.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 from llvmlite import ir
 
 from ..errors import InternalError
 from ..frontend import tree
+from ..model.classes import ClassType
 from ..model.layout import storage_dtype
 from ..model.types import InlineType, Type, ValueType
 from . import checks
 from .emitter import FunctionEmitter, expression, integer, require_type, statement
-from .memory import load_value, member_offset, offset_address, store_value
+from .memory import Place, load_value, member, store_value
+from .runs import emit_reference, run_of
 from .types import llvm_type, zero
-
-
-@dataclass(frozen=True)
-class Place:
-    """A typed address (i64). ``valid`` (i1) is None where nothing was checked."""
-
-    type: Type
-    address: ir.Value
-    valid: ir.Value | None
 
 
 def locate(emitter: FunctionEmitter, place: tree.Place) -> Place:
@@ -45,16 +38,14 @@ def locate(emitter: FunctionEmitter, place: tree.Place) -> Place:
 def read(emitter: FunctionEmitter, place: Place) -> ir.Value:
     if isinstance(place.type, InlineType):
         raise InternalError("an inline array is read as a whole")
-    return guarded(
-        emitter, place.valid, place.type, lambda: load_value(emitter, place.type, place.address)
-    )
+    return guarded(emitter, place.valid, place.type, lambda: load_value(emitter, place))
 
 
 def write(emitter: FunctionEmitter, place: Place, value: ir.Value) -> None:
     require_type(value, place.type)
 
     def store() -> None:
-        store_value(emitter, place.type, place.address, value)
+        store_value(emitter, place, value)
 
     if place.valid is None:
         store()
@@ -75,7 +66,12 @@ def guarded(
 
 @expression(tree.Load)
 def _load(emitter: FunctionEmitter, node: tree.Load) -> ir.Value:
-    return read(emitter, locate(emitter, node.place))
+    place = node.place
+    if isinstance(place, tree.ElementPlace):
+        cls = run_of(emitter, place.array)
+        if cls is not None:
+            return _element_of_run(emitter, place, cls)
+    return read(emitter, locate(emitter, place))
 
 
 @statement(tree.Store)
@@ -94,10 +90,11 @@ def _augmented_store(emitter: FunctionEmitter, node: tree.AugmentedStore) -> Non
 def _locate_field(emitter: FunctionEmitter, place: tree.FieldPlace) -> Place:
     reference = emitter.evaluate(place.object)
     valid = checks.reference_is_valid(emitter, reference, place.location)
-    program = emitter.program
-    address = program.encoding.emit_address(emitter.builder, reference)
-    address = program.layout.emit_field_address(emitter.builder, address, place.owner, place.name)
-    return Place(place.type, address, valid)
+    program, builder, owner = emitter.program, emitter.builder, place.owner
+    object_address = program.encoding.emit_address(builder, reference)
+    address = program.layout.emit_field_address(builder, object_address, owner, place.name)
+    tiled = program.layout.is_tiled(owner)
+    return Place(place.type, address, valid, object_address if tiled else None)
 
 
 def _locate_element(emitter: FunctionEmitter, place: tree.ElementPlace) -> Place:
@@ -106,6 +103,17 @@ def _locate_element(emitter: FunctionEmitter, place: tree.ElementPlace) -> Place
     base = emitter.builder.extract_value(array, 0)
     length = emitter.builder.extract_value(array, 1)
     return _indexed(emitter, place, Place(place.type, base, None), index, length)
+
+
+def _element_of_run(
+    emitter: FunctionEmitter, place: tree.ElementPlace, cls: ClassType
+) -> ir.Value:
+    array = emitter.evaluate(place.array)
+    first, length = (emitter.builder.extract_value(array, part) for part in (0, 1))
+    position, valid = _position(emitter, place, emitter.evaluate(place.index), length)
+    return guarded(
+        emitter, valid, place.type, lambda: emit_reference(emitter, cls, first, position)
+    )
 
 
 def _locate_inline(emitter: FunctionEmitter, place: tree.InlinePlace) -> Place:
@@ -121,9 +129,7 @@ def _locate_member(emitter: FunctionEmitter, place: tree.MemberPlace) -> Place:
     struct = place.base.type
     if not isinstance(struct, ValueType):
         raise InternalError(f"{struct!r} has no members in memory")
-    base = locate(emitter, place.base)
-    offset = member_offset(struct, place.name)
-    return Place(place.type, offset_address(emitter, base.address, offset), base.valid)
+    return member(emitter, locate(emitter, place.base), place.name, place.type)
 
 
 def _indexed(
@@ -133,15 +139,25 @@ def _indexed(
     index: ir.Value,
     length: ir.Value,
 ) -> Place:
+    position, valid = _position(emitter, place, index, length)
+    if valid is not None and base.valid is not None:
+        valid = emitter.builder.and_(base.valid, valid)
+    distance = integer(storage_dtype(place.type).itemsize * base.scale)
+    address = emitter.builder.add(base.address, emitter.builder.mul(position, distance))
+    return replace(base, type=place.type, address=address, valid=valid)
+
+
+def _position(
+    emitter: FunctionEmitter,
+    place: tree.ElementPlace | tree.InlinePlace,
+    index: ir.Value,
+    length: ir.Value,
+) -> tuple[ir.Value, ir.Value | None]:
+    """The index counted from the front, and whether it is inside (debug)."""
     builder = emitter.builder
     position = index
     if place.may_be_negative:
         from_end = builder.add(index, length)
         is_negative = builder.icmp_signed("<", index, integer(0))
         position = builder.select(is_negative, from_end, index)
-    valid = checks.index_is_valid(emitter, position, length, index, place.location)
-    if valid is not None and base.valid is not None:
-        valid = emitter.builder.and_(base.valid, valid)
-    size = integer(storage_dtype(place.type).itemsize)
-    offset = emitter.builder.mul(position, size)
-    return Place(place.type, emitter.builder.add(base.address, offset), valid)
+    return position, checks.index_is_valid(emitter, position, length, index, place.location)

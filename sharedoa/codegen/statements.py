@@ -10,10 +10,14 @@ from ..targets.base import PrintPiece
 from . import checks
 from .arithmetic import convert
 from .emitter import FunctionEmitter, statement
+from .runs import exact_class
 
 
 @statement(tree.Assign)
 def _assign(emitter: FunctionEmitter, node: tree.Assign) -> None:
+    cls = exact_class(emitter, node.value)
+    if cls is not None and node.variable in emitter.assigned_once:
+        emitter.exact[node.variable] = cls
     emitter.assign(node.variable, emitter.evaluate(node.value))
 
 

@@ -13,7 +13,7 @@ from dispatch.mode import Mode
 from ..errors import ClassError
 from ..model.classes import ClassType, take_type_indices
 from ..model.foreign import declare_foreign
-from ..model.layout import Record
+from ..model.record import Record
 from ..model.scalars import ScalarType, from_dtype
 from ..model.structs import foreign_value
 from ..model.types import InlineType, ReferenceType, Type, ValueType

@@ -11,7 +11,13 @@ from . import tree
 
 def nodes(program: tree.Program) -> Iterator[Any]:
     """Every statement, expression, place and candidate of the program's functions."""
-    pending: list[Any] = [function.body for function in program.functions.values()]
+    for function in program.functions.values():
+        yield from nodes_of(function)
+
+
+def nodes_of(function: tree.Function) -> Iterator[Any]:
+    """Those of one function; a node that is part of several is there several times."""
+    pending: list[Any] = [function.body]
     while pending:
         node = pending.pop()
         if isinstance(node, (list, tuple)):

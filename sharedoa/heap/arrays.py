@@ -20,6 +20,7 @@ from .field_view import FieldView
 from .numpy_like import NumPyLike
 from .objects import ManyObjects
 from .placement import Change, FieldPath, References, Selection, Values
+from .run import Run
 
 if TYPE_CHECKING:
     from .heap import Heap
@@ -175,14 +176,16 @@ class Array(NumPyLike):
 class ObjectArray(ManyObjects, Array):
     """References to objects of one class or its subclasses, or null."""
 
-    __slots__ = ("_selected",)
+    __slots__ = ("_run", "_selected")
     _selected: tuple[Any, Selection] | None
+    _run: tuple[Any, Run | None]
 
     def __init__(
         self, heap: Heap, element: Type, storage: ArrayStorage | None, address: int, length: int
     ) -> None:
         super().__init__(heap, element, storage, address, length)
         object.__setattr__(self, "_selected", None)
+        object.__setattr__(self, "_run", (None, None))
 
     def fill(self, selection: Selection) -> None:
         """Refer to the objects of ``selection``; the array is as long and new."""
@@ -193,6 +196,24 @@ class ObjectArray(ManyObjects, Array):
     def know(self, selection: Selection) -> None:
         """The array refers to the objects of ``selection``, in that order."""
         object.__setattr__(self, "_selected", (self._state(), selection))
+        self._know_run(selection.run)
+
+    def _know_run(self, run: Run | None) -> None:
+        object.__setattr__(self, "_run", (self._contents(), run))
+
+    @property
+    def run(self) -> Run | None:
+        """The elements as a run, where that is known without looking at them."""
+        contents, run = self._run
+        return run if contents == self._contents() else None
+
+    def _view(self, start: int, length: int) -> Array:
+        view = super()._view(start, length)
+        run = self.run
+        if run is not None and length:
+            assert isinstance(view, ObjectArray)
+            view._know_run(run.after(start))
+        return view
 
     @property
     def cls(self) -> ClassType:
@@ -211,10 +232,14 @@ class ObjectArray(ManyObjects, Array):
         assert self._selected is not None
         return self._selected[1]
 
+    def _contents(self) -> tuple[int, int]:
+        """Changes when the references may have changed."""
+        version = 0 if self._storage is None else self._storage.version
+        return version, self.heap.reference_writes
+
     def _state(self) -> tuple[int, ...]:
         """Changes when the references, or what they refer to, may have changed."""
-        version = 0 if self._storage is None else self._storage.version
-        return version, self.heap.launches, self.heap.placement.generation
+        return *self._contents(), self.heap.placement.generation
 
     def _operand(self, value: Any) -> Any:
         if value is None or isinstance(value, Object):

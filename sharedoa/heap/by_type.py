@@ -91,10 +91,10 @@ class ByTypePlacement:
         return made
 
     def _fetch_unused(self, region: Region, count: int) -> None:
-        first = region.start + region.unused_from * region.stride
-        end = min(first + count * region.stride, region.end)
-        if first < end:
-            self._residency.host_uses(region.start, first, end)
+        first = region.unused_from
+        last = min(first + count, region.capacity) - 1
+        if first <= last:
+            self._residency.host_uses(region.start, *region.span(first, last))
 
     def free(self, selection: Selection) -> None:
         assert isinstance(selection, RegionSelection)
@@ -149,13 +149,15 @@ class ByTypePlacement:
         self._merge_around(region)
 
     def _reserve(self, cls: ClassType, capacity: int) -> Region:
-        extent = self._extents.allocate(capacity * self._layout.record(cls).size)
+        arrangement = self._layout.arrangement(cls)
+        capacity = -(-capacity // arrangement.group) * arrangement.group
+        extent = self._extents.allocate(capacity * arrangement.record.size)
         try:
             live = self._extents.allocate(capacity, from_top=True)
         except NoRoom:
             self._extents.free(extent)
             raise
-        return Region(cls, self._layout, capacity, extent, live)
+        return Region(cls, arrangement, capacity, extent, live)
 
     def _insert(self, region: Region) -> None:
         self._regions[region.start] = region
@@ -177,17 +179,18 @@ class ByTypePlacement:
 
     def _merge(self, low: Region, high: Region) -> Region | None:
         """One region instead of two neighbours, or None where they must stay two."""
-        if low.cls is not high.cls or (high.start - low.start) % low.stride:
+        arrangement = low.arrangement
+        if low.cls is not high.cls or (high.start - low.start) % arrangement.group_bytes:
             return None
         extent = self._extents.join(low.extent, high.extent)
         if extent is None:
             return None
-        capacity = (high.end - low.start) // low.stride
+        capacity = (high.end - low.start) // arrangement.record.size
         try:
             live = self._extents.allocate(capacity, from_top=True)
         except NoRoom:
             return None  # two ranges work as well as one
-        merged = Region(low.cls, self._layout, capacity, extent, live)
+        merged = Region(low.cls, arrangement, capacity, extent, live)
         merged.absorb(low, high)
         for region in (low, high):
             self._drop(region)
@@ -213,8 +216,8 @@ class ByTypePlacement:
         if index < 0:
             raise foreign_reference(address, where)
         region: Region = self._regions.peekitem(index)[1]
-        slot, rest = divmod(address - region.start, region.stride)
-        if rest or slot >= region.capacity:
+        slot = region.slot(address)
+        if slot is None:
             raise foreign_reference(address, where)
         return region, slot
 
@@ -229,12 +232,12 @@ class ByTypePlacement:
 
     def read_one(self, address: int, path: FieldPath) -> Any:
         region, slot = self._locate_live(address)
-        self._residency.host_uses(region.start, address, address + region.stride)
+        self._residency.host_uses(region.start, *region.span(slot, slot))
         return region.field(path)[slot]
 
     def write_one(self, address: int, path: FieldPath, value: Any, index: int | None) -> None:
         region, slot = self._locate_live(address)
-        self._residency.host_uses(region.start, address, address + region.stride)
+        self._residency.host_uses(region.start, *region.span(slot, slot))
         if index is None:
             region.field(path)[slot] = value
         else:
@@ -242,11 +245,11 @@ class ByTypePlacement:
 
     def select(self, references: References) -> Selection:
         addresses: References = self._encoding.address(references)
-        runs = find_runs(addresses)
-        if runs is None:
+        parts = find_runs(
+            addresses, lambda place: self._locate(int(addresses[place]), f"element {place}: ")
+        )
+        if parts is None:
             parts = self._scattered_parts(addresses)
-        else:
-            parts = [part for run in runs for part in self._parts_of_run(*run)]
         for part in parts:
             live = part.region.live[part.slots]
             if not live.all():
@@ -254,24 +257,6 @@ class ByTypePlacement:
                 place = int(np.arange(len(references))[part.where][dead])
                 raise freed_reference(int(addresses[place]), part.region.cls, f"element {place}: ")
         return self._selection(parts, len(references))
-
-    def _parts_of_run(self, position: int, address: int, step: int, count: int) -> Iterator[Part]:
-        """The parts of a run of addresses: one a region that it passes through."""
-        while count:
-            region, slot = self._locate(address, f"element {position}: ")
-            slot_step, rest = divmod(step, region.stride)
-            inside = 1
-            if rest == 0 and slot_step:
-                ahead = region.capacity - 1 - slot if slot_step > 0 else slot
-                inside = min(count, ahead // abs(slot_step) + 1)
-            stop = slot + inside * (slot_step or 1)
-            slots = slice(slot, stop if stop >= 0 else None, slot_step or 1)
-            if inside == 1:
-                slots = slice(slot, slot + 1, 1)
-            yield Part.at(region, position, slots)
-            position += inside
-            address += inside * step
-            count -= inside
 
     def _scattered_parts(self, addresses: References) -> list[Part]:
         """The parts of addresses in no particular order: one a region that holds any of them."""
@@ -288,11 +273,12 @@ class ByTypePlacement:
             where = order[bounds[number + 1] : bounds[number + 2]]
             if len(where) == 0:
                 continue
-            slots, rest = np.divmod(addresses[where] - np.uint64(region.start), region.stride)
-            wrong = where[(rest != 0) | (slots >= region.capacity)]
+            offsets = addresses[where] - np.uint64(region.start)
+            slots, nowhere = region.arrangement.slots(offsets)
+            wrong = where[nowhere | (slots >= region.capacity)]
             if len(wrong):
                 self._locate(int(addresses[wrong[0]]), f"element {wrong[0]}: ")
-            parts.append(Part(region, where, slots.astype(np.int64), len(where)))
+            parts.append(Part(region, where, slots, len(where)))
         return parts
 
     def objects(self, classes: Sequence[ClassType]) -> Selection:

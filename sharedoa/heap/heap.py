@@ -76,7 +76,8 @@ class Heap:
         self.layout: Layout = settings.layout
         self.encoding: ReferenceEncoding = settings.encoding
         self.debug = settings.debug
-        self.launches = 0
+        #: Launches that may have stored references in arrays.
+        self.reference_writes = 0
         self._pending = False
         self._lock = threading.RLock()
         self._tokens: list[Token[Heap | None]] = []
@@ -315,9 +316,10 @@ class Heap:
         """Start moving to the device what the host has used since the last launch."""
         self.residency.before_launch()
 
-    def note_launch(self) -> None:
-        """A kernel has been launched: from now on the host waits before it looks at anything."""
-        self.launches += 1
+    def note_launch(self, stores_references: bool = True) -> None:
+        """A kernel has been launched: from now on the host waits before it looks at anything.
+        ``stores_references``: whether it may change elements of arrays of references."""
+        self.reference_writes += stores_references
         self._pending = True
 
     def wait(self) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from dispatch import state
-from dispatch.range_table import SegmentTree
+from dispatch.range_table import SegmentTree, encode_stride
 
 from .by_type import ByTypePlacement
 from .extents import Extent, Extents
@@ -77,6 +77,9 @@ def _tree(placement: ByTypePlacement) -> SegmentTree:
         [region.start for region in regions],
         [region.end for region in regions],
         [region.cls.type_index for region in regions],
-        [region.stride for region in regions],
+        [
+            encode_stride(region.arrangement.record.size, region.arrangement.is_tiled)
+            for region in regions
+        ],
         [region.live_extent.address for region in regions],
     )

@@ -63,6 +63,11 @@ class Selection(Protocol):
         """Whether ``read`` shares memory with the objects."""
         ...
 
+    @property
+    def run(self) -> Run | None:
+        """The objects as a run, if they lie side by side in one region."""
+        ...
+
     def read(self, path: FieldPath) -> Values: ...
 
     def write(self, path: FieldPath, values: Values) -> None:

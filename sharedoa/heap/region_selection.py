@@ -14,6 +14,7 @@ from .parallel import in_chunks
 from .placement import Change, FieldPath, Fields, References, Values
 from .regions import Region, Slots
 from .residency import Residency
+from .run import Run, run_of_slots
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +42,11 @@ class Part:
         slots = slice(self.slots.start + first * step, end if end >= 0 else None, step)
         where = slice(self.where.start + first, self.where.start + stop)
         return Part(self.region, where, slots, stop - first)
+
+    @property
+    def is_view(self) -> bool:
+        """Whether fields of these objects are read without copying them."""
+        return isinstance(self.slots, slice) and not self.region.arrangement.is_tiled
 
     def extremes(self) -> tuple[int, int]:
         """First and last slot by address."""
@@ -77,15 +83,28 @@ class RegionSelection:
 
     @property
     def is_one_view(self) -> bool:
-        return len(self.parts) == 1 and isinstance(self.parts[0].slots, slice)
+        return len(self.parts) == 1 and self.parts[0].is_view
+
+    @property
+    def run(self) -> Run | None:
+        if len(self.parts) != 1:
+            return None
+        return run_of_slots(self.parts[0].region, self.parts[0].slots, self._encoding)
 
     def read(self, path: FieldPath) -> Values:
+        for part in self.parts:
+            self._touch(part)
+        field = self.parts[0].region.field(path)
         if self.is_one_view:
-            return self._values(self.parts[0], path)
-        pieces = [self._values(part, path) for part in self.parts]
-        found = np.empty((self.count, *pieces[0].shape[1:]), pieces[0].dtype)
-        for part, piece in zip(self.parts, pieces, strict=True):
-            found[part.where] = piece
+            found: Values = field[self.parts[0].slots]
+            return found
+        found = np.empty((self.count, *field.shape[1:]), field.dtype)
+
+        def copy(part: Part) -> None:
+            found[part.where] = part.region.field(path)[part.slots]
+
+        for part in self.parts:
+            _work_on(part, part.region.arrangement.record.size, copy)
         return found
 
     def write(self, path: FieldPath, values: Values) -> None:
@@ -107,7 +126,7 @@ class RegionSelection:
 
         for part in self.parts:
             self._touch(part)
-            _work_on(part, part.region.stride, write)
+            _work_on(part, part.region.arrangement.record.size, write)
 
     def _spread(self, path: FieldPath, values: Values) -> Values:
         """A value for every object, which no part of the assignment changes for a later one."""
@@ -117,25 +136,22 @@ class RegionSelection:
         return whole.copy() if shared else whole
 
     def change(self, path: FieldPath, change: Change) -> None:
-        for part in self.parts:
-            values = self._values(part, path)
+        def change_copy(part: Part) -> None:
+            field = part.region.field(path)
+            values = field[part.slots]
             change(values, part.where)
-            if not isinstance(part.slots, slice):
-                part.region.field(path)[part.slots] = values
+            field[part.slots] = values
 
-    def _values(self, part: Part, path: FieldPath) -> Values:
-        """A view of a run, a copy of anything else."""
-        self._touch(part)
-        return part.region.field(path)[part.slots]
+        for part in self.parts:
+            self._touch(part)
+            if part.is_view:
+                change(part.region.field(path)[part.slots], part.where)
+            else:
+                _work_on(part, part.region.arrangement.record.size, change_copy)
 
     def _touch(self, part: Part) -> None:
-        first, last = part.extremes()
         region = part.region
-        self._residency.host_uses(
-            region.start,
-            region.start + first * region.stride,
-            region.start + (last + 1) * region.stride,
-        )
+        self._residency.host_uses(region.start, *region.span(*part.extremes()))
 
 
 def _work_on(part: Part, item_bytes: int, work: Callable[[Part], None]) -> None:

@@ -10,13 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from ..model.arrangement import Arrangement, Slots, SlotValues, slot_numbers
 from ..model.classes import ClassType
-from ..model.layout import Layout
 from .extents import Extent
-from .placement import FieldPath, Values
-
-#: Slots of one region: a slice where they have a constant distance, else an array of numbers.
-Slots = slice | np.ndarray[Any, np.dtype[np.int64]]
+from .placement import FieldPath
 
 POISON = 0xDD
 _NO_SLOTS = np.zeros(0, np.int64)
@@ -50,37 +47,41 @@ class FreeList:
 
 
 class Region:
-    """``capacity`` slots of ``stride`` bytes in ``extent``; ``live`` is one byte a slot."""
+    """``capacity`` slots, a multiple of the arrangement's groups, in ``extent``; ``live`` is one
+    byte a slot."""
 
     def __init__(
-        self, cls: ClassType, layout: Layout, capacity: int, extent: Extent, live_extent: Extent
+        self,
+        cls: ClassType,
+        arrangement: Arrangement,
+        capacity: int,
+        extent: Extent,
+        live_extent: Extent,
     ) -> None:
         self.cls = cls
-        self.layout = layout
-        self.stride = layout.record(cls).size
+        self.arrangement = arrangement
         self.capacity = capacity
         self.extent = extent
         self.live_extent = live_extent
+        size = capacity * arrangement.record.size
         self.start = extent.address
-        self.end = extent.address + capacity * self.stride
-        self.memory = extent.memory[: capacity * self.stride]
+        self.end = extent.address + size
+        self.memory = extent.memory[:size]
         self.live = live_extent.memory[:capacity]
         self.unused_from = 0
         self.free_list = FreeList()
         self.used = 0
-        self._fields: dict[FieldPath, Values] = {}
+        self._fields: dict[FieldPath, SlotValues] = {}
 
     @property
     def room(self) -> int:
         return self.capacity - self.used
 
-    def field(self, path: FieldPath) -> Values:
-        """The field of every slot, live or not: a view of the region's memory."""
+    def field(self, path: FieldPath) -> SlotValues:
+        """The field of every slot, live or not, in the region's memory."""
         found = self._fields.get(path)
         if found is None:
-            found = self.layout.field_view(self.memory, self.cls, path.name)
-            for component in path.components:
-                found = found[component]
+            found = self.arrangement.field(self.memory, path.name, path.components)
             self._fields[path] = found
         return found
 
@@ -90,7 +91,8 @@ class Region:
         reused = min(count, len(self.free_list))
         if reused:
             slots = as_slots(self.free_list.pop(reused))
-            self._records()[slots] = np.zeros((), f"V{self.stride}")
+            records = self.arrangement.records(self.memory)
+            records[slots] = np.zeros((), records.dtype)
             taken.append(slots)
         fresh = count - reused
         if fresh:
@@ -103,14 +105,15 @@ class Region:
 
     def set_header(self, slots: Slots, header: bytes) -> None:
         if header:
-            self._records(len(header))[slots] = np.frombuffer(header, f"V{len(header)}")[0]
+            headers = self.arrangement.header(self.memory, len(header))
+            headers[slots] = np.frombuffer(header, headers.dtype)[0]
 
     def give_back(self, slots: Slots, poison: bool) -> None:
         """Put the slots of objects that are marked as not live on the free list."""
         numbers = slot_numbers(slots)
         if poison:
-            dead = np.full(self.stride, POISON, np.uint8).view(f"V{self.stride}")[0]
-            self._records()[slots] = dead
+            records = self.arrangement.records(self.memory)
+            records[slots] = np.full(records.dtype.itemsize, POISON, np.uint8).view(records.dtype)[0]
         self.free_list.push(numbers)
         self.used -= len(numbers)
 
@@ -120,18 +123,23 @@ class Region:
         return as_slots(np.flatnonzero(self.live[: self.unused_from]))
 
     def addresses(self, slots: Slots) -> np.ndarray[Any, np.dtype[np.uint64]]:
-        if isinstance(slots, slice):
-            first, stop, step = slots.indices(self.capacity)
-            low, high = self.start + first * self.stride, self.start + stop * self.stride
-            return np.arange(low, high, step * self.stride).view(np.uint64)
-        addresses = slots.astype(np.uint64)
-        addresses *= np.uint64(self.stride)
-        addresses += np.uint64(self.start)
-        return addresses
+        return self.arrangement.addresses(self.start, slots)
+
+    def slot(self, address: int) -> int | None:
+        """The slot whose object has that address; None if there is none."""
+        if not self.start <= address < self.end:
+            return None
+        return self.arrangement.slot(address - self.start)
+
+    def span(self, first: int, last: int) -> tuple[int, int]:
+        """Addresses between which the slots from first to last lie."""
+        start, end = self.arrangement.span(first, last)
+        return self.start + start, self.start + end
 
     def absorb(self, low: Region, high: Region) -> None:
         """Take over the objects of two regions whose memory this one covers."""
-        offset = (high.start - self.start) // self.stride
+        arrangement = self.arrangement
+        offset = (high.start - self.start) // arrangement.group_bytes * arrangement.group
         self.live[: low.capacity] = low.live
         self.live[offset : offset + high.capacity] = high.live
         self.used = low.used + high.used
@@ -139,17 +147,6 @@ class Region:
         self.free_list.push(low.free_list.all())
         self.free_list.push(np.arange(low.unused_from, offset))
         self.free_list.push(high.free_list.all() + offset)
-
-    def _records(self, size: int | None = None) -> np.ndarray[Any, Any]:
-        """The first ``size`` bytes of every slot as one opaque item."""
-        item = np.dtype(f"V{size or self.stride}")
-        return np.ndarray((self.capacity,), item, self.memory.data, 0, (self.stride,))
-
-
-def slot_numbers(slots: Slots) -> np.ndarray[Any, np.dtype[np.int64]]:
-    if isinstance(slots, slice):
-        return np.arange(slots.start, -1 if slots.stop is None else slots.stop, slots.step)
-    return slots
 
 
 def has_repeated(slots: Slots) -> bool:

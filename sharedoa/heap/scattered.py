@@ -185,6 +185,7 @@ class ScatteredSelection:
     is the same in every subclass, so one class tells it for all of them."""
 
     is_one_view = False
+    run = None
 
     def __init__(
         self,

@@ -8,7 +8,8 @@ from typing import Any
 from dispatch.mode import Mode, parse_mode
 
 from ..errors import ConfigurationError
-from ..model.layout import AosLayout, Header, Layout
+from ..model.layout import Layout
+from ..model.record import Header
 from ..model.reference import PlainReference, ReferenceEncoding, TaggedReference
 
 _opened: dict[str, Any] = {}
@@ -40,23 +41,31 @@ class HeapSettings:
         from ..runtime import knobs
 
         chosen = parse_mode(knobs.mode.resolve(mode))
-        layout_name = knobs.layout.resolve(layout)
-        if layout_name == "tile":
-            raise ConfigurationError(
-                "the layout tile comes with a later release", "use layout aos or auto"
-            )
+        layout_name = _layout_name(knobs.layout.resolve(layout), chosen)
         if backend is None or isinstance(backend, str):
             backend = _open(knobs.backend.resolve(backend))
         limit = knobs.capacity.resolve(capacity)
         return cls(
             mode=chosen,
             backend=backend,
-            layout=AosLayout(Header(chosen.header_size, chosen.header_alignment)),
+            layout=Layout(layout_name, Header(chosen.header_size, chosen.header_alignment)),
             encoding=TaggedReference() if chosen.tagged_references else PlainReference(),
             capacity=backend.free_memory() // 2 if limit is None else limit,
             initial_region=knobs.initial_region.resolve(initial_region),
             debug=knobs.debug.resolve(debug),
         )
+
+
+def _layout_name(name: str, mode: Mode) -> str:
+    if mode.placement == "by_type":
+        return name
+    if name == "tile":
+        raise ConfigurationError(
+            f"layout tile puts objects side by side, and mode {mode.name} places them one by one",
+            "use layout aos or auto, or a mode that places objects by type (any but cuda and "
+            "concord)",
+        )
+    return "aos"
 
 
 def _open(name: str) -> Any:

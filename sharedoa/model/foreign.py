@@ -14,7 +14,7 @@ from dispatch.mode import Mode
 from ..errors import ClassError
 from .annotations import declare
 from .classes import ClassType
-from .layout import Record
+from .record import Record
 from .object import FieldAccess, Object, ObjectMeta
 from .types import Type
 from .world import World

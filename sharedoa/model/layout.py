@@ -1,20 +1,25 @@
 """Where a field lies: the one place that computes field addresses.
 
-The compiler, single-object access on the host and the NumPy views all ask a ``Layout``. Layout
-``aos`` is a record an object with C alignment: the header that the dispatch mode needs, then the
-fields of the base class, then the class's own.
+The compiler, single-object access on the host and the NumPy views all ask a ``Layout``. The record
+of a class has C alignment: the header that the dispatch mode needs, then the fields of the base
+class, then the class's own. Objects are such records one after another (``records``), or the
+scalars of 32 records lie row by row (``tiles``).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Protocol
+from functools import cache
+from typing import Any
 
 import numpy as np
 
 from ..errors import ClassError
-from .classes import ClassType
+from .arrangement import Arrangement
+from .classes import ClassType, Family
+from .record import Header, Record
+from .records import Records
 from .scalars import ScalarType
+from .tiles import LANES, WORD, Tiles, emit_neighbour, emit_scalar_address
 from .types import ArrayType, InlineType, ReferenceType, Type, ValueType
 
 #: An array as it is stored: where its elements lie and how many there are.
@@ -47,65 +52,51 @@ def alignment(dtype: np.dtype[Any]) -> int:
     return dtype.base.alignment
 
 
-@dataclass(frozen=True)
-class Header:
-    """What precedes the fields: ``size`` bytes, aligned to ``alignment``."""
+class Layout:
+    """Where the fields of every class lie, for objects that carry ``header``.
 
-    size: int
-    alignment: int
-
-
-@dataclass(frozen=True)
-class Record:
-    """The shape of one object: bytes from one to the next, and each field's offset and dtype."""
-
-    size: int
-    alignment: int
-    offsets: dict[str, int]
-    dtypes: dict[str, np.dtype[Any]]
-
-
-class Layout(Protocol):
-    """Field addresses of every class, for objects that carry ``header``."""
-
-    name: str
-    header: Header
-
-    def record(self, cls: ClassType) -> Record: ...
-
-    def emit_field_address(
-        self, builder: Any, object_address: Any, cls: ClassType, name: str
-    ) -> Any:
-        """LLVM i64: the address of a field, given the object's address as i64."""
-        ...
-
-    def field_view(self, memory: np.ndarray[Any, Any], cls: ClassType, name: str) -> Any:
-        """The field of all objects in ``memory``, bytes of whole records one after another: a
-        NumPy view of shape (objects,) or (objects, N), no copy."""
-        ...
-
-
-class AosLayout:
-    """Arrays of structures: the field of an object is at its address plus a constant.
-
-    A foreign class brings its own record, whatever the header of the others.
+    ``name`` says which families of classes lie in tiles: none (``aos``), all (``tile``), or those
+    that ``decide`` is for (``auto``). All classes of a family are alike, as references to a base
+    reach the fields of every subclass. A foreign class brings its own record, whatever the header
+    and the layout of the others.
     """
 
-    name = "aos"
-
-    def __init__(self, header: Header) -> None:
+    def __init__(self, name: str, header: Header) -> None:
+        self.name = name
         self.header = header
-        self._records: dict[ClassType, Record] = {}
+        self._arrangements: dict[ClassType, Arrangement] = {}
+
+    @property
+    def key(self) -> tuple[str, Header]:
+        """Layouts with equal keys put every object of this process alike."""
+        return self.name, self.header
+
+    def is_tiled(self, cls: ClassType) -> bool:
+        """Whether objects of the class, and all of its family, lie in tiles."""
+        if cls.foreign is not None:
+            return False
+        return self.name == "tile" or (self.name == "auto" and decide(cls.family))
 
     def record(self, cls: ClassType) -> Record:
-        found = self._records.get(cls)
+        return self.arrangement(cls).record
+
+    def arrangement(self, cls: ClassType) -> Arrangement:
+        """How objects of exactly this class lie in a region."""
+        found = self._arrangements.get(cls)
         if found is None:
-            laid_out = self._lay_out(cls) if cls.foreign is None else cls.foreign.record
-            found = self._records[cls] = laid_out
+            found = self._arrangements[cls] = self._arrange(cls)
         return found
 
-    def _lay_out(self, cls: ClassType) -> Record:
-        offset, widest = self.header.size, max(self.header.alignment, 1)
+    def _arrange(self, cls: ClassType) -> Arrangement:
+        if cls.foreign is not None:
+            return Records(cls.foreign.record)
+        if self.is_tiled(cls):
+            return Tiles(self._lay_out(cls, WORD), self.header)
+        return Records(self._lay_out(cls, 1))
+
+    def _lay_out(self, cls: ClassType, least_alignment: int) -> Record:
+        """The size is a multiple of ``least_alignment``, too."""
+        offset, widest = self.header.size, max(self.header.alignment, least_alignment)
         offsets, dtypes = {}, {}
         for name, type in cls.fields.items():
             dtype = storage_dtype(type)
@@ -121,16 +112,31 @@ class AosLayout:
     def emit_field_address(
         self, builder: Any, object_address: Any, cls: ClassType, name: str
     ) -> Any:
-        offset = self.record(cls).offsets[name]
+        """LLVM i64: the address of a field, given the object's as i64. In tiles it is not yet that
+        of a scalar (``tiles.emit_scalar_address``), and what is so many bytes into the field is
+        LANES times as many from there."""
+        offset = self.record(cls).offsets[name] * (LANES if self.is_tiled(cls) else 1)
         if offset == 0:
             return object_address
         return builder.add(object_address, object_address.type(offset))
 
-    def field_view(self, memory: np.ndarray[Any, Any], cls: ClassType, name: str) -> Any:
-        record = self.record(cls)
-        dtype = record.dtypes[name]
-        shape = (len(memory) // record.size, *dtype.shape)
-        inner = (dtype.base.itemsize,) if dtype.shape else ()
-        return np.ndarray(
-            shape, dtype.base, memory.data, record.offsets[name], (record.size, *inner)
-        )
+    def emit_neighbour(self, builder: Any, reference: Any, position: Any, cls: ClassType) -> Any:
+        """LLVM i64: the reference ``position`` (i64) slots after ``reference`` in a region of
+        exactly this class."""
+        if self.is_tiled(cls):
+            return emit_neighbour(builder, reference, position, self.record(cls).size)
+        constant = reference.type
+        return builder.add(reference, builder.mul(position, constant(self.record(cls).size)))
+
+    def emit_vtable_address(self, builder: Any, object_address: Any, cls: ClassType) -> Any:
+        """LLVM i64: where the vtable pointer of an object of the class or a subclass lies."""
+        if self.is_tiled(cls):
+            return emit_scalar_address(builder, object_address, object_address, 8)
+        return object_address
+
+
+@cache
+def decide(family: Family) -> bool:
+    """Whether layout ``auto`` puts a family in tiles: once and for all, as code and objects of
+    every heap rest on it."""
+    return False

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Callable, Mapping
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -32,8 +33,11 @@ class ArgumentPlan:
     def __init__(self, kernel: str, signature: Signature) -> None:
         self._kernel = kernel
         self._signature = signature
-        found = [leaf for type in signature.types for leaf in leaves(type)]
+        cut = [leaves(type) for type in signature.types]
+        found = [leaf for parts in cut for leaf in parts]
         self.leaf_count = len(found)
+        #: The slot at which each parameter's leaves begin.
+        self.first_slots = tuple(accumulate(map(len, cut), initial=0))[:-1]
         self._pack = struct.Struct("<" + "".join(_slot_format(leaf.dtype) for leaf in found))
         self._binders = [
             _binder(type, f"kernel {kernel}, argument {name}")

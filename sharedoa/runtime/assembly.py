@@ -50,7 +50,9 @@ class Assembly(Mapping[str, str | bytes]):
         able = made_by.get(extension, (target.name,))
         if target.name not in able:
             target = open_target(able[0])
-        return self._program.compilation(heap, heap.mode, heap.debug, target).products[extension]
+        runs = self._program.last_runs(heap, heap.mode)
+        compilation = self._program.compilation(heap, heap.mode, heap.debug, target, runs)
+        return compilation.products[extension]
 
     def __iter__(self) -> Iterator[str]:
         return iter(EXTENSIONS)

@@ -24,11 +24,12 @@ _CANDIDATES_SHOWN = 6
 
 def explain(program: Program, heap: Heap, mode: Mode, debug: bool) -> str:
     """A table with a row for each call site, then the resources of the machine code."""
+    runs = program.last_runs(heap, mode)
     if heap.backend.name == "python":
         compilation = program.compilation(heap, mode, debug, heap.backend.target)
         used = {}
     else:
-        unit = program.unit(heap, mode, debug)
+        unit = program.unit(heap, mode, debug, runs)
         compilation, used = unit.compilation, heap.backend.attributes(unit.handle)
     rows = [
         (
@@ -45,9 +46,12 @@ def explain(program: Program, heap: Heap, mode: Mode, debug: bool) -> str:
         f"kernel {compilation.name}: mode {mode.name}, layout {compilation.layout.name}, "
         f"{'debug, ' if debug else ''}target {target.name}\n{mode.explanation}"
     )
+    names = program.source.signature.names
+    for place, cls in runs:
+        head += f"\n{names[place]}: {cls.name} objects side by side, no reference is loaded"
     calls = table([_COLUMNS, *rows]) if rows else ["no virtual calls"]
     resources = _resources(
-        lambda: program.compilation(heap, mode, debug, open_target("nvptx")), used
+        lambda: program.compilation(heap, mode, debug, open_target("nvptx"), runs), used
     )
     return "\n".join([head, *calls, resources])
 

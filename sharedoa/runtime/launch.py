@@ -18,8 +18,9 @@ from dispatch.mode import Mode, parse_mode
 from ..backends import Backend
 from ..errors import ConfigurationError
 from ..frontend import Translation
+from ..frontend.array_use import indexed_parameters
 from ..heap.heap import Heap, current_heap
-from ..model.classes import Signature
+from ..model.classes import ClassType, Signature
 from ..model.world import World
 from ..targets.base import Target
 from . import cpython, knobs
@@ -42,6 +43,9 @@ class Source:
     uses_barrier: bool
 
 
+Runs = tuple[tuple[int, ClassType], ...]
+
+
 @dataclass(eq=False)
 class Binding:
     """Where a launch goes: a heap, the unit made ready for it (None: CPython runs the function),
@@ -50,6 +54,9 @@ class Binding:
     heap: Callable[[], Heap | None]
     unit: Unit | None
     epoch: int
+    #: The parameters that are runs, with their classes; ``run_places`` are those that may be.
+    runs: Runs = ()
+    run_places: tuple[int, ...] = ()
 
 
 _UNBOUND = Binding(lambda: None, None, -1)
@@ -80,8 +87,10 @@ class Program:
             usual = self._usual
             if usual.heap() is not heap or usual.epoch != World.epoch + heap.layout_epoch:
                 self._usual = _UNBOUND
-                usual = self._usual = self._bind(heap, heap.mode, heap.debug)
-            self._start(usual.unit, heap, geometry, arguments)
+                usual = self._usual = self._bind(heap, heap.mode, heap.debug, arguments)
+            elif usual.run_places and self._runs(usual.run_places, arguments) != usual.runs:
+                usual = self._usual = self._bind(heap, heap.mode, heap.debug, arguments)
+            self._start(usual, heap, geometry, arguments)
 
     def launch_with(
         self, geometry: Geometry, arguments: tuple[Any, ...], mode: Any, debug: Any
@@ -92,47 +101,67 @@ class Program:
             chosen, checked = launch_settings(heap, mode, debug)
             _require_registry(heap, checked)
             self._usual = _UNBOUND
-            self._start(self._bind(heap, chosen, checked).unit, heap, geometry, arguments)
+            self._start(self._bind(heap, chosen, checked, arguments), heap, geometry, arguments)
 
     def _pack(self, arguments: tuple[Any, ...]) -> Heap:
         heap: Heap | None = self.plan.pack(self._slots, arguments)
         return current_heap() if heap is None else heap
 
+    def _runs(self, places: tuple[int, ...], arguments: tuple[Any, ...]) -> Runs:
+        """Which of the arguments at ``places`` are runs now."""
+        found = ((place, arguments[place].run) for place in places)
+        return tuple((place, run.cls) for place, run in found if run is not None)
+
     def _start(
-        self, unit: Unit | None, heap: Heap, geometry: Geometry, arguments: tuple[Any, ...]
+        self, binding: Binding, heap: Heap, geometry: Geometry, arguments: tuple[Any, ...]
     ) -> None:
         if geometry.is_empty:
             return
+        unit = binding.unit
         if unit is None:
             heap.synchronize()
             cpython.launch(self.source, self.plan.host_values(arguments), geometry)
             return
+        for place, _ in binding.runs:
+            self._slots[self.plan.first_slots[place]] = arguments[place].run.first
         heap.before_launch()
         heap.backend.launch(
             unit.handle, geometry.threads, geometry.block, self._slots, self.plan.leaf_count
         )
-        heap.note_launch()
+        heap.note_launch(unit.compilation.stores_references)
 
-    def _bind(self, heap: Heap, mode: Mode, debug: bool) -> Binding:
+    def _bind(
+        self, heap: Heap, mode: Mode, debug: bool, arguments: tuple[Any, ...]
+    ) -> Binding:
         epoch = World.epoch + heap.layout_epoch
         if heap.backend.name == "python":
             return Binding(weakref.ref(heap), None, epoch)
-        unit = self.unit(heap, mode, debug)
+        places = indexed_parameters(self.translation().program) if mode.by_population else ()
+        runs = self._runs(places, arguments)
+        unit = self.unit(heap, mode, debug, runs)
         unit.bind(heap)
-        return Binding(weakref.ref(heap), unit, epoch)
+        return Binding(weakref.ref(heap), unit, epoch, runs, places)
 
     # ---------------------------------------------------------------- compiling
 
-    def unit(self, heap: Heap, mode: Mode, debug: bool) -> Unit:
+    def last_runs(self, heap: Heap, mode: Mode) -> Runs:
+        """The runs that the last launch had, if it was on ``heap`` in ``mode``."""
+        usual = self._usual
+        same = usual.unit is not None and usual.unit.compilation.mode == mode
+        return usual.runs if same and usual.heap() is heap else ()
+
+    def unit(self, heap: Heap, mode: Mode, debug: bool, runs: Runs = ()) -> Unit:
         """Loaded code for launches on ``heap``, compiled if there is none that still holds."""
         with self._lock:
-            compilation = self.compilation(heap, mode, debug, heap.backend.target)
+            compilation = self.compilation(heap, mode, debug, heap.backend.target, runs)
             loaded = self._units.setdefault(heap.backend, {})
             if compilation not in loaded:
                 loaded[compilation] = Unit(compilation, heap.backend)
             return loaded[compilation]
 
-    def compilation(self, heap: Heap, mode: Mode, debug: bool, target: Target) -> Compilation:
+    def compilation(
+        self, heap: Heap, mode: Mode, debug: bool, target: Target, runs: Runs = ()
+    ) -> Compilation:
         """Compiled for ``target`` and for ``heap``'s layout and references."""
         with self._lock:
             program = self.translation().program
@@ -140,13 +169,14 @@ class Program:
             population = self._population(heap) if mode.by_population else None
             key = (
                 target.fingerprint, mode, layout.name, layout.header, encoding.name, debug,
-                population,
+                population, runs,
             )  # fmt: skip
             found = self._compilations.get(key)
             if found is None:
                 found = Compilation(
-                    self.source.name, program, target, layout, encoding, mode, debug, population
-                )
+                    self.source.name, program, target, layout, encoding, mode, debug, population,
+                    runs,
+                )  # fmt: skip
                 compile(found)
                 self._compilations[key] = found
             return found

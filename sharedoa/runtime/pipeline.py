@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from dispatch.mode import Mode
 from ptxpass.ir import Environment, SiteReport, rewrite
@@ -15,6 +16,8 @@ from ptxpass.ir import Environment, SiteReport, rewrite
 from ..codegen.lower import LoweredModule, lower
 from ..errors import ConfigurationError, InternalError, SharedOAError
 from ..frontend import tree
+from ..frontend.array_use import stores_references
+from ..model.classes import ClassType
 from ..model.layout import Layout
 from ..model.reference import ReferenceEncoding
 from ..targets.base import Stages, Target
@@ -37,9 +40,16 @@ class Compilation:
     debug: bool
     #: What the code rests on besides the program, in modes that look at the heap's objects.
     population: Population | None = None
+    #: Classes of the kernel's parameters that are arrays of objects side by side, by place.
+    runs: tuple[tuple[int, ClassType], ...] = ()
     products: Stages = field(default_factory=dict)
     reports: list[SiteReport] = field(default_factory=list)
     _lowered: LoweredModule | None = None
+
+    @cached_property
+    def stores_references(self) -> bool:
+        """Whether a launch may change elements of arrays of references."""
+        return stores_references(self.program)
 
     @property
     def lowered(self) -> LoweredModule:
@@ -54,7 +64,9 @@ def typed_tree(compilation: Compilation) -> Stages:
 def canonical_ir(compilation: Compilation) -> Stages:
     """Every virtual call as a C++ compiler emits it."""
     c = compilation
-    c._lowered = lower(c.program, c.target, c.layout, c.encoding, c.mode, c.debug)
+    c._lowered = lower(
+        c.program, c.target, c.layout, c.encoding, c.mode, c.debug, dict(c.runs)
+    )
     return {"ll": str(c.lowered.module)}
 
 
@@ -69,6 +81,7 @@ def dispatched_ir(compilation: Compilation) -> Stages:
         kernel=lowered.kernel_symbol,
         debug=c.debug,
         on_no_type=lowered.on_no_type,
+        emit_vtable_address=lowered.emit_vtable_address,
         populated=None if c.population is None else c.population.populated,
         ranges=() if c.population is None else c.population.ranges,
     )

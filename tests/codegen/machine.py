@@ -23,7 +23,7 @@ from sharedoa.codegen import LoweredModule, lower
 from sharedoa.codegen.abi import SLOT_BYTES
 from sharedoa.codegen.calls import TYPE_INDEX
 from sharedoa.frontend import tree
-from sharedoa.model.layout import AosLayout
+from sharedoa.model.layout import Layout
 from sharedoa.model.reference import ReferenceEncoding
 from sharedoa.targets.amdgpu import AmdgpuTarget
 from sharedoa.targets.base import Target
@@ -52,7 +52,7 @@ def lower_for(
     target: Target,
     program: tree.Program,
     debug: bool = False,
-    layout: AosLayout = objects.LAYOUT,
+    layout: Layout = objects.LAYOUT,
     encoding: ReferenceEncoding = objects.PLAIN,
     mode: str = "cuda",
 ) -> LoweredModule:
@@ -83,6 +83,7 @@ def apply_pass(lowered: LoweredModule, target: Target, debug: bool, mode: str) -
         kernel=lowered.kernel_symbol,
         debug=debug,
         on_no_type=lowered.on_no_type,
+        emit_vtable_address=lowered.emit_vtable_address,
     )
     rewrite(lowered.module, lowered.sites, lowered.queries, parse_mode(mode), environment)
 
@@ -100,7 +101,7 @@ class Kernel:
         debug: bool = False,
         rewritten: bool = False,
         mode: str = "cuda",
-        layout: AosLayout = objects.LAYOUT,
+        layout: Layout = objects.LAYOUT,
         encoding: ReferenceEncoding = objects.PLAIN,
         gpus: Sequence[Target] = (NVPTX, AMDGPU),
     ) -> None:

@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from sharedoa.model.classes import ClassType
-from sharedoa.model.layout import AosLayout, Header
+from sharedoa.model.layout import Header, Layout
 from sharedoa.model.reference import ADDRESS_MASK, PlainReference, ReferenceEncoding
 
-LAYOUT = AosLayout(Header(8, 8))
+LAYOUT = Layout("aos", Header(8, 8))
+LAYOUTS = [LAYOUT, Layout("tile", Header(8, 8))]
 PLAIN = PlainReference()
 
 #: Every object made, by address; kept, so that no address is given twice.
 LIVE: dict[int, ClassType] = {}
-_MEMORY: dict[int, np.ndarray[Any, Any]] = {}
 _VTABLES: dict[ClassType, np.ndarray[Any, Any]] = {}
+_ALIGNMENT = 128
+
+
+@dataclass(frozen=True)
+class _Object:
+    """Memory with slots for objects of one class, one of which is used."""
+
+    memory: np.ndarray[Any, Any]
+    layout: Layout
+    slot: int
+
+
+_OBJECTS: dict[int, _Object] = {}
 
 
 def vtable(cls: ClassType) -> int:
@@ -29,31 +43,42 @@ def vtable(cls: ClassType) -> int:
 
 def new(
     cls: ClassType,
-    layout: AosLayout = LAYOUT,
+    layout: Layout = LAYOUT,
     encoding: ReferenceEncoding = PLAIN,
     **fields: Any,
 ) -> int:
-    """A reference to a new object; its header is a type tag, one vtable pointer, or two."""
-    memory = np.zeros(layout.record(cls).size // 8 + 1, np.uint64)
-    if layout.header.size == 4:
-        memory.view(np.uint32)[0] = cls.type_index
-    else:
-        memory[: layout.header.size // 8] = vtable(cls)
-    address = int(memory.ctypes.data)
+    """A reference to a new object; its header begins with a type tag or a vtable pointer."""
+    arrangement = layout.arrangement(cls)
+    raw = np.zeros(arrangement.group_bytes + _ALIGNMENT, np.uint8)
+    start = -raw.ctypes.data % _ALIGNMENT
+    memory = raw[start : start + arrangement.group_bytes]
+    slot = len(_OBJECTS) * 7 % arrangement.group
+    if layout.header.size:
+        size = min(layout.header.size, 8)
+        headers = arrangement.header(memory, size)
+        word = cls.type_index if size == 4 else vtable(cls)
+        headers[slot] = np.frombuffer(word.to_bytes(size, "little"), headers.dtype)[0]
+    (address,) = arrangement.addresses(memory.ctypes.data, np.array([slot])).tolist()
     LIVE[address] = cls
-    _MEMORY[address] = memory
+    _OBJECTS[address] = _Object(memory, layout, slot)
     for name, value in fields.items():
-        view(address, cls, name, layout)[...] = value
+        put(address, name, value)
     return int(encoding.encode(address, cls.type_index))
 
 
-def view(
-    reference: int, cls: ClassType, name: str, layout: AosLayout = LAYOUT
-) -> np.ndarray[Any, Any]:
-    """The field as a NumPy view without dimensions (one for an inline array)."""
-    memory = _MEMORY[reference & ADDRESS_MASK].view(np.uint8)[: layout.record(cls).size]
-    found: np.ndarray[Any, Any] = layout.field_view(memory, cls, name)[0:1]
-    return found.reshape(found.shape[1:])
+def get(reference: int, name: str) -> Any:
+    """The field: a NumPy scalar, or an array if inline."""
+    return _field(reference, name)[_OBJECTS[reference & ADDRESS_MASK].slot]
+
+
+def put(reference: int, name: str, value: Any) -> None:
+    _field(reference, name)[_OBJECTS[reference & ADDRESS_MASK].slot] = value
+
+
+def _field(reference: int, name: str) -> Any:
+    address = reference & ADDRESS_MASK
+    found = _OBJECTS[address]
+    return found.layout.arrangement(LIVE[address]).field(found.memory, name)
 
 
 def check_reference(address: int) -> int:

@@ -10,6 +10,7 @@ import pytest
 
 from sharedoa.errors import CompileError
 from sharedoa.frontend import tree
+from sharedoa.model.layout import Layout
 from sharedoa.model.scalars import SCALARS, ScalarType, boolean, f32, f64, i32, i64
 from sharedoa.model.types import InlineType, ReferenceType, Type
 
@@ -85,6 +86,26 @@ def test_exchange_and_compare_and_swap(type: ScalarType) -> None:
     assert (cells[0], old[0]) == (zero[0], one[0])
 
 
+@pytest.mark.parametrize("layout", objects.LAYOUTS, ids=lambda x: x.name)
+def test_fields_of_every_size_are_exchanged(layout: Layout) -> None:
+    cell = shared_class("Cell", fields=SCALARS)
+    this, other = (variable(name, ReferenceType(cell)) for name in ("this", "other"))
+    body = [
+        store(
+            field_of(use(other), name),
+            tree.Atomic(type, HERE, "exch", field_of(use(this), name), const(1, type)),
+        )
+        for name, type in SCALARS.items()
+    ]
+    first, second = (objects.new(cell, layout) for _ in range(2))
+    for name, type in SCALARS.items():
+        objects.put(first, name, type.dtype.type(type.kind == "bool" or 77))
+    Kernel(program([this, other], list(body)), layout=layout).launch(1, first, second)
+    for name, type in SCALARS.items():
+        assert objects.get(first, name) == 1
+        assert objects.get(second, name) == (type.kind == "bool" or 77)
+
+
 def test_references_are_exchanged_and_swapped() -> None:
     cell = shared_class("Cell", fields={"value": i32})
     type = ReferenceType(cell)
@@ -96,7 +117,8 @@ def test_references_are_exchanged_and_swapped() -> None:
     assert (cells[0], old[0]) == (first[0], second[0])
 
 
-def test_fields_inline_elements_and_members_are_places_too() -> None:
+@pytest.mark.parametrize("layout", objects.LAYOUTS, ids=lambda x: x.name)
+def test_fields_inline_elements_and_members_are_places_too(layout: Layout) -> None:
     point = value_struct("Point", x=i32, y=f64)
     cell = shared_class("Cell", fields={"count": i32, "items": InlineType(i32, 3), "at": point})
     this = variable("this", ReferenceType(cell))
@@ -109,11 +131,11 @@ def test_fields_inline_elements_and_members_are_places_too() -> None:
         tree.Atomic(f64, HERE, "add", y, convert(f64, thread())),
     ]
     body = [tree.Evaluate(HERE, atomic) for atomic in atomics]
-    reference = objects.new(cell)
-    Kernel(program([this], list(body))).launch(4, reference)
-    assert objects.view(reference, cell, "count") == 4
-    assert objects.view(reference, cell, "items").tolist() == [0, 0, -4]
-    assert objects.view(reference, cell, "at")["y"] == 6.0
+    reference = objects.new(cell, layout)
+    Kernel(program([this], list(body)), layout=layout).launch(4, reference)
+    assert objects.get(reference, "count") == 4
+    assert objects.get(reference, "items").tolist() == [0, 0, -4]
+    assert objects.get(reference, "at")["y"] == 6.0
 
 
 def test_the_value_to_compare_with_is_evaluated_before_the_new_one() -> None:

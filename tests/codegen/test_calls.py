@@ -8,7 +8,7 @@ import pytest
 from dispatch.mode import parse_mode
 from sharedoa.errors import InternalError
 from sharedoa.frontend import tree
-from sharedoa.model.layout import AosLayout, Header
+from sharedoa.model.layout import Header, Layout
 from sharedoa.model.reference import PlainReference, ReferenceEncoding, TaggedReference
 from sharedoa.model.scalars import boolean, weak_int
 from sharedoa.model.types import VOID, ReferenceType
@@ -46,16 +46,17 @@ REWRITTEN = [(mode, True, debug) for mode in ("cuda", "concord") for debug in BO
 RELEASE_ONLY = [("header+switch", True, False), ("tag+vtable", True, False)]
 
 
+@pytest.mark.parametrize("layout_name", ["aos", "tile"])
 @pytest.mark.parametrize(
     ("mode", "rewritten", "debug"),
     [*CANONICAL, *REWRITTEN, *RELEASE_ONLY],
 )
 def test_a_virtual_call_runs_the_method_of_the_objects_class(
-    shapes: Shapes, mode: str, rewritten: bool, debug: bool
+    shapes: Shapes, mode: str, rewritten: bool, debug: bool, layout_name: str
 ) -> None:
     encoding = TaggedReference() if parse_mode(mode).tagged_references else PlainReference()
     parsed = parse_mode(mode)
-    layout = AosLayout(Header(parsed.header_size, parsed.header_alignment))
+    layout = Layout(layout_name, Header(parsed.header_size, parsed.header_alignment))
     kernel = Kernel(
         area_program(shapes),
         debug=debug,
@@ -120,7 +121,7 @@ def test_a_virtual_method_without_result_runs_for_its_effect() -> None:
     )
     reference = objects.new(counter, count=41)
     Kernel(program([this], [tree.Evaluate(HERE, call)], tick)).launch(1, reference)
-    assert objects.view(reference, counter, "count") == 42
+    assert objects.get(reference, "count") == 42
 
 
 def test_recursion_through_a_vtable_is_found(shapes: Shapes) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from dispatch.errors import ErrorCode
 from sharedoa.frontend import tree
-from sharedoa.model.layout import AosLayout, Header
+from sharedoa.model.layout import Header, Layout
 from sharedoa.model.scalars import ScalarType, boolean, i8, i32, i64, u32, weak_int
 from sharedoa.model.types import InlineType, ReferenceType
 
@@ -89,7 +89,7 @@ def test_a_store_through_a_bad_reference_is_reported_and_skipped() -> None:
     kernel = Kernel(program([CELLS], [store(cell_value(), const(9, i32))]), debug=True)
     references, codes = broken_references()
     assert launch_each(kernel, references) == codes
-    assert objects.view(int(references[0]), CELL, "value") == 9
+    assert objects.get(int(references[0]), "value") == 9
 
 
 def test_an_atomic_through_a_bad_reference_is_reported_and_skipped() -> None:
@@ -117,7 +117,7 @@ def test_a_virtual_call_on_a_bad_reference_is_reported_and_skipped(
 
 def test_an_object_of_a_class_unknown_to_the_call_is_reported(shapes: Shapes) -> None:
     """Possible with a reference that was stored as another type's."""
-    layout = AosLayout(Header(4, 4))
+    layout = Layout("aos", Header(4, 4))
     whole = area_program(shapes, line=6)
     kernel = Kernel(whole, debug=True, rewritten=True, mode="concord", layout=layout)
     stranger = objects.new(shared_class("Stranger", methods={"area": False}), layout)
@@ -168,7 +168,7 @@ def test_an_inline_index_and_its_object_are_both_checked() -> None:
         assert kernel.error_code == code
     kernel.launch(1, np.zeros(1, np.uint64), 0)
     assert kernel.error_code == ErrorCode.NULL
-    assert objects.view(live, CELL, "items").tolist() == [0, 0, 0, 3]
+    assert objects.get(live, "items").tolist() == [0, 0, 0, 3]
 
 
 def binary_of(operator: Any, type: ScalarType) -> Callable[[bool], Kernel]:

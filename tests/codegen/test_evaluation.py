@@ -159,7 +159,8 @@ def test_mutual_recursion_is_found_and_plain_calls_are_not() -> None:
     even = function("even", [], VOID, [])
     odd = function("odd", [], VOID, [tree.Evaluate(HERE, call(even))])
     even.body.append(tree.Evaluate(HERE, call(odd)))
-    assert Kernel(program([], [], even, odd)).lowered.recursive
+    start: list[tree.Statement] = [tree.Evaluate(HERE, call(even))]
+    assert Kernel(program([], start, even, odd)).lowered.recursive
     shared = function("shared", [], VOID, [])
     user = function("user", [], VOID, [tree.Evaluate(HERE, call(shared))] * 2)
     body = [tree.Evaluate(HERE, call(user)), tree.Evaluate(HERE, call(shared))]

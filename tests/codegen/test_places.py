@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sharedoa.frontend import tree
-from sharedoa.model.layout import AosLayout, Header, storage_dtype
+from sharedoa.model.layout import Header, Layout, storage_dtype
 from sharedoa.model.reference import PlainReference, ReferenceEncoding, TaggedReference
 from sharedoa.model.scalars import SCALARS, ScalarType, boolean, f32, f64, i8, u8, weak_int
 from sharedoa.model.types import ArrayType, InlineType, ReferenceType, Type, ValueType
@@ -43,17 +43,19 @@ FIELDS: dict[str, Type] = {
 }
 RECORD = shared_class("Record", fields=FIELDS)
 DERIVED = shared_class("Derived", RECORD, {"extra": f64})
-LAYOUTS = [AosLayout(Header(size, step)) for size, step in ((0, 1), (4, 4), (8, 8), (16, 8))]
+HEADERS = [Header(size, step) for size, step in ((0, 1), (4, 4), (8, 8), (16, 8))]
+LAYOUTS = [Layout(name, header) for name in ("aos", "tile") for header in HEADERS]
+in_both_layouts = pytest.mark.parametrize("layout", objects.LAYOUTS, ids=lambda x: x.name)
 
 
 def record(name: str = "record") -> tree.Variable:
     return variable(name, ReferenceType(RECORD))
 
 
-@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: f"header{layout.header.size}")
+@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda x: f"{x.name}-header{x.header.size}")
 @pytest.mark.parametrize("encoding", [PlainReference(), TaggedReference()], ids=lambda e: e.name)
 def test_every_field_lies_where_the_layout_says(
-    layout: AosLayout, encoding: ReferenceEncoding
+    layout: Layout, encoding: ReferenceEncoding
 ) -> None:
     source, target = record("source"), record("target")
     names = [name for name in FIELDS if not isinstance(FIELDS[name], InlineType)]
@@ -62,18 +64,17 @@ def test_every_field_lies_where_the_layout_says(
     origin = objects.new(DERIVED, layout, encoding)
     random = np.random.default_rng(3)
     for name in names:
-        view = objects.view(origin, DERIVED, name, layout)
-        view[...] = _random_value(storage_dtype(FIELDS[name]), random)
+        objects.put(origin, name, _random_value(storage_dtype(FIELDS[name]), random))
     copy = objects.new(DERIVED, layout, encoding, extra=7.0)
     kernel.launch(1, origin, copy)
     for name in FIELDS:
-        found = objects.view(copy, DERIVED, name, layout)
-        expected = objects.view(origin, DERIVED, name, layout)
+        found = objects.get(copy, name)
+        expected = objects.get(origin, name)
         if name in names:
             assert found.tolist() == expected.tolist(), name
         else:
             assert not found.view(np.uint8).any(), name
-    assert objects.view(copy, DERIVED, "extra", layout) == 7.0
+    assert objects.get(copy, "extra") == 7.0
 
 
 def _random_value(dtype: np.dtype, random: np.random.Generator) -> object:
@@ -127,7 +128,8 @@ def test_negative_indices_count_from_the_end_where_they_may_occur() -> None:
     assert found.tolist() == data[picks].tolist()
 
 
-def test_inline_elements_and_members_are_written_in_place() -> None:
+@in_both_layouts
+def test_inline_elements_and_members_are_written_in_place(layout: Layout) -> None:
     this = record()
     points = field_of(use(this), "points")
     middle = tree.InlinePlace(POINT, HERE, points, const(-2), True)
@@ -142,15 +144,16 @@ def test_inline_elements_and_members_are_written_in_place() -> None:
         store(byte, const(250, u8)),
         tree.AugmentedStore(HERE, byte, old, add(use(old), const(10, u8))),
     ]
-    reference = objects.new(RECORD)
-    Kernel(program([this], body)).launch(1, reference)
-    assert objects.view(reference, RECORD, "points")["x"].tolist() == [0.0, 6.5, 0.0]
-    segment = objects.view(reference, RECORD, "segment")
+    reference = objects.new(RECORD, layout)
+    Kernel(program([this], body), layout=layout).launch(1, reference)
+    assert objects.get(reference, "points")["x"].tolist() == [0.0, 6.5, 0.0]
+    segment = objects.get(reference, "segment")
     assert segment["begin"]["on"] and not segment["end"]["on"] and not segment["flag"]
-    assert objects.view(reference, RECORD, "bytes").tolist() == [0, 0, 0, 0, 4]
+    assert objects.get(reference, "bytes").tolist() == [0, 0, 0, 0, 4]
 
 
-def test_references_are_followed_and_compared() -> None:
+@in_both_layouts
+def test_references_are_followed_and_compared(layout: Layout) -> None:
     node = shared_class("Node", fields={})
     node._own_fields = {"next": ReferenceType(node), "value": weak_int}
     head, out = variable("head", ReferenceType(node)), array("out", weak_int)
@@ -171,16 +174,17 @@ def test_references_are_followed_and_compared() -> None:
     ]
     reference = 0
     for value in (1, 20, 300):
-        reference = objects.new(node, next=reference, value=value)
+        reference = objects.new(node, layout, next=reference, value=value)
     found = np.zeros(1, np.int64)
-    kernel = Kernel(program([head, out], body))
+    kernel = Kernel(program([head, out], body), layout=layout)
     kernel.launch(1, reference, found)
     assert found[0] == 321
     kernel.launch(1, 0, found)
     assert found[0] == 0
 
 
-def test_arrays_in_fields_are_read_with_their_length() -> None:
+@in_both_layouts
+def test_arrays_in_fields_are_read_with_their_length(layout: Layout) -> None:
     this, out = record(), array("out", f32)
     numbers = load(field_of(use(this), "numbers"))
     last = load(element(numbers, const(-1), wraps=True))
@@ -194,11 +198,11 @@ def test_arrays_in_fields_are_read_with_their_length() -> None:
         )
     ]
     data, found = np.array([1, 2, 3.5], np.float32), np.zeros(1, np.float32)
-    reference = objects.new(RECORD, numbers=(0, 0))
-    kernel = Kernel(program([this, out], body))
+    reference = objects.new(RECORD, layout, numbers=(0, 0))
+    kernel = Kernel(program([this, out], body), layout=layout)
     kernel.launch(1, reference, found)
     assert found[0] == -1
-    objects.view(reference, RECORD, "numbers")[...] = (data.ctypes.data, len(data))
+    objects.put(reference, "numbers", (data.ctypes.data, len(data)))
     kernel.launch(1, reference, found)
     assert found[0] == 6.5
 

@@ -1,4 +1,5 @@
-"""Heaps for the tests of this folder: by type and scattered, plain and tagged references."""
+"""Heaps for the tests of this folder: by type (as records and in tiles) and scattered, plain and
+tagged references."""
 
 from __future__ import annotations
 
@@ -12,18 +13,24 @@ MODES = ("auto", "coal", "typepointer", "concord", "cuda")
 MODES_ON_GPU = ("auto", "typepointer", "cuda")
 
 
+IN_TILES = ("auto", "typepointer")
+
+
 def _settings():
-    on_gpu = [
-        pytest.param((m, "cuda"), marks=pytest.mark.gpu, id=f"{m}-cuda") for m in MODES_ON_GPU
+    on_cpu = [(mode, "cpu", "aos") for mode in MODES] + [(mode, "cpu", "tile") for mode in IN_TILES]
+    on_gpu = [(mode, "cuda", "aos") for mode in MODES_ON_GPU] + [("auto", "cuda", "tile")]
+    marks = {"cpu": (), "cuda": pytest.mark.gpu}
+    return [
+        pytest.param(setting, marks=marks[setting[1]], id="-".join(setting))
+        for setting in (*on_cpu, *on_gpu)
     ]
-    return [*(pytest.param((mode, "cpu"), id=f"{mode}-cpu") for mode in MODES), *on_gpu]
 
 
 @pytest.fixture(params=_settings())
 def heap(request: pytest.FixtureRequest) -> Iterator[oa.Heap]:
     """A current heap with small regions."""
-    mode, backend = request.param
-    with oa.Heap(mode=mode, backend=backend, capacity="64MiB", initial_region=8) as made:
+    mode, backend, layout = request.param
+    with oa.Heap(mode, backend, layout, capacity="64MiB", initial_region=8) as made:
         yield made
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import sharedoa as oa
 from sharedoa.heap.extents import Extents
-from sharedoa.model.layout import AosLayout
+from sharedoa.model.layout import Layout
 
 from .shapes import Circle, Empty, Node, Square
 
@@ -159,7 +159,7 @@ def test_a_hundred_thousand_random_allocations(classes, merging, monkeypatch):
         assert ranges == sorted(ranges, key=lambda r: r[0])
         assert all(a[1] <= b[0] for a, b in itertools.pairwise(ranges))
         stats = heap.stats()
-        layout = AosLayout(heap.layout.header)
+        layout = Layout("aos", heap.layout.header)
         for cls in made:
             addresses = np.concatenate([np.zeros(0, np.uint64), *held[cls]])
             size = layout.record(cls.__sharedoa__).size

@@ -16,7 +16,7 @@ from .shapes import Circle
         ({"mode": "fast"}, "mode= 'fast' is not valid.*\n.*cuda, concord, sharedoa, coal"),
         ({"backend": "tpu"}, "backend= 'tpu' is not valid.*\n.*auto, cuda, hip, cpu, python"),
         ({"layout": "soa"}, "layout= 'soa' is not valid.*\n.*aos, tile, auto"),
-        ({"layout": "tile"}, "tile comes with a later release.*\n.*aos or auto"),
+        ({"layout": "tile", "mode": "cuda"}, "mode cuda places them one by one\n.*aos or auto"),
         ({"capacity": "much"}, "capacity= 'much' is not valid"),
         ({"capacity": 0}, "capacity= 0 is not valid"),
         ({"initial_region": 0}, "initial_region= 0 is not valid"),
@@ -41,6 +41,17 @@ def test_arguments_win_over_the_environment(monkeypatch):
     assert oa.Heap(mode="bits + vtable", backend="cpu").mode.name == "bits+vtable"
     assert oa.Heap(capacity=1 << 20, backend="cpu").stats().capacity == 1 << 20
     assert oa.Heap(debug=False, backend="cpu").debug is False
+
+
+def test_every_placement_has_its_layouts(monkeypatch):
+    assert oa.Heap(layout="tile", backend="cpu").layout.name == "tile"
+    assert oa.Heap(backend="cpu").layout.name == "auto"
+    assert oa.Heap(mode="concord", backend="cpu").layout.name == "aos"
+    monkeypatch.setenv("SHAREDOA_LAYOUT", "tile")
+    assert oa.Heap(mode="coal", backend="cpu").layout.name == "tile"
+    assert oa.Heap(mode="concord", layout="auto", backend="cpu").layout.name == "aos"
+    with pytest.raises(oa.ConfigurationError, match="mode concord places them one by one"):
+        oa.Heap(mode="concord", backend="cpu")
 
 
 def test_the_default_capacity_is_half_of_what_is_free():

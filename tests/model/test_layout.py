@@ -15,7 +15,7 @@ import sharedoa as oa
 from dispatch.identify.bits import TAG_LIMIT
 from sharedoa import f32, f64, i8, i16
 from sharedoa.errors import ClassError
-from sharedoa.model.layout import ARRAY_DTYPE, AosLayout, Header, storage_dtype
+from sharedoa.model.layout import ARRAY_DTYPE, Header, Layout, storage_dtype
 from sharedoa.model.object import shared_type
 from sharedoa.model.reference import ADDRESS_MASK, PlainReference, TaggedReference
 from sharedoa.model.scalars import SCALARS
@@ -80,7 +80,7 @@ def make_classes(levels: list[list[int]]) -> list[Any]:
 
 @given(levels=hierarchies, header=st.sampled_from(HEADERS))
 def test_records_are_laid_out_as_c_does(levels: list[list[int]], header: Header) -> None:
-    layout = AosLayout(header)
+    layout = Layout("aos", header)
     word: Any = {1: ctypes.c_char, 4: ctypes.c_uint32, 8: ctypes.c_uint64}[header.alignment]
     fields: list[tuple[str, Any]] = [("header", word * (header.size // header.alignment))]
     inherited: dict[str, int] = {}
@@ -113,7 +113,7 @@ def test_types_without_storage_are_refused() -> None:
 
 def test_an_object_without_fields_has_an_address_of_its_own() -> None:
     (empty,) = make_classes([[]])
-    assert AosLayout(Header(0, 1)).record(shared_type(empty)).size == 8
+    assert Layout("aos", Header(0, 1)).record(shared_type(empty)).size == 8
     assert ARRAY_DTYPE.itemsize == 16
 
 
@@ -125,10 +125,10 @@ def test_a_field_view_is_the_field_of_every_object(header: Header) -> None:
         c: oa.inline[i16, 3]
         d: Mixed
 
-    layout, cls = AosLayout(header), shared_type(Thing)
+    layout, cls = Layout("aos", header), shared_type(Thing)
     record = layout.record(cls)
     memory = np.zeros(5 * record.size, np.uint8)
-    views = {name: layout.field_view(memory, cls, name) for name in cls.fields}
+    views = {name: layout.arrangement(cls).field(memory, name) for name in cls.fields}
     assert views["a"].shape == views["b"].shape == views["d"].shape == (5,)
     assert views["c"].shape == (5, 3)
     views["a"][:] = range(5)

@@ -1,0 +1,62 @@
+"""Arrays whose elements are objects side by side: references are computed instead of loaded.
+
+A parameter is such a *run* where the runtime says so: its value then is not where references lie
+but the first object's reference, with the number of objects. Functions that are called with a run
+are written once more for it. What comes out of a run is of a class that is known.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from llvmlite import ir
+
+from ..frontend import tree
+from ..frontend.walk import nodes_of
+from ..model.classes import ClassType
+from .emitter import FunctionEmitter
+
+#: The class of the objects, by place of the parameter.
+Runs = Mapping[int, ClassType]
+
+
+def run_of(emitter: FunctionEmitter, array: tree.Expression) -> ClassType | None:
+    """The class of the objects of ``array`` if it is a run."""
+    return emitter.runs.get(array.variable) if isinstance(array, tree.Local) else None
+
+
+def runs_passed(emitter: FunctionEmitter, arguments: list[tree.Expression]) -> dict[int, ClassType]:
+    """The arguments of a direct call that are runs."""
+    found = ((place, run_of(emitter, argument)) for place, argument in enumerate(arguments))
+    return {place: cls for place, cls in found if cls is not None}
+
+
+def emit_reference(
+    emitter: FunctionEmitter, cls: ClassType, first: ir.Value, position: ir.Value
+) -> ir.Value:
+    """The reference of the object that many places after the first one."""
+    layout = emitter.program.layout
+    return layout.emit_neighbour(emitter.builder, first, position, cls)
+
+
+def exact_class(emitter: FunctionEmitter, receiver: tree.Expression) -> ClassType | None:
+    """The class that ``receiver`` is known to have because it comes out of a run."""
+    if isinstance(receiver, tree.Convert):
+        return exact_class(emitter, receiver.value)
+    if isinstance(receiver, tree.Local):
+        return emitter.exact.get(receiver.variable)
+    if isinstance(receiver, tree.Load) and isinstance(receiver.place, tree.ElementPlace):
+        return run_of(emitter, receiver.place.array)
+    return None
+
+
+def assigned_once(function: tree.Function) -> frozenset[tree.Variable]:
+    """Locals with one assignment: before it they are null, which has no class."""
+    count: Counter[tree.Variable] = Counter()
+    for node in nodes_of(function):
+        if isinstance(node, tree.Assign):
+            count[node.variable] += 1
+    return frozenset(variable for variable, times in count.items() if times == 1) - {
+        *function.parameters
+    }

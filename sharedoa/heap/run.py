@@ -1,0 +1,46 @@
+"""Objects side by side in one region: one reference tells them all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..model.classes import ClassType
+from ..model.reference import ReferenceEncoding
+from .regions import Region
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """The objects from ``slot`` on; ``first`` is the reference of that one.
+
+    It says where objects were placed, whatever becomes of them or of the region since.
+    """
+
+    region: Region
+    slot: int
+    encoding: ReferenceEncoding
+    first: int
+
+    @classmethod
+    def at(cls, region: Region, slot: int, encoding: ReferenceEncoding) -> Run:
+        address = int(region.addresses(slice(slot, slot + 1, 1))[0])
+        return cls(region, slot, encoding, encoding.encode(address, region.cls.type_index))
+
+    @property
+    def cls(self) -> ClassType:
+        return self.region.cls
+
+    def after(self, count: int) -> Run:
+        """The same without the first ``count`` objects."""
+        return Run.at(self.region, self.slot + count, self.encoding)
+
+
+def run_of_slots(
+    region: Region, slots: slice | np.ndarray[tuple[int], np.dtype[np.int64]], encoding: ReferenceEncoding
+) -> Run | None:
+    """The run that consecutive slots of a region are."""
+    if not isinstance(slots, slice) or slots.step != 1:
+        return None
+    return Run.at(region, slots.start, encoding)

@@ -1,0 +1,252 @@
+"""Tiles: 32 objects side by side, every scalar of their records in a row of its own.
+
+A scalar of s bytes that lies c bytes into the record is, for lane l of a tile, at
+
+    tile + 32 * c + s * l
+
+so a warp that walks 32 neighbours reads whole lines, and fields stay where they are in subclasses.
+An object's address is tile + 4 * l; a tile begins at a multiple of 128. So its scalars of 4 bytes
+are at address + a constant, and of other sizes the address itself tells the lane.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .arrangement import Addresses, Memory, Slots, SlotValues, slot_numbers
+from .record import Header, Record
+
+LANES = 32
+"""Objects of a tile, and how many times as far apart as in the record its scalars begin."""
+WORD = 4
+"""Bytes between the addresses of neighbours. The size of a record is a multiple of it."""
+_ROW = LANES * WORD
+_LANE_SHIFT, _WORD_SHIFT = LANES.bit_length() - 1, WORD.bit_length() - 1
+
+
+def emit_scalar_address(builder: Any, place: Any, object_address: Any, size: int) -> Any:
+    """LLVM i64: the address of a scalar of ``size`` bytes of the object at ``object_address``;
+    ``place`` is that address + LANES * the scalar's offset in the record."""
+    constant = place.type
+    if size == WORD:
+        return place
+    in_row = builder.and_(object_address, constant(_ROW - 1))
+    if size == 8:
+        return builder.add(place, in_row)
+    if size == 2:
+        return builder.sub(place, builder.lshr(in_row, constant(1)))
+    assert size == 1
+    lane = builder.lshr(in_row, constant(_WORD_SHIFT))
+    return builder.sub(place, builder.mul(lane, constant(WORD - 1)))
+
+
+def emit_neighbour(builder: Any, reference: Any, position: Any, record_size: int) -> Any:
+    """LLVM i64: the reference ``position`` slots after ``reference``."""
+    constant = reference.type
+    in_row = builder.and_(reference, constant(_ROW - 1))
+    slot = builder.add(builder.lshr(in_row, constant(_WORD_SHIFT)), position)
+    tile = builder.mul(builder.lshr(slot, constant(_LANE_SHIFT)), constant(LANES * record_size))
+    lane = builder.shl(builder.and_(slot, constant(LANES - 1)), constant(_WORD_SHIFT))
+    first = builder.sub(reference, in_row)
+    return builder.add(builder.add(first, tile), lane)
+
+
+class Tiles:
+    """Tiles one after another (``model.arrangement.Arrangement``)."""
+
+    is_tiled = True
+    group = LANES
+
+    def __init__(self, record: Record, header: Header) -> None:
+        assert record.size % WORD == 0
+        self.record = record
+        self.group_bytes = LANES * record.size
+        self._whole = _whole_dtype(record, header)
+
+    def addresses(self, start: int, slots: Slots) -> Addresses:
+        if isinstance(slots, slice) and slots.step == 1:
+            first, last = slots.start // LANES, -(-slots.stop // LANES)
+            tiles = np.arange(first, last, dtype=np.uint64) * np.uint64(self.group_bytes)
+            tiles += np.uint64(start)
+            lanes = np.arange(0, _ROW, WORD, dtype=np.uint64)
+            skipped = first * LANES
+            every: Addresses = (tiles[:, None] + lanes).reshape(-1)
+            return every[slots.start - skipped : slots.stop - skipped]
+        numbers = slot_numbers(slots)
+        tile, lane = numbers >> _LANE_SHIFT, numbers & (LANES - 1)
+        return (tile * self.group_bytes + lane * WORD + start).view(np.uint64)
+
+    def slot(self, offset: int) -> int | None:
+        tile, inside = divmod(offset, self.group_bytes)
+        return None if inside % WORD or inside >= _ROW else tile * LANES + inside // WORD
+
+    def slots(self, offsets: Addresses) -> tuple[Any, Any]:
+        tile, inside = np.divmod(offsets.view(np.int64), self.group_bytes)
+        nowhere = (inside & (WORD - 1) != 0) | (inside >= _ROW)
+        return tile * LANES + (inside >> _WORD_SHIFT), nowhere
+
+    def span(self, first: int, last: int) -> tuple[int, int]:
+        return first // LANES * self.group_bytes, (last // LANES + 1) * self.group_bytes
+
+    def field(self, memory: Memory, name: str, components: tuple[str, ...] = ()) -> SlotValues:
+        offset, dtype = self.record.offsets[name], self.record.dtypes[name]
+        for component in components:
+            assert dtype.fields is not None
+            dtype, inside = dtype.fields[component][:2]
+            offset += inside
+        return self._rows(memory, offset, dtype)
+
+    def header(self, memory: Memory, size: int) -> SlotValues:
+        return self._rows(memory, 0, np.dtype(f"u{size}"))
+
+    def records(self, memory: Memory) -> SlotValues:
+        return self._rows(memory, 0, self._whole)
+
+    def _rows(self, memory: Memory, offset: int, dtype: np.dtype[Any]) -> TileRows:
+        tiles = len(memory) // self.group_bytes
+        rows = [
+            (
+                scalar.members,
+                np.ndarray(
+                    (tiles, LANES, *scalar.shape),
+                    scalar.dtype,
+                    memory.data,
+                    LANES * scalar.offset,
+                    (self.group_bytes, scalar.dtype.itemsize, *(LANES * s for s in scalar.strides)),
+                ),
+            )
+            for scalar in _scalars(dtype, offset)
+        ]
+        return TileRows(tiles, dtype, rows)
+
+
+class TileRows:
+    """A field of every slot, as rows of tiles (``model.arrangement.SlotValues``). What is read is a
+    copy."""
+
+    def __init__(
+        self, tiles: int, dtype: np.dtype[Any], rows: list[tuple[tuple[str, ...], Any]]
+    ) -> None:
+        """``rows``: each scalar that a value of ``dtype`` consists of, by the names of the members
+        that lead to it, as a view of shape (tiles, LANES, ...)."""
+        self.dtype = dtype.base
+        self.shape = (tiles * LANES, *dtype.shape)
+        self._rows = rows
+
+    def __getitem__(self, slots: Any) -> Any:
+        if isinstance(slots, (int, np.integer)):
+            found = self._blank(self.shape[1:])
+            for members, rows in self._rows:
+                _member(found, members)[...] = rows[_place(slots)]
+            return found[()]
+        found = self._blank((_count(slots), *self.shape[1:]))
+        for members, rows in self._rows:
+            part = _member(found, members)
+            if isinstance(slots, slice) and slots.step == 1:
+                for tiles, lanes, where in _stretches(slots.start, slots.stop):
+                    piece = rows[tiles, lanes]
+                    part[where].reshape(piece.shape)[...] = piece
+            else:
+                part[...] = rows[_place(slot_numbers(slots))]
+        return found
+
+    def _blank(self, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+        # Padding of structures is not read, and must not show what lay there before.
+        return (np.zeros if self.dtype.fields else np.empty)(shape, self.dtype)
+
+    def __setitem__(self, slots: Any, values: Any) -> None:
+        given = np.asarray(values, self.dtype)
+        if isinstance(slots, (int, np.integer, tuple)):
+            slot, *element = slots if isinstance(slots, tuple) else (slots,)
+            for members, rows in self._rows:
+                rows[(*_place(slot), *element)] = _member(given, members)
+            return
+        given = np.broadcast_to(given, (_count(slots), *self.shape[1:]))
+        for members, rows in self._rows:
+            part = _member(given, members)
+            if isinstance(slots, slice) and slots.step == 1:
+                for tiles, lanes, where in _stretches(slots.start, slots.stop):
+                    piece = rows[tiles, lanes]
+                    piece[...] = part[where].reshape(piece.shape)
+            else:
+                rows[_place(slot_numbers(slots))] = part
+
+
+@dataclass(frozen=True)
+class _Scalar:
+    """What a value consists of: ``members`` lead to it in the value's dtype; of one in inline
+    arrays, their ``shape`` and the ``strides`` of their elements in the record."""
+
+    members: tuple[str, ...]
+    dtype: np.dtype[Any]
+    offset: int
+    shape: tuple[int, ...] = ()
+    strides: tuple[int, ...] = ()
+
+
+def _scalars(dtype: np.dtype[Any], offset: int) -> Iterator[_Scalar]:
+    """The scalars of a value that lies ``offset`` bytes into the record."""
+    if dtype.subdtype is not None:
+        (length,) = dtype.shape
+        for inner in _scalars(dtype.base, offset):
+            shape, strides = (length, *inner.shape), (dtype.base.itemsize, *inner.strides)
+            yield _Scalar(inner.members, inner.dtype, inner.offset, shape, strides)
+    elif dtype.fields is not None:
+        for name, (part, inside, *_) in dtype.fields.items():
+            for inner in _scalars(part, offset + inside):
+                members = (name, *inner.members)
+                yield _Scalar(members, inner.dtype, inner.offset, inner.shape, inner.strides)
+    else:
+        yield _Scalar((), dtype, offset)
+
+
+def _whole_dtype(record: Record, header: Header) -> np.dtype[Any]:
+    """Everything that a record holds, header included, as one structure."""
+    names, formats, offsets = list(record.offsets), list(record.dtypes.values()), []
+    offsets += record.offsets.values()
+    if header.size:
+        # No field has a name with a space.
+        names.append("the header")
+        words = header.size // header.alignment
+        formats.append(np.dtype((f"u{header.alignment}", (words,))))
+        offsets.append(0)
+    return np.dtype(
+        {"names": names, "formats": formats, "offsets": offsets, "itemsize": record.size}
+    )
+
+
+def _member(values: Any, members: tuple[str, ...]) -> Any:
+    for name in members:
+        values = values[name]
+    return values
+
+
+def _place(slots: Any) -> tuple[Any, Any]:
+    """Tile and lane."""
+    return slots >> _LANE_SHIFT, slots & (LANES - 1)
+
+
+def _count(slots: Slots) -> int:
+    if isinstance(slots, slice):
+        return len(range(slots.start, -1 if slots.stop is None else slots.stop, slots.step))
+    return len(slots)
+
+
+def _stretches(first: int, stop: int) -> Iterator[tuple[slice, slice, slice]]:
+    """Consecutive slots as rectangles: tiles, lanes, and which of the slots these are. They are the
+    end of a tile, whole tiles and the beginning of one."""
+    place = first
+    while place < stop:
+        tile, lane = divmod(place, LANES)
+        if lane == 0 and stop - place >= LANES:
+            end = stop // LANES * LANES
+            tiles, lanes = slice(tile, end // LANES), slice(0, LANES)
+        else:
+            end = min((tile + 1) * LANES, stop)
+            tiles, lanes = slice(tile, tile + 1), slice(lane, lane + end - place)
+        yield tiles, lanes, slice(place - first, end - first)
+        place = end
