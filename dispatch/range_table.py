@@ -23,8 +23,8 @@ NODE_DTYPE = np.dtype(
         ("live", np.uint64),
     ]
 )
-"""32 bytes. ``stride``: what ``encode_stride`` makes of the bytes of an object; ``live``: address of
-one byte an object, 1 where it lives. Both are read in debug mode only."""
+"""32 bytes. ``stride``: the bytes of an object (``encode_stride``); ``live``: address of one byte
+an object, 1 where it lives. Both are read in debug mode only."""
 
 TILED = 1 << 31
 TILE_OBJECTS, TILE_STEP = 32, 4

@@ -10,7 +10,9 @@ from sharedoa import i32
 from .launches import Launches
 
 #: Elements that one thread adds up.
-CHUNK = 64
+CHUNK = 32
+#: Elements that it reads before it writes any: one after the other it would wait for each.
+GROUP = 8
 
 
 @oa.kernel
@@ -23,6 +25,23 @@ def kernel_sum_chunks(values: oa.Array[i32], length: i32, sums: oa.Array[i32]) -
     sums[t] = total
 
 
+@oa.func
+def scan_group(values: oa.Array[i32], k: i32, total: i32, result: oa.Array[i32]) -> i32:
+    """Prefix sums of the eight elements from ``k`` on, with ``total`` before them; the total after
+    them."""
+    a, b, c, d = values[k], values[k + 1], values[k + 2], values[k + 3]
+    e, f, g, h = values[k + 4], values[k + 5], values[k + 6], values[k + 7]
+    result[k] = total
+    result[k + 1] = total + a
+    result[k + 2] = total + a + b
+    result[k + 3] = total + a + b + c
+    result[k + 4] = total + a + b + c + d
+    result[k + 5] = total + a + b + c + d + e
+    result[k + 6] = total + a + b + c + d + e + f
+    result[k + 7] = total + a + b + c + d + e + f + g
+    return total + a + b + c + d + e + f + g + h
+
+
 @oa.kernel
 def kernel_scan_chunks(
     values: oa.Array[i32], length: i32, before: oa.Array[i32], result: oa.Array[i32]
@@ -31,7 +50,11 @@ def kernel_scan_chunks(
     may be ``values``."""
     t = oa.grid(1)
     total = before[t]
-    for k in range(t * CHUNK, min(t * CHUNK + CHUNK, length)):
+    start, end = t * CHUNK, min(t * CHUNK + CHUNK, length)
+    whole = start + (end - start) // GROUP * GROUP
+    for k in range(start, whole, GROUP):
+        total = scan_group(values, k, total, result)
+    for k in range(whole, end):
         value = values[k]
         result[k] = total
         total += value

@@ -22,7 +22,7 @@ from .timing import ClockStopwatch, time_by_clock
 if TYPE_CHECKING:
     from ..heap.provider import Provider
 
-_ENTRY_TYPE = "void(*)(int64_t, int64_t, int64_t, int64_t, void *)"
+_ENTRY_TYPE = ffi.typeof("void(*)(int64_t, int64_t, int64_t, int64_t, void *)")
 _NO_THREAD = -1
 
 

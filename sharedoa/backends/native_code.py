@@ -49,8 +49,9 @@ class NativeLibrary:
         """Where an exported symbol lies."""
         return int(self._tracker[name])
 
-    def function(self, name: str, type: str) -> Any:
-        """An exported function as a cffi function pointer; calls release the interpreter lock."""
+    def function(self, name: str, type: Any) -> Any:
+        """An exported function as a cffi function pointer, of a type as text or ``ffi.typeof`` it;
+        calls release the interpreter lock."""
         return ffi.cast(type, self.address(name))
 
 

@@ -14,7 +14,7 @@ from dispatch.mode import MODES
 
 from ..errors import ConfigurationError
 from ..runtime import knobs
-from . import comparison, figure, record, report
+from . import cache, comparison, figure, record, report
 from .progress import reporting
 
 application = typer.Typer(
@@ -23,6 +23,8 @@ application = typer.Typer(
     pretty_exceptions_enable=False,
     help="Polymorphic Python objects on CPU and GPU.",
 )
+
+application.add_typer(cache.application, name="cache")
 
 AppName = Annotated[str, typer.Argument(help="a name from `sharedoa apps`")]
 Mode = Annotated[str | None, typer.Option(help=f"one of {', '.join(MODES)}")]

@@ -21,14 +21,14 @@ from ..targets.ptxas import find_ptxas
 from .comparison import BASELINE, Comparison
 
 
-def _print(table: Table) -> None:
+def print_table(table: Table) -> None:
     console = Console(highlight=False)
     if not console.is_terminal:
         console = Console(highlight=False, width=200)
     console.print(table)
 
 
-def _table(*columns: str, title: str | None = None) -> Table:
+def new_table(*columns: str, title: str | None = None) -> Table:
     table = Table(title=title, title_justify="left")
     for column in columns:
         table.add_column(column, overflow="fold")
@@ -36,13 +36,13 @@ def _table(*columns: str, title: str | None = None) -> Table:
 
 
 def show_machine() -> None:
-    table = _table("what", "works", "details, or how to get it", title=f"sharedoa {__version__}")
+    table = new_table("what", "works", "details, or how to get it", title=f"sharedoa {__version__}")
     for backend in available():
         table.add_row(f"backend {backend.name}", "yes" if backend.ok else "no", backend.reason)
     for name, find in (("ptxas", find_ptxas), ("libdevice", find_libdevice)):
         table.add_row(name, *_found(find))
     table.add_row("Python", "yes", f"{platform.python_version()} on {platform.platform()}")
-    _print(table)
+    print_table(table)
 
 
 def _found(find: Callable[[], Path]) -> tuple[str, str]:
@@ -53,23 +53,23 @@ def _found(find: Callable[[], Path]) -> tuple[str, str]:
 
 
 def show_settings() -> None:
-    table = _table("variable", "value", "from", "valid values", "what it is")
+    table = new_table("variable", "value", "from", "valid values", "what it is")
     for knob in knobs.ALL:
         value = knob.value()
         text = "" if value is None else str(int(value)) if isinstance(value, bool) else str(value)
         table.add_row(knob.variable, text, knob.source, knob.valid, knob.help)
-    _print(table)
+    print_table(table)
 
 
 def show_apps(apps: list[AppInfo]) -> None:
-    table = _table("name", "what it does", "size", "steps")
+    table = new_table("name", "what it does", "size", "steps")
     for app in apps:
         table.add_row(app.name, app.title, f"{app.size} {app.unit}", str(app.steps))
-    _print(table)
+    print_table(table)
 
 
 def show_result(app: AppInfo, result: RunResult) -> None:
-    table = _table(app.name, "")
+    table = new_table(app.name, "")
     for name, count in result.counts.items():
         table.add_row(name, str(count))
     for name, times in result.checks.items():
@@ -80,13 +80,13 @@ def show_result(app: AppInfo, result: RunResult) -> None:
     table.add_row("regions", str(result.regions))
     if result.picture is not None:
         table.add_row("picture", str(result.picture))
-    _print(table)
+    print_table(table)
 
 
 def show_comparison(comparison: Comparison) -> None:
     equal = "results differ" if comparison.differences else "equal results"
     modes = len(comparison.modes)
-    table = _table(
+    table = new_table(
         "mode", "seconds", f"relative to {BASELINE}", "objects", "regions",
         title=f"{comparison.app}: {modes} modes, {equal}",
     )  # fmt: skip
@@ -99,6 +99,6 @@ def show_comparison(comparison: Comparison) -> None:
             str(each.result.objects),
             str(each.result.regions),
         )
-    _print(table)
+    print_table(table)
     for difference in comparison.differences:
         Console(stderr=True, highlight=False).print(f"error: {comparison.app}: {difference}")

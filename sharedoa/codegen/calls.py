@@ -16,6 +16,7 @@ from ptxpass.ir import CallSite, SiteCandidate, TypeQuery, function_table
 from ..errors import InternalError
 from ..frontend import tree
 from ..model.classes import ClassType, Family
+from ..model.run_form import RunForm
 from ..model.types import ReferenceType
 from ..targets.base import declare
 from . import checks
@@ -27,7 +28,7 @@ from .types import I32, I64, function_type
 
 TYPE_INDEX = "sharedoa_type_index"
 _VTABLE_ENTRY_BYTES = 4
-_NO_RUNS: Mapping[int, ClassType] = {}
+_NO_RUNS: Mapping[int, RunForm] = {}
 
 
 @expression(tree.DirectCall)
@@ -180,7 +181,7 @@ def _site_candidates(
 
 
 def _callee(
-    program: ProgramEmitter, symbol: str, runs: Mapping[int, ClassType] = _NO_RUNS
+    program: ProgramEmitter, symbol: str, runs: Mapping[int, RunForm] = _NO_RUNS
 ) -> ir.Function:
     if symbol not in program.functions:
         raise InternalError(f"{symbol} is called but is not part of the program")

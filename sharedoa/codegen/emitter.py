@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any, TypeVar
 
 from llvmlite import ir
@@ -20,12 +21,13 @@ from ptxpass.ir import CallSite, TypeQuery
 
 from ..errors import InternalError
 from ..frontend import tree
-from ..model.classes import Family
-from ..model.classes import ClassType
+from ..model.classes import ClassType, Family
 from ..model.layout import Layout
 from ..model.reference import ReferenceEncoding
+from ..model.run_form import RunForm
 from ..model.types import Type
 from ..targets.base import Target
+from .roles import RoleMetadata
 from .types import I1, I64, llvm_type, zero
 
 Emitter = TypeVar("Emitter", bound=Callable[..., Any])
@@ -53,8 +55,8 @@ def statement(node: type) -> Callable[[Emitter], Emitter]:
     return register
 
 
-#: A function's symbol, and the classes of its parameters that are runs, by place.
-Variant = tuple[str, tuple[tuple[int, ClassType], ...]]
+#: A function's symbol, and what is known of its parameters that are runs, by place.
+Variant = tuple[str, tuple[tuple[int, RunForm], ...]]
 
 
 @dataclass
@@ -67,6 +69,7 @@ class ProgramEmitter:
     mode: Mode
     debug: bool
     module: ir.Module
+    roles: RoleMetadata
     functions: dict[str, ir.Function] = field(default_factory=dict)
     sites: list[CallSite] = field(default_factory=list)
     queries: list[TypeQuery] = field(default_factory=list)
@@ -91,9 +94,9 @@ class ProgramEmitter:
             self.source_sites.append(location)
         return number
 
-    def variant(self, symbol: str, runs: Mapping[int, ClassType]) -> ir.Function:
+    def variant(self, symbol: str, runs: Mapping[int, RunForm]) -> ir.Function:
         """The function for parameters of which these are runs; ``lower`` writes its body."""
-        key = symbol, tuple(sorted(runs.items()))
+        key = symbol, tuple(sorted(runs.items(), key=itemgetter(0)))
         found = self.variants.get(key)
         if found is None:
             found = self.functions[symbol]
@@ -150,7 +153,7 @@ class FunctionEmitter:
         #: The kernel body's x, y, nx, ny.
         self.thread: Sequence[ir.Value] = ()
         #: Parameters that are runs, and locals that hold what comes out of one (``runs``).
-        self.runs: dict[tree.Variable, ClassType] = {}
+        self.runs: dict[tree.Variable, RunForm] = {}
         self.exact: dict[tree.Variable, ClassType] = {}
         self.assigned_once: frozenset[tree.Variable] = frozenset()
         self.loops: list[Loop] = []

@@ -22,6 +22,7 @@ from . import arithmetic, atomics, calls, expressions, loops, places, statements
 from .abi import Leaf, assemble, leaves
 from .emitter import FunctionEmitter, ProgramEmitter
 from .report import emit_report
+from .roles import RoleMetadata, stored_roles
 from .runs import Runs, assigned_once
 from .types import I32, I64, VOID, function_type, llvm_type, zero
 
@@ -69,7 +70,15 @@ def lower(
     """
     kernel = program.kernel
     module = target.new_module(kernel.symbol)
-    emitter = ProgramEmitter(target, layout, encoding, mode, debug, module)
+    emitter = ProgramEmitter(
+        target,
+        layout,
+        encoding,
+        mode,
+        debug,
+        module,
+        RoleMetadata(module, stored_roles(program)),
+    )
     functions = [function for function in program.functions.values() if function is not kernel]
     for function in functions:
         emitter.functions[function.symbol] = _declare(module, function)
@@ -172,7 +181,7 @@ def _define_kernel_body(
 def _note_runs(emitter: FunctionEmitter, runs: Runs) -> None:
     if runs:
         parameters = emitter.function.parameters
-        emitter.runs = {parameters[place]: cls for place, cls in runs.items()}
+        emitter.runs = {parameters[place]: form for place, form in runs.items()}
         emitter.assigned_once = assigned_once(emitter.function)
 
 

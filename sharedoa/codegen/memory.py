@@ -17,8 +17,8 @@ from ..model.tiles import LANES, emit_scalar_address
 from ..model.types import ArrayType, Type, ValueType
 from .abi import build_struct
 from .emitter import FunctionEmitter, integer
+from .roles import Role
 from .types import I8, llvm_type
-
 
 _ARRAY_PARTS: dict[str, Type] = {"address": u64, "length": i64}
 
@@ -34,6 +34,7 @@ class Place:
     type: Type
     address: ir.Value
     valid: ir.Value | None
+    role: Role
     tiled_object: ir.Value | None = None
 
     @property
@@ -54,8 +55,11 @@ def load_value(emitter: FunctionEmitter, place: Place) -> ir.Value:
     pointer, align = scalar_pointer(emitter, place)
     if is_bool(place.type):
         byte = emitter.builder.load(pointer, align=align, typ=I8)
+        emitter.program.roles.mark(byte, place.role)
         return emitter.builder.icmp_unsigned("!=", byte, I8(0))
-    return emitter.builder.load(pointer, align=align, typ=llvm_type(place.type))
+    value = emitter.builder.load(pointer, align=align, typ=llvm_type(place.type))
+    emitter.program.roles.mark(value, place.role)
+    return value
 
 
 def store_value(emitter: FunctionEmitter, place: Place, value: ir.Value) -> None:
@@ -67,7 +71,8 @@ def store_value(emitter: FunctionEmitter, place: Place, value: ir.Value) -> None
     pointer, align = scalar_pointer(emitter, place)
     if is_bool(place.type):
         value = emitter.builder.zext(value, I8)
-    emitter.builder.store(value, pointer, align=align)
+    store = emitter.builder.store(value, pointer, align=align)
+    emitter.program.roles.mark(store, place.role)
 
 
 def scalar_pointer(emitter: FunctionEmitter, place: Place) -> tuple[ir.Value, int]:
@@ -84,7 +89,7 @@ def member(emitter: FunctionEmitter, place: Place, name: str, type: Type) -> Pla
     """A member of the compound at ``place``."""
     offset = _member_offset(place.type, name)
     address = offset_address(emitter, place.address, offset * place.scale)
-    return replace(place, type=type, address=address)
+    return replace(place, type=type, address=address, role=(*place.role, name))
 
 
 def offset_address(emitter: FunctionEmitter, address: ir.Value, offset: int) -> ir.Value:

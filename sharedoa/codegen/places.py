@@ -14,12 +14,13 @@ from llvmlite import ir
 
 from ..errors import InternalError
 from ..frontend import tree
-from ..model.classes import ClassType
 from ..model.layout import storage_dtype
+from ..model.run_form import RunForm
 from ..model.types import InlineType, Type, ValueType
 from . import checks
 from .emitter import FunctionEmitter, expression, integer, require_type, statement
 from .memory import Place, load_value, member, store_value
+from .roles import element_role, field_role
 from .runs import emit_reference, run_of
 from .types import llvm_type, zero
 
@@ -68,9 +69,9 @@ def guarded(
 def _load(emitter: FunctionEmitter, node: tree.Load) -> ir.Value:
     place = node.place
     if isinstance(place, tree.ElementPlace):
-        cls = run_of(emitter, place.array)
-        if cls is not None:
-            return _element_of_run(emitter, place, cls)
+        form = run_of(emitter, place.array)
+        if form is not None:
+            return _element_of_run(emitter, place, form)
     return read(emitter, locate(emitter, place))
 
 
@@ -94,7 +95,7 @@ def _locate_field(emitter: FunctionEmitter, place: tree.FieldPlace) -> Place:
     object_address = program.encoding.emit_address(builder, reference)
     address = program.layout.emit_field_address(builder, object_address, owner, place.name)
     tiled = program.layout.is_tiled(owner)
-    return Place(place.type, address, valid, object_address if tiled else None)
+    return Place(place.type, address, valid, field_role(place), object_address if tiled else None)
 
 
 def _locate_element(emitter: FunctionEmitter, place: tree.ElementPlace) -> Place:
@@ -102,17 +103,17 @@ def _locate_element(emitter: FunctionEmitter, place: tree.ElementPlace) -> Place
     index = emitter.evaluate(place.index)
     base = emitter.builder.extract_value(array, 0)
     length = emitter.builder.extract_value(array, 1)
-    return _indexed(emitter, place, Place(place.type, base, None), index, length)
+    return _indexed(
+        emitter, place, Place(place.type, base, None, element_role(place.type)), index, length
+    )
 
 
-def _element_of_run(
-    emitter: FunctionEmitter, place: tree.ElementPlace, cls: ClassType
-) -> ir.Value:
+def _element_of_run(emitter: FunctionEmitter, place: tree.ElementPlace, form: RunForm) -> ir.Value:
     array = emitter.evaluate(place.array)
     first, length = (emitter.builder.extract_value(array, part) for part in (0, 1))
     position, valid = _position(emitter, place, emitter.evaluate(place.index), length)
     return guarded(
-        emitter, valid, place.type, lambda: emit_reference(emitter, cls, first, position)
+        emitter, valid, place.type, lambda: emit_reference(emitter, form, first, position)
     )
 
 

@@ -15,29 +15,30 @@ from llvmlite import ir
 from ..frontend import tree
 from ..frontend.walk import nodes_of
 from ..model.classes import ClassType
+from ..model.run_form import RunForm
 from .emitter import FunctionEmitter
 
-#: The class of the objects, by place of the parameter.
-Runs = Mapping[int, ClassType]
+#: What is known of the objects, by place of the parameter.
+Runs = Mapping[int, RunForm]
 
 
-def run_of(emitter: FunctionEmitter, array: tree.Expression) -> ClassType | None:
-    """The class of the objects of ``array`` if it is a run."""
+def run_of(emitter: FunctionEmitter, array: tree.Expression) -> RunForm | None:
+    """What is known of the objects of ``array`` if it is a run."""
     return emitter.runs.get(array.variable) if isinstance(array, tree.Local) else None
 
 
-def runs_passed(emitter: FunctionEmitter, arguments: list[tree.Expression]) -> dict[int, ClassType]:
+def runs_passed(emitter: FunctionEmitter, arguments: list[tree.Expression]) -> dict[int, RunForm]:
     """The arguments of a direct call that are runs."""
     found = ((place, run_of(emitter, argument)) for place, argument in enumerate(arguments))
-    return {place: cls for place, cls in found if cls is not None}
+    return {place: form for place, form in found if form is not None}
 
 
 def emit_reference(
-    emitter: FunctionEmitter, cls: ClassType, first: ir.Value, position: ir.Value
+    emitter: FunctionEmitter, form: RunForm, first: ir.Value, position: ir.Value
 ) -> ir.Value:
     """The reference of the object that many places after the first one."""
     layout = emitter.program.layout
-    return layout.emit_neighbour(emitter.builder, first, position, cls)
+    return layout.emit_neighbour(emitter.builder, first, position, form)
 
 
 def exact_class(emitter: FunctionEmitter, receiver: tree.Expression) -> ClassType | None:
@@ -47,7 +48,8 @@ def exact_class(emitter: FunctionEmitter, receiver: tree.Expression) -> ClassTyp
     if isinstance(receiver, tree.Local):
         return emitter.exact.get(receiver.variable)
     if isinstance(receiver, tree.Load) and isinstance(receiver.place, tree.ElementPlace):
-        return run_of(emitter, receiver.place.array)
+        form = run_of(emitter, receiver.place.array)
+        return None if form is None else form.cls
     return None
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..backends.cuda_context import cuda_context
 from ..errors import BackendError, ConfigurationError
-from ..runtime import disk_cache, knobs
+from ..runtime import code_cache, knobs
 from ..targets.base import Stages
 from .trailer import HEADER, header_text
 
@@ -115,7 +115,9 @@ class Nvrtc:
         """``compile``, or what an earlier run made of the same text. Files that ``source`` includes
         may have changed since, so then nothing is kept."""
         reads_files = _READS_FILES.search(source) or any("include" in o for o in self.options)
-        return self.compile(text) if reads_files else disk_cache.compiled(self, text)
+        if reads_files:
+            return self.compile(text)
+        return code_cache.compiled(self, text, self._file)
 
     def _text(self, program: Any, what: str) -> str:
         size = self._call(f"nvrtcGet{what}Size", program)

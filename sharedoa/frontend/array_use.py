@@ -19,12 +19,12 @@ def indexed_parameters(program: tree.Program) -> tuple[int, ...]:
 
 def stores_references(program: tree.Program) -> bool:
     """Whether a launch may change an element of an array that holds references."""
-    for node in nodes(program):
-        place = getattr(node, "place", None)
-        stores = isinstance(node, (tree.Store, tree.AugmentedStore, tree.Atomic))
-        if stores and _is_in_array(place) and _holds_references(place.type):
-            return True
-    return False
+    return any(
+        isinstance(node, (tree.Store, tree.AugmentedStore, tree.Atomic))
+        and _is_in_array(node.place)
+        and _holds_references(node.place.type)
+        for node in nodes(program)
+    )
 
 
 def _is_in_array(place: Any) -> bool:
@@ -69,9 +69,7 @@ class _Uses:
         used: Counter[tree.Variable] = Counter()
         indexed: Counter[tree.Variable] = Counter()
         for node in nodes_of(function):
-            if isinstance(node, tree.Local):
-                used[node.variable] += 1
-            elif isinstance(node, tree.Assign):
+            if isinstance(node, (tree.Local, tree.Assign)):
                 used[node.variable] += 1
             for array in self._indexed_by(node):
                 if isinstance(array, tree.Local):

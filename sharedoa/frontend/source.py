@@ -32,7 +32,9 @@ class Source:
         return Location(self.file, line + offset, column, end_line + offset, end_column, self.name)
 
 
-_parsed: dict[str, tuple[str, ast.Module]] = {}
+#: Functions of a file by name and first line, decorators included.
+_Functions = dict[tuple[str, int], ast.FunctionDef]
+_parsed: dict[str, tuple[str, _Functions]] = {}
 
 
 def source_of(function: Callable[..., Any], name: str) -> Source:
@@ -41,11 +43,10 @@ def source_of(function: Callable[..., Any], name: str) -> Source:
     Raises CompileError when the source cannot be had (``exec``, a lambda, a C function).
     """
     code = function.__code__
-    module = _parse_file(code.co_filename, function.__globals__)
-    if module is not None:
-        found = _find(module, code.co_name, code.co_firstlineno)
-        if found is not None:
-            return Source(code.co_filename, name, found)
+    functions = _functions_of(code.co_filename, function.__globals__)
+    found = functions.get((code.co_name, code.co_firstlineno))
+    if found is not None:
+        return Source(code.co_filename, name, found)
     try:
         lines, first = inspect.getsourcelines(function)
         definition = ast.parse(textwrap.dedent("".join(lines))).body[0]
@@ -69,23 +70,23 @@ def _no_source(name: str) -> CompileError:
     )
 
 
-def _parse_file(file: str, module_globals: dict[str, Any]) -> ast.Module | None:
+def _functions_of(file: str, module_globals: dict[str, Any]) -> _Functions:
+    """All functions that a file defines; none if it cannot be read."""
     text = "".join(linecache.getlines(file, module_globals))
-    if not text:
-        return None
     known = _parsed.get(file)
     if known is None or known[0] != text:
         try:
-            known = _parsed[file] = (text, ast.parse(text))
+            module = ast.parse(text)
         except SyntaxError:
-            return None
+            return {}
+        known = _parsed[file] = (text, _by_place(module))
     return known[1]
 
 
-def _find(module: ast.Module, name: str, first_line: int) -> ast.FunctionDef | None:
+def _by_place(module: ast.Module) -> _Functions:
+    functions: _Functions = {}
     for node in ast.walk(module):
-        if isinstance(node, ast.FunctionDef) and node.name == name:
-            start = min([node.lineno, *(d.lineno for d in node.decorator_list)])
-            if start == first_line:
-                return node
-    return None
+        if isinstance(node, ast.FunctionDef):
+            first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+            functions.setdefault((node.name, first), node)
+    return functions

@@ -23,8 +23,9 @@ class FieldView(NumPyLike):
     """``objects.radius``: read, assign and compute in place, in the objects' own memory.
 
     Its shape is (objects,), or (objects, N) for an inline array. Objects that were created together
-    are read and written as strided pieces, others are gathered and scattered. ``view["x"]`` is the
-    component x of a value struct. An object that occurs several times changes at least once.
+    are read and written as strided pieces or row by row, others are gathered and scattered.
+    ``view["x"]`` is the component x of a value struct. An object that occurs several times changes
+    at least once.
     """
 
     __slots__ = ("_cls", "_heap", "_selection", "path", "source")
@@ -63,8 +64,9 @@ class FieldView(NumPyLike):
         return self._selection.count
 
     def numpy(self) -> Values:
-        """The values. One strided piece is a view that shares memory with the objects; several, or
-        gathered ones, are a copy, which is read-only so that no change to it is lost unseen: assign
+        """The values. One strided piece is a view that shares memory with the objects; several,
+        gathered ones, or those of objects in tiles (``SHAREDOA_LAYOUT``) are a copy, which is
+        read-only so that no change to it is lost unseen: assign
         to the view instead, or ``.copy()`` it. Arrays, as ``address`` and ``length``, are always
         read-only: assign arrays, or what ``oa.split`` makes of one."""
         self._heap.wait()

@@ -58,8 +58,12 @@ class NumPyLike(NDArrayOperatorsMixin):
         """``ufunc(*inputs)`` into this object's own memory."""
         operands = [value if value is self else self._independent(value) for value in inputs]
 
+        mask = options.pop("where", True)
+
         def change(values: Values, where: Any) -> None:
-            ufunc(*(self._piece(o, values, where) for o in operands), out=values, **options)
+            pieces = (self._piece(operand, values, where) for operand in operands)
+            chosen = self._piece(mask, values, where)
+            ufunc(*pieces, out=values, where=chosen, **options)
 
         try:
             self._change(change)

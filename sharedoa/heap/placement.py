@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from ..errors import HeapError
 from ..model.classes import ClassType
 from ..model.types import Type, ValueType
+
+if TYPE_CHECKING:
+    from .run import Run
 
 Values = np.ndarray[Any, Any]
 References = np.ndarray[Any, np.dtype[np.uint64]]

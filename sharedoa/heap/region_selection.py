@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from ..model.arrangement import Slots
 from ..model.reference import ReferenceEncoding
 from .parallel import in_chunks
 from .placement import Change, FieldPath, Fields, References, Values
-from .regions import Region, Slots
+from .regions import Region
 from .residency import Residency
 from .run import Run, run_of_slots
 

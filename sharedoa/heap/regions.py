@@ -113,7 +113,8 @@ class Region:
         numbers = slot_numbers(slots)
         if poison:
             records = self.arrangement.records(self.memory)
-            records[slots] = np.full(records.dtype.itemsize, POISON, np.uint8).view(records.dtype)[0]
+            dead = np.full(records.dtype.itemsize, POISON, np.uint8)
+            records[slots] = dead.view(records.dtype)[0]
         self.free_list.push(numbers)
         self.used -= len(numbers)
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..model.classes import ClassType
 from ..model.reference import ReferenceEncoding
+from ..model.run_form import NEAR_BYTES, RunForm
 from .regions import Region
 
 
@@ -22,15 +22,15 @@ class Run:
     slot: int
     encoding: ReferenceEncoding
     first: int
+    form: RunForm
 
     @classmethod
     def at(cls, region: Region, slot: int, encoding: ReferenceEncoding) -> Run:
         address = int(region.addresses(slice(slot, slot + 1, 1))[0])
-        return cls(region, slot, encoding, encoding.encode(address, region.cls.type_index))
-
-    @property
-    def cls(self) -> ClassType:
-        return self.region.cls
+        is_first = slot % region.arrangement.group == 0
+        form = RunForm(region.cls, is_first and region.memory.nbytes <= NEAR_BYTES)
+        first = encoding.encode(address, region.cls.type_index)
+        return cls(region, slot, encoding, first, form)
 
     def after(self, count: int) -> Run:
         """The same without the first ``count`` objects."""
@@ -38,7 +38,9 @@ class Run:
 
 
 def run_of_slots(
-    region: Region, slots: slice | np.ndarray[tuple[int], np.dtype[np.int64]], encoding: ReferenceEncoding
+    region: Region,
+    slots: slice | np.ndarray[tuple[int], np.dtype[np.int64]],
+    encoding: ReferenceEncoding,
 ) -> Run | None:
     """The run that consecutive slots of a region are."""
     if not isinstance(slots, slice) or slots.step != 1:

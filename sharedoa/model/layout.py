@@ -12,12 +12,14 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from llvmlite import ir
 
 from ..errors import ClassError
 from .arrangement import Arrangement
 from .classes import ClassType, Family
 from .record import Header, Record
 from .records import Records
+from .run_form import RunForm
 from .scalars import ScalarType
 from .tiles import LANES, WORD, Tiles, emit_neighbour, emit_scalar_address
 from .types import ArrayType, InlineType, ReferenceType, Type, ValueType
@@ -25,6 +27,7 @@ from .types import ArrayType, InlineType, ReferenceType, Type, ValueType
 #: An array as it is stored: where its elements lie and how many there are.
 ARRAY_DTYPE = np.dtype([("address", np.uint64), ("length", np.int64)], align=True)
 REFERENCE_DTYPE = np.dtype(np.uint64)
+_I32 = ir.IntType(32)
 
 
 def storage_dtype(type: Type) -> np.dtype[Any]:
@@ -53,7 +56,8 @@ def alignment(dtype: np.dtype[Any]) -> int:
 
 
 class Layout:
-    """Where the fields of every class lie, for objects that carry ``header``.
+    """Where the fields of every class lie, for objects that carry ``header``. Layouts with the same
+    name and header are alike.
 
     ``name`` says which families of classes lie in tiles: none (``aos``), all (``tile``), or those
     that ``decide`` is for (``auto``). All classes of a family are alike, as references to a base
@@ -65,11 +69,6 @@ class Layout:
         self.name = name
         self.header = header
         self._arrangements: dict[ClassType, Arrangement] = {}
-
-    @property
-    def key(self) -> tuple[str, Header]:
-        """Layouts with equal keys put every object of this process alike."""
-        return self.name, self.header
 
     def is_tiled(self, cls: ClassType) -> bool:
         """Whether objects of the class, and all of its family, lie in tiles."""
@@ -120,13 +119,16 @@ class Layout:
             return object_address
         return builder.add(object_address, object_address.type(offset))
 
-    def emit_neighbour(self, builder: Any, reference: Any, position: Any, cls: ClassType) -> Any:
-        """LLVM i64: the reference ``position`` (i64) slots after ``reference`` in a region of
-        exactly this class."""
-        if self.is_tiled(cls):
-            return emit_neighbour(builder, reference, position, self.record(cls).size)
+    def emit_neighbour(self, builder: Any, reference: Any, position: Any, form: RunForm) -> Any:
+        """LLVM i64: the reference ``position`` (i64) slots after the first of a run."""
+        size = self.record(form.cls).size
+        if self.is_tiled(form.cls):
+            return emit_neighbour(builder, reference, position, size, form.near)
         constant = reference.type
-        return builder.add(reference, builder.mul(position, constant(self.record(cls).size)))
+        if form.near:
+            offset = builder.mul(builder.trunc(position, _I32), _I32(size))
+            return builder.add(reference, builder.zext(offset, constant))
+        return builder.add(reference, builder.mul(position, constant(size)))
 
     def emit_vtable_address(self, builder: Any, object_address: Any, cls: ClassType) -> Any:
         """LLVM i64: where the vtable pointer of an object of the class or a subclass lies."""

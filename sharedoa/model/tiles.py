@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from llvmlite import ir
 
 from .arrangement import Addresses, Memory, Slots, SlotValues, slot_numbers
 from .record import Header, Record
@@ -25,6 +26,7 @@ LANES = 32
 WORD = 4
 """Bytes between the addresses of neighbours. The size of a record is a multiple of it."""
 _ROW = LANES * WORD
+_I32 = ir.IntType(32)
 _LANE_SHIFT, _WORD_SHIFT = LANES.bit_length() - 1, WORD.bit_length() - 1
 
 
@@ -44,9 +46,19 @@ def emit_scalar_address(builder: Any, place: Any, object_address: Any, size: int
     return builder.sub(place, builder.mul(lane, constant(WORD - 1)))
 
 
-def emit_neighbour(builder: Any, reference: Any, position: Any, record_size: int) -> Any:
-    """LLVM i64: the reference ``position`` slots after ``reference``."""
+def emit_neighbour(
+    builder: Any, reference: Any, position: Any, record_size: int, near: bool
+) -> Any:
+    """LLVM i64: the reference ``position`` slots further; ``near`` is as in ``RunForm``."""
     constant = reference.type
+    if near:
+        slot = builder.trunc(position, _I32)
+        tile = builder.mul(builder.lshr(slot, _I32(_LANE_SHIFT)), _I32(LANES * record_size))
+        lane = builder.shl(builder.and_(slot, _I32(LANES - 1)), _I32(_WORD_SHIFT))
+        # The mask changes nothing; it tells LLVM that the lane is all that the lowest bits hold.
+        first = builder.and_(reference, constant(-_ROW))
+        start = builder.add(first, builder.zext(tile, constant))
+        return builder.or_(start, builder.zext(lane, constant))
     in_row = builder.and_(reference, constant(_ROW - 1))
     slot = builder.add(builder.lshr(in_row, constant(_WORD_SHIFT)), position)
     tile = builder.mul(builder.lshr(slot, constant(_LANE_SHIFT)), constant(LANES * record_size))
@@ -206,8 +218,8 @@ def _scalars(dtype: np.dtype[Any], offset: int) -> Iterator[_Scalar]:
 
 def _whole_dtype(record: Record, header: Header) -> np.dtype[Any]:
     """Everything that a record holds, header included, as one structure."""
-    names, formats, offsets = list(record.offsets), list(record.dtypes.values()), []
-    offsets += record.offsets.values()
+    names, formats = list(record.offsets), list(record.dtypes.values())
+    offsets = list(record.offsets.values())
     if header.size:
         # No field has a name with a space.
         names.append("the header")

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from dispatch.mode import Mode
 
 from ..errors import BackendError
+from ..frontend.tree import FieldPlace
+from ..frontend.walk import nodes
 from ..heap.heap import Heap
 from ..targets import ptxas
 from ..targets.nvptx import NvptxTarget
@@ -43,17 +45,27 @@ def explain(program: Program, heap: Heap, mode: Mode, debug: bool) -> str:
     ]
     target = compilation.target
     head = (
-        f"kernel {compilation.name}: mode {mode.name}, layout {compilation.layout.name}, "
+        f"kernel {compilation.name}: mode {mode.name}, layout {_layout(compilation)}, "
         f"{'debug, ' if debug else ''}target {target.name}\n{mode.explanation}"
     )
     names = program.source.signature.names
-    for place, cls in runs:
-        head += f"\n{names[place]}: {cls.name} objects side by side, no reference is loaded"
+    for place, form in runs:
+        head += f"\n{names[place]}: {form.cls.name} objects side by side, no reference is loaded"
     calls = table([_COLUMNS, *rows]) if rows else ["no virtual calls"]
     resources = _resources(
         lambda: program.compilation(heap, mode, debug, open_target("nvptx"), runs), used
     )
     return "\n".join([head, *calls, resources])
+
+
+def _layout(compilation: Compilation) -> str:
+    """Its name, and what ``auto`` decided for the families whose fields the program accesses."""
+    layout = compilation.layout
+    if layout.name != "auto":
+        return layout.name
+    owners = [node.owner for node in nodes(compilation.program) if isinstance(node, FieldPlace)]
+    tiled = sorted({owner.family.root.name for owner in owners if layout.is_tiled(owner)})
+    return f"auto (tile for {', '.join(tiled)})" if tiled else "auto (aos)"
 
 
 def _short(location: str) -> str:

@@ -174,6 +174,13 @@ cache_dir: Knob[Path | Literal["off"] | None] = Knob(
     "where compiled code is kept between runs; by default the user's cache folder",
     _folder_or_off,
 )
+cache_size: Knob[int] = Knob(
+    "cache_size",
+    1 << 30,
+    "bytes, such as 256MiB or 2GiB (K, M and G count in powers of 1024)",
+    "most bytes of compiled code kept; what was used longest ago goes first",
+    _bytes,
+)
 debug: Knob[bool] = Knob(
     "debug",
     False,
@@ -190,7 +197,7 @@ dump: Knob[Path | None] = Knob(
 )
 
 ALL: tuple[Knob[Any], ...] = (
-    mode, backend, layout, initial_region, capacity, cache_dir, debug, dump,
+    mode, backend, layout, initial_region, capacity, cache_dir, cache_size, debug, dump,
 )  # fmt: skip
 
 

@@ -20,7 +20,8 @@ from ..errors import ConfigurationError
 from ..frontend import Translation
 from ..frontend.array_use import indexed_parameters
 from ..heap.heap import Heap, current_heap
-from ..model.classes import ClassType, Signature
+from ..model.classes import Signature
+from ..model.run_form import RunForm
 from ..model.world import World
 from ..targets.base import Target
 from . import cpython, knobs
@@ -43,7 +44,7 @@ class Source:
     uses_barrier: bool
 
 
-Runs = tuple[tuple[int, ClassType], ...]
+Runs = tuple[tuple[int, RunForm], ...]
 
 
 @dataclass(eq=False)
@@ -54,7 +55,7 @@ class Binding:
     heap: Callable[[], Heap | None]
     unit: Unit | None
     epoch: int
-    #: The parameters that are runs, with their classes; ``run_places`` are those that may be.
+    #: The parameters that are runs, with what is known of them; ``run_places`` are those that may be.
     runs: Runs = ()
     run_places: tuple[int, ...] = ()
 
@@ -110,7 +111,7 @@ class Program:
     def _runs(self, places: tuple[int, ...], arguments: tuple[Any, ...]) -> Runs:
         """Which of the arguments at ``places`` are runs now."""
         found = ((place, arguments[place].run) for place in places)
-        return tuple((place, run.cls) for place, run in found if run is not None)
+        return tuple((place, run.form) for place, run in found if run is not None)
 
     def _start(
         self, binding: Binding, heap: Heap, geometry: Geometry, arguments: tuple[Any, ...]
@@ -130,9 +131,7 @@ class Program:
         )
         heap.note_launch(unit.compilation.stores_references)
 
-    def _bind(
-        self, heap: Heap, mode: Mode, debug: bool, arguments: tuple[Any, ...]
-    ) -> Binding:
+    def _bind(self, heap: Heap, mode: Mode, debug: bool, arguments: tuple[Any, ...]) -> Binding:
         epoch = World.epoch + heap.layout_epoch
         if heap.backend.name == "python":
             return Binding(weakref.ref(heap), None, epoch)

@@ -6,6 +6,7 @@ and the disk cache all follow this table.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,11 +18,11 @@ from ..codegen.lower import LoweredModule, lower
 from ..errors import ConfigurationError, InternalError, SharedOAError
 from ..frontend import tree
 from ..frontend.array_use import stores_references
-from ..model.classes import ClassType
 from ..model.layout import Layout
 from ..model.reference import ReferenceEncoding
+from ..model.run_form import RunForm
 from ..targets.base import Stages, Target
-from . import disk_cache, knobs
+from . import code_cache, knobs
 from .population import Population
 from .typed_tree_text import program_text
 
@@ -40,8 +41,8 @@ class Compilation:
     debug: bool
     #: What the code rests on besides the program, in modes that look at the heap's objects.
     population: Population | None = None
-    #: Classes of the kernel's parameters that are arrays of objects side by side, by place.
-    runs: tuple[tuple[int, ClassType], ...] = ()
+    #: The kernel's parameters that are arrays of objects side by side, by place.
+    runs: tuple[tuple[int, RunForm], ...] = ()
     products: Stages = field(default_factory=dict)
     reports: list[SiteReport] = field(default_factory=list)
     _lowered: LoweredModule | None = None
@@ -64,9 +65,7 @@ def typed_tree(compilation: Compilation) -> Stages:
 def canonical_ir(compilation: Compilation) -> Stages:
     """Every virtual call as a C++ compiler emits it."""
     c = compilation
-    c._lowered = lower(
-        c.program, c.target, c.layout, c.encoding, c.mode, c.debug, dict(c.runs)
-    )
+    c._lowered = lower(c.program, c.target, c.layout, c.encoding, c.mode, c.debug, dict(c.runs))
     return {"ll": str(c.lowered.module)}
 
 
@@ -98,7 +97,9 @@ def machine_code(compilation: Compilation) -> Stages:
     """LLVM's optimised IR and the target's code: ``opt.ll``, then ``ptx``, or ``s`` and ``o``."""
     text = compilation.products["dispatch.ll"]
     assert isinstance(text, str)
-    return disk_cache.compiled(compilation.target, text)
+    # What the comments at its head say of lines of the source is no part of the code.
+    code = "".join(itertools.dropwhile(lambda line: line[0] == ";", text.splitlines(keepends=True)))
+    return code_cache.compiled(compilation.target, code, compilation.name)
 
 
 STAGES: tuple[tuple[tuple[str, ...], Callable[[Compilation], Stages]], ...] = (

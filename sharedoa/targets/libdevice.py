@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import os
 import re
@@ -45,6 +46,15 @@ def find_libdevice() -> Path:
         'run `pip install "sharedoa[cuda]"` (it brings the nvidia-nvvm wheel), '
         "or set CUDA_HOME to a CUDA toolkit",
     )
+
+
+@cache
+def fingerprint() -> str:
+    """Which library ``link`` takes functions from: a digest of its bytes, or that there is none."""
+    try:
+        return hashlib.sha256(find_libdevice().read_bytes()).hexdigest()[:12]
+    except (BackendError, OSError):
+        return "none"
 
 
 def _candidate_folders() -> Iterator[Path]:

@@ -52,6 +52,10 @@ class NvptxTarget(GpuTarget):
     def __init__(self, architecture: str = DEFAULT_ARCHITECTURE) -> None:
         super().__init__(architecture)
 
+    @property
+    def fingerprint(self) -> str:
+        return f"{super().fingerprint} libdevice {libdevice.fingerprint()}"
+
     def emit_thread_index(self, builder: ir.IRBuilder, axis: int) -> ir.Value:
         block, size, thread = (
             self._special_register(builder, f"{name}.{AXES[axis]}")

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 
 import pytest
+
+from sharedoa.runtime import code_cache, knobs
 
 SMALL = ["--size", "8", "--steps", "5", "--backend", "cpu"]
 
@@ -36,7 +39,31 @@ def test_config_says_where_each_value_comes_from():
     assert "1073741824" in rows["SHAREDOA_CAPACITY"]
     assert "4096" in rows["SHAREDOA_INITIAL_REGION"]
     assert "default" in rows["SHAREDOA_INITIAL_REGION"]
-    assert len(rows) == 8
+    assert len(rows) == len(knobs.ALL)
+
+
+def test_cache_says_how_much_is_kept_lists_and_clears_it(tmp_path):
+    class Compiler:
+        name, fingerprint = "somewhere", ""
+
+        def compile(self, text):
+            return {"ptx": text}
+
+    with knobs.scope(cache_dir=tmp_path):
+        for number in range(3):
+            code_cache.compiled(Compiler(), f"text {number}", f"kernel_{number}")
+    sorted(tmp_path.iterdir())[0].write_bytes(b"damaged")
+    settings = {"SHAREDOA_CACHE_DIR": str(tmp_path), "SHAREDOA_CACHE_SIZE": "3MiB"}
+    sizes = sharedoa("cache", **settings)
+    assert sizes.returncode == 0, sizes.stderr
+    rows = dict(re.findall(r"│ (\w[^│]*?) +│ ([^│]*?) +│", sizes.stdout))
+    assert rows["entries"] == "3" and rows["limit"] == "3.00 MiB"
+    assert (rows["entries: somewhere"], rows["entries: unreadable"]) == ("2", "1")
+    listed = sharedoa("cache", "list", **settings).stdout
+    assert listed.count("ptx 6") == 2 and "unreadable" in listed
+    cleared = sharedoa("cache", "clear", **settings)
+    assert "3 entries" in cleared.stdout and list(tmp_path.iterdir()) == []
+    assert sharedoa("cache", "clear", **settings).stdout.startswith("0 entries")
 
 
 def test_apps_lists_traffic():
@@ -89,6 +116,7 @@ def test_compare_checks_and_records(tmp_path):
         (["run", "traffic", "--backend", "hip"], {}, "cpu"),
         (["run", "traffic", "--input", "/nonexistent/file.tntp"], {}, "file.tntp"),
         (["compare", "traffic", "--modes", "coal,cual"], {}, "typepointer"),
+        (["cache"], {"SHAREDOA_CACHE_DIR": "off"}, "SHAREDOA_CACHE_DIR"),
         (["config"], {"SHAREDOA_DEBUG": "yes"}, "0 or 1"),
         (["config"], {"SHAREDOA_MODUS": "coal"}, "SHAREDOA_MODE"),
     ],

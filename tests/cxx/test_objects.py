@@ -57,6 +57,13 @@ def test_the_record_is_the_same_in_every_mode(shapes: cxx.Program, heap: oa.Heap
     assert heap.encoding.address(made._reference) % 8 == 0
 
 
+def test_a_heap_of_tiles_leaves_them_as_they_are(shapes: cxx.Program):
+    with oa.Heap(layout="tile", backend="cpu"):
+        cubes = oa.new(shapes.classes["Cube"], 40, side=range(40))
+        assert set(np.diff(cubes.references()).tolist()) == {24}
+        assert cubes.side.numpy().flags.writeable and cubes[39].side == 39
+
+
 def test_one_by_one(shapes: cxx.Program, host_heap: oa.Heap):
     made = shapes.classes["Square"](side=3)
     assert made.side == 3

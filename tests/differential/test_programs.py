@@ -13,7 +13,7 @@ import sharedoa as oa
 from dispatch.mode import MODES
 from sharedoa.targets.ptxas import assemble
 
-from .effort import EXAMPLES
+from .effort import EXAMPLES, layout_for
 from .populations import make_history
 from .programs import MAX_CLASSES, MAX_LEVELS, Program, Size, make_program, numbered
 from .running import Observation, PlainWorld, SharedWorld, load, observe
@@ -35,9 +35,8 @@ def agree(
     program = make_program(seed, size)
     history = make_history(program, seed, STEPS, OBJECTS)
     module = load(program, folder)
-    with oa.Heap(
-        mode=mode, backend=backend, capacity="256MiB", initial_region=4, debug=debug
-    ) as heap:
+    layout = layout_for(mode, seed)
+    with oa.Heap(mode, backend, layout, "256MiB", initial_region=4, debug=debug) as heap:
         found = observe(program, history, SharedWorld(program, module, heap))
         for expected, got in zip(
             observe(program, history, PlainWorld(program)), found, strict=True
@@ -85,7 +84,7 @@ def test_programs_become_machine_code_for_gpus(
 ) -> None:
     folder = tmp_path_factory.mktemp("program")
     kernel = load(make_program(seed, size), folder).run
-    with oa.Heap(mode=mode, backend="cpu", capacity="256MiB"):
+    with oa.Heap(mode, "cpu", layout_for(mode, seed), "256MiB"):
         ptx = kernel.compile("nvptx").products["ptx"]
         assert assemble(ptx, "sm_90").cubin.startswith(b"\x7fELF")
         assert kernel.compile("amdgpu").products["o"].startswith(b"\x7fELF")

@@ -13,7 +13,7 @@ from dispatch import state
 from dispatch.check import CHECK_REFERENCE, REFERENCE_OK, define_check_reference
 from dispatch.errors import ErrorCode
 from dispatch.mode import Placement
-from dispatch.range_table import SegmentTree
+from dispatch.range_table import SegmentTree, encode_stride
 
 from ..ptxpass.machine import HostCode
 
@@ -49,6 +49,26 @@ def test_by_type() -> None:
     assert [check(address) for address in starts] == freed
     for foreign in (first - 1, first + 1, first + 23, second + 24, second + 80, 1 << 63):
         assert check(foreign) == ErrorCode.FOREIGN
+
+
+def test_tiles() -> None:
+    """Two tiles of objects of 12 bytes: valid are 32 words at the start of each."""
+    live = np.ones(64, np.uint8)
+    live[[3, 40]] = 0
+    first, tile = 0x1000, 32 * 12
+    tree = SegmentTree.build(
+        [first], [first + 2 * tile], [5], [encode_stride(12, True)], [live.ctypes.data]
+    )
+    check = CheckCode(
+        "by_type",
+        {state.RANGE_TREE: tree.nodes.ctypes.data, state.RANGE_TREE_SIZE: tree.size},
+    )
+    for slot in range(64):
+        expected = REFERENCE_OK if live[slot] else ErrorCode.FREED
+        assert check(first + slot // 32 * tile + slot % 32 * 4) == expected
+    valid = {first + start + 4 * lane for start in (0, tile) for lane in range(32)}
+    for address in range(first - 8, first + 2 * tile + 8):
+        assert (check(address) == ErrorCode.FOREIGN) == (address not in valid)
 
 
 def test_by_type_without_any_range() -> None:

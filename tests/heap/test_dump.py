@@ -17,8 +17,8 @@ from .conftest import MODES
 from .shapes import Circle, Node, Point, Ring, Shape, Square
 
 
-def new_heap(mode="auto", **settings):
-    return oa.Heap(mode=mode, backend="cpu", capacity="64MiB", initial_region=8, **settings)
+def new_heap(mode="auto", layout="aos", **settings):
+    return oa.Heap(mode, "cpu", layout, capacity="64MiB", initial_region=8, **settings)
 
 
 def fill():
@@ -57,15 +57,18 @@ def check(nodes, data):
     assert nodes[0].data[4] == 77 == nodes[1].data[1], "one array, as before"
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("into", ["auto", "cuda", "typepointer"])
-def test_everything_comes_back(tmp_path, mode, into):
+KINDS = [*((mode, "aos") for mode in MODES), ("auto", "tile"), ("typepointer", "tile")]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids="-".join)
+@pytest.mark.parametrize("into", [("auto", "aos"), ("cuda", "aos"), ("coal", "tile")], ids="-".join)
+def test_everything_comes_back(tmp_path, kind, into):
     path = tmp_path / "heap.dump"
-    with new_heap(mode):
+    with new_heap(*kind):
         nodes, data = fill()
         oa.dump(path, nodes=nodes, data=data, second=nodes[1])
         oa.dump(path, nodes=nodes, data=data, second=nodes[1])
-    with new_heap(into):
+    with new_heap(*into):
         roots = oa.load(path)
         assert roots["second"] == roots["nodes"][1]
         check(roots["nodes"], roots["data"])
@@ -102,8 +105,8 @@ graphs = st.integers(0, 25).flatmap(
         st.lists(st.sampled_from([Circle, Square, Ring]), min_size=n, max_size=n),
         st.lists(st.none() | st.integers(0, max(n - 1, 0)), min_size=n, max_size=n),
         st.sets(st.integers(0, max(n - 1, 0))),
-        st.sampled_from(MODES),
-        st.sampled_from(MODES),
+        st.sampled_from(KINDS),
+        st.sampled_from(KINDS),
     )
 )
 
@@ -111,20 +114,20 @@ graphs = st.integers(0, 25).flatmap(
 @settings(max_examples=60)
 @given(graphs)
 def test_random_graphs(tmp_path_factory, graph):
-    classes, targets, deleted, mode, into = graph
+    classes, targets, deleted, kind, into = graph
     path = tmp_path_factory.getbasetemp() / "graph.dump"
     gone = {i for i in deleted if i < len(classes)}
     edges = {
         i: None if t is None or t in gone else t for i, t in enumerate(targets) if i not in gone
     }
-    with new_heap(mode):
+    with new_heap(*kind):
         objects = [python_class(number=i) for i, python_class in enumerate(classes)]
         for i, target in edges.items():
             objects[i].next = None if target is None else objects[target]
         for i in sorted(gone):
             oa.delete(objects[i])
         oa.dump(path)
-    with new_heap(into):
+    with new_heap(*into):
         oa.load(path)
         found = {s.number: s for s in oa.all(Shape)}
         assert found.keys() == edges.keys()

@@ -71,14 +71,20 @@ def test_scattered_objects_are_listed_in_debug_mode():
         assert heap.launch_state()[state.REGISTRY_SIZE] == 4
 
 
-@pytest.mark.parametrize("mode", ["cuda", "concord", "sharedoa", "coal", "tag+switch", "auto"])
-def test_headers(mode):
-    with oa.Heap(mode=mode, backend="cpu") as heap:
+SETTINGS = [(mode, "aos") for mode in ("cuda", "concord", "sharedoa", "coal", "tag+switch", "auto")]
+SETTINGS += [(mode, "tile") for mode in ("coal", "tag+switch")]
+
+
+@pytest.mark.parametrize(("mode", "layout"), SETTINGS)
+def test_headers(mode, layout):
+    with oa.Heap(mode, "cpu", layout) as heap:
         for made in (oa.new(Circle, 3), [Square(), oa.new(Ring)]):
             for thing in made:
                 cls = type(thing).__sharedoa__
                 address = heap.encoding.address(heap.reference(thing))
                 size = heap.mode.header_size
+                if layout == "tile" and size == 8:
+                    address += address % 128
                 if size == 4:
                     assert memory_at(address, np.uint32)[0] == cls.type_index
                 for pointer in memory_at(address, np.uint64, size // 8).tolist():

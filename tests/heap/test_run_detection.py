@@ -46,8 +46,11 @@ def runs_of(regions, addresses):
     ]
 
 
-@pytest.mark.parametrize("slots", [range(3), range(30, 100), range(99, 30, -1), range(5, 90, 7),
-                                   range(88, -1, -8), range(5000), range(4999, -1, -1)])  # fmt: skip
+RUNS = [range(3), range(30, 100), range(99, 30, -1), range(5, 90, 7), range(88, -1, -8),
+        range(5000), range(4999, -1, -1)]  # fmt: skip
+
+
+@pytest.mark.parametrize("slots", RUNS, ids=str)
 def test_one_run(regions, slots):
     assert runs_of(regions, addresses_of(regions, (0, slots))) == [(0, 0, list(slots))]
 

@@ -29,6 +29,7 @@ def test_defaults_of_the_design():
         "SHAREDOA_INITIAL_REGION": 4096,
         "SHAREDOA_CAPACITY": None,
         "SHAREDOA_CACHE_DIR": None,
+        "SHAREDOA_CACHE_SIZE": 1 << 30,
         "SHAREDOA_DEBUG": False,
         "SHAREDOA_DUMP": None,
     }
@@ -79,6 +80,7 @@ def test_capacity_takes_units(monkeypatch, text, value):
         ("SHAREDOA_CAPACITY", "0", "GiB"),
         ("SHAREDOA_CAPACITY", "", "GiB"),
         ("SHAREDOA_CACHE_DIR", "", "off"),
+        ("SHAREDOA_CACHE_SIZE", "0", "MiB"),
         ("SHAREDOA_DEBUG", "yes", "0 or 1"),
         ("SHAREDOA_DUMP", "", "folder"),
     ],

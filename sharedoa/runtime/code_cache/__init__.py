@@ -1,0 +1,114 @@
+"""Machine code kept between runs, keyed by everything that it was made from.
+
+An entry is a file named by a digest of its key, in one folder. The key holds the whole text that
+was compiled, so that what a class, a method or a setting changes in the code changes the key; and
+it is compared in full when the entry is read, so that neither a collision nor a damaged file is
+ever taken for the code asked for. Nothing in it is an address: code goes to any later process.
+
+``entry.py`` is what a file holds, ``folder.py`` how processes share the folder and what it may
+grow to.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import struct
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Protocol
+
+import llvmlite
+
+from ...targets.base import Stages
+from .. import knobs
+from . import entry
+from .folder import CodeFolder
+
+_PACKAGE = "sharedoa"
+_LENGTH = struct.Struct("<Q")
+
+
+class Compiler(Protocol):
+    """What makes code of text: a target, or the compiler of another language.
+
+    ``fingerprint`` is everything besides the text and our own version that the code depends on.
+    """
+
+    name: str
+
+    @property
+    def fingerprint(self) -> str: ...
+
+    def compile(self, text: str, /) -> Stages: ...
+
+
+def compiled(compiler: Compiler, text: str, label: str) -> Stages:
+    """``compiler.compile(text)``, or what an earlier run made of the same text; ``label`` is what
+    listings call it."""
+    folder = open_folder()
+    if folder is None:
+        return compiler.compile(text)
+    key = key_of(compiler, text)
+    name = digest_of(key)
+    found = _stages(folder.read(name), key)
+    if found is None:
+        found = compiler.compile(text)
+        # A cache that cannot be written costs time, never the launch.
+        with contextlib.suppress(OSError):
+            data = entry.pack(label, compiler.name, key, found)
+            folder.write(name, data, knobs.cache_size.value())
+    return found
+
+
+def open_folder() -> CodeFolder | None:
+    """The folder that the settings choose; None if they say ``off``."""
+    chosen = knobs.cache_dir.value()
+    if chosen == "off":
+        return None
+    return _folder(_default_path() if chosen is None else chosen)
+
+
+def key_of(compiler: Compiler, text: str) -> bytes:
+    """Each part after its length, so that no two different lists of parts have the same key."""
+    parts = [part.encode() for part in (_own_version(), compiler.name, compiler.fingerprint, text)]
+    return b"".join(_LENGTH.pack(len(part)) + part for part in parts)
+
+
+def digest_of(key: bytes) -> str:
+    """What an entry's file is called."""
+    return hashlib.sha256(key).hexdigest()
+
+
+def _stages(data: bytes | None, key: bytes) -> Stages | None:
+    if data is None:
+        return None
+    try:
+        found = entry.unpack(data)
+    except entry.DamagedEntry:
+        return None
+    return found.stages if found.key == key else None
+
+
+@cache
+def _default_path() -> Path:
+    import platformdirs  # here: only those who name no folder pay for it
+
+    return Path(platformdirs.user_cache_dir(_PACKAGE))
+
+
+@cache
+def _folder(path: Path) -> CodeFolder:
+    return CodeFolder(path)
+
+
+@cache
+def _own_version() -> str:
+    """Of what turns text into code here: the sources themselves, which change without a version
+    where the package is installed for editing, and llvmlite, whose LLVM may carry patches."""
+    digest = hashlib.sha256()
+    for file in sorted(resources.files(f"{_PACKAGE}.targets").iterdir(), key=lambda f: f.name):
+        if file.name.endswith(".py"):
+            digest.update(file.read_bytes())
+    return f"targets {digest.hexdigest()} llvmlite {llvmlite.__version__}"

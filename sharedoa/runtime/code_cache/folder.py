@@ -1,0 +1,133 @@
+"""The folder of the cache: files that appear whole, and are dropped by how long nobody read them.
+
+Any number of processes share it, without locks. A file is written under another name and then
+renamed, so that a reader finds a whole one or none; a file's time of modification is when it was
+last read or written; whoever is about to write makes room. What another process removes meanwhile
+is simply gone. A process that dies while it writes leaves a ``.part``, which is swept later.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+_SUFFIX = ".code"
+_PART = ".part"
+#: Nothing else in the folder is ours to count or to remove.
+_OURS = re.compile(rf"[0-9a-f]{{64}}({re.escape(_SUFFIX)}|\.[0-9a-f]{{16}}{re.escape(_PART)})")
+#: A part of this age, in seconds, belongs to no process that still writes.
+_ABANDONED = 3600
+#: A look at the folder leaves all but this part of the limit filled, and a process looks again before
+#: it has written that part of it: so eight processes that write at once stay within the limit.
+_LEFT_FREE = 8
+_UNSEEN = 64
+
+
+@dataclass(frozen=True)
+class StoredFile:
+    """A file of the cache: its size in bytes, and when it was last used, in ns since the epoch."""
+
+    path: Path
+    size: int
+    used: int
+
+    @property
+    def is_whole(self) -> bool:
+        """False for what a process is writing, or died writing."""
+        return self.path.suffix == _SUFFIX
+
+
+class CodeFolder:
+    """One folder, as this process sees it. Names are 64 hexadecimal digits."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        #: Bytes written from here since the last look at the folder; None before the first.
+        self._written: int | None = None
+
+    def read(self, name: str) -> bytes | None:
+        """The file's bytes, None if there is none; it counts as used now."""
+        file = self._file(name)
+        try:
+            data = file.read_bytes()
+        except OSError:
+            return None
+        with contextlib.suppress(OSError):
+            os.utime(file)
+        return data
+
+    def write(self, name: str, data: bytes, limit: int) -> None:
+        """Put a file there, or in place of the one that is, and keep all files within ``limit``
+        bytes; one that would fill it alone is not kept. Raises OSError when it cannot be written."""
+        if len(data) > _goal(limit):
+            return
+        self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._make_room(len(data), limit)
+        part = self.path / f"{name}.{os.urandom(8).hex()}{_PART}"
+        try:
+            part.write_bytes(data)
+            os.replace(part, self._file(name))
+        except BaseException:
+            _remove(part)
+            raise
+
+    def files(self) -> Iterator[StoredFile]:
+        """All files of the cache, in no order."""
+        try:
+            with os.scandir(self.path) as found:
+                for item in found:
+                    if _OURS.fullmatch(item.name):
+                        with contextlib.suppress(OSError):
+                            status = item.stat(follow_symlinks=False)
+                            yield StoredFile(Path(item.path), status.st_size, status.st_mtime_ns)
+        except OSError:
+            return
+
+    def clear(self) -> int:
+        """Remove every file of the cache, and say how many entries that were. Raises OSError for a
+        file that cannot be removed."""
+        entries = 0
+        for file in list(self.files()):
+            file.path.unlink(missing_ok=True)
+            entries += file.is_whole
+        return entries
+
+    def _file(self, name: str) -> Path:
+        return self.path / f"{name}{_SUFFIX}"
+
+    def _make_room(self, size: int, limit: int) -> None:
+        if self._written is not None and self._written + size <= limit // _UNSEEN:
+            self._written += size
+            return
+        self._written = size
+        abandoned = time.time_ns() - _ABANDONED * 10**9
+        files, filled = [], size
+        for file in self.files():
+            if not file.is_whole and file.used < abandoned:
+                _remove(file.path)
+            else:
+                filled += file.size
+                files.append(file)
+        for file in sorted(files, key=lambda file: file.used):
+            if filled <= _goal(limit):
+                break
+            if file.is_whole and _remove(file.path):
+                filled -= file.size
+
+
+def _goal(limit: int) -> int:
+    return limit - limit // _LEFT_FREE
+
+
+def _remove(file: Path) -> bool:
+    """Whether the file is gone now, by us or by others."""
+    try:
+        file.unlink(missing_ok=True)
+    except OSError:
+        return False
+    return True

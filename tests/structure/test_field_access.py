@@ -1,0 +1,111 @@
+"""What one access to a field costs, counted in the PTX of a kernel: in tiles a field of 4 bytes is
+as cheap as in a record, and any other costs two instructions more, for the lane."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import pytest
+
+import sharedoa as oa
+from sharedoa import f32, f64, i8, i16, i32, i64
+
+from .ptx_reading import entry_symbol, instructions
+
+
+class Thing(oa.Object):
+    first: i32
+    wide: i64
+    small: i8
+    half: i16
+    number: f32
+    other: f64
+    weights: oa.inline[f32, 4]
+
+
+@oa.kernel
+def number(things: oa.Array[Thing]):
+    i = oa.grid(1)
+    if i < len(things):
+        things[i].number = f32(things[i].first)
+
+
+@oa.kernel
+def weights(things: oa.Array[Thing]):
+    i = oa.grid(1)
+    if i < len(things):
+        things[i].weights[1] = things[i].weights[3]
+
+
+@oa.kernel
+def other(things: oa.Array[Thing]):
+    i = oa.grid(1)
+    if i < len(things):
+        things[i].other = f64(things[i].wide)
+
+
+@oa.kernel
+def half(things: oa.Array[Thing]):
+    i = oa.grid(1)
+    if i < len(things):
+        things[i].half = i16(1)
+
+
+@oa.kernel
+def small(things: oa.Array[Thing]):
+    i = oa.grid(1)
+    if i < len(things):
+        things[i].small = i8(1)
+
+
+def compiled(kernel: oa.Kernel, layout: str) -> list[tuple[str, list[str]]]:
+    """The instructions of its entry, from where it loads a reference on."""
+    with oa.Heap("range+switch", "cpu", layout, "16MiB"):
+        ptx = kernel.compile("nvptx").products["ptx"]
+    assert isinstance(ptx, str)
+    found = instructions(ptx, entry_symbol(ptx))
+    loads = [n for n, (op, _) in enumerate(found) if re.match(r"ld\.global\.(nc\.)?b64", op)]
+    return found[loads[0] :]
+
+
+def accesses(code: list[tuple[str, list[str]]]) -> list[tuple[str, int]]:
+    """Registers and constants of the addresses of fields."""
+    found = []
+    for op, operands in code[1:]:
+        if op.startswith(("ld.global", "st.global")):
+            match = re.search(r"\[(%\w+)(?:\+(\d+))?\]", ",".join(operands))
+            assert match is not None
+            found.append((match[1], int(match[2] or 0)))
+    return found
+
+
+@pytest.mark.parametrize("kernel", [number, weights])
+def test_a_field_of_four_bytes_is_one_instruction(kernel: oa.Kernel) -> None:
+    records, tiles = compiled(kernel, "aos"), compiled(kernel, "tile")
+    assert [op for op, _ in records] == [op for op, _ in tiles], "no arithmetic more"
+    _, (reference, *_) = tiles[0]
+    at_record, at_tile = accesses(records), accesses(tiles)
+    assert [register for register, _ in at_tile] == [reference] * 2
+    assert [offset for _, offset in at_tile] == [32 * offset for _, offset in at_record]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "extra"),
+    [
+        (other, {"and.b64": 1, "add.s64": 1}),
+        (half, {"bfe.u64": 1, "sub.s64": 1}),
+        (small, {"bfe.u64": 1, "mad.lo.s64": 1}),
+    ],
+)
+def test_the_lane_of_another_field_is_two_instructions(
+    kernel: oa.Kernel, extra: dict[str, int]
+) -> None:
+    records, tiles = compiled(kernel, "aos"), compiled(kernel, "tile")
+    more = Counter(op for op, _ in tiles)
+    more.subtract(op for op, _ in records)
+    assert +more == extra
+    registers = {register for register, _ in accesses(tiles)}
+    assert len(registers) == 1, "computed once for both accesses"
+    scaled = [32 * offset for _, offset in accesses(records)]
+    assert [offset for _, offset in accesses(tiles)] == scaled
