@@ -101,6 +101,10 @@ class Backend(Protocol):
         """
         ...
 
+    def usual_block(self, threads: tuple[int, int], block: tuple[int, int]) -> tuple[int, int]:
+        """The block for a launch of so many threads that asks for none; ``block`` at most."""
+        ...
+
     def synchronize(self) -> None:
         """Wait for everything launched. Raises DeviceError if a kernel failed meanwhile."""
         ...

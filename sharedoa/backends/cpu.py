@@ -107,6 +107,9 @@ class CpuBackend:
         else:
             run_parallel(handle.entry, nx, ny, handle.slots_pointer)
 
+    def usual_block(self, threads: tuple[int, int], block: tuple[int, int]) -> tuple[int, int]:
+        return block
+
     def synchronize(self) -> None:
         """Nothing is ever under way."""
 

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 _LOG_BYTES = 16 << 10
 _LARGEST_ROW = (1 << 31) - 1
 _LARGEST_GRID_Y = (1 << 16) - 1
+#: Threads of a block of a launch that is too small for so many usual blocks a multiprocessor.
+_SMALL_BLOCK, _BLOCKS_EACH = 64, 2
 #: Words of PTX that tell how a kernel uses the device.
 _INDIRECT_CALL, _PRINT = ".callprototype", "vprintf"
 
@@ -109,6 +111,7 @@ class CudaBackend:
         self._target = NvptxTarget(architecture_for(self.context.capability))
         self._launch = self.context.driver.cuLaunchKernel
         self._prints = False
+        self._blocks_for_all = _BLOCKS_EACH * self.context.multiprocessors
         self._scattered = ScatteredMemory(self)
         self.scattered_capacity: int | None = None
         #: Set while a launch is timed.
@@ -258,6 +261,13 @@ class CudaBackend:
         context.launched[handle.symbol] = None
         if error:
             raise_driver_error(context.driver, error, f"launching {handle.symbol}")
+
+    def usual_block(self, threads: tuple[int, int], block: tuple[int, int]) -> tuple[int, int]:
+        """A small launch in small blocks, so that every multiprocessor has some of it."""
+        bx, by = block
+        if threads[0] * threads[1] > bx * by * self._blocks_for_all:
+            return block
+        return (_SMALL_BLOCK, 1) if by == 1 else (bx, max(1, _SMALL_BLOCK // bx))
 
     def synchronize(self) -> None:
         self.context.synchronize()

@@ -80,6 +80,10 @@ class CudaContext:
         return self.attribute(major), self.attribute(minor)
 
     @property
+    def multiprocessors(self) -> int:
+        return self.attribute("MULTIPROCESSOR_COUNT")
+
+    @property
     def driver_version(self) -> str:
         """The newest CUDA that the driver supports, such as 13.0."""
         number = self.call("cuDriverGetVersion")

@@ -53,7 +53,7 @@ def list_entries() -> None:
             stages = ", ".join(f"{name} {size}" for name, size in summary.stages.items())
             told = (summary.label, summary.compiler, stages)
         used = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(file.used / 1e9))
-        rows.add_row(*told, _mebibytes(file.size), used, file.path.stem[:12])
+        rows.add_row(*told, _mebibytes(file.size), used, file.name[:12])
     print_table(rows)
 
 

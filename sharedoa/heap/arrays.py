@@ -21,6 +21,7 @@ from .numpy_like import NumPyLike
 from .objects import ManyObjects
 from .placement import Change, FieldPath, References, Selection, Values
 from .run import Run
+from .run_detection import MOST_RUNS
 
 if TYPE_CHECKING:
     from .heap import Heap
@@ -206,6 +207,18 @@ class ObjectArray(ManyObjects, Array):
         """The elements as a run, where that is known without looking at them."""
         contents, run = self._run
         return run if contents == self._contents() else None
+
+    def stretches(self) -> Iterator[ObjectArray]:
+        """The array cut into views that are runs, where it consists of a few."""
+        pieces = self.selection().stretches()
+        if len(pieces) > MOST_RUNS:
+            pieces = [(0, len(self), None)]
+        for first, stop, run in pieces:
+            view = self._view(first, stop - first)
+            assert isinstance(view, ObjectArray)
+            if run is not None:
+                view._know_run(run)
+            yield view
 
     def _view(self, start: int, length: int) -> Array:
         view = super()._view(start, length)

@@ -71,6 +71,10 @@ class Selection(Protocol):
         """The objects as a run, if they lie side by side in one region."""
         ...
 
+    def stretches(self) -> list[tuple[int, int, Run | None]]:
+        """The objects cut into pieces (first, stop, run), runs where they form any."""
+        ...
+
     def read(self, path: FieldPath) -> Values: ...
 
     def write(self, path: FieldPath, values: Values) -> None:

@@ -88,9 +88,15 @@ class RegionSelection:
 
     @property
     def run(self) -> Run | None:
-        if len(self.parts) != 1:
-            return None
-        return run_of_slots(self.parts[0].region, self.parts[0].slots, self._encoding)
+        return self._run(self.parts[0]) if len(self.parts) == 1 else None
+
+    def stretches(self) -> list[tuple[int, int, Run | None]]:
+        if not all(isinstance(part.where, slice) for part in self.parts):
+            return [(0, self.count, None)]
+        return [(part.where.start, part.where.stop, self._run(part)) for part in self.parts]
+
+    def _run(self, part: Part) -> Run | None:
+        return run_of_slots(part.region, part.slots, self._encoding)
 
     def read(self, path: FieldPath) -> Values:
         for part in self.parts:

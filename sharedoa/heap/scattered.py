@@ -30,6 +30,7 @@ from .placement import (
     repeated_reference,
 )
 from .registry import Registry
+from .run import Run
 
 
 class ScatteredPlacement:
@@ -201,6 +202,9 @@ class ScatteredSelection:
         self._cls = cls
         self._layout = layout
         self._backend = backend
+
+    def stretches(self) -> list[tuple[int, int, Run | None]]:
+        return [(0, self.count, None)]
 
     def copy_references(self, target: References) -> None:
         target[:] = self.references

@@ -22,10 +22,12 @@ _HELP = (
 
 @dataclass(frozen=True)
 class Geometry:
-    """Threads and threads of a block along x and y."""
+    """Threads and threads of a block along x and y; ``is_usual``: nobody asked for that block, so
+    the backend may take a smaller one."""
 
     threads: Pair
     block: Pair
+    is_usual: bool = False
 
     @property
     def is_empty(self) -> bool:
@@ -48,9 +50,10 @@ def parse_geometry(item: Any, axes: int, default_block: Pair | None = None) -> G
         threads, block = item, None
     else:
         threads, block = item
+    is_usual = block is None and default_block is None
     if block is None:
         block = default_block or DEFAULT_BLOCK[axes]
-    found = Geometry(_pair(threads, "threads", 0), _pair(block, "block", 1))
+    found = Geometry(_pair(threads, "threads", 0), _pair(block, "block", 1), is_usual)
     if max(found.threads) > AXIS_LIMIT:
         raise ArgumentError(
             f"{max(found.threads)} threads along one axis are more than {AXIS_LIMIT}",

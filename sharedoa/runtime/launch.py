@@ -55,7 +55,7 @@ class Binding:
     heap: Callable[[], Heap | None]
     unit: Unit | None
     epoch: int
-    #: The parameters that are runs, with what is known of them; ``run_places`` are those that may be.
+    #: The parameters that are runs, with what is known of them; ``run_places`` may be runs.
     runs: Runs = ()
     run_places: tuple[int, ...] = ()
 
@@ -126,8 +126,11 @@ class Program:
         for place, _ in binding.runs:
             self._slots[self.plan.first_slots[place]] = arguments[place].run.first
         heap.before_launch()
+        block = geometry.block
+        if geometry.is_usual and not self.source.uses_barrier:
+            block = heap.backend.usual_block(geometry.threads, block)
         heap.backend.launch(
-            unit.handle, geometry.threads, geometry.block, self._slots, self.plan.leaf_count
+            unit.handle, geometry.threads, block, self._slots, self.plan.leaf_count
         )
         heap.note_launch(unit.compilation.stores_references)
 

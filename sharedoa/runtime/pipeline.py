@@ -1,7 +1,7 @@
 """The way from a typed tree to machine code: an ordered table of stages.
 
 Each stage is named by the extension of what it makes. ``kernel.asm[extension]``, ``SHAREDOA_DUMP``
-and the disk cache all follow this table.
+and the code cache all follow this table.
 """
 
 from __future__ import annotations

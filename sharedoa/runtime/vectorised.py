@@ -2,7 +2,7 @@
 
 A call makes a kernel of its own, without source: element i of the receivers is called with element
 i of each array argument and with each scalar, and its result is element i of a new array. For
-``oa.all`` there is a launch for each concrete class, whose calls are direct.
+``oa.all`` there is a launch for each region, whose calls are direct.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ def call(objects: ObjectArray | Population, name: str, arguments: tuple[Any, ...
     results = None if result == VOID else objects.heap.zeros(len(objects), result)
     if isinstance(objects, Population):
         start = 0
-        for part in objects.by_class():
+        of_classes = objects.by_class()
+        for part in (part for of_class in of_classes for part in of_class.stretches()):
             stop = start + len(part)
             pieces = [
                 value[start:stop] if whole else value

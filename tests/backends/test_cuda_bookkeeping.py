@@ -129,6 +129,15 @@ def test_launches(driver):
     assert driver.called("cuLaunchKernel") == [expected, expected]
 
 
+def test_small_launches_come_in_small_blocks(driver):
+    backend = CudaBackend()
+    assert backend.usual_block((1000, 1), (256, 1)) == (64, 1)
+    assert backend.usual_block((2 * 16 * 256, 1), (256, 1)) == (64, 1)
+    assert backend.usual_block((2 * 16 * 256 + 1, 1), (256, 1)) == (256, 1)
+    assert backend.usual_block((30, 20), (32, 8)) == (32, 2)
+    assert backend.usual_block((3000, 2000), (32, 8)) == (32, 8)
+
+
 def test_state_is_copied_only_when_it_changed(driver):
     backend = CudaBackend()
     handle = backend.load("kernel", stages(), False, False)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sharedoa.errors import ArgumentError
-from sharedoa.runtime.geometry import Geometry, parse_geometry
+from sharedoa.runtime.geometry import parse_geometry
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,15 @@ from sharedoa.runtime.geometry import Geometry, parse_geometry
     ],
 )
 def test_sizes(item, axes, threads, block):
-    assert parse_geometry(item, axes) == Geometry(threads, block)
+    found = parse_geometry(item, axes)
+    assert (found.threads, found.block) == (threads, block)
+
+
+def test_a_block_that_is_asked_for_is_kept():
+    assert parse_geometry(1000, 1).is_usual
+    assert parse_geometry((30, 20), 2).is_usual
+    assert not parse_geometry((1000, 256), 1).is_usual
+    assert not parse_geometry(1000, 1, default_block=(128, 1)).is_usual
 
 
 def test_a_launch_may_be_empty():

@@ -147,3 +147,92 @@ def test_launches_on_two_heaps_in_turn() -> None:
                 out = first.zeros(3, i32)
                 weigh[3](shapes, out)
                 assert out.numpy().tolist() == expected(ones)
+
+
+@oa.kernel
+def sizes(shapes: oa.Array[One], out: oa.Array[i32]) -> None:
+    i = oa.grid(1)
+    out[i] = shapes[i].size + len(shapes)
+
+
+@pytest.mark.parametrize("layout", ["aos", "tile"])
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(st.integers(1, 200), min_size=1, max_size=5),
+    st.integers(0, 40),
+    st.integers(1, 80),
+    st.sampled_from(["new", "slice", "shuffled", "assigned", "deleted"]),
+)
+def test_objects_side_by_side_need_no_references(
+    layout: str, counts: list[int], start: int, length: int, how: str
+) -> None:
+    """Every way in which an array is, or stops being, a run of one region."""
+    with oa.Heap(mode="auto", backend="cpu", layout=layout, initial_region=8):
+        arrays = []
+        for number, count in enumerate(counts):
+            oa.new(Two, 3)
+            arrays.append(oa.new(One, count, size=1000 * number + np.arange(count)))
+        shapes = arrays[-1]
+        if how == "slice":
+            shapes = shapes[start : start + length]
+        elif how == "shuffled":
+            shapes = shapes[np.random.default_rng(start).permutation(len(shapes))]
+        elif how == "assigned" and len(shapes):
+            shapes[start % len(shapes)] = arrays[0][0]
+        elif how == "deleted":
+            oa.delete(arrays[0])
+        if not len(shapes):
+            return
+        out = oa.zeros(len(shapes), i32)
+        for _ in range(2):
+            sizes[len(shapes)](shapes, out)
+            assert out.numpy().tolist() == [len(shapes) + int(each.size) for each in shapes]
+        if how in ("new", "slice"):
+            in_one_region = len(arrays[-1].selection().stretches()) == 1
+            assert (shapes.run is not None) == in_one_region
+        if how == "assigned":
+            assert shapes.run is None
+        assert sorted(oa.all(One).weigh().numpy()) == sorted(each.weigh() for each in oa.all(One))
+
+
+@oa.kernel
+def swap_ends(shapes: oa.Array[One]) -> None:
+    first = shapes[0]
+    shapes[0] = shapes[len(shapes) - 1]
+    shapes[len(shapes) - 1] = first
+
+
+def test_a_kernel_that_stores_references_ends_what_is_known_of_them() -> None:
+    with oa.Heap(mode="auto", backend="cpu"):
+        shapes, out = oa.new(One, 4, size=np.arange(4)), oa.zeros(4, i32)
+        sizes[4](shapes, out)
+        assert "side by side" in sizes.explain()
+        swap_ends[1](shapes)
+        sizes[4](shapes, out)
+        assert out.numpy().tolist() == [7, 5, 6, 4]
+        assert "side by side" not in sizes.explain()
+
+
+@oa.func
+def total(shapes: oa.Array[One], count: i32) -> i32:
+    found = i32(0)
+    for k in range(count):
+        found += shapes[k].size
+    return found
+
+
+@oa.kernel
+def totals(left: oa.Array[One], right: oa.Array[One], out: oa.Array[i32]) -> None:
+    i = oa.grid(1)
+    out[i] = total(left, i) - total(right, i) + (1000 if left else 0)
+
+
+def test_runs_are_passed_on_to_functions() -> None:
+    with oa.Heap(mode="auto", backend="cpu"):
+        run, other = oa.new(One, 9, size=np.arange(9)), oa.new(One, 9, size=5)
+        mixed = other[np.array([1, 0, 2, 3, 4, 5, 6, 7, 8])]
+        for left, right in ((run, mixed), (mixed, run), (run, other), (mixed, mixed)):
+            out = oa.zeros(8, i32)
+            totals[8](left, right, out)
+            sums = [np.cumsum([0, *(int(o.size) for o in each)])[:8] for each in (left, right)]
+            assert out.numpy().tolist() == (sums[0] - sums[1] + 1000).tolist()

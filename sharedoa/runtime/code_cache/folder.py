@@ -13,8 +13,8 @@ import os
 import re
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 _SUFFIX = ".code"
 _PART = ".part"
@@ -22,24 +22,28 @@ _PART = ".part"
 _OURS = re.compile(rf"[0-9a-f]{{64}}({re.escape(_SUFFIX)}|\.[0-9a-f]{{16}}{re.escape(_PART)})")
 #: A part of this age, in seconds, belongs to no process that still writes.
 _ABANDONED = 3600
-#: A look at the folder leaves all but this part of the limit filled, and a process looks again before
-#: it has written that part of it: so eight processes that write at once stay within the limit.
+#: Who looks at the folder leaves an eighth of the limit free, and looks again before it has written
+#: a 64th: so eight processes that write at once stay within the limit together.
 _LEFT_FREE = 8
 _UNSEEN = 64
 
 
-@dataclass(frozen=True)
-class StoredFile:
+class StoredFile(NamedTuple):
     """A file of the cache: its size in bytes, and when it was last used, in ns since the epoch."""
 
-    path: Path
+    path: str
     size: int
     used: int
 
     @property
+    def name(self) -> str:
+        """What it is read by, if it is whole."""
+        return os.path.basename(self.path).removesuffix(_SUFFIX)
+
+    @property
     def is_whole(self) -> bool:
         """False for what a process is writing, or died writing."""
-        return self.path.suffix == _SUFFIX
+        return self.path.endswith(_SUFFIX)
 
 
 class CodeFolder:
@@ -63,7 +67,7 @@ class CodeFolder:
 
     def write(self, name: str, data: bytes, limit: int) -> None:
         """Put a file there, or in place of the one that is, and keep all files within ``limit``
-        bytes; one that would fill it alone is not kept. Raises OSError when it cannot be written."""
+        bytes; one that would fill it alone is not kept. Raises OSError if it cannot be written."""
         if len(data) > _goal(limit):
             return
         self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -81,10 +85,13 @@ class CodeFolder:
         try:
             with os.scandir(self.path) as found:
                 for item in found:
-                    if _OURS.fullmatch(item.name):
-                        with contextlib.suppress(OSError):
-                            status = item.stat(follow_symlinks=False)
-                            yield StoredFile(Path(item.path), status.st_size, status.st_mtime_ns)
+                    if not _OURS.fullmatch(item.name):
+                        continue
+                    try:
+                        status = item.stat(follow_symlinks=False)
+                    except OSError:  # gone since
+                        continue
+                    yield StoredFile(item.path, status.st_size, status.st_mtime_ns)
         except OSError:
             return
 
@@ -93,7 +100,8 @@ class CodeFolder:
         file that cannot be removed."""
         entries = 0
         for file in list(self.files()):
-            file.path.unlink(missing_ok=True)
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(file.path)
             entries += file.is_whole
         return entries
 
@@ -113,21 +121,25 @@ class CodeFolder:
             else:
                 filled += file.size
                 files.append(file)
+        if filled <= _goal(limit):
+            return
         for file in sorted(files, key=lambda file: file.used):
-            if filled <= _goal(limit):
-                break
             if file.is_whole and _remove(file.path):
                 filled -= file.size
+                if filled <= _goal(limit):
+                    return
 
 
 def _goal(limit: int) -> int:
     return limit - limit // _LEFT_FREE
 
 
-def _remove(file: Path) -> bool:
+def _remove(file: str | Path) -> bool:
     """Whether the file is gone now, by us or by others."""
     try:
-        file.unlink(missing_ok=True)
+        os.unlink(file)
+    except FileNotFoundError:
+        return True
     except OSError:
         return False
     return True
