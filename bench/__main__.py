@@ -13,6 +13,7 @@ NAMES = (
     "compile_time",
     "virtual_call",
     "virtual_call_cxx",
+    "population",
     "traffic",
     "reproduce",
 )

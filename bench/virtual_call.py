@@ -7,9 +7,8 @@ through the same references, told apart by the thread index: no dispatch at all,
 it is what dispatch costs. Figure 12 of "Judging a Type by Its Pointer", through the Python
 interface.
 
-An object has four f32 fields, 32 bytes with the 16-byte header of the paper's modes; at the
-largest common size every mode also runs with 32-byte objects (more fields instead of the header),
-to compare equal bytes.
+An object has four f32 fields, 24 bytes with the vtable pointer of the paper's modes; at the
+largest common size every mode also runs with 32-byte objects (more fields), to compare equal bytes.
 
 Expected before running, on an H200 with 16 Mi objects of 4 types and 32 bytes, in us mixed /
 sorted: sharedoa 340 / 299, coal 343 / 297, typepointer 341 / 298, range+switch and bits+switch
