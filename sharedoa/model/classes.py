@@ -78,12 +78,18 @@ class Method:
         return self._signature
 
 
+#: What a class may ask for, as the heap's setting may.
+LAYOUTS = ("aos", "tile")
+
+
 @dataclass(eq=False)
 class Family:
-    """The classes below one root. ``entries`` counts places in its function table."""
+    """The classes below one root. ``entries`` counts places in its function table; ``layout`` is
+    the one that the root's definition asks for, if any."""
 
     root: ClassType
     entries: int = 0
+    layout: str | None = None
 
 
 @dataclass(eq=False)

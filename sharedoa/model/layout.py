@@ -8,7 +8,6 @@ scalars of 32 records lie row by row (``tiles``).
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from llvmlite import ir
 
 from ..errors import ClassError
 from .arrangement import Arrangement
-from .classes import ClassType, Family
+from .classes import ClassType
 from .record import Header, Record
 from .records import Records
 from .run_form import RunForm
@@ -56,25 +55,31 @@ def alignment(dtype: np.dtype[Any]) -> int:
 
 
 class Layout:
-    """Where the fields of every class lie, for objects that carry ``header``. Layouts with the same
-    name and header are alike.
+    """Where the fields of every class lie, for objects that carry ``header``.
 
     ``name`` says which families of classes lie in tiles: none (``aos``), all (``tile``), or those
-    that ``decide`` is for (``auto``). All classes of a family are alike, as references to a base
+    that ask for it (``auto``); with ``tiles`` those that ask for nothing, too. All classes of a family are alike, as references to a base
     reach the fields of every subclass. A foreign class brings its own record, whatever the header
     and the layout of the others.
     """
 
-    def __init__(self, name: str, header: Header) -> None:
+    def __init__(self, name: str, header: Header, tiles: bool = False) -> None:
         self.name = name
         self.header = header
+        self._tiles = tiles
         self._arrangements: dict[ClassType, Arrangement] = {}
+
+    @property
+    def key(self) -> tuple[str, Header, bool]:
+        """Layouts with the same key are alike."""
+        return self.name, self.header, self._tiles
 
     def is_tiled(self, cls: ClassType) -> bool:
         """Whether objects of the class, and all of its family, lie in tiles."""
         if cls.foreign is not None:
             return False
-        return self.name == "tile" or (self.name == "auto" and decide(cls.family))
+        name = self.name if self.name != "auto" else cls.family.layout
+        return self._tiles if name is None else name == "tile"
 
     def record(self, cls: ClassType) -> Record:
         return self.arrangement(cls).record
@@ -135,10 +140,3 @@ class Layout:
         if self.is_tiled(cls):
             return emit_scalar_address(builder, object_address, object_address, 8)
         return object_address
-
-
-@cache
-def decide(family: Family) -> bool:
-    """Whether layout ``auto`` puts a family in tiles: once and for all, as code and objects of
-    every heap rest on it."""
-    return False

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Protocol, get_origin
 
 from ..errors import ArgumentError, ClassError, UnresolvedNameError
 from .annotations import Scope, declare, local_names, resolve
-from .classes import ClassType, Method, Signature
+from .classes import LAYOUTS, ClassType, Method, Signature
 from .functions import converting, is_abstract_body
 from .signatures import resolve_signature, scope_of
 from .types import VOID, InlineType, Type
@@ -120,9 +120,15 @@ class ObjectMeta(type):
         _check_bases(name, bases)
         annotations = _field_annotations(name, namespace)
         namespace["__slots__"] = ()
+        layout = options.pop("layout", None)
         cls = super().__new__(mcls, name, bases, namespace, **options)
         _declare_class(cls, annotations, namespace, frame.f_globals, local)
+        if layout is not None:
+            _ask_for_layout(cls, layout)
         return cls
+
+    def __init__(cls, name: str, bases: Any, namespace: Any, **options: Any) -> None:
+        super().__init__(name, bases, namespace)
 
     def __call__(cls, *arguments: Any, **fields: Any) -> Any:
         """``C(**fields)``: one new object in the current heap."""
@@ -170,8 +176,29 @@ class ObjectMeta(type):
         World.advance()
 
 
+def _ask_for_layout(cls: ObjectMeta, layout: Any) -> None:
+    shared = cls.__sharedoa__
+    assert shared is not None
+    if layout not in LAYOUTS:
+        raise ClassError(
+            f"class {cls.__name__} asks for layout {layout!r}", f"layouts are {', '.join(LAYOUTS)}"
+        )
+    if shared.base is not None:
+        root = shared.family.root.name
+        raise ClassError(
+            f"class {cls.__name__} cannot have a layout of its own: references to {root} reach its "
+            "fields, too",
+            f"give it to the first class: class {root}(oa.Object, layout={layout!r})",
+        )
+    shared.family.layout = layout
+
+
 class Object(metaclass=ObjectMeta):
     """Base of all shared classes. Fields are annotated; a method with the body ``...`` is abstract.
+
+    ``class C(oa.Object, layout="aos")`` says how objects of C and its subclasses lie where the heap
+    leaves it open (layout auto): ``aos`` is best for objects that are met in no order and used as a
+    whole, ``tile`` for those that threads side by side walk through.
 
     Two objects are equal when they are the same object.
     """

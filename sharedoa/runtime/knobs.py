@@ -19,6 +19,7 @@ from typing import Any, Generic, Literal, TypeVar
 from dispatch.mode import MODES, ModeError, parse_mode
 
 from ..errors import ConfigurationError
+from ..model.classes import LAYOUTS
 
 T = TypeVar("T")
 Source = Literal["default", "environment", "code"]
@@ -151,7 +152,7 @@ layout: Knob[str] = Knob(
     "auto",
     "aos, tile, auto",
     "how the fields of objects lie in memory",
-    _choice(("aos", "tile", "auto")),
+    _choice((*LAYOUTS, "auto")),
 )
 initial_region: Knob[int] = Knob(
     "initial_region",

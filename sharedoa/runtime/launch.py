@@ -129,9 +129,7 @@ class Program:
         block = geometry.block
         if geometry.is_usual and not self.source.uses_barrier:
             block = heap.backend.usual_block(geometry.threads, block)
-        heap.backend.launch(
-            unit.handle, geometry.threads, block, self._slots, self.plan.leaf_count
-        )
+        heap.backend.launch(unit.handle, geometry.threads, block, self._slots, self.plan.leaf_count)
         heap.note_launch(unit.compilation.stores_references)
 
     def _bind(self, heap: Heap, mode: Mode, debug: bool, arguments: tuple[Any, ...]) -> Binding:
@@ -170,7 +168,7 @@ class Program:
             layout, encoding = heap.layout, heap.encoding
             population = self._population(heap) if mode.by_population else None
             key = (
-                target.fingerprint, mode, layout.name, layout.header, encoding.name, debug,
+                target.fingerprint, mode, layout.key, encoding.name, debug,
                 population, runs,
             )  # fmt: skip
             found = self._compilations.get(key)

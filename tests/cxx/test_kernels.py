@@ -118,7 +118,7 @@ def test_launches(shapes: cxx.Program, gpu: PretendedGpu):
         by = struct.unpack("<I", struct.pack("<f", 2.5))[0]
         assert words(second) == [squares[7]._reference, by]
         assert second.block == (32, 1)
-        assert heap.launches == 2
+        assert heap.reference_writes == 2, "C++ may store references anywhere"
         assert len(gpu.states) == len(gpu.modules) == 1
         assert gpu.states[0][1] == heap.launch_state()
         shapes.kernels["total"][0](squares, out, 0)

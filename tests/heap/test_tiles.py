@@ -6,7 +6,8 @@ import pytest
 import sharedoa as oa
 from sharedoa import f32, i8, i32
 from sharedoa.heap.placement import FieldPath
-from sharedoa.model import layout
+from sharedoa.model.layout import Layout
+from sharedoa.model.record import Header
 
 from .shapes import Circle, Empty, Node, Point, Ring, Shape, Square
 
@@ -163,8 +164,8 @@ def test_kernels_and_views_agree_about_narrow_fields(tiles):
     assert objects[98].points[1].y == 98.0
 
 
-def test_auto_decides_family_by_family(monkeypatch):
-    class Near(oa.Object):
+def test_a_class_may_ask_for_a_layout():
+    class Near(oa.Object, layout="tile"):
         value: i32
         far: "Far"
 
@@ -180,7 +181,6 @@ def test_auto_decides_family_by_family(monkeypatch):
         if i < len(nears):
             nears[i].value += nears[i].far.value
 
-    monkeypatch.setattr(layout, "decide", lambda family: family.root.name == "Near")
     with oa.Heap(layout="auto", backend="cpu", capacity="64MiB") as heap:
         far = oa.new(Far, 40, value=range(40))
         near = oa.new(Nearer, 40, value=100, far=far)
@@ -191,3 +191,43 @@ def test_auto_decides_family_by_family(monkeypatch):
                                for made in (far, near))  # fmt: skip
         assert (near_step, far_step) == (4, heap.layout.record(Far.__sharedoa__).size)
         assert "layout auto (tile for Near)" in add.explain()
+
+
+def test_only_the_first_class_of_a_family_asks_for_a_layout():
+    with pytest.raises(oa.ClassError, match="layouts are aos, tile"):
+
+        class Wrong(oa.Object, layout="rows"):
+            pass
+
+    class Base(oa.Object):
+        value: i32
+
+    with pytest.raises(oa.ClassError, match=r"class Base\(oa.Object, layout='aos'\)"):
+
+        class Derived(Base, layout="aos"):
+            pass
+
+
+@pytest.mark.parametrize(("asked", "setting", "tiled"), [
+    (None, "auto", False), ("tile", "auto", True), ("aos", "auto", False),
+    ("aos", "tile", True), ("tile", "aos", False), (None, "tile", True),
+])  # fmt: skip
+def test_the_setting_of_the_heap_wins(asked, setting, tiled):
+    class Thing(oa.Object, layout=asked):
+        value: i32
+
+    with oa.Heap(layout=setting, backend="cpu", capacity="64MiB") as heap:
+        assert heap.layout.is_tiled(Thing.__sharedoa__) == tiled
+
+
+def test_mode_auto_uses_tiles_on_devices_where_nothing_is_said():
+    class Plain(oa.Object):
+        value: i32
+
+    class Aos(oa.Object, layout="aos"):
+        value: i32
+
+    layout = Layout("auto", Header(0, 1), tiles=True)
+    assert layout.is_tiled(Plain.__sharedoa__)
+    assert not layout.is_tiled(Aos.__sharedoa__)
+    assert layout.key != Layout("auto", Header(0, 1)).key
