@@ -75,7 +75,12 @@ def _speeds(pyplot: Any, rows: list[Row]) -> Any:
     bars: Bars = {
         (row["workload"], row["mode"]): tuple(
             bases[row["workload"]] / seconds
-            for seconds in (row["median"], max(row["samples"]), min(row["samples"]))
+            # Samples are rounded when they are recorded, so that one alone may miss its median.
+            for seconds in (
+                row["median"],
+                max(row["median"], *row["samples"]),
+                min(row["median"], *row["samples"]),
+            )
         )
         for row in rows
         if row["workload"] in bases

@@ -23,6 +23,7 @@ DOCUMENTS = (
     "CHANGELOG.md",
     "docs/architecture.md",
     "docs/dispatch.md",
+    "docs/performance.md",
     "docs/ptxpass.md",
     "docs/reproduction.md",
     "docs/tutorial.md",
