@@ -1,14 +1,19 @@
 """What one launch costs the host: a kernel with two arrays and two scalars, from Python.
 
 Beside it, in the same run, the bare call that it ends in, with arguments packed beforehand:
-``cuLaunchKernel`` through cuda-python on a GPU, the compiled function through cffi on a CPU.
+``cuLaunchKernel`` through cuda-python on a GPU, the compiled function through cffi on a CPU. A
+captured step is eight such kernels, its times those of one kernel of it; "until all have ended"
+counts the kernels' own time, too. The last rows launch on a CUDA backend whose driver does nothing,
+which measures the same on any machine.
 
-Expected before running: on a GPU 5 to 8 us in the median beside 3 us bare, and a 99th percentile
-of two to three times the median (Python's garbage collector, a full queue). Python floats and
-ints cost about as much as NumPy scalars. On a CPU 3 to 6 us beside 1 us bare, with one thread a
-launch.
+Expected before running: on a GPU 4.5 us in the median beside 3 us bare, and a 99th percentile of
+two to three times the median (Python's garbage collector, a full queue); a kernel of a captured
+step under 3 us, most of which is the device's. Python floats and ints cost about as much as NumPy
+scalars. On a CPU 2 to 5 us beside 1 us bare, with one thread a launch. Over a stub driver at most
+5 us.
 
-Found on an H200's host (bench/results): 6.0 to 6.3 us beside 3.7 us bare, 99th percentile 10 us.
+Found on an H200's host before launches were prepared (bench/results, 2026-11-21): 6.0 to 6.3 us
+beside 2.9 us bare, 99th percentile 10 us.
 """
 
 from __future__ import annotations
@@ -24,12 +29,14 @@ import numpy as np
 
 import sharedoa as oa
 from bench.harness import MICROSECONDS, Options, Result, main, show, summary
+from bench.stub_driver import stub_backend
 from sharedoa import f32, i32
 
 THREADS = 256
 #: The device's queue holds about a thousand launches; waiting in between keeps it from filling.
 _BURST = 200
 _WARM_UP = 50
+STEP_KERNELS = 8
 
 
 @oa.kernel
@@ -45,22 +52,26 @@ def run(options: Options) -> Result:
     with oa.Heap(backend=options.backend) as heap:
         source = oa.array(f32, np.arange(THREADS, dtype=np.float32))
         target = oa.zeros(THREADS, f32)
-        result = Result("launch-cost", heap.backend.name, {"launches": count, "threads": THREADS})
-        kinds: dict[str, Callable[[], None]] = {
-            "sharedoa, NumPy scalars": _launch(source, target, np.float32(2.0), np.int32(1)),
-            "sharedoa, Python numbers": _launch(source, target, 2.0, 1),
-            "sharedoa, kernel[n] each time": lambda: scale[THREADS](source, target, 2.0, 1),
-            "bare": _bare(heap, source, target),
+        settings = {"launches": count, "threads": THREADS, "step_kernels": STEP_KERNELS}
+        result = Result("launch-cost", heap.backend.name, settings)
+        step = _captured(source, target)
+        expected = source.numpy() * np.float32(2.0) + np.float32(1)
+        kinds: dict[str, tuple[Callable[[], None], int]] = {
+            "sharedoa, NumPy scalars": (_launch(source, target, np.float32(2.0), np.int32(1)), 1),
+            "sharedoa, Python numbers": (_launch(source, target, 2.0, 1), 1),
+            "sharedoa, kernel[n] each time": (lambda: scale[THREADS](source, target, 2.0, 1), 1),
+            "sharedoa, captured step": (step.run, STEP_KERNELS),
+            "bare": (_bare(heap, source, target), 1),
         }
-        for name, launch in kinds.items():
-            samples = _time(launch, heap, count)
-            expected = source.numpy() * np.float32(2.0) + np.float32(1)
-            if not np.array_equal(target.numpy(), expected):
-                raise AssertionError(f"{name} computed something wrong")
-            tail = float(np.percentile(samples, 99))
-            result.rows.append({"launch": name, **summary(samples), "percentile_99": tail})
+        for name, (launch, kernels) in kinds.items():
+            for suffix, time in (("", _time), (", until all have ended", _time_until_ended)):
+                target.numpy()[:] = 0
+                _add(result, f"{name}{suffix}", time(launch, heap, count, kernels))
+                if not np.array_equal(target.numpy(), expected):
+                    raise AssertionError(f"{name} computed something wrong")
+    _over_stub_driver(result, count)
     show(
-        "Launch of a kernel with 4 arguments, host time",
+        "Launch of a kernel with 4 arguments, time of one kernel",
         ("launch", "us", "99th percentile us"),
         [
             (row["launch"], row["median"] * MICROSECONDS, row["percentile_99"] * MICROSECONDS)
@@ -68,6 +79,22 @@ def run(options: Options) -> Result:
         ],
     )
     return result
+
+
+def _over_stub_driver(result: Result, count: int) -> None:
+    """The way through sharedoa alone; nothing runs, so there is no result to check."""
+    with oa.Heap(backend=stub_backend()) as heap:
+        source, target = oa.zeros(THREADS, f32), oa.zeros(THREADS, f32)
+        launch = _launch(source, target, 2.0, 1)
+        _add(result, "sharedoa over a stub driver", _time(launch, heap, count, 1))
+        step = _captured(source, target).run
+        name = "sharedoa, captured step over a stub driver"
+        _add(result, name, _time(step, heap, count, STEP_KERNELS))
+
+
+def _add(result: Result, name: str, samples: list[float]) -> None:
+    tail = float(np.percentile(samples, 99))
+    result.rows.append({"launch": name, **summary(samples), "percentile_99": tail})
 
 
 def _launch(*arguments: Any) -> Callable[[], None]:
@@ -79,17 +106,42 @@ def _launch(*arguments: Any) -> Callable[[], None]:
     return launch
 
 
-def _time(launch: Callable[[], None], heap: oa.Heap, count: int) -> list[float]:
+def _captured(source: oa.Array, target: oa.Array) -> oa.Capture:
+    with oa.capture() as step:
+        for _ in range(STEP_KERNELS):
+            scale[THREADS](source, target, 2.0, 1)
+    return step
+
+
+def _time(launch: Callable[[], None], heap: oa.Heap, count: int, kernels: int) -> list[float]:
+    """Seconds of the host for each kernel of ``launch``, ``count`` samples."""
     for _ in range(_WARM_UP):
         launch()
     samples: list[float] = []
     while len(samples) < count:
         heap.synchronize()
-        for _ in range(min(_BURST, count - len(samples))):
+        for _ in range(min(_BURST // kernels, count - len(samples))):
             begun = perf_counter()
             launch()
-            samples.append(perf_counter() - begun)
+            samples.append((perf_counter() - begun) / kernels)
     heap.synchronize()
+    return samples
+
+
+def _time_until_ended(
+    launch: Callable[[], None], heap: oa.Heap, count: int, kernels: int
+) -> list[float]:
+    """Seconds for each kernel of a burst of ``launch``, with the wait for them."""
+    launch()
+    samples: list[float] = []
+    bursts = _BURST // kernels
+    for _ in range(max(1, count // _BURST)):
+        heap.synchronize()
+        begun = perf_counter()
+        for _ in range(bursts):
+            launch()
+        heap.synchronize()
+        samples.append((perf_counter() - begun) / (bursts * kernels))
     return samples
 
 

@@ -46,6 +46,7 @@ from .model.intrinsics import (
 from .model.object import Object
 from .model.structs import value
 from .random import random, random_bits
+from .runtime.capture import Capture, capture
 from .runtime.kernel import Kernel, kernel
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ __all__ = [
     "ArgumentError",
     "Array",
     "BackendError",
+    "Capture",
     "ClassError",
     "CompileError",
     "ConfigurationError",
@@ -92,6 +94,7 @@ __all__ = [
     "atomic_max",
     "atomic_min",
     "atomic_sub",
+    "capture",
     "concat",
     "current_heap",
     "delete",

@@ -32,6 +32,17 @@ class Availability:
     reason: str
 
 
+@dataclass(frozen=True, eq=False)
+class KernelLaunch:
+    """What ``Backend.launch`` is given, kept to be launched later."""
+
+    handle: Any
+    threads: tuple[int, int]
+    block: tuple[int, int]
+    slots: Slots
+    count: int
+
+
 class Stopwatch(Protocol):
     """Sums up the seconds of launches by name."""
 
@@ -99,6 +110,19 @@ class Backend(Protocol):
         Returns at once where the backend can; ``slots`` may be reused after that. Raises
         ArgumentError for a block or a grid that the device does not have.
         """
+        ...
+
+    def record(self, launches: Sequence[KernelLaunch]) -> Any:
+        """``launches``, at least one and none of 0 threads, made ready to be started together, in
+        that order. What their slots hold now is what every run of them sees.
+
+        Raises ArgumentError as ``launch`` does.
+        """
+        ...
+
+    def replay(self, recorded: Any, times: int) -> None:
+        """Run all launches of ``record``'s result, ``times`` times; returns at once where the
+        backend can."""
         ...
 
     def usual_block(self, threads: tuple[int, int], block: tuple[int, int]) -> tuple[int, int]:

@@ -12,7 +12,7 @@ from dispatch import state as state_block
 
 from ..targets.base import Stages, Target
 from ..targets.host import BARRIER_SYMBOL, PRINT_SYMBOL
-from .base import Addresses, Bytes, Slots
+from .base import Addresses, Bytes, KernelLaunch, Slots
 from .native_code import NativeLibrary, ffi, host_target, print_address
 from .scattered import ScatteredMemory
 from .thread_pool import run_parallel
@@ -95,17 +95,19 @@ class CpuBackend:
         slots: Slots,
         count: int,
     ) -> None:
-        nx, ny = threads
-        if nx * ny == 0:
+        if 0 in threads:
             return
         if handle.slots is not slots:
-            handle.slots, handle.slots_pointer = slots, ffi.cast("void *", ctypes.addressof(slots))
-        if handle.uses_barrier:
-            run_team(handle.entry, threads, block, handle.slots_pointer)
-        elif handle.debug:
-            handle.entry(0, nx * ny, nx, ny, handle.slots_pointer)
-        else:
-            run_parallel(handle.entry, nx, ny, handle.slots_pointer)
+            handle.slots, handle.slots_pointer = slots, _pointer(slots)
+        _run(handle, threads, block, handle.slots_pointer)
+
+    def record(self, launches: Sequence[KernelLaunch]) -> list[tuple[KernelLaunch, Any]]:
+        return [(each, _pointer(each.slots)) for each in launches]
+
+    def replay(self, recorded: list[tuple[KernelLaunch, Any]], times: int) -> None:
+        for _ in range(times):
+            for each, pointer in recorded:
+                _run(each.handle, each.threads, each.block, pointer)
 
     def usual_block(self, threads: tuple[int, int], block: tuple[int, int]) -> tuple[int, int]:
         return block
@@ -139,3 +141,19 @@ class CpuBackend:
 
     def close(self) -> None:
         self._scattered.close()
+
+
+def _pointer(slots: Slots) -> Any:
+    return ffi.cast("void *", ctypes.addressof(slots))
+
+
+def _run(
+    handle: LoadedKernel, threads: tuple[int, int], block: tuple[int, int], slots: Any
+) -> None:
+    nx, ny = threads
+    if handle.uses_barrier:
+        run_team(handle.entry, threads, block, slots)
+    elif handle.debug:
+        handle.entry(0, nx * ny, nx, ny, slots)
+    else:
+        run_parallel(handle.entry, nx, ny, slots)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import sys
-import threading
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 from dispatch import state as state_block
@@ -16,9 +16,10 @@ from dispatch import state as state_block
 from ..errors import ArgumentError, BackendError, InternalError
 from ..targets.base import Stages, Target
 from ..targets.nvptx import NvptxTarget, architecture_for
-from .base import Addresses, Bytes, Slots
+from .base import Addresses, Bytes, KernelLaunch, Slots
 from .cuda_context import INDIRECT_STACK, RECURSIVE_STACK, CudaContext, cuda_context
 from .cuda_driver import raise_driver_error
+from .cuda_graph import CudaGraph, capture_graph
 from .managed_memory import ManagedProvider, prefetch
 from .scattered import ScatteredMemory
 from .timing import EventStopwatch, time_by_events
@@ -63,7 +64,8 @@ class CudaKernel:
     slots: Slots | None = None
     parameters: Any = None
     parameters_address: int = 0
-    shape: tuple[tuple[int, int], tuple[int, int]] = ((0, 0), (0, 0))
+    threads: tuple[int, int] = (0, 0)
+    block: tuple[int, int] = (0, 0)
     grid: tuple[int, int] = (0, 0)
     count: int = 0
 
@@ -93,12 +95,12 @@ class CudaKernel:
                 f"{_LARGEST_ROW:,} in x and {_LARGEST_GRID_Y * by:,} in y with this block",
                 "launch several times, or let each thread loop over several items",
             )
-        self.grid, self.shape = grid, (threads, block)
+        self.grid, self.threads, self.block = grid, threads, block
         self._store_threads()
 
     def _store_threads(self) -> None:
         if self.slots is not None and self.words is None:
-            self.slots[self.count], self.slots[self.count + 1] = self.shape[0]
+            self.slots[self.count], self.slots[self.count + 1] = self.threads
 
 
 class CudaBackend:
@@ -106,8 +108,8 @@ class CudaBackend:
 
     name = "cuda"
 
-    def __init__(self) -> None:
-        self.context: CudaContext = cuda_context()
+    def __init__(self, context: CudaContext | None = None) -> None:
+        self.context: CudaContext = context or cuda_context()
         self._target = NvptxTarget(architecture_for(self.context.capability))
         self._launch = self.context.driver.cuLaunchKernel
         self._prints = False
@@ -237,22 +239,21 @@ class CudaBackend:
         slots: Slots,
         count: int,
     ) -> None:
-        if threads[0] * threads[1] == 0:
-            return
-        if handle.shape != (threads, block):
+        context = self.context
+        if context.thread != get_ident():
+            context.enter()
+        if handle.threads != threads or handle.block != block:
+            if 0 in threads:
+                return
             handle.prepare_shape(threads, block)
         if handle.slots is not slots:
             handle.prepare_slots(slots, count)
-        context = self.context
-        if context.thread != threading.get_ident():
-            context.enter()
         if handle.prints:
-            sys.stdout.flush()
-            self._prints = True
-        (gx, gy), (bx, by) = handle.grid, block
+            self._before_printing()
         watch = self.stopwatch_running
         if watch is not None:
             watch.before_kernel()
+        (gx, gy), (bx, by) = handle.grid, block
         error = self._launch(
             handle.function, gx, gy, 1, bx, by, 1, 0, context.stream, handle.parameters_address, 0
         )[0]
@@ -261,6 +262,31 @@ class CudaBackend:
         context.launched[handle.symbol] = None
         if error:
             raise_driver_error(context.driver, error, f"launching {handle.symbol}")
+
+    def record(self, launches: Sequence[KernelLaunch]) -> CudaGraph:
+        return capture_graph(self.context, launches)
+
+    def replay(self, recorded: CudaGraph, times: int) -> None:
+        context = self.context
+        context.enter()
+        if recorded.prints:
+            self._before_printing()
+        watch, start = self.stopwatch_running, context.driver.cuGraphLaunch
+        for _ in range(times):
+            if watch is not None:
+                watch.before_kernel()
+            error = start(recorded.executable, context.stream)[0]
+            if watch is not None:
+                watch.after_kernel()
+            context.launched.update(recorded.symbols)
+            if error:
+                raise_driver_error(
+                    context.driver, error, f"launching {', '.join(recorded.symbols)}"
+                )
+
+    def _before_printing(self) -> None:
+        sys.stdout.flush()
+        self._prints = True
 
     def usual_block(self, threads: tuple[int, int], block: tuple[int, int]) -> tuple[int, int]:
         """A small launch in small blocks, so that every multiprocessor has some of it."""

@@ -30,9 +30,9 @@ class CudaContext:
     the one ``stream``, so they happen in the order of the program.
     """
 
-    def __init__(self) -> None:
-        self.driver = load_driver()
-        driver = self.driver
+    def __init__(self, driver: Any = None) -> None:
+        """``driver`` takes the place of NVIDIA's; it answers like ``cuda.bindings.driver``."""
+        self.driver = driver = driver or load_driver()
         self.device = self.call("cuDeviceGet", 0)
         if not self.attribute("MANAGED_MEMORY"):
             raise BackendError(

@@ -10,6 +10,7 @@ from ptxpass.text.syntax import Call, Function, Module
 
 from ..errors import ArgumentError, BackendError
 from ..heap.heap import Heap, current_heap
+from ..heap.recording import is_recorded
 from ..runtime.geometry import DEFAULT_BLOCK, Geometry, Pair, parse_geometry
 from .arguments import KernelParameters
 
@@ -63,6 +64,11 @@ class Kernel:
                     f"{backend.name}",
                     "create the heap with oa.Heap(backend='cuda') or SHAREDOA_BACKEND=cuda, on a "
                     "machine with an NVIDIA GPU",
+                )
+            if is_recorded(heap):
+                raise BackendError(
+                    f"kernel {self.name} is C++, and oa.capture() records Python kernels only",
+                    "launch it outside of the block",
                 )
             if geometry.is_empty:
                 return

@@ -179,14 +179,15 @@ class ObjectArray(ManyObjects, Array):
 
     __slots__ = ("_run", "_selected")
     _selected: tuple[Any, Selection] | None
-    _run: tuple[Any, Run | None]
+    #: What ``_contents`` was, and the run that the elements were then.
+    _run: tuple[tuple[int, int], Run | None]
 
     def __init__(
         self, heap: Heap, element: Type, storage: ArrayStorage | None, address: int, length: int
     ) -> None:
         super().__init__(heap, element, storage, address, length)
         object.__setattr__(self, "_selected", None)
-        object.__setattr__(self, "_run", (None, None))
+        object.__setattr__(self, "_run", ((0, 0), None))
 
     def fill(self, selection: Selection) -> None:
         """Refer to the objects of ``selection``; the array is as long and new."""
@@ -205,8 +206,11 @@ class ObjectArray(ManyObjects, Array):
     @property
     def run(self) -> Run | None:
         """The elements as a run, where that is known without looking at them."""
-        contents, run = self._run
-        return run if contents == self._contents() else None
+        (version, writes), run = self._run
+        if run is None or writes != self.heap.reference_writes:
+            return None
+        storage = self._storage
+        return run if version == (0 if storage is None else storage.version) else None
 
     def stretches(self) -> Iterator[ObjectArray]:
         """The array cut into views that are runs, where it consists of a few."""
@@ -214,7 +218,7 @@ class ObjectArray(ManyObjects, Array):
         if len(pieces) > MOST_RUNS:
             pieces = [(0, len(self), None)]
         for first, stop, run in pieces:
-            view = self._view(first, stop - first)
+            view = self if stop - first == len(self) else self._view(first, stop - first)
             assert isinstance(view, ObjectArray)
             if run is not None:
                 view._know_run(run)

@@ -44,6 +44,7 @@ from .placement import (
     null_reference,
 )
 from .population import Population
+from .recording import is_recorded, refuse_access, require_executing
 from .settings import HeapSettings
 from .statistics import HeapStatistics
 
@@ -107,6 +108,7 @@ class Heap:
         Raises ClassError for an abstract class, ArgumentError for wrong fields, HeapError if they
         do not fit; then no object was made.
         """
+        require_executing(self, "creating objects")
         cls = shared_type(python_class)
         require_concrete(cls)
         if n is None and "n" not in cls.fields:
@@ -116,7 +118,7 @@ class Heap:
         count = count_of(n, f"the number of {cls.name} objects")
         columns = field_columns(self, cls, count, fields)
         with self._lock:
-            array = self._blank(self.reference_type(cls), count)
+            array = self.blank(self.reference_type(cls), count)
             values = {_path(name): given for name, given in columns.items()}
             selection = self.memory.new_objects(cls, count, values)
         assert isinstance(array, ObjectArray)
@@ -267,25 +269,26 @@ class Heap:
 
         Raises ArgumentError for data that do not convert, HeapError if they do not fit.
         """
+        require_executing(self, "creating an array")
         type = element_type(self, element)
         return self.array_of(type, element_column(self, type, data))
 
     def zeros(self, n: int, element: Any) -> Array:
         """``n`` elements, all zero or null."""
+        require_executing(self, "creating an array")
         type = element_type(self, element)
-        with self._lock:
-            return self._blank(type, count_of(n, "the length of an array"))
+        return self.blank(type, count_of(n, "the length of an array"))
 
     def concat(self, *parts: Any) -> Array:
         """All elements of arrays or populations one after another, in a new array. Objects of
         several classes become references to the closest class that they have in common."""
+        require_executing(self, "creating an array")
         type, values = concatenated(self, parts)
         return self.array_of(type, values)
 
     def array_of(self, element: Type, values: Values, kind: type[Array] | None = None) -> Array:
         """A new array of elements as memory holds them."""
-        with self._lock:
-            array = self._blank(element, len(values), kind)
+        array = self.blank(element, len(values), kind)
         array.write_raw(values)
         return array
 
@@ -296,8 +299,10 @@ class Heap:
             raise foreign_reference(address)
         return make_array(self, element, storage, address, length)
 
-    def _blank(self, element: Type, length: int, kind: type[Array] | None = None) -> Array:
-        storage = self._new_storage(element, length)
+    def blank(self, element: Type, length: int, kind: type[Array] | None = None) -> Array:
+        """A new array of elements that are all zero or null."""
+        with self._lock:
+            storage = self._new_storage(element, length)
         address = storage.address if storage else 0
         return make_array(self, element, storage, address, length, kind)
 
@@ -323,12 +328,15 @@ class Heap:
         self._pending = True
 
     def wait(self) -> None:
-        """Wait for launches, if there are any that nobody has waited for."""
-        if self._pending:
+        """Wait for launches, if there are any that nobody has waited for. Every access by the host
+        comes through here; while launches are recorded it is refused with HeapError."""
+        if self._pending or is_recorded(self):
             self.synchronize()
 
     def synchronize(self) -> None:
         """Wait for all launches. Raises DeviceError if a kernel failed."""
+        if is_recorded(self):
+            raise refuse_access()
         self.backend.synchronize()
         self._pending = False
         for hook in self._hooks:
@@ -374,6 +382,7 @@ class Heap:
         """Read a dump into this heap; the result is its roots by name; see ``dump.load``."""
         from .dump import load
 
+        require_executing(self, "loading a dump")
         with self._lock:
             found: dict[str, Any] = load(self, path)
         return found

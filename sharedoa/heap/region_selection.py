@@ -88,15 +88,19 @@ class RegionSelection:
 
     @property
     def run(self) -> Run | None:
-        return self._run(self.parts[0]) if len(self.parts) == 1 else None
+        return self._runs[0] if len(self.parts) == 1 else None
 
     def stretches(self) -> list[tuple[int, int, Run | None]]:
         if not all(isinstance(part.where, slice) for part in self.parts):
             return [(0, self.count, None)]
-        return [(part.where.start, part.where.stop, self._run(part)) for part in self.parts]
+        return [
+            (part.where.start, part.where.stop, run)
+            for part, run in zip(self.parts, self._runs, strict=True)
+        ]
 
-    def _run(self, part: Part) -> Run | None:
-        return run_of_slots(part.region, part.slots, self._encoding)
+    @cached_property
+    def _runs(self) -> list[Run | None]:
+        return [run_of_slots(part.region, part.slots, self._encoding) for part in self.parts]
 
     def read(self, path: FieldPath) -> Values:
         for part in self.parts:

@@ -22,30 +22,31 @@ class Residency:
     def __init__(self, prefetch: Prefetch | None) -> None:
         """``prefetch`` is None where host and device are one."""
         self._prefetch = prefetch
-        self._on_host: dict[int, tuple[int, int]] = {}
+        #: By block; stays empty where host and device are one.
+        self.on_host: dict[int, tuple[int, int]] = {}
 
     def host_uses(self, block: int, start: int, end: int) -> None:
         """The host is about to read or write [start, end) of the block that begins at ``block``."""
         if self._prefetch is None:
             return
-        known = self._on_host.get(block)
+        known = self.on_host.get(block)
         if known is not None and known[0] <= start and end <= known[1]:
             return
         if end - start >= BULK:
             self._prefetch(start, end - start, False)
         if known is not None:
             start, end = min(start, known[0]), max(end, known[1])
-        self._on_host[block] = start, end
+        self.on_host[block] = start, end
 
     def before_launch(self) -> None:
-        if self._prefetch is None or not self._on_host:
+        if self._prefetch is None:
             return
-        for start, end in self._on_host.values():
+        for start, end in self.on_host.values():
             self._prefetch(start, end - start, True)
-        self._on_host.clear()
+        self.on_host.clear()
 
     def forget(self, start: int, end: int) -> None:
         """The memory was freed: nothing in it is worth moving."""
-        gone = [b for b, (low, high) in self._on_host.items() if start <= low and high <= end]
+        gone = [b for b, (low, high) in self.on_host.items() if start <= low and high <= end]
         for block in gone:
-            del self._on_host[block]
+            del self.on_host[block]

@@ -1,8 +1,9 @@
 """Launch arguments: from host values to the 8-byte slots that a kernel's entry reads.
 
-A plan is made once per kernel. It binds each parameter to a function that recognises the value that
-its type usually has and appends the value's leaves; everything else (a number of another type, a
-value struct, a mistake) takes the careful path through ``model.values``.
+A plan is made once per kernel. Arguments of the usual classes are packed by one function written
+for it (``argument_code``). All others are bound one by one: each parameter has a function that
+appends the leaves of its value, by way of ``model.values`` if it is a number of another type or a
+mistake.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from ..model.classes import Signature
 from ..model.scalars import ScalarType
 from ..model.types import ArrayType, ReferenceType, TupleType, Type, ValueType
 from ..model.values import accepts, convert, describe
+from .argument_code import quick_packer
 
 #: Appends the leaves of one argument to a list; the result is the heap it lies in, or None.
 Binder = Callable[[Any, list[Any]], Any]
@@ -38,11 +40,19 @@ class ArgumentPlan:
         self.leaf_count = len(found)
         #: The slot at which each parameter's leaves begin.
         self.first_slots = tuple(accumulate(map(len, cut), initial=0))[:-1]
-        self._pack = struct.Struct("<" + "".join(_slot_format(leaf.dtype) for leaf in found))
+        formats = "".join(_slot_format(leaf.dtype) for leaf in found)
+        self._write = struct.Struct(f"<{formats}").pack_into
         self._binders = [
             _binder(type, f"kernel {kernel}, argument {name}")
             for name, type in zip(signature.names, signature.types, strict=True)
         ]
+        self._array_places = [
+            place for place, type in enumerate(signature.types) if isinstance(type, ArrayType)
+        ]
+        #: Writes the leaves of arguments into slots: ``pack(slots, arguments)``. The result is the
+        #: heap that their arrays and objects lie in, None if there are none. Raises ArgumentError
+        #: for a wrong number or type of arguments, or arguments of two heaps.
+        self.pack, self._names = quick_packer(signature.types, self._write, self._pack_carefully)
 
     @property
     def count(self) -> int:
@@ -53,12 +63,8 @@ class ArgumentPlan:
         """A buffer for the leaves and the two grid sizes that the entry takes after them."""
         return (ctypes.c_uint64 * (self.leaf_count + 2))()
 
-    def pack(self, slots: Any, arguments: tuple[Any, ...]) -> Any:
-        """Write the leaves of ``arguments`` into ``slots``; the result is the heap that their
-        arrays and objects lie in, None if there are none.
-
-        Raises ArgumentError for a wrong number or type of arguments, or arguments of two heaps.
-        """
+    def _pack_carefully(self, slots: Any, arguments: tuple[Any, ...]) -> Any:
+        """``pack`` for any arguments."""
         if len(arguments) != len(self._binders):
             self._refuse_count(arguments)
         heap: Any = None
@@ -69,7 +75,9 @@ class ArgumentPlan:
                 if heap is not None:
                     self._refuse_heaps(arguments)
                 heap = owner
-        self._pack.pack_into(slots, 0, *values)
+        self._write(slots, 0, *values)
+        for place in self._array_places:
+            self._names[f"element{place}"] = arguments[place].__sharedoa_element__
         return heap
 
     def in_order(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -136,16 +144,8 @@ def _binder(type: Type, what: str) -> Binder:
 
 
 def _array_binder(type: ArrayType, what: str) -> Binder:
-    accepted: Any = type.element
-
     def bind(value: Any, values: list[Any]) -> Any:
-        nonlocal accepted
-        try:
-            if value.__sharedoa_element__ is not accepted:
-                _require_array(type, value, what)
-                accepted = value.__sharedoa_element__
-        except AttributeError:
-            _require_array(type, value, what)
+        _require_array(type, value, what)
         values += value.leaves
         return value.heap
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from ..errors import ArgumentError
@@ -29,7 +30,7 @@ class Geometry:
     block: Pair
     is_usual: bool = False
 
-    @property
+    @cached_property
     def is_empty(self) -> bool:
         return 0 in self.threads
 

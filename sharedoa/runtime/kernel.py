@@ -118,11 +118,13 @@ class Kernel:
 class Launcher:
     """A kernel with its launch sizes; calling it launches."""
 
-    __slots__ = ("_geometry", "_program")
+    __slots__ = ("_count", "_geometry", "_launch", "_program")
 
     def __init__(self, program: Program, geometry: Geometry) -> None:
         self._program = program
         self._geometry = geometry
+        self._launch = program.launch
+        self._count = program.plan.count
 
     def __call__(self, *arguments: Any, mode: Any = None, debug: Any = None, **named: Any) -> None:
         """Launch; ``mode`` and ``debug`` are for this launch alone. What goes wrong while the
@@ -130,13 +132,9 @@ class Launcher:
 
         Raises ArgumentError for a wrong number or type of arguments.
         """
-        program = self._program
-        if named or len(arguments) != program.plan.count:
-            arguments = program.plan.in_order(arguments, named)
-        if mode is None and debug is None:
-            program.launch(self._geometry, arguments)
-        else:
-            program.launch_with(self._geometry, arguments, mode, debug)
+        if named or len(arguments) != self._count:
+            arguments = self._program.plan.in_order(arguments, named)
+        self._launch(self._geometry, arguments, mode, debug)
 
 
 def kernel(function: Callable[..., Any]) -> Kernel:

@@ -16,17 +16,19 @@ from typing import Any
 from dispatch.mode import Mode, parse_mode
 
 from ..backends import Backend
+from ..backends.base import Slots
 from ..errors import ConfigurationError
 from ..frontend import Translation
 from ..frontend.array_use import indexed_parameters
 from ..heap.heap import Heap, current_heap
+from ..heap.recording import recording
 from ..model.classes import Signature
 from ..model.run_form import RunForm
 from ..model.world import World
 from ..targets.base import Target
 from . import cpython, knobs
 from .arguments import ArgumentPlan
-from .geometry import Geometry
+from .geometry import Geometry, Pair
 from .pipeline import Compilation, compile
 from .population import Population, classes_met
 from .unit import Unit, release
@@ -55,9 +57,19 @@ class Binding:
     heap: Callable[[], Heap | None]
     unit: Unit | None
     epoch: int
-    #: The parameters that are runs, with what is known of them; ``run_places`` may be runs.
-    runs: Runs = ()
-    run_places: tuple[int, ...] = ()
+    #: Parameters that may be runs: the place of each, its first slot, and what the code knows of
+    #: the run that it was (None: it was none).
+    run_places: tuple[tuple[int, int, RunForm | None], ...] = ()
+    #: Whether a launch may change elements of arrays of references.
+    stores_references: bool = False
+    #: The geometry of the last launch, and what the backend is given for it.
+    geometry: Geometry | None = None
+    handle: Any = None
+    block: Pair = (0, 0)
+
+    @property
+    def runs(self) -> Runs:
+        return tuple((place, form) for place, _, form in self.run_places if form is not None)
 
 
 _UNBOUND = Binding(lambda: None, None, -1)
@@ -69,8 +81,10 @@ class Program:
     def __init__(self, source: Source) -> None:
         self.source = source
         self.plan = ArgumentPlan(source.name, source.signature)
+        #: Held while a launch is made ready and given to the backend.
+        self.lock = threading.RLock()
         self._slots = self.plan.new_slots()
-        self._lock = threading.RLock()
+        self._leaf_count = self.plan.leaf_count
         self._translation: Translation | None = None
         self._classes_met: frozenset[int] | None = None
         self._checked_at = -1
@@ -81,66 +95,82 @@ class Program:
 
     # ---------------------------------------------------------------- launching
 
-    def launch(self, geometry: Geometry, arguments: tuple[Any, ...]) -> None:
-        """Pack, compare one integer, launch; returns at once where the backend can."""
-        with self._lock:
-            heap = self._pack(arguments)
-            usual = self._usual
-            if usual.heap() is not heap or usual.epoch != World.epoch + heap.layout_epoch:
-                self._usual = _UNBOUND
-                usual = self._usual = self._bind(heap, heap.mode, heap.debug, arguments)
-            elif usual.run_places and self._runs(usual.run_places, arguments) != usual.runs:
-                usual = self._usual = self._bind(heap, heap.mode, heap.debug, arguments)
-            self._start(usual, heap, geometry, arguments)
-
-    def launch_with(
-        self, geometry: Geometry, arguments: tuple[Any, ...], mode: Any, debug: Any
+    def launch(
+        self, geometry: Geometry, arguments: tuple[Any, ...], mode: Any = None, debug: Any = None
     ) -> None:
-        """A launch with a mode or debug setting of its own."""
-        with self._lock:
-            heap = self._pack(arguments)
-            chosen, checked = launch_settings(heap, mode, debug)
-            _require_registry(heap, checked)
-            self._usual = _UNBOUND
-            self._start(self._bind(heap, chosen, checked, arguments), heap, geometry, arguments)
-
-    def _pack(self, arguments: tuple[Any, ...]) -> Heap:
-        heap: Heap | None = self.plan.pack(self._slots, arguments)
-        return current_heap() if heap is None else heap
-
-    def _runs(self, places: tuple[int, ...], arguments: tuple[Any, ...]) -> Runs:
-        """Which of the arguments at ``places`` are runs now."""
-        found = ((place, arguments[place].run) for place in places)
-        return tuple((place, run.form) for place, run in found if run is not None)
-
-    def _start(
-        self, binding: Binding, heap: Heap, geometry: Geometry, arguments: tuple[Any, ...]
-    ) -> None:
-        if geometry.is_empty:
+        """Pack, compare one integer, launch; returns at once where the backend can. ``mode`` and
+        ``debug`` are settings of this launch's own."""
+        recorder = recording.get()
+        if recorder is not None:
+            recorder.record(self, geometry, arguments, mode, debug)
             return
-        unit = binding.unit
-        if unit is None:
-            heap.synchronize()
-            cpython.launch(self.source, self.plan.host_values(arguments), geometry)
-            return
-        for place, _ in binding.runs:
-            self._slots[self.plan.first_slots[place]] = arguments[place].run.first
-        heap.before_launch()
-        block = geometry.block
+        self.lock.acquire()  # a with statement takes as long as packing an argument
+        try:
+            slots = self._slots
+            heap: Heap | None = self.plan.pack(slots, arguments)
+            if heap is None:
+                heap = current_heap()
+            if mode is None and debug is None:
+                binding = self._usual
+                if (
+                    binding.epoch != World.epoch + heap.placement.layout_epoch
+                    or binding.heap() is not heap
+                    or (binding.run_places and not _write_runs(binding, slots, arguments))
+                ):
+                    binding = self.bind(heap, heap.mode, heap.debug, slots, arguments)
+                    self._usual = binding
+            else:
+                settings = own_settings(heap, mode, debug)
+                binding = self.bind(heap, *settings, slots, arguments)
+            if binding.geometry is not geometry:
+                if geometry.is_empty:
+                    return
+                if binding.unit is None:
+                    heap.synchronize()
+                    cpython.launch(self.source, self.plan.host_values(arguments), geometry)
+                    return
+                binding.geometry = geometry
+                binding.handle = binding.unit.handle
+                binding.block = self.block(heap.backend, geometry)
+            if heap.residency.on_host:
+                heap.before_launch()
+            heap.backend.launch(
+                binding.handle, geometry.threads, binding.block, slots, self._leaf_count
+            )
+            heap.note_launch(binding.stores_references)
+        finally:
+            self.lock.release()
+
+    def block(self, backend: Backend, geometry: Geometry) -> Pair:
+        """The block that a launch asks for, else what the backend thinks best."""
         if geometry.is_usual and not self.source.uses_barrier:
-            block = heap.backend.usual_block(geometry.threads, block)
-        heap.backend.launch(unit.handle, geometry.threads, block, self._slots, self.plan.leaf_count)
-        heap.note_launch(unit.compilation.stores_references)
+            return backend.usual_block(geometry.threads, geometry.block)
+        return geometry.block
 
-    def _bind(self, heap: Heap, mode: Mode, debug: bool, arguments: tuple[Any, ...]) -> Binding:
+    def bind(
+        self, heap: Heap, mode: Mode, debug: bool, slots: Slots, arguments: tuple[Any, ...]
+    ) -> Binding:
+        """Make code ready for ``arguments``, which are packed in ``slots``: it is compiled if there
+        is none that still holds, its state block filled, and where runs begin written to ``slots``.
+
+        Until somebody else binds the program or the epoch changes, the result stays good for
+        arguments with the same runs.
+        """
+        self._usual = _UNBOUND  # the unit's state may be filled anew
         epoch = World.epoch + heap.layout_epoch
         if heap.backend.name == "python":
             return Binding(weakref.ref(heap), None, epoch)
         places = indexed_parameters(self.translation().program) if mode.by_population else ()
-        runs = self._runs(places, arguments)
-        unit = self.unit(heap, mode, debug, runs)
+        found = [(place, arguments[place].run) for place in places]
+        forms = [(place, None if run is None else run.form) for place, run in found]
+        unit = self.unit(heap, mode, debug, tuple((p, form) for p, form in forms if form))
         unit.bind(heap)
-        return Binding(weakref.ref(heap), unit, epoch, runs, places)
+        first = self.plan.first_slots
+        run_places = tuple((place, first[place], form) for place, form in forms)
+        for place, run in found:
+            if run is not None:
+                slots[first[place]] = run.first
+        return Binding(weakref.ref(heap), unit, epoch, run_places, unit.stores_references)
 
     # ---------------------------------------------------------------- compiling
 
@@ -152,7 +182,7 @@ class Program:
 
     def unit(self, heap: Heap, mode: Mode, debug: bool, runs: Runs = ()) -> Unit:
         """Loaded code for launches on ``heap``, compiled if there is none that still holds."""
-        with self._lock:
+        with self.lock:
             compilation = self.compilation(heap, mode, debug, heap.backend.target, runs)
             loaded = self._units.setdefault(heap.backend, {})
             if compilation not in loaded:
@@ -163,7 +193,7 @@ class Program:
         self, heap: Heap, mode: Mode, debug: bool, target: Target, runs: Runs = ()
     ) -> Compilation:
         """Compiled for ``target`` and for ``heap``'s layout and references."""
-        with self._lock:
+        with self.lock:
             program = self.translation().program
             layout, encoding = heap.layout, heap.encoding
             population = self._population(heap) if mode.by_population else None
@@ -189,7 +219,7 @@ class Program:
 
     def translation(self) -> Translation:
         """The typed tree, made again when a fact that it rests on no longer holds."""
-        with self._lock:
+        with self.lock:
             epoch = World.epoch
             known = self._translation
             if known is not None and self._checked_at != epoch and not known.current():
@@ -209,6 +239,21 @@ class Program:
             release(backend, units)
 
 
+def _write_runs(binding: Binding, slots: Slots, arguments: tuple[Any, ...]) -> bool:
+    """Write where the runs among ``arguments`` begin; False if other arguments are runs, or of
+    another form, than ``binding`` was made for."""
+    for place, slot, form in binding.run_places:
+        run = arguments[place].run
+        if run is None:
+            if form is not None:
+                return False
+        elif run.form is form or run.form == form:
+            slots[slot] = run.first
+        else:
+            return False
+    return True
+
+
 def launch_settings(heap: Heap, mode: Any, debug: Any) -> tuple[Mode, bool]:
     """The mode and debug setting of one launch: its own where given, else the heap's.
 
@@ -224,13 +269,19 @@ def launch_settings(heap: Heap, mode: Any, debug: Any) -> tuple[Mode, bool]:
     return chosen, heap.debug if debug is None else knobs.debug.resolve(debug)
 
 
-def _require_registry(heap: Heap, debug: bool) -> None:
-    """Debug mode looks addresses up; of objects placed one by one only debug heaps keep a list."""
+def own_settings(heap: Heap, mode: Any, debug: Any) -> tuple[Mode, bool]:
+    """``launch_settings`` of a launch that is going to run.
+
+    Raises ConfigurationError also for a debug launch on a heap that does not keep the list of
+    addresses which it would look them up in.
+    """
+    chosen, debug = launch_settings(heap, mode, debug)
     if debug and not heap.debug and heap.mode.placement == "scattered":
         raise ConfigurationError(
             f"a heap of mode {heap.mode.name} knows its objects only in debug mode",
             f"create it with oa.Heap(mode={heap.mode.name!r}, debug=True) or SHAREDOA_DEBUG=1",
         )
+    return chosen, debug
 
 
 def _lacks(held: Mode, wanted: Mode) -> str:

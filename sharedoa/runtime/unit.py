@@ -31,8 +31,10 @@ class Unit:
             recursive=lowered.recursive,
             debug=compilation.debug,
         )
+        self.stores_references = compilation.stores_references
         self._record = records_of(backend).claim(self)
-        self._state: list[int] = []
+        self.state: list[int] = []
+        """What the module's state block holds; another list after every change."""
 
     def bind(self, heap: Heap) -> None:
         """Fill the module's state block: what the heap gives, and this unit's error record."""
@@ -40,9 +42,9 @@ class Unit:
         words = [*words[: state.ERRORS], self._record, *words[state.ERRORS + 1 :]]
         if self.compilation.population is not None:
             words += self.compilation.population.bounds(heap)
-        if words != self._state:
+        if words != self.state:
             heap.backend.set_state(self.handle, words)
-            self._state = words
+            self.state = words
         if heap not in _watched:
             # Whatever waits for the heap's launches looks for what went wrong in them.
             _watched.add(heap)

@@ -8,15 +8,16 @@ i of each array argument and with each scalar, and its result is element i of a 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache, partial
 from typing import Any
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, ClassError, HeapError
 from ..frontend import Translation, tree
 from ..frontend.dependencies import Dependency, MethodDependency, ResolutionDependency
 from ..frontend.program import ProgramBuilder, kernel_symbol
 from ..heap.arrays import Array, ObjectArray
 from ..heap.population import Population
+from ..heap.recording import is_recorded
 from ..model import intrinsics
 from ..model.classes import ClassType, Method, Signature
 from ..model.scalars import weak_int
@@ -42,7 +43,13 @@ def call(objects: ObjectArray | Population, name: str, arguments: tuple[Any, ...
             f"{method.owner.name}.{name} returns {result!r}, of which there are no arrays",
             "return an @oa.value struct instead",
         )
-    results = None if result == VOID else objects.heap.zeros(len(objects), result)
+    if isinstance(objects, Population) and is_recorded(objects.heap):
+        raise HeapError(
+            f"oa.all({objects.cls.name}).{name} is called inside a block of oa.capture(), whose "
+            "launches keep the objects that they were given",
+            "call it on an array of objects, or outside of the block",
+        )
+    results = None if result == VOID else objects.heap.blank(result, len(objects))
     if isinstance(objects, Population):
         start = 0
         of_classes = objects.by_class()
@@ -105,7 +112,11 @@ def _launch(
     assert method is not None
     program = _program(cls, method, elementwise, exact)
     outputs = () if results is None else (results,)
-    program.launch(parse_geometry(len(objects), 1), (objects, *given, *outputs))
+    program.launch(_geometry(len(objects)), (objects, *given, *outputs))
+
+
+#: The same object for the same length, so that a program keeps what it has prepared for it.
+_geometry = lru_cache(maxsize=1024)(partial(parse_geometry, axes=1))
 
 
 @cache
@@ -123,11 +134,26 @@ def _program(cls: ClassType, method: Method, elementwise: tuple[bool, ...], exac
         Source(
             f"{cls.name}.{method.name}",
             signature,
-            lambda: _translate(cls, method, signature, elementwise, exact),
+            lambda: _translate(cls, _as_now(cls, method), signature, elementwise, exact),
             in_cpython,
             uses_barrier=False,
         )
     )
+
+
+def _as_now(cls: ClassType, method: Method) -> Method:
+    """What ``method`` is now; a call that was captured may be of one that was replaced since."""
+    found, types = cls.find_method(method.name), _types(method)
+    if found is None or _types(found) != types:
+        raise ClassError(
+            f"{cls.name}.{method.name}, which a captured step calls, is gone or has other types",
+            "capture the step again",
+        )
+    return found
+
+
+def _types(method: Method) -> tuple[Type, ...]:
+    return *method.signature.types, method.signature.result
 
 
 def _launch_signature(

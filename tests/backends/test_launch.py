@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -221,3 +225,107 @@ def test_few_long_threads_are_shared_out(cpu_backend: Backend, monkeypatch):
     Launcher(cpu_backend, emit)(address_of(out), threads=8)
     assert len(shared) == 1
     assert len(np.unique(out)) == 8
+
+
+def uneven(target, builder, leaves, thread):
+    """Threads of very different length: one in 97 takes thousands of times as long as the rest."""
+    x, y, nx, _ = thread
+    linear = builder.add(builder.mul(y, nx), x)
+    pointer = place(target, builder, leaves[0], linear)
+    loop, done = (builder.append_basic_block(name) for name in ("loop", "done"))
+    is_long = builder.icmp_unsigned("==", builder.urem(linear, I64(97)), I64(0))
+    rounds = builder.select(is_long, I64(3000), I64(1))
+    before = builder.block
+    builder.branch(loop)
+    builder.position_at_end(loop)
+    count, value = builder.phi(I64), builder.phi(I64)
+    following = builder.add(count, I64(1))
+    mixed = builder.add(builder.mul(value, I64(6364136223846793005)), linear)
+    for phi, start, next_value in ((count, I64(0), following), (value, I64(1), mixed)):
+        phi.add_incoming(start, before)
+        phi.add_incoming(next_value, loop)
+    builder.cbranch(builder.icmp_signed("<", following, rounds), loop, done)
+    builder.position_at_end(done)
+    builder.store(builder.add(builder.load(pointer), mixed), pointer)
+
+
+@pytest.mark.parametrize("waking", [-1.0, 40e-6, 1e9])
+@pytest.mark.parametrize("threads", [1, 2, 65, 4161, 30_000, (173, 29)])
+def test_results_do_not_depend_on_who_is_woken(cpu_backend: Backend, monkeypatch, waking, threads):
+    nx, ny = threads if isinstance(threads, tuple) else (threads, 1)
+    expected = shared_words(cpu_backend, np.zeros(nx * ny))
+    Launcher(cpu_backend, uneven, debug=True)(address_of(expected), threads=threads)
+    monkeypatch.setattr(thread_pool, "WAKING_SECONDS", waking)
+    monkeypatch.setattr(thread_pool, "worker_count", lambda: 3)
+    thread_pool._pool.cache_clear()
+    found = shared_words(cpu_backend, np.zeros(nx * ny))
+    # Each thread adds to what it finds, so that running one twice shows.
+    Launcher(cpu_backend, uneven)(address_of(found), threads=threads)
+    thread_pool._pool.cache_clear()
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_few_short_threads_wake_nobody(cpu_backend: Backend, monkeypatch):
+    def refuse(*arguments):
+        raise AssertionError("workers are woken")
+
+    monkeypatch.setattr(thread_pool, "worker_count", lambda: 4)
+    monkeypatch.setattr(thread_pool, "_share", refuse)
+    # Of a busy machine's clock: 64 threads that store one number do not take so long.
+    monkeypatch.setattr(thread_pool, "BELIEVED_SECONDS", 1e-3)
+    out = shared_words(cpu_backend, np.full(64, -1))
+    Launcher(cpu_backend, store_coordinates)(address_of(out), threads=64)
+    np.testing.assert_array_equal(out, np.arange(64))
+
+
+def test_launches_of_several_python_threads(cpu_backend: Backend, monkeypatch):
+    monkeypatch.setattr(thread_pool, "worker_count", lambda: 2)
+    count, times = 20_000, 5
+    outs = [shared_words(cpu_backend, np.zeros(count)) for _ in range(4)]
+    kernels = [Launcher(cpu_backend, uneven) for _ in outs]
+    expected = shared_words(cpu_backend, np.zeros(count))
+    Launcher(cpu_backend, uneven, debug=True)(address_of(expected), threads=count)
+
+    def launch(number: int) -> None:
+        for _ in range(times):
+            kernels[number](address_of(outs[number]), threads=count)
+
+    with ThreadPoolExecutor(len(outs)) as pool:
+        list(pool.map(launch, range(len(outs))))
+    for out in outs:
+        np.testing.assert_array_equal(out, expected * times)
+
+
+_FORKING = """
+import os
+import numpy as np
+import sharedoa as oa
+from sharedoa import i64
+from sharedoa.backends import thread_pool
+
+thread_pool.worker_count = lambda: 2
+thread_pool.WAKING_SECONDS = -1.0
+
+@oa.kernel
+def double(a: oa.Array[i64]) -> None:
+    i = oa.grid(1)
+    a[i] = a[i] * 2
+
+with oa.Heap(backend="cpu") as heap:
+    numbers = heap.array(i64, np.arange(1_000_000))
+    double[len(numbers)](numbers)
+    assert thread_pool._pool.cache_info().currsize == 1
+    child = os.fork()
+    double[len(numbers)](numbers)
+    right = np.array_equal(numbers.numpy(), np.arange(1_000_000) * 4)
+    if child == 0:
+        os._exit(0 if right else 1)
+    assert right and os.waitpid(child, 0)[1] == 0
+"""
+
+
+def test_a_forked_process_has_workers_of_its_own(tmp_path):
+    program = tmp_path / "forking.py"
+    program.write_text(_FORKING)
+    command = [sys.executable, "-W", "ignore", str(program)]
+    subprocess.run(command, check=True, timeout=60, env=os.environ | {"PYTHONPATH": os.getcwd()})

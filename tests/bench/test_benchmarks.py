@@ -9,14 +9,23 @@ import numpy as np
 import pytest
 
 import sharedoa as oa
-from bench import class_family, harness, traffic, virtual_call
+from apps.common.automaton.reference import Reference
+from apps.common.automaton.rule import ALIVE
+from apps.game_of_life.boards import random_board
+from apps.game_of_life.parameters import RULE
+from bench import class_family, cpu_numba, harness, traffic, virtual_call
 from bench.__main__ import NAMES
 from bench.harness import Options, Result, summary, write
+from bench.peers import plain_life
 
 MODES = ("cuda", "coal", "range+switch")
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "virtual_call_cxx"])
+#: Benchmarks that need what the tests' environment may lack; they have tests of their own.
+NEED_MORE = ("virtual_call_cxx", "cpu_numba")
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in NEED_MORE])
 def test_runs_and_records(name, tmp_path):
     options = Options(backend="cpu", out=tmp_path, repeat=3, modes=MODES)
     result = importlib.import_module(f"bench.{name}").run(options)
@@ -110,3 +119,30 @@ def test_failures_are_recorded_and_fail_the_command(monkeypatch, tmp_path):
         harness.main(lambda options: result, None)
     (file,) = tmp_path.iterdir()
     assert json.loads(file.read_text())["failures"] == result.failures
+
+
+def test_without_numba_there_is_nothing_to_compare(monkeypatch, capsys):
+    monkeypatch.setattr(cpu_numba, "find_spec", lambda name: None)
+    result = cpu_numba.run(Options(backend="cpu"))
+    assert not result.rows and not result.failures
+    assert "numba is not installed" in capsys.readouterr().out
+
+
+def test_numba_counts_the_same():
+    pytest.importorskip("numba")
+    result = cpu_numba.run(Options(backend="cpu"))
+    assert result.failures == []
+    assert {row["program"] for row in result.rows} >= {"traffic", "life with agents, soup"}
+    assert all(row["ratio"] > 0 for row in result.rows)
+
+
+def test_life_without_agents_follows_the_rule():
+    board = random_board(30, 7)
+    reference = Reference(RULE, board)
+    with oa.Heap(backend="cpu") as heap:
+        simulation = plain_life.ObjectSimulation(heap, board)
+        for _ in range(5):
+            simulation.advance()
+            reference.advance()
+            alive = int((reference.states() == ALIVE).sum())
+            assert simulation.counts() == {"alive": alive}

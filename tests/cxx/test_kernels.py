@@ -134,6 +134,14 @@ def test_launches(shapes: cxx.Program, gpu: PretendedGpu):
         assert gpu.states[3] == gpu.states[1]
 
 
+def test_captures_take_python_kernels_only(shapes: cxx.Program, gpu: PretendedGpu):
+    with oa.Heap(mode="bits+switch", backend=gpu, capacity="64MiB"):
+        square = oa.new(shapes.classes["Square"])
+        with pytest.raises(oa.BackendError, match="records Python kernels only"), oa.capture():
+            shapes.kernels["grow_one"][1](square, 2.5)
+        assert not gpu.launches
+
+
 def test_one_module_a_mode(shapes: cxx.Program, gpu: PretendedGpu):
     for mode in ("sharedoa", "coal", "sharedoa"):
         with oa.Heap(mode=mode, backend=gpu, capacity="64MiB"):

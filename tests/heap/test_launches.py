@@ -103,7 +103,7 @@ def test_a_reused_slot_has_its_header_again():
 
 @pytest.fixture
 def on_device(device):
-    with oa.Heap(mode="auto", backend=device, capacity="64MiB", initial_region=8) as heap:
+    with oa.Heap("auto", device, "aos", capacity="64MiB", initial_region=8) as heap:
         yield heap
 
 
@@ -194,7 +194,7 @@ def test_where_host_and_device_are_one_nothing_moves():
     with oa.Heap(backend="cpu") as heap:
         oa.new(Circle, 100, radius=2.0)
         heap.before_launch()
-        assert heap.residency._on_host == {}
+        assert heap.residency.on_host == {}
 
 
 def test_population_of_a_subclass_only(by_type):

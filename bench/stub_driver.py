@@ -1,0 +1,68 @@
+"""A CUDA backend without a GPU, whose driver agrees to everything and does nothing.
+
+It shows what launches cost on the way to the driver. Code for GPUs is made as ever; its memory is
+memory of this process, and no kernel ever runs.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from sharedoa.backends.cuda import CudaBackend
+from sharedoa.backends.cuda_context import CudaContext
+
+_CARD_BYTES = 8 << 30
+_ATTRIBUTES = {
+    "COMPUTE_CAPABILITY_MAJOR": 9,
+    "COMPUTE_CAPABILITY_MINOR": 0,
+    "MANAGED_MEMORY": 1,
+    "MULTIPROCESSOR_COUNT": 132,
+    "MAX_THREADS_PER_MULTIPROCESSOR": 2048,
+}
+#: Results by the name of the function; those of all others are none.
+_ANSWERS: dict[str, tuple[Any, ...]] = {
+    "cuDeviceGet": (0,),
+    "cuDevicePrimaryCtxRetain": ("context",),
+    "cuStreamCreate": ("stream",),
+    "cuStreamEndCapture": ("graph",),
+    "cuGraphInstantiate": ("executable graph",),
+    "cuCtxGetLimit": (1 << 20,),
+    "cuMemGetInfo": (_CARD_BYTES, _CARD_BYTES),
+    "cuModuleLoadDataEx": ("module",),
+    "cuModuleGetFunction": ("function",),
+    "cuModuleGetGlobal": (0x5000, 128),
+    "cuFuncGetAttribute": (1024,),
+}
+
+
+class StubDriver:
+    """What sharedoa uses of ``cuda.bindings.driver``."""
+
+    def __init__(self) -> None:
+        self._bindings = importlib.import_module("cuda.bindings.driver")
+        self._success = self._bindings.CUresult.CUDA_SUCCESS
+        self._launched = (self._success,)
+        self._memory: list[np.ndarray[Any, Any]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("CU"):
+            return getattr(self._bindings, name)
+        answer = (self._success, *_ANSWERS.get(name, ()))
+        function: Callable[..., Any] = lambda *arguments: answer  # noqa: E731
+        setattr(self, name, function)
+        return function
+
+    def cuDeviceGetAttribute(self, key: Any, device: Any) -> tuple[Any, int]:
+        return self._success, _ATTRIBUTES[key.name.removeprefix("CU_DEVICE_ATTRIBUTE_")]
+
+    def cuMemAllocManaged(self, size: int, flags: int) -> tuple[Any, int]:
+        self._memory.append(np.zeros(size, np.uint8))
+        return self._success, self._memory[-1].ctypes.data
+
+
+def stub_backend() -> CudaBackend:
+    return CudaBackend(CudaContext(StubDriver()))

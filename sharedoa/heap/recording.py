@@ -1,0 +1,57 @@
+"""Whether launches are recorded instead of executed, and what the host must not do meanwhile."""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ..errors import HeapError
+
+if TYPE_CHECKING:
+    from .heap import Heap
+
+
+class Recorder(Protocol):
+    """Takes the launches of the block that it records (``runtime.capture``)."""
+
+    heap: Heap
+
+    def record(
+        self,
+        program: Any,
+        geometry: Any,
+        arguments: tuple[Any, ...],
+        mode: Any = None,
+        debug: Any = None,
+    ) -> None:
+        """Remember a launch. Raises what launching would raise."""
+        ...
+
+
+recording: ContextVar[Recorder | None] = ContextVar("sharedoa_recording", default=None)
+"""Who records the launches of this thread; None: they are executed."""
+
+
+def is_recorded(heap: Heap) -> bool:
+    """Whether this thread's launches on ``heap`` are being recorded."""
+    recorder = recording.get()
+    return recorder is not None and recorder.heap is heap
+
+
+def refuse_access() -> HeapError:
+    """The host looks at memory, or waits, amid launches that have not run."""
+    return HeapError(
+        "the host reads, writes or waits inside a block of oa.capture(), where launches are "
+        "recorded and none has run yet",
+        "do it before the block, or after step.run()",
+    )
+
+
+def require_executing(heap: Heap, what: str) -> None:
+    """Raise HeapError if ``what``, which would happen once and not in every run, is done while
+    launches on ``heap`` are recorded."""
+    if is_recorded(heap):
+        raise HeapError(
+            f"{what} inside a block of oa.capture() would happen once, not in every run",
+            "do it before the block",
+        )

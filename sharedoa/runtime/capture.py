@@ -1,0 +1,245 @@
+"""``oa.capture()``: a sequence of launches, recorded once and run as often as one likes.
+
+    with oa.capture() as step:
+        plan[n](vehicles, seed)
+        advance[n](vehicles)
+    step.run(1000)
+
+A launch in the block binds as any launch does, outside of what the backend records; only the
+packed launches go into that. Before a run the facts that they rest on are compared: the epochs, the
+state blocks, and which arrays are runs. If any differs all launches are bound again, and recorded
+again where that changed them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from contextvars import Token
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..backends.base import KernelLaunch, Slots
+from ..errors import ArgumentError, HeapError
+from ..heap.heap import Heap, current_heap
+from ..heap.recording import Recorder, recording
+from ..heap.run import Run
+from ..model.world import World
+from . import cpython
+from .geometry import Geometry
+
+if TYPE_CHECKING:
+    from dispatch.mode import Mode
+
+    from .launch import Binding, Program
+
+_BLOCK_OPEN = "its block has not ended", "call run() after the with statement"
+_DROPPED = "its block ended with an error, which dropped what it had recorded", "capture again"
+
+
+@dataclass(eq=False)
+class _Recorded:
+    """One launch of the block; its arguments are kept, packed in slots of its own."""
+
+    program: Program
+    geometry: Geometry
+    arguments: tuple[Any, ...]
+    mode: Mode
+    debug: bool
+    slots: Slots
+    binding: Binding | None = None
+
+    def bind(self, heap: Heap) -> Binding:
+        # Where an array was a run its address has gone from the slots.
+        self.program.plan.pack(self.slots, self.arguments)
+        self.binding = self.program.bind(heap, self.mode, self.debug, self.slots, self.arguments)
+        return self.binding
+
+    def runs(self) -> Iterator[tuple[Any, Run | None]]:
+        """Its arrays that may be runs, and what they are now."""
+        assert self.binding is not None
+        for place, _, _ in self.binding.run_places:
+            yield self.arguments[place], self.arguments[place].run
+
+    def prepared(self, heap: Heap) -> KernelLaunch:
+        program, geometry = self.program, self.geometry
+        assert self.binding is not None and self.binding.unit is not None
+        return KernelLaunch(
+            self.binding.unit.handle,
+            geometry.threads,
+            program.block(heap.backend, geometry),
+            self.slots,
+            program.plan.leaf_count,
+        )
+
+
+class Capture:
+    """What ``oa.capture()`` gives: a context manager that records the launches of its block on
+    ``heap``, and what runs them afterwards."""
+
+    def __init__(self, heap: Heap) -> None:
+        self.heap = heap
+        self._launches: list[_Recorded] = []
+        self._unready: tuple[str, str] | None = _BLOCK_OPEN
+        self._token: Token[Recorder | None] | None = None
+        self._programs: list[Program] = []
+        #: What was true when the launches were bound last; runs of arrays are compared by identity,
+        #: as are the words of a state block, a new list whenever they change.
+        self._epoch = -1
+        self._states: list[tuple[Any, list[int]]] = []
+        self._runs: list[tuple[Any, Run | None]] = []
+        self._stores_references = False
+        self._key: list[Any] = []
+        self._ready: Any = None
+
+    # ---------------------------------------------------------------- recording
+
+    def __enter__(self) -> Capture:
+        if recording.get() is not None:
+            raise HeapError(
+                "oa.capture() inside a block of oa.capture()",
+                "end one block before the next; the captured steps can be run one after another",
+            )
+        if self._token is not None or self._unready is not _BLOCK_OPEN:
+            raise HeapError("a capture has one block", "call oa.capture() again")
+        self._token = recording.set(self)
+        return self
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        assert self._token is not None
+        recording.reset(self._token)
+        self._token, self._unready = None, _DROPPED
+        if kind is not None:
+            self._launches.clear()
+            return
+        # By id: any order will do, as long as it is everybody's.
+        self._programs = sorted({each.program for each in self._launches}, key=id)
+        with self._locked():
+            self._prepare()
+        self._unready = None
+
+    def record(
+        self,
+        program: Program,
+        geometry: Geometry,
+        arguments: tuple[Any, ...],
+        mode: Any = None,
+        debug: Any = None,
+    ) -> None:
+        """Remember a launch, whose arguments and code are checked now."""
+        from .launch import own_settings
+
+        slots = program.plan.new_slots()
+        heap: Heap = program.plan.pack(slots, arguments) or current_heap()
+        if heap is not self.heap:
+            raise ArgumentError(
+                f"{program.source.name} is launched on another heap than the one that the block of "
+                "oa.capture() records",
+                "capture the launches on each heap in a block of their own",
+            )
+        if heap.backend.name == "python":
+            arguments = program.plan.host_values(arguments)
+        launch = _Recorded(program, geometry, arguments, *own_settings(heap, mode, debug), slots)
+        with program.lock:
+            launch.bind(heap)
+        if not geometry.is_empty:
+            self._launches.append(launch)
+
+    # ---------------------------------------------------------------- running
+
+    def run(self, n: int = 1) -> None:
+        """Run the recorded launches in their order, ``n`` times. Returns at once where the backend
+        can; what goes wrong in a kernel is raised as DeviceError by whatever waits for it.
+
+        Arrays and objects are those that were passed in the block, with what they hold when they
+        run; numbers have the values that they had. Classes and methods that were redefined, objects
+        that were made or deleted since are seen as by any launch.
+
+        Raises ArgumentError for an ``n`` that is no whole number or negative, HeapError in the
+        block or after one that failed, and whatever launching could raise.
+        """
+        count = _count(n)
+        if self._unready is not None:
+            reason, help = self._unready
+            raise HeapError(f"a captured step cannot run: {reason}", help)
+        if recording.get() is not None:
+            raise HeapError(
+                "a captured step is run inside a block of oa.capture(), which records launches",
+                "launch its kernels in the block, or run it after the block",
+            )
+        if count == 0 or not self._launches:
+            return
+        heap = self.heap
+        with self._locked():
+            if heap.backend.name == "python":
+                self._run_in_cpython(count)
+                return
+            if not self._is_current():
+                self._prepare()
+            heap.before_launch()
+            heap.backend.replay(self._ready, count)
+            heap.note_launch(self._stores_references)
+
+    def _run_in_cpython(self, count: int) -> None:
+        self.heap.synchronize()
+        for _ in range(count):
+            for each in self._launches:
+                cpython.launch(each.program.source, each.arguments, each.geometry)
+
+    def _locked(self) -> ExitStack:
+        """Nobody else may bind a program between its being bound here and its being run."""
+        with ExitStack() as held:
+            for program in self._programs:
+                held.enter_context(program.lock)
+            return held.pop_all()
+
+    def _is_current(self) -> bool:
+        return (
+            self._epoch == World.epoch + self.heap.layout_epoch
+            and all(unit.state is words for unit, words in self._states)
+            and all(array.run is run for array, run in self._runs)
+        )
+
+    def _prepare(self) -> None:
+        """Bind all launches, and have the backend record them if that changed any."""
+        heap, launches = self.heap, self._launches
+        if not launches or heap.backend.name == "python":
+            return
+        epoch = World.epoch + heap.layout_epoch
+        units = [each.bind(heap).unit for each in launches]
+        self._stores_references = any(unit is not None and unit.stores_references for unit in units)
+        if self._stores_references:
+            # After its first run no array is known to be a run, so let it be so in the first, too.
+            heap.note_launch()
+            units = [each.bind(heap).unit for each in launches]
+        prepared = [each.prepared(heap) for each in launches]
+        key = [(each.handle, each.block, bytes(each.slots)[: 8 * each.count]) for each in prepared]
+        if key != self._key:
+            self._ready = heap.backend.record(prepared)
+            self._key = key
+        self._states = [(unit, unit.state) for unit in units if unit is not None]
+        self._runs = [found for each in launches for found in each.runs()]
+        self._epoch = epoch
+
+
+def _count(n: Any) -> int:
+    try:
+        count = int(n.__index__())
+    except AttributeError:
+        raise ArgumentError(
+            f"a step is run a whole number of times, not {n!r}", "write step.run(100)"
+        ) from None
+    if count < 0:
+        raise ArgumentError(f"a step cannot be run {count} times", "write step.run(100)")
+    return count
+
+
+def capture() -> Capture:
+    """Record launches on the current heap: ``with oa.capture() as step: ...``, then
+    ``step.run(n)``, which costs less than launching the kernels one by one, on a GPU most of all.
+
+    Nothing runs in the block. It holds launches on one heap, and calls of methods on arrays of
+    objects; the host may not touch the heap there, nor create anything in it (HeapError). An error
+    in the block drops what was recorded.
+    """
+    return Capture(current_heap())

@@ -1,0 +1,71 @@
+"""A CUDA driver that notes what it is asked to do, for tests that need no GPU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+bindings = pytest.importorskip("cuda.bindings.driver")
+GIB = 1 << 30
+
+
+class PretendDriver:
+    """One card of 8 GiB with 16 multiprocessors; every call is noted and succeeds, except those
+    named in ``failures``. Managed memory is this process's."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, tuple[Any, ...]]] = []
+        self.failures: dict[str, object] = {}
+        self.memory: list[np.ndarray] = []
+        self.limits = {"STACK_SIZE": 1024, "MALLOC_HEAP_SIZE": 8 << 20}
+        self.answers = {
+            "cuDeviceGet": 0,
+            "cuDevicePrimaryCtxRetain": "context",
+            "cuStreamCreate": "stream",
+            "cuMemGetInfo": (8 * GIB, 8 * GIB),
+            "cuModuleLoadDataEx": "module",
+            "cuModuleGetFunction": "function",
+            "cuModuleGetGlobal": (0x5000, 128),
+            "cuFuncGetAttribute": 1024,
+            "cuGetErrorString": b"pretended",
+            "cuStreamEndCapture": "graph",
+            "cuGraphInstantiate": "executable",
+        }
+        attributes = bindings.CUdevice_attribute
+        self.attributes = {
+            attributes.CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY: 1,
+            attributes.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: 9,
+            attributes.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: 0,
+            attributes.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: 16,
+            attributes.CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR: 2048,
+        }
+
+    def __getattr__(self, name: str):
+        if name.startswith("CU"):
+            return getattr(bindings, name)
+        return lambda *arguments: self.answer(name, arguments)
+
+    def answer(self, name: str, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+        self.calls.append((name, arguments))
+        if name in self.failures:
+            return self.failures[name], None
+        if name == "cuDeviceGetAttribute":
+            return bindings.CUresult.CUDA_SUCCESS, self.attributes[arguments[0]]
+        if name == "cuMemAllocManaged":
+            self.memory.append(np.zeros(arguments[0], np.uint8))
+            return bindings.CUresult.CUDA_SUCCESS, self.memory[-1].ctypes.data
+        if name == "cuCtxGetLimit":
+            return bindings.CUresult.CUDA_SUCCESS, self.limits[self.limit_name(arguments[0])]
+        if name == "cuCtxSetLimit":
+            self.limits[self.limit_name(arguments[0])] = arguments[1]
+        found = self.answers.get(name, ())
+        return (bindings.CUresult.CUDA_SUCCESS, *(found if isinstance(found, tuple) else (found,)))
+
+    @staticmethod
+    def limit_name(key) -> str:
+        return key.name.removeprefix("CU_LIMIT_")
+
+    def called(self, name: str) -> list[tuple[Any, ...]]:
+        return [arguments for called, arguments in self.calls if called == name]
