@@ -15,6 +15,7 @@ NAMES = (
     "virtual_call_cxx",
     "population",
     "traffic",
+    "cpu_numba",
     "reproduce",
 )
 

@@ -44,7 +44,13 @@ class Place:
 
 
 def pointer_to(emitter: FunctionEmitter, address: ir.Value) -> ir.Value:
-    return emitter.builder.inttoptr(address, emitter.program.object_pointer())
+    builder, pointer = emitter.builder, emitter.program.object_pointer()
+    is_sum = isinstance(address, ir.Instruction) and address.opname == "add"
+    if is_sum and not emitter.program.target.is_device:
+        # LLVM sees what lies side by side, and makes vectors of it, only from pointer + distance.
+        base, distance = address.operands
+        return builder.gep(builder.inttoptr(base, pointer), [distance], source_etype=I8)
+    return builder.inttoptr(address, pointer)
 
 
 def load_value(emitter: FunctionEmitter, place: Place) -> ir.Value:

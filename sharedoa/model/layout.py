@@ -58,9 +58,9 @@ class Layout:
     """Where the fields of every class lie, for objects that carry ``header``.
 
     ``name`` says which families of classes lie in tiles: none (``aos``), all (``tile``), or those
-    that ask for it (``auto``); with ``tiles`` those that ask for nothing, too. All classes of a family are alike, as references to a base
-    reach the fields of every subclass. A foreign class brings its own record, whatever the header
-    and the layout of the others.
+    that ask for it (``auto``); with ``tiles`` those that ask for nothing, too. All classes of a
+    family are alike, as references to a base reach the fields of every subclass. A foreign class
+    brings its own record, whatever the header and the layout of the others.
     """
 
     def __init__(self, name: str, header: Header, tiles: bool = False) -> None:
