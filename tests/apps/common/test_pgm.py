@@ -37,7 +37,7 @@ def write(folder: Path, content: bytes) -> Path:
         b"P5\n3 2\n255\n" + bytes([0, 7, 255, 19, 0, 1]) + b"\n",
         b"P5 3 2 # a comment\n 65535 " + np.array(PIXELS, ">u2").tobytes(),
         gzip.compress(TEXT, mtime=0),
-        gzip.compress(b"P5\n3 2\n255\n" + bytes([0, 7, 255, 19, 0, 1])),
+        gzip.compress(b"P5\n3 2\n255\n" + bytes([0, 7, 255, 19, 0, 1]), mtime=0),
     ],
 )
 def test_small_pictures(tmp_path: Path, content: bytes) -> None:
