@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from typing import Any
 
@@ -40,6 +41,15 @@ def own_settings(
     cache = tmp_path_factory.getbasetemp() / "code"
     with knobs.scope(cache_dir=cache, backend="cpu"):
         yield
+
+
+@pytest.fixture(autouse=True, scope="module")
+def what_stays_is_not_searched_again() -> Iterator[None]:
+    """Compiled programs live as long as their kernels, millions of objects after a while. Tests
+    that collect garbage would search all of them each time: seconds."""
+    yield
+    gc.collect()
+    gc.freeze()
 
 
 def _backend_parameters(names: tuple[str, ...]) -> list[Any]:
