@@ -166,8 +166,12 @@ sys.path.insert(0, sys.argv[1])
 import sharedoa as oa
 from sharedoa.targets.host import HostTarget
 from program import Square, total
+from sharedoa.backends import thread_pool
 
 if sys.argv[2] == "second":
+    # A launch that takes long wakes workers, whose own code every process makes.
+    thread_pool._pool()
+
     def refuse(self, text):
         raise AssertionError("compiled again")
 
