@@ -54,16 +54,14 @@ def rewrite(
     and defines ``sharedoa_check_reference`` if it is declared. Raises RewriteError if a candidate's
     function or the kernel is missing.
     """
+    known = [len(site.candidates) for site in sites]
     populated = environment.populated
     if populated is not None:
-        known = [len(site.candidates) for site in sites]
         sites = [_narrow(site, populated) for site in sites]
         queries = [
             replace(query, candidates=tuple(c for c in query.candidates if c[0] in populated))
             for query in queries
         ]
-    else:
-        known = [0] * len(sites)
     uniform = (
         uniform_receivers(module, sites, queries, environment.kernel)
         if mode.spare_uniform and (sites or queries)
@@ -173,7 +171,7 @@ def _decide(site: CallSite, mode: Mode, uniform: bool) -> _Decision:
 
 
 def _report(site: CallSite, mode: Mode, uniform: bool, classes: int) -> SiteReport:
-    """``classes``: how many could be met if all had objects; 0 if that was not asked."""
+    """``classes``: how many could be met if all had objects."""
     decision = _decide(site, mode, uniform)
     reason = decision.reason
     if classes > len(site.candidates):

@@ -135,10 +135,10 @@ def _declare(module: ir.Module, function: tree.Function) -> ir.Function:
 def _define_what_is_called(program: ProgramEmitter, source: tree.Program) -> None:
     """The functions that the kernel calls, and those that these call; all others are dropped."""
     written = 0
-    while written < len(program.variants):
-        (symbol, runs), llvm_function = list(program.variants.items())[written]
-        _define(program, source.functions[symbol], llvm_function, dict(runs))
-        written += 1
+    while called := list(program.variants.items())[written:]:
+        for (symbol, runs), llvm_function in called:
+            _define(program, source.functions[symbol], llvm_function, dict(runs))
+        written += len(called)
     for function in program.functions.values():
         if not function.blocks:
             del program.module.globals[function.name]
