@@ -52,7 +52,8 @@ class CudaKernel:
     """A kernel of a loaded module, and what its last launch prepared.
 
     ``words`` are the slots at which its parameters begin, for kernels of other compilers; ours
-    (None) take one slot a leaf, and after them the two numbers of threads.
+    (None) take one slot a leaf, and after them the two numbers of threads. These are the kernel's
+    own: several kernels (one for each form of runs, or mode) may be launched with the same slots.
     """
 
     symbol: str
@@ -67,17 +68,19 @@ class CudaKernel:
     threads: tuple[int, int] = (0, 0)
     block: tuple[int, int] = (0, 0)
     grid: tuple[int, int] = (0, 0)
-    count: int = 0
+    thread_words: Any = field(default_factory=lambda: (ctypes.c_int64 * 2)())
 
     def prepare_slots(self, slots: Slots, count: int) -> None:
         """Point the driver's parameter list at ``slots``, for this launch and the next ones."""
         base = ctypes.addressof(slots)
-        words = range(count + 2) if self.words is None else self.words
+        words = range(count) if self.words is None else self.words
         pointers = [base + 8 * number for number in words]
+        if self.words is None:
+            threads = ctypes.addressof(self.thread_words)
+            pointers += [threads, threads + 8]
         self.parameters = (ctypes.c_uint64 * len(pointers))(*pointers)
         self.parameters_address = ctypes.addressof(self.parameters)
-        self.slots, self.count = slots, count
-        self._store_threads()
+        self.slots = slots
 
     def prepare_shape(self, threads: tuple[int, int], block: tuple[int, int]) -> None:
         """Compute the grid; raises ArgumentError for one that the device cannot launch."""
@@ -96,11 +99,7 @@ class CudaKernel:
                 "launch several times, or let each thread loop over several items",
             )
         self.grid, self.threads, self.block = grid, threads, block
-        self._store_threads()
-
-    def _store_threads(self) -> None:
-        if self.slots is not None and self.words is None:
-            self.slots[self.count], self.slots[self.count + 1] = self.threads
+        self.thread_words[:] = threads
 
 
 class CudaBackend:

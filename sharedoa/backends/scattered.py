@@ -107,7 +107,7 @@ class ScatteredMemory:
         if kernel.symbol not in self._loaded:
             stages = self._backend.target.compile(kernel.ir_text(self._backend.target))
             handle = self._backend.load(kernel.symbol, stages, False, False)
-            self._loaded[kernel.symbol] = handle, (ctypes.c_uint64 * (kernel.leaves + 2))()
+            self._loaded[kernel.symbol] = handle, (ctypes.c_uint64 * kernel.leaves)()
         handle, slots = self._loaded[kernel.symbol]
         slots[: kernel.leaves] = list(leaves)
         self._backend.launch(handle, (count, 1), _BLOCK, slots, kernel.leaves)

@@ -149,7 +149,7 @@ def _destroy(backend: CudaBackend, pairs: list[tuple[Any, Any]]) -> None:
 
 def _occupy(backend: CudaBackend, cycles: int) -> None:
     """Queue a kernel of one thread that takes ``cycles`` clock cycles."""
-    slots = (ctypes.c_uint64 * 3)(cycles)
+    slots = (ctypes.c_uint64 * 1)(cycles)
     backend.launch(_occupying_kernel(backend), (1, 1), (1, 1), slots, 1)
 
 

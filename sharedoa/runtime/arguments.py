@@ -60,8 +60,8 @@ class ArgumentPlan:
         return len(self._binders)
 
     def new_slots(self) -> Any:
-        """A buffer for the leaves and the two grid sizes that the entry takes after them."""
-        return (ctypes.c_uint64 * (self.leaf_count + 2))()
+        """A buffer for the leaves."""
+        return (ctypes.c_uint64 * max(1, self.leaf_count))()
 
     def _pack_carefully(self, slots: Any, arguments: tuple[Any, ...]) -> Any:
         """``pack`` for any arguments."""

@@ -33,7 +33,7 @@ class Launcher:
             symbol, backend.target.compile(text), uses_barrier, recursive, debug=debug
         )
         self.leaves = leaves
-        self.slots = (ctypes.c_uint64 * (leaves + 2))()
+        self.slots = (ctypes.c_uint64 * leaves)()
 
     def __call__(
         self,

@@ -31,19 +31,32 @@ def kernel() -> CudaKernel:
     return CudaKernel("kernel", "function", 0x5000, 1024, False)
 
 
+def parameters(prepared: CudaKernel, count: int) -> list[int]:
+    """What the driver finds: ``count`` leaves and the numbers of threads."""
+    pointers = (ctypes.c_uint64 * (count + 2)).from_address(prepared.parameters_address)
+    return [ctypes.c_uint64.from_address(pointer).value for pointer in pointers]
+
+
 def test_parameters_point_into_the_slots():
-    slots = (ctypes.c_uint64 * 4)(7, 8)
+    slots = (ctypes.c_uint64 * 2)(7, 8)
     prepared = kernel()
     prepared.prepare_shape((1000, 3), (256, 2))
     prepared.prepare_slots(slots, 2)
-    pointers = (ctypes.c_uint64 * 4).from_address(prepared.parameters_address)
-    values = [ctypes.c_uint64.from_address(pointer).value for pointer in pointers]
-    assert values == [7, 8, 1000, 3]
+    assert parameters(prepared, 2) == [7, 8, 1000, 3]
     assert prepared.grid == (4, 2)
     slots[0] = 9
     prepared.prepare_shape((5, 1), (5, 1))
-    values = [ctypes.c_uint64.from_address(pointer).value for pointer in pointers]
-    assert values == [9, 8, 5, 1]
+    assert parameters(prepared, 2) == [9, 8, 5, 1]
+
+
+def test_kernels_with_the_same_slots_have_threads_of_their_own(driver):
+    """A program has one buffer of slots and a kernel for each mode, heap and form of runs."""
+    backend, slots = CudaBackend(), (ctypes.c_uint64 * 1)(1234)
+    kernels = {n: backend.load("kernel", stages(), False, False) for n in (1000, 20)}
+    for threads in (1000, 20, 1000, 20):
+        handle = kernels[threads]
+        backend.launch(handle, (threads, 1), (128, 1), slots, 1)
+        assert parameters(handle, 1) == [1234, threads, 1]
 
 
 @pytest.mark.parametrize("block", [(0, 1), (1025, 1), (64, 32), (-4, -4)])

@@ -72,11 +72,22 @@ def test_the_same_slots_with_another_size_and_block(backend: Backend):
     np.testing.assert_array_equal(out[:10], np.arange(10))
 
 
+def test_kernels_with_the_same_slots_run_threads_of_their_own(backend: Backend):
+    first, second = (Launcher(backend, store_coordinates) for _ in range(2))
+    second.slots = first.slots
+    for _ in range(2):
+        for kernel, threads in ((first, 100), (second, 10)):
+            out = shared_words(backend, np.full(200, -1))
+            kernel(address_of(out), threads=threads)
+            expected = np.where(np.arange(200) < threads, np.arange(200), -1)
+            np.testing.assert_array_equal(out, expected)
+
+
 def test_other_slots_are_read(backend: Backend):
     kernel = Launcher(backend, store_coordinates)
     for _ in range(3):
         out = shared_words(backend, np.full(100, -1))
-        kernel.slots = (ctypes.c_uint64 * 3)()
+        kernel.slots = (ctypes.c_uint64 * 1)()
         kernel(address_of(out), threads=100)
         np.testing.assert_array_equal(out, np.arange(100))
 
