@@ -1,7 +1,7 @@
 """Every object of a population once: what layout and references cost beside the bare memory.
 
 16 Mi objects of 4 types with four f32 fields; a call reads one field, adds, and writes it back.
-``oa.all(C).method()`` goes region by region; arrays of references come with the classes *sorted*
+``oa.all(C).method()`` is one launch on a GPU; arrays of references come with the classes *sorted*
 (four stretches), *mixed* lane by lane, and *shuffled*. The least that must move is 8 bytes an
 object; the share is that, by the time, to the rate of the device's own copy in the same run.
 
@@ -41,7 +41,7 @@ def run(options: Options) -> Result:
     count = 16 * MI if options.full else 1 << 14
     result = Result("population", backend, {"repeat": options.repeat, "objects": count})
     with result.attempt("copy"):
-        result.rows.append({"what": "copy", **summary(_copy(backend, count, options.repeat))})
+        result.rows.append({"what": "copy", **summary(device_copy(backend, count, options.repeat))})
     for mode in [mode for mode in MODES if mode in options.modes]:
         for layout in LAYOUTS:
             with result.attempt(f"mode {mode}, layout {layout}"):
@@ -51,7 +51,7 @@ def run(options: Options) -> Result:
     return result
 
 
-def _copy(backend: str, count: int, repeat: int) -> list[float]:
+def device_copy(backend: str, count: int, repeat: int) -> list[float]:
     """Seconds to copy as many f32 as there are objects."""
     with oa.Heap(backend=backend) as heap:
         source, target = (heap.zeros(count, f32) for _ in range(2))

@@ -28,6 +28,11 @@ THREAD_X = 5
 """Indices of the current thread (host, debug mode only)."""
 THREAD_Y = 6
 
+WHOLES = 7
+"""Of up to ``MOST_WHOLES`` arrays of references to objects side by side: where the references lie,
+and the first of them."""
+MOST_WHOLES = 4
+
 BOUNDS = WORDS
 """The first of up to ``MOST_BOUNDS`` addresses at which ranges begin (``bounds``)."""
 MOST_BOUNDS = 64

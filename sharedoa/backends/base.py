@@ -17,6 +17,7 @@ from ..targets.base import Stages, Target
 
 if TYPE_CHECKING:
     from ..heap.provider import Provider
+    from ..heap.transfer import Transfer
 
 Addresses = np.ndarray[Any, np.dtype[np.uint64]]
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
@@ -60,6 +61,8 @@ class Backend(Protocol):
     """Where kernels run and where their objects live."""
 
     name: str
+    prefers_few_launches: bool
+    """Whether a launch should take objects of several classes, and a thread several neighbours."""
     scattered_capacity: int | None
     """Bytes for the platform's own allocator where that is a choice (CUDA's device malloc), or None
     for the default; counts if set before the first scattered allocation of the process."""
@@ -72,6 +75,12 @@ class Backend(Protocol):
     @property
     def provider(self) -> Provider:
         """Memory for by-type placement, arrays and tables; zero when handed out."""
+        ...
+
+    @property
+    def transfer(self) -> Transfer | None:
+        """What moves columns of values to and from provider memory on the device; None where host
+        and device are one."""
         ...
 
     def load(
@@ -123,6 +132,10 @@ class Backend(Protocol):
     def replay(self, recorded: Any, times: int) -> None:
         """Run all launches of ``record``'s result, ``times`` times; returns at once where the
         backend can."""
+        ...
+
+    def keeps_busy(self, threads: tuple[int, int], block: tuple[int, int]) -> bool:
+        """Whether so many threads in such blocks are enough for the whole device."""
         ...
 
     def usual_block(self, threads: tuple[int, int], block: tuple[int, int]) -> tuple[int, int]:

@@ -21,6 +21,7 @@ from .timing import ClockStopwatch, time_by_clock
 
 if TYPE_CHECKING:
     from ..heap.provider import Provider
+    from ..heap.transfer import Transfer
 
 _ENTRY_TYPE = ffi.typeof("void(*)(int64_t, int64_t, int64_t, int64_t, void *)")
 _NO_THREAD = -1
@@ -43,6 +44,8 @@ class CpuBackend:
     """Kernels on the cores of this machine; a launch has ended when ``launch`` returns."""
 
     name = "cpu"
+    prefers_few_launches = False
+    transfer: Transfer | None = None
 
     def __init__(self) -> None:
         self._scattered = ScatteredMemory(self)
@@ -108,6 +111,9 @@ class CpuBackend:
         for _ in range(times):
             for each, pointer in recorded:
                 _run(each.handle, each.threads, each.block, pointer)
+
+    def keeps_busy(self, threads: tuple[int, int], block: tuple[int, int]) -> bool:
+        return True
 
     def usual_block(self, threads: tuple[int, int], block: tuple[int, int]) -> tuple[int, int]:
         return block

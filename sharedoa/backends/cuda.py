@@ -17,15 +17,18 @@ from ..errors import ArgumentError, BackendError, InternalError
 from ..targets.base import Stages, Target
 from ..targets.nvptx import NvptxTarget, architecture_for
 from .base import Addresses, Bytes, KernelLaunch, Slots
+from .bulk_transfer import PIECE_BYTES, PIECES, BulkTransfer
 from .cuda_context import INDIRECT_STACK, RECURSIVE_STACK, CudaContext, cuda_context
 from .cuda_driver import raise_driver_error
 from .cuda_graph import CudaGraph, capture_graph
 from .managed_memory import ManagedProvider, prefetch
+from .pinned_memory import PinnedStaging
 from .scattered import ScatteredMemory
 from .timing import EventStopwatch, time_by_events
 
 if TYPE_CHECKING:
     from ..heap.provider import Provider
+    from ..heap.transfer import Transfer
 
 _LOG_BYTES = 16 << 10
 _LARGEST_ROW = (1 << 31) - 1
@@ -106,6 +109,7 @@ class CudaBackend:
     """Kernels on an NVIDIA GPU; launches return at once and run in order."""
 
     name = "cuda"
+    prefers_few_launches = True
 
     def __init__(self, context: CudaContext | None = None) -> None:
         self.context: CudaContext = context or cuda_context()
@@ -114,6 +118,9 @@ class CudaBackend:
         self._prints = False
         self._blocks_for_all = _BLOCKS_EACH * self.context.multiprocessors
         self._scattered = ScatteredMemory(self)
+        self._transfer = BulkTransfer(
+            self, lambda: PinnedStaging(self.context, PIECES, PIECE_BYTES)
+        )
         self.scattered_capacity: int | None = None
         #: Set while a launch is timed.
         self.stopwatch_running: EventStopwatch | None = None
@@ -125,6 +132,10 @@ class CudaBackend:
     @cached_property
     def provider(self) -> Provider:
         return ManagedProvider(self.context)
+
+    @property
+    def transfer(self) -> Transfer:
+        return self._transfer
 
     def load(
         self,
@@ -287,10 +298,13 @@ class CudaBackend:
         sys.stdout.flush()
         self._prints = True
 
+    def keeps_busy(self, threads: tuple[int, int], block: tuple[int, int]) -> bool:
+        return threads[0] * threads[1] > block[0] * block[1] * self._blocks_for_all
+
     def usual_block(self, threads: tuple[int, int], block: tuple[int, int]) -> tuple[int, int]:
         """A small launch in small blocks, so that every multiprocessor has some of it."""
         bx, by = block
-        if threads[0] * threads[1] > bx * by * self._blocks_for_all:
+        if self.keeps_busy(threads, block):
             return block
         return (_SMALL_BLOCK, 1) if by == 1 else (bx, max(1, _SMALL_BLOCK // bx))
 
@@ -329,6 +343,7 @@ class CudaBackend:
     def close(self) -> None:
         self.synchronize()
         self._scattered.close()
+        self._transfer.close()
 
 
 def _unload(context: CudaContext, module: Any) -> None:

@@ -35,6 +35,8 @@ class ManagedProvider:
         except Exception:
             context.managed_bytes -= size
             raise
+        # Else the memset would fetch page by page what has no place yet.
+        prefetch(context, address, size, to_device=True)
         context.call("cuMemsetD8Async", address, 0, size, context.stream)
         # The host may write into the slab as soon as it has it.
         context.synchronize()

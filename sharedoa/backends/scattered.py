@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import HeapError
-from .base import Addresses, Backend, Bytes, Slots
-from .scattered_kernels import ALLOCATE, FREE, GATHER, SCATTER, ScatteredKernel
+from .base import Addresses, Backend, Bytes
+from .own_kernels import OwnKernel, OwnKernels
+from .scattered_kernels import ALLOCATE, FREE, GATHER, SCATTER
 
 if TYPE_CHECKING:
     from ..heap.provider import Slab
 
-_BLOCK = (256, 1)
 _WORD = 8
 _SMALLEST = 1 << 16
 """Bytes of the first staging slab."""
@@ -29,7 +28,7 @@ class ScatteredMemory:
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
-        self._loaded: dict[str, tuple[Any, Slots]] = {}
+        self._kernels = OwnKernels(backend)
         self._staging: Slab | None = None
 
     def allocate(self, count: int, size: int, header: bytes) -> Addresses:
@@ -74,7 +73,7 @@ class ScatteredMemory:
         if self._staging is not None:
             self._backend.provider.free(self._staging)
             self._staging = None
-        self._loaded.clear()
+        self._kernels.close()
 
     def _stage(self, count: int, size: int) -> tuple[Addresses, Bytes]:
         """Room for ``count`` addresses and ``size`` bytes after them."""
@@ -101,14 +100,7 @@ class ScatteredMemory:
     def _data_at(self, count: int) -> int:
         return self._words_at + count * _WORD
 
-    def _run(self, kernel: ScatteredKernel, count: int, leaves: Sequence[int]) -> None:
-        if count == 0:
-            return
-        if kernel.symbol not in self._loaded:
-            stages = self._backend.target.compile(kernel.ir_text(self._backend.target))
-            handle = self._backend.load(kernel.symbol, stages, False, False)
-            self._loaded[kernel.symbol] = handle, (ctypes.c_uint64 * kernel.leaves)()
-        handle, slots = self._loaded[kernel.symbol]
-        slots[: kernel.leaves] = list(leaves)
-        self._backend.launch(handle, (count, 1), _BLOCK, slots, kernel.leaves)
-        self._backend.synchronize()
+    def _run(self, kernel: OwnKernel, count: int, leaves: Sequence[int]) -> None:
+        if count:
+            self._kernels.launch(kernel, count, leaves)
+            self._backend.synchronize()

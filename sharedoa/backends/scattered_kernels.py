@@ -6,39 +6,10 @@ the device's own malloc and free, whose memory no host call can reach.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 from llvmlite import ir
 
-from ..targets.base import I1, I8, I64, POINTER, VOID, Target, declare
-
-#: Given the builder, the kernel's leaves and the object's number.
-_EmitBody = Callable[[ir.IRBuilder, list[ir.Value], ir.Value], None]
-
-
-@dataclass(frozen=True)
-class ScatteredKernel:
-    """A kernel whose ``leaves`` parameters are all i64."""
-
-    symbol: str
-    leaves: int
-    emit_body: _EmitBody
-
-    def ir_text(self, target: Target) -> str:
-        """The kernel with its entry, as LLVM text."""
-        module = target.new_module(self.symbol)
-        parameters = [I64] * self.leaves
-        body = ir.Function(
-            module, ir.FunctionType(VOID, [*parameters, *[I64] * 4]), f"{self.symbol}.body"
-        )
-        body.linkage = "internal"
-        body.attributes.add("alwaysinline")
-        builder = ir.IRBuilder(body.append_basic_block("entry"))
-        self.emit_body(builder, list(body.args[: self.leaves]), body.args[self.leaves])
-        builder.ret_void()
-        target.emit_entry(module, self.symbol, body, parameters, False, False)
-        return str(module)
+from ..targets.base import I1, I8, I64, POINTER, VOID, declare
+from .own_kernels import EmitBody, OwnKernel
 
 
 def _pointer(builder: ir.IRBuilder, address: ir.Value) -> ir.Value:
@@ -72,7 +43,7 @@ def _emit_free(builder: ir.IRBuilder, leaves: list[ir.Value], number: ir.Value) 
     builder.call(free, [_pointer(builder, address)])
 
 
-def _emit_transfer(to_objects: bool) -> _EmitBody:
+def _emit_transfer(to_objects: bool) -> EmitBody:
     def emit(builder: ir.IRBuilder, leaves: list[ir.Value], number: ir.Value) -> None:
         addresses, data, offset, itemsize = leaves
         address = builder.load(_word(builder, addresses, number), typ=I64)
@@ -84,9 +55,9 @@ def _emit_transfer(to_objects: bool) -> _EmitBody:
 
 
 #: leaves: addresses, size, address of the header's bytes, their number
-ALLOCATE = ScatteredKernel("sharedoa_scattered_allocate", 4, _emit_allocate)
+ALLOCATE = OwnKernel("sharedoa_scattered_allocate", 4, _emit_allocate)
 #: leaves: addresses
-FREE = ScatteredKernel("sharedoa_scattered_free", 1, _emit_free)
+FREE = OwnKernel("sharedoa_scattered_free", 1, _emit_free)
 #: leaves: addresses, data, offset, itemsize
-GATHER = ScatteredKernel("sharedoa_scattered_gather", 4, _emit_transfer(to_objects=False))
-SCATTER = ScatteredKernel("sharedoa_scattered_scatter", 4, _emit_transfer(to_objects=True))
+GATHER = OwnKernel("sharedoa_scattered_gather", 4, _emit_transfer(to_objects=False))
+SCATTER = OwnKernel("sharedoa_scattered_scatter", 4, _emit_transfer(to_objects=True))

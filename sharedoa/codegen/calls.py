@@ -22,6 +22,7 @@ from ..targets.base import declare
 from . import checks
 from .emitter import FALSE, FunctionEmitter, ProgramEmitter, expression, integer
 from .memory import offset_address, pointer_to
+from .neighbours import Members, member_of
 from .places import guarded
 from .runs import exact_class, runs_passed
 from .types import I32, I64, function_type
@@ -29,13 +30,20 @@ from .types import I32, I64, function_type
 TYPE_INDEX = "sharedoa_type_index"
 _VTABLE_ENTRY_BYTES = 4
 _NO_RUNS: Mapping[int, RunForm] = {}
+_NO_MEMBERS: Members = {}
 
 
 @expression(tree.DirectCall)
 def _direct_call(emitter: FunctionEmitter, node: tree.DirectCall) -> ir.Value | None:
-    arguments = [emitter.evaluate(argument) for argument in node.arguments]
+    members: dict[int, int] = {}
+    arguments = []
+    for place, argument in enumerate(node.arguments):
+        member = member_of(emitter, argument)
+        if member is not None:
+            members[place] = member.lane
+        arguments.append(emitter.evaluate(argument) if member is None else member.first)
     _note_call(emitter, node.symbol)
-    callee = _callee(emitter.program, node.symbol, runs_passed(emitter, node.arguments))
+    callee = _callee(emitter.program, node.symbol, runs_passed(emitter, node.arguments), members)
     result = emitter.builder.call(callee, arguments)
     return None if isinstance(result.type, ir.VoidType) else result
 
@@ -181,11 +189,14 @@ def _site_candidates(
 
 
 def _callee(
-    program: ProgramEmitter, symbol: str, runs: Mapping[int, RunForm] = _NO_RUNS
+    program: ProgramEmitter,
+    symbol: str,
+    runs: Mapping[int, RunForm] = _NO_RUNS,
+    members: Members = _NO_MEMBERS,
 ) -> ir.Function:
     if symbol not in program.functions:
         raise InternalError(f"{symbol} is called but is not part of the program")
-    return program.variant(symbol, runs)
+    return program.variant(symbol, runs, members)
 
 
 def _note_call(emitter: FunctionEmitter, symbol: str) -> None:

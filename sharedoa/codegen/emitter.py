@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from operator import itemgetter
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from llvmlite import ir
 
@@ -29,6 +29,9 @@ from ..model.types import Type
 from ..targets.base import Target
 from .roles import RoleMetadata
 from .types import I1, I64, llvm_type, zero
+
+if TYPE_CHECKING:
+    from .neighbours import Member
 
 Emitter = TypeVar("Emitter", bound=Callable[..., Any])
 _EXPRESSIONS: dict[type, Callable[[FunctionEmitter, Any], Any]] = {}
@@ -55,8 +58,9 @@ def statement(node: type) -> Callable[[Emitter], Emitter]:
     return register
 
 
-#: A function's symbol, and what is known of its parameters that are runs, by place.
-Variant = tuple[str, tuple[tuple[int, RunForm], ...]]
+#: A function's symbol, and by place what is known of its parameters that are runs, and the lanes of
+#: those that are members of a group of neighbours.
+Variant = tuple[str, tuple[tuple[int, RunForm], ...], tuple[tuple[int, int], ...]]
 
 
 @dataclass
@@ -70,6 +74,8 @@ class ProgramEmitter:
     debug: bool
     module: ir.Module
     roles: RoleMetadata
+    #: Fields whose arrays are pieces of one whole array (``runs``), by declaring class and name.
+    pieces: Mapping[tuple[ClassType, str], RunForm] = field(default_factory=dict)
     functions: dict[str, ir.Function] = field(default_factory=dict)
     sites: list[CallSite] = field(default_factory=list)
     queries: list[TypeQuery] = field(default_factory=list)
@@ -94,14 +100,18 @@ class ProgramEmitter:
             self.source_sites.append(location)
         return number
 
-    def variant(self, symbol: str, runs: Mapping[int, RunForm]) -> ir.Function:
-        """The function for parameters of which these are runs; ``lower`` writes its body."""
-        key = symbol, tuple(sorted(runs.items(), key=itemgetter(0)))
+    def variant(
+        self, symbol: str, runs: Mapping[int, RunForm], members: Mapping[int, int]
+    ) -> ir.Function:
+        """The function for parameters of which these are runs, and these members (``neighbours``);
+        ``lower`` writes its body."""
+        known_runs = tuple(sorted(runs.items(), key=itemgetter(0)))
+        key = symbol, known_runs, tuple(sorted(members.items()))
         found = self.variants.get(key)
         if found is None:
             found = self.functions[symbol]
-            if runs:
-                name = f"{symbol}.runs.{len(self.variants)}"
+            if runs or members:
+                name = f"{symbol}.{'runs' if runs else 'lane'}.{len(self.variants)}"
                 found = ir.Function(self.module, found.function_type, name)
                 found.linkage = "internal"
                 found.attributes = copy(self.functions[symbol].attributes)
@@ -155,6 +165,8 @@ class FunctionEmitter:
         #: Parameters that are runs, and locals that hold what comes out of one (``runs``).
         self.runs: dict[tree.Variable, RunForm] = {}
         self.exact: dict[tree.Variable, ClassType] = {}
+        #: Parameters that are members of a group of neighbours.
+        self.members: dict[tree.Variable, Member] = {}
         self.assigned_once: frozenset[tree.Variable] = frozenset()
         self.loops: list[Loop] = []
         self._variables: dict[tree.Variable, ir.Value] = {}

@@ -9,7 +9,7 @@ from llvmlite import ir
 from ..frontend import tree
 from . import checks
 from .emitter import FunctionEmitter, Loop, integer, statement
-from .types import I64
+from .types import I32, I64
 
 
 @statement(tree.While)
@@ -75,20 +75,39 @@ def _for_range(emitter: FunctionEmitter, node: tree.ForRange) -> None:
 def _count_by_one(
     emitter: FunctionEmitter, node: tree.ForRange, start: ir.Value, stop: ir.Value, step: int
 ) -> None:
-    counter = emitter.slot(I64, f"{node.variable.name}.next")
+    short = _in_32_bits(start), _in_32_bits(stop)
+    if short[0] is not None and short[1] is not None:
+        start, stop = short
+    type = start.type
+    counter = emitter.slot(type, f"{node.variable.name}.next")
     emitter.builder.store(start, counter)
 
     def has_more() -> ir.Value:
-        now = emitter.builder.load(counter, typ=I64)
+        now = emitter.builder.load(counter, typ=type)
         return emitter.builder.icmp_signed("<" if step > 0 else ">", now, stop)
 
     def advance() -> None:
-        now = emitter.builder.load(counter, typ=I64)
+        now = emitter.builder.load(counter, typ=type)
         # It lies before the stop, so one step further is still a number.
-        following = emitter.builder.add(now, integer(step), flags=("nsw",))
+        following = emitter.builder.add(now, type(step), flags=("nsw",))
         emitter.builder.store(following, counter)
 
-    _emit_range(emitter, node, counter, has_more, advance)
+    def number() -> ir.Value:
+        now = emitter.builder.load(counter, typ=type)
+        return now if type == I64 else emitter.builder.sext(now, I64)
+
+    _emit_range(emitter, node, number, has_more, advance)
+
+
+def _in_32_bits(value: ir.Value) -> ir.Value | None:
+    """An i64 as an i32, if it is known to be one. Loops between such numbers count with 32 bits, so
+    that LLVM knows that what it counts, given to a method as an i32, is the same number."""
+    if isinstance(value, ir.Constant):
+        return I32(value.constant) if -(1 << 31) <= value.constant < 1 << 31 else None
+    if isinstance(value, ir.CastInstr) and value.opname == "sext":
+        narrow = value.operands[0]
+        return narrow if narrow.type == I32 else None
+    return None
 
 
 def _count_iterations(
@@ -113,7 +132,10 @@ def _count_iterations(
         builder.store(builder.sub(builder.load(left, typ=I64), integer(1)), left)
         builder.store(builder.add(builder.load(counter, typ=I64), step), counter)
 
-    _emit_range(emitter, node, counter, has_more, advance)
+    def number() -> ir.Value:
+        return emitter.builder.load(counter, typ=I64)
+
+    _emit_range(emitter, node, number, has_more, advance)
 
 
 def _emit_length(
@@ -138,7 +160,7 @@ def _emit_length(
 def _emit_range(
     emitter: FunctionEmitter,
     node: tree.ForRange,
-    counter: ir.Value,
+    number: Callable[[], ir.Value],
     has_more: Callable[[], ir.Value],
     advance: Callable[[], None],
 ) -> None:
@@ -149,7 +171,7 @@ def _emit_range(
     emitter.start(head)
     emitter.branch_on(has_more(), body, done)
     emitter.start(body)
-    emitter.assign(node.variable, emitter.builder.load(counter, typ=I64))
+    emitter.assign(node.variable, number())
     _run_body(emitter, loop, node.body)
     emitter.branch(loop.next)
     emitter.join(loop.next)

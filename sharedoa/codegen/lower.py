@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
@@ -15,12 +15,15 @@ from dispatch.mode import Mode
 from ptxpass.ir import CallSite, TypeQuery
 
 from ..frontend import tree
+from ..frontend.walk import nodes_of
 from ..model.layout import Layout
 from ..model.reference import ReferenceEncoding
+from ..model.run_form import PieceField
 from ..targets.base import Target
 from . import arithmetic, atomics, calls, expressions, loops, places, statements
 from .abi import Leaf, assemble, leaves
 from .emitter import FunctionEmitter, ProgramEmitter
+from .neighbours import Members, note_members
 from .report import emit_report
 from .roles import RoleMetadata, stored_roles
 from .runs import Runs, assigned_once
@@ -63,8 +66,10 @@ def lower(
     mode: Mode,
     debug: bool,
     runs: Runs | None = None,
+    pieces: Sequence[PieceField] = (),
 ) -> LoweredModule:
-    """Generate the module of a program; ``runs`` says which parameters of the kernel are runs.
+    """Generate the module of a program; ``runs`` says which parameters of the kernel are runs,
+    ``pieces`` which fields hold pieces of one.
 
     Raises CompileError for an operation that no target has, InternalError for a malformed tree.
     """
@@ -78,6 +83,7 @@ def lower(
         debug,
         module,
         RoleMetadata(module, stored_roles(program)),
+        {(each.owner, each.name): each.form for each in pieces},
     )
     functions = [function for function in program.functions.values() if function is not kernel]
     for function in functions:
@@ -136,8 +142,9 @@ def _define_what_is_called(program: ProgramEmitter, source: tree.Program) -> Non
     """The functions that the kernel calls, and those that these call; all others are dropped."""
     written = 0
     while called := list(program.variants.items())[written:]:
-        for (symbol, runs), llvm_function in called:
-            _define(program, source.functions[symbol], llvm_function, dict(runs))
+        for (symbol, runs, members), llvm_function in called:
+            function = source.functions[symbol]
+            _define(program, function, llvm_function, dict(runs), dict(members))
         written += len(called)
     for function in program.functions.values():
         if not function.blocks:
@@ -145,13 +152,19 @@ def _define_what_is_called(program: ProgramEmitter, source: tree.Program) -> Non
 
 
 def _define(
-    program: ProgramEmitter, function: tree.Function, llvm_function: ir.Function, runs: Runs
+    program: ProgramEmitter,
+    function: tree.Function,
+    llvm_function: ir.Function,
+    runs: Runs,
+    members: Members,
 ) -> None:
     emitter = FunctionEmitter(program, function, llvm_function)
     _note_runs(emitter, runs)
     for variable, argument in zip(function.parameters, llvm_function.args, strict=True):
         argument.name = variable.name
         emitter.assign(variable, argument)
+    if members:
+        note_members(emitter, members)
     _emit_body(emitter)
 
 
@@ -179,10 +192,12 @@ def _define_kernel_body(
 
 
 def _note_runs(emitter: FunctionEmitter, runs: Runs) -> None:
-    if runs:
-        parameters = emitter.function.parameters
-        emitter.runs = {parameters[place]: form for place, form in runs.items()}
-        emitter.assigned_once = assigned_once(emitter.function)
+    if runs or emitter.program.pieces:
+        parameters, function = emitter.function.parameters, emitter.function
+        changed = {node.variable for node in nodes_of(function) if isinstance(node, tree.Assign)}
+        known = {parameters[place]: form for place, form in runs.items()}
+        emitter.runs = {v: form for v, form in known.items() if v not in changed}
+        emitter.assigned_once = assigned_once(function)
 
 
 def _emit_body(emitter: FunctionEmitter) -> None:

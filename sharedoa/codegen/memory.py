@@ -6,11 +6,13 @@ by field, an array as its address and length.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 from llvmlite import ir
 
 from ..errors import InternalError
+from ..frontend.tree import NEIGHBOURS
 from ..model.layout import alignment, storage_dtype
 from ..model.scalars import ScalarType, i64, u64
 from ..model.tiles import LANES, emit_scalar_address
@@ -36,6 +38,13 @@ class Place:
     valid: ir.Value | None
     role: Role
     tiled_object: ir.Value | None = None
+    #: Where ``address`` is counted from, if several objects' places are to be seen side by side
+    #: from there (``neighbours``), and how many scalars of the row after it this one lies.
+    origin: ir.Value | None = None
+    lane: int = 0
+    #: A power of two that ``address`` is known to be a multiple of, unless it is part of an object
+    #: in tiles.
+    multiple: int = 1
 
     @property
     def scale(self) -> int:
@@ -44,13 +53,22 @@ class Place:
 
 
 def pointer_to(emitter: FunctionEmitter, address: ir.Value) -> ir.Value:
+    # LLVM sees what lies side by side, and makes vectors of it, only from pointer + distance.
     builder, pointer = emitter.builder, emitter.program.object_pointer()
-    is_sum = isinstance(address, ir.Instruction) and address.opname == "add"
-    if is_sum and not emitter.program.target.is_device:
-        # LLVM sees what lies side by side, and makes vectors of it, only from pointer + distance.
+    constant = 0
+    while _is_sum(address) and isinstance(address.operands[1], ir.Constant):
+        constant += address.operands[1].constant
+        address = address.operands[0]
+    if _is_sum(address) and not emitter.program.target.is_device:
         base, distance = address.operands
-        return builder.gep(builder.inttoptr(base, pointer), [distance], source_etype=I8)
-    return builder.inttoptr(address, pointer)
+        found = builder.gep(builder.inttoptr(base, pointer), [distance], source_etype=I8)
+    else:
+        found = builder.inttoptr(address, pointer)
+    return builder.gep(found, [integer(constant)], source_etype=I8) if constant else found
+
+
+def _is_sum(value: ir.Value) -> bool:
+    return isinstance(value, ir.Instruction) and value.opname == "add"
 
 
 def load_value(emitter: FunctionEmitter, place: Place) -> ir.Value:
@@ -88,14 +106,24 @@ def scalar_pointer(emitter: FunctionEmitter, place: Place) -> tuple[ir.Value, in
     if place.tiled_object is not None:
         builder = emitter.builder
         address = emit_scalar_address(builder, address, place.tiled_object, dtype.itemsize)
-    return pointer_to(emitter, address), alignment(dtype)
+    known = alignment(dtype)
+    if place.origin is None:
+        multiple = place.multiple if place.tiled_object is None else 1
+        return pointer_to(emitter, address), max(known, multiple)
+    if place.tiled_object is not None:
+        # Counted from the first scalar of the group, which begins at a multiple of the group.
+        address = offset_address(emitter, address, place.lane * dtype.itemsize)
+        known *= place.lane & -place.lane or NEIGHBOURS
+    origin = emitter.builder.inttoptr(place.origin, emitter.program.object_pointer())
+    return emitter.builder.gep(origin, [address], source_etype=I8), known
 
 
 def member(emitter: FunctionEmitter, place: Place, name: str, type: Type) -> Place:
     """A member of the compound at ``place``."""
     offset = _member_offset(place.type, name)
     address = offset_address(emitter, place.address, offset * place.scale)
-    return replace(place, type=type, address=address, role=(*place.role, name))
+    multiple = math.gcd(place.multiple, offset)
+    return replace(place, type=type, address=address, role=(*place.role, name), multiple=multiple)
 
 
 def offset_address(emitter: FunctionEmitter, address: ir.Value, offset: int) -> ir.Value:

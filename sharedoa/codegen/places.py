@@ -6,6 +6,7 @@ check gives zero, a store to it does nothing.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -16,13 +17,24 @@ from ..errors import InternalError
 from ..frontend import tree
 from ..model.layout import storage_dtype
 from ..model.run_form import RunForm
-from ..model.types import InlineType, Type, ValueType
+from ..model.types import InlineType, ReferenceType, Type, ValueType
 from . import checks
-from .emitter import FunctionEmitter, expression, integer, require_type, statement
-from .memory import Place, load_value, member, store_value
+from .emitter import (
+    FunctionEmitter,
+    ProgramEmitter,
+    expression,
+    integer,
+    require_type,
+    statement,
+)
+from .memory import Place, load_value, member, offset_address, store_value
+from .neighbours import Member, emit_group_start, member_of
 from .roles import element_role, field_role
 from .runs import emit_reference, run_of
 from .types import llvm_type, zero
+
+_GROUP_ALIGNMENT = 16
+"""Bytes that arrays of groups of neighbours begin at a multiple of."""
 
 
 def locate(emitter: FunctionEmitter, place: tree.Place) -> Place:
@@ -89,16 +101,53 @@ def _augmented_store(emitter: FunctionEmitter, node: tree.AugmentedStore) -> Non
 
 
 def _locate_field(emitter: FunctionEmitter, place: tree.FieldPlace) -> Place:
+    found = member_of(emitter, place.object)
+    if found is not None:
+        return _locate_field_of_member(emitter, place, found)
     reference = emitter.evaluate(place.object)
     valid = checks.reference_is_valid(emitter, reference, place.location)
     program, builder, owner = emitter.program, emitter.builder, place.owner
     object_address = program.encoding.emit_address(builder, reference)
     address = program.layout.emit_field_address(builder, object_address, owner, place.name)
-    tiled = program.layout.is_tiled(owner)
-    return Place(place.type, address, valid, field_role(place), object_address if tiled else None)
+    role = field_role(place)
+    if program.layout.is_tiled(owner):
+        return Place(place.type, address, valid, role, object_address)
+    multiple = _multiple_of_field(program, place)
+    return Place(place.type, address, valid, role, multiple=multiple)
+
+
+def _multiple_of_field(program: ProgramEmitter, place: tree.FieldPlace) -> int:
+    """``Place.multiple`` of a field of a record."""
+    receiver = place.object.type
+    if not isinstance(receiver, ReferenceType):
+        return 1
+    offset = program.layout.record(place.owner).offsets[place.name]
+    return math.gcd(program.layout.object_alignment(receiver.cls), offset)
+
+
+def _locate_field_of_member(
+    emitter: FunctionEmitter, place: tree.FieldPlace, member: Member
+) -> Place:
+    program, builder = emitter.program, emitter.builder
+    first = program.encoding.emit_address(builder, member.first)
+    address = program.layout.emit_field_address(builder, integer(0), place.owner, place.name)
+    return Place(place.type, address, None, field_role(place), first, first, member.lane)
+
+
+def _locate_neighbour(emitter: FunctionEmitter, place: tree.ElementPlace, neighbour: int) -> Place:
+    array = emitter.evaluate(place.array)
+    index = emit_group_start(emitter, emitter.evaluate(place.index))
+    builder, size = emitter.builder, storage_dtype(place.type).itemsize
+    # As with the index, the mask changes nothing.
+    base = builder.and_(builder.extract_value(array, 0), integer(-_GROUP_ALIGNMENT))
+    origin = builder.add(base, builder.mul(index, integer(size)))
+    address = integer(neighbour * size)
+    return Place(place.type, address, None, element_role(place.type), origin=origin)
 
 
 def _locate_element(emitter: FunctionEmitter, place: tree.ElementPlace) -> Place:
+    if place.neighbour is not None:
+        return _locate_neighbour(emitter, place, place.neighbour)
     array = emitter.evaluate(place.array)
     index = emitter.evaluate(place.index)
     base = emitter.builder.extract_value(array, 0)
@@ -111,7 +160,8 @@ def _locate_element(emitter: FunctionEmitter, place: tree.ElementPlace) -> Place
 def _element_of_run(emitter: FunctionEmitter, place: tree.ElementPlace, form: RunForm) -> ir.Value:
     array = emitter.evaluate(place.array)
     first, length = (emitter.builder.extract_value(array, part) for part in (0, 1))
-    position, valid = _position(emitter, place, emitter.evaluate(place.index), length)
+    index = offset_address(emitter, emitter.evaluate(place.index), place.neighbour or 0)
+    position, valid = _position(emitter, place, index, length)
     return guarded(
         emitter, valid, place.type, lambda: emit_reference(emitter, form, first, position)
     )
@@ -143,9 +193,11 @@ def _indexed(
     position, valid = _position(emitter, place, index, length)
     if valid is not None and base.valid is not None:
         valid = emitter.builder.and_(base.valid, valid)
-    distance = integer(storage_dtype(place.type).itemsize * base.scale)
+    size = storage_dtype(place.type).itemsize
+    distance = integer(size * base.scale)
     address = emitter.builder.add(base.address, emitter.builder.mul(position, distance))
-    return replace(base, type=place.type, address=address, valid=valid)
+    multiple = math.gcd(base.multiple, size)
+    return replace(base, type=place.type, address=address, valid=valid, multiple=multiple)
 
 
 def _position(

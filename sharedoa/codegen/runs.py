@@ -1,7 +1,9 @@
 """Arrays whose elements are objects side by side: references are computed instead of loaded.
 
 A parameter is such a *run* where the runtime says so: its value then is not where references lie
-but the first object's reference, with the number of objects. Functions that are called with a run
+but the first object's reference, with the number of objects. The arrays that a field holds may be
+pieces of one array whose objects are a run (``heap.pieces``): their values are those of any array,
+and where one lies in the whole tells where its objects do. Functions that are called with either
 are written once more for it. What comes out of a run is of a class that is known.
 """
 
@@ -12,19 +14,26 @@ from collections.abc import Mapping
 
 from llvmlite import ir
 
+from dispatch import state
+
 from ..frontend import tree
 from ..frontend.walk import nodes_of
 from ..model.classes import ClassType
+from ..model.layout import REFERENCE_DTYPE
 from ..model.run_form import RunForm
-from .emitter import FunctionEmitter
+from .emitter import FunctionEmitter, integer
 
 #: What is known of the objects, by place of the parameter.
 Runs = Mapping[int, RunForm]
 
 
 def run_of(emitter: FunctionEmitter, array: tree.Expression) -> RunForm | None:
-    """What is known of the objects of ``array`` if it is a run."""
-    return emitter.runs.get(array.variable) if isinstance(array, tree.Local) else None
+    """What is known of the objects of ``array`` if it is a run, or a piece of one."""
+    if isinstance(array, tree.Local):
+        return emitter.runs.get(array.variable)
+    if isinstance(array, tree.Load) and isinstance(array.place, tree.FieldPlace):
+        return emitter.program.pieces.get((array.place.owner, array.place.name))
+    return None
 
 
 def runs_passed(emitter: FunctionEmitter, arguments: list[tree.Expression]) -> dict[int, RunForm]:
@@ -36,9 +45,21 @@ def runs_passed(emitter: FunctionEmitter, arguments: list[tree.Expression]) -> d
 def emit_reference(
     emitter: FunctionEmitter, form: RunForm, first: ir.Value, position: ir.Value
 ) -> ir.Value:
-    """The reference of the object that many places after the first one."""
-    layout = emitter.program.layout
-    return layout.emit_neighbour(emitter.builder, first, position, form)
+    """The reference of the object that many places after the first one of an array, whose first
+    word (``ARRAY``) is ``first``."""
+    builder, layout = emitter.builder, emitter.program.layout
+    if form.whole is not None:
+        begin, origin = (_word(emitter, form.whole, which) for which in (0, 1))
+        size = integer(REFERENCE_DTYPE.itemsize)
+        position = builder.add(builder.udiv(builder.sub(first, begin), size), position)
+        first = origin
+    return layout.emit_neighbour(builder, first, position, form)
+
+
+def _word(emitter: FunctionEmitter, whole: int, which: int) -> ir.Value:
+    space = emitter.program.target.constant_space
+    word: ir.Value = state.load(emitter.builder, space, state.WHOLES + 2 * whole + which)
+    return word
 
 
 def exact_class(emitter: FunctionEmitter, receiver: tree.Expression) -> ClassType | None:

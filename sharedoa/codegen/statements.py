@@ -10,7 +10,7 @@ from ..targets.base import PrintPiece
 from . import checks
 from .arithmetic import convert
 from .emitter import FunctionEmitter, statement
-from .runs import exact_class
+from .runs import exact_class, run_of
 
 
 @statement(tree.Assign)
@@ -18,6 +18,9 @@ def _assign(emitter: FunctionEmitter, node: tree.Assign) -> None:
     cls = exact_class(emitter, node.value)
     if cls is not None and node.variable in emitter.assigned_once:
         emitter.exact[node.variable] = cls
+    form = run_of(emitter, node.value)
+    if form is not None and form.whole is not None and node.variable in emitter.assigned_once:
+        emitter.runs[node.variable] = form
     emitter.assign(node.variable, emitter.evaluate(node.value))
 
 

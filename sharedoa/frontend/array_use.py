@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from ..model.classes import ClassType
 from ..model.types import ArrayType, InlineType, ReferenceType, Type, ValueType
 from . import tree
 from .walk import nodes, nodes_of
@@ -17,12 +18,26 @@ def indexed_parameters(program: tree.Program) -> tuple[int, ...]:
     return _Uses(program).of(program.kernel)
 
 
+def array_fields(program: tree.Program) -> frozenset[tuple[ClassType, str]]:
+    """The fields that the program reads arrays of references from, by declaring class."""
+    return frozenset(
+        (node.place.owner, node.place.name)
+        for node in nodes(program)
+        if isinstance(node, tree.Load)
+        and isinstance(node.place, tree.FieldPlace)
+        and _is_reference_array(node.place.type)
+    )
+
+
 def stores_references(program: tree.Program) -> bool:
-    """Whether a launch may change an element of an array that holds references."""
+    """Whether a launch may change an element of an array that holds references, or which array of
+    references a field holds."""
     return any(
         isinstance(node, (tree.Store, tree.AugmentedStore, tree.Atomic))
-        and _is_in_array(node.place)
-        and _holds_references(node.place.type)
+        and (
+            _is_reference_array(node.place.type)
+            or (_is_in_array(node.place) and _holds_references(node.place.type))
+        )
         for node in nodes(program)
     )
 

@@ -151,6 +151,8 @@ def _member(
     location = context.locate(node)
     if owner is not None:
         type = owner.own_fields[node.attr]
+        # How objects are aligned follows from all of these classes.
+        context.depend(SubclassDependency(cls, tuple(cls.concrete())))
         place = tree.FieldPlace(type, location, base, owner, node.attr)
         if isinstance(type, InlineType):
             return InlineArray(place)

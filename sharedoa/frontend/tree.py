@@ -31,6 +31,9 @@ __all__ = [
     "ValueType", "VoidType",
 ]  # fmt: skip
 
+NEIGHBOURS = 4
+"""Elements of a group that one thread takes together; a power of two."""
+
 
 @dataclass(frozen=True)
 class Location:
@@ -293,13 +296,16 @@ class FieldPlace:
 @dataclass(eq=False)
 class ElementPlace:
     """Element of an ``oa.Array``. ``index`` is a weak int; when ``may_be_negative`` a negative one
-    counts from the end, as in Python."""
+    counts from the end, as in Python. With a ``neighbour`` it is the element so many places after
+    ``index``, which then is a multiple of ``NEIGHBOURS``, of an array that begins at a multiple of
+    16 bytes; all elements up to ``NEIGHBOURS`` after ``index`` exist."""
 
     type: Type
     location: Location
     array: Expression
     index: Expression
     may_be_negative: bool
+    neighbour: int | None = None
 
 
 @dataclass(eq=False)

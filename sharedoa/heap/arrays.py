@@ -19,6 +19,7 @@ from .conversion import column, raw_value
 from .field_view import FieldView
 from .numpy_like import NumPyLike
 from .objects import ManyObjects
+from .pieces import WholeArray
 from .placement import Change, FieldPath, References, Selection, Values
 from .run import Run
 from .run_detection import MOST_RUNS
@@ -132,8 +133,13 @@ class Array(NumPyLike):
             values = self._values()
             count = values[key].size
             values[key] = column(element, value, count, self._description(), self.heap)
-        if self._storage is not None:
-            self._storage.version += 1
+        storage = self._storage
+        if storage is not None:
+            storage.version += 1
+            self.heap.pieces.changed(storage.address, storage.address + storage.size)
+
+    def note_pieces(self) -> None:
+        """Fields are about to get pieces of this array (``pieces``)."""
 
     def write_raw(self, values: Values) -> None:
         """Fill a new array, which no launch can know yet, with elements as memory holds them."""
@@ -231,6 +237,12 @@ class ObjectArray(ManyObjects, Array):
             assert isinstance(view, ObjectArray)
             view._know_run(run.after(start))
         return view
+
+    def note_pieces(self) -> None:
+        run = self.run
+        if run is not None and len(self):
+            size = len(self) * self.dtype.itemsize
+            self.heap.pieces.note(WholeArray(self.address, size, run))
 
     @property
     def cls(self) -> ClassType:

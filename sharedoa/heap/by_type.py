@@ -19,6 +19,7 @@ from ..model.classes import ClassType
 from ..model.layout import Layout
 from ..model.reference import ReferenceEncoding
 from .extents import Extent, Extents, NoRoom
+from .pieces import PieceFields
 from .placement import (
     FieldPath,
     Fields,
@@ -48,6 +49,7 @@ class ByTypePlacement:
         poison: bool,
         header: Callable[[ClassType], bytes],
         retire: Callable[[Extent], None],
+        pieces: PieceFields,
     ) -> None:
         """``header`` gives the bytes that an object of a class starts with; ``retire`` frees an
         extent once launches under way have finished."""
@@ -59,6 +61,7 @@ class ByTypePlacement:
         self._poison = poison
         self._header = header
         self._retire = retire
+        self._pieces = pieces
         self._regions: SortedDict[int, Region] = SortedDict()
         self._of_class: dict[ClassType, list[Region]] = {}
         self.layout_epoch = 0
@@ -80,7 +83,8 @@ class ByTypePlacement:
             wanted = min(count - position, region.room)
             if wanted == 0:
                 continue
-            self._fetch_unused(region, wanted)
+            if header or fields:
+                self._fetch_unused(region, wanted)
             for slots in region.take(wanted):
                 part = Part.at(region, position, slots)
                 parts.append(part)
@@ -93,8 +97,11 @@ class ByTypePlacement:
     def _fetch_unused(self, region: Region, count: int) -> None:
         first = region.unused_from
         last = min(first + count, region.capacity) - 1
-        if first <= last:
-            self._residency.host_uses(region.start, *region.span(first, last))
+        if first > last:
+            return
+        start, end = region.span(first, last)
+        if self._residency.transfer_between(start, end) is None:
+            self._residency.host_uses(region.start, start, end)
 
     def free(self, selection: Selection) -> None:
         assert isinstance(selection, RegionSelection)
@@ -158,6 +165,9 @@ class ByTypePlacement:
             self._extents.free(extent)
             raise
         return Region(cls, arrangement, capacity, extent, live)
+
+    def change_layout(self) -> None:
+        self.layout_epoch += 1
 
     def _insert(self, region: Region) -> None:
         self._regions[region.start] = region
@@ -239,6 +249,7 @@ class ByTypePlacement:
         region, slot = self._locate_live(address)
         self._residency.host_uses(region.start, *region.span(slot, slot))
         if index is None:
+            self._pieces.written(region.cls, path.name, value)
             region.field(path)[slot] = value
         else:
             region.field(path)[slot, index] = value
@@ -291,7 +302,7 @@ class ByTypePlacement:
         return self._selection(parts, position)
 
     def _selection(self, parts: list[Part], count: int) -> RegionSelection:
-        return RegionSelection(parts, count, self._encoding, self._residency)
+        return RegionSelection(parts, count, self._encoding, self._residency, self._pieces)
 
     # ------------------------------------------------------------------ counting
 

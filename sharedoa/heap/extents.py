@@ -161,7 +161,12 @@ class Extents:
             slab.clean_to = start
 
     def _clear(self, extent: Extent, start: int, end: int) -> None:
-        if start < end:
+        if start >= end:
+            return
+        transfer = self._residency.transfer_between(start, end)
+        if transfer is not None:
+            transfer.clear(start, end)
+        else:
             self._residency.host_uses(extent.address, start, end)
             extent.memory[start - extent.address : end - extent.address] = 0
 

@@ -43,10 +43,11 @@ from .placement import (
     foreign_reference,
     null_reference,
 )
-from .population import Population
+from .population import Population, RunsOfClasses
 from .recording import is_recorded, refuse_access, require_executing
 from .settings import HeapSettings
 from .statistics import HeapStatistics
+from .transfer import array_column
 
 _path = lru_cache(maxsize=4096)(FieldPath)
 
@@ -89,6 +90,9 @@ class Heap:
         self.memory = HeapMemory(settings)
         self.placement: Placement = self.memory.placement
         self.residency = self.memory.residency
+        self.runs_of_classes = RunsOfClasses(self.placement, self._lock)
+        self.pieces = self.memory.pieces
+        self.pieces.on_change = self.placement.change_layout
 
     def __enter__(self) -> Heap:
         self._tokens.append(_current.set(self))
@@ -122,7 +126,7 @@ class Heap:
             values = {_path(name): given for name, given in columns.items()}
             selection = self.memory.new_objects(cls, count, values)
         assert isinstance(array, ObjectArray)
-        array.fill(selection)
+        _fill(array, selection)
         return array
 
     def _new_one(self, cls: ClassType, fields: dict[str, Any]) -> Any:
@@ -188,7 +192,7 @@ class Heap:
         address = storage.address if storage else 0
         array = ObjectArray(self, self.reference_type(cls), storage, address, selection.count)
         if kept != version:
-            array.fill(selection)
+            _fill(array, selection)
         else:
             array.know(selection)
         return array
@@ -289,7 +293,8 @@ class Heap:
     def array_of(self, element: Type, values: Values, kind: type[Array] | None = None) -> Array:
         """A new array of elements as memory holds them."""
         array = self.blank(element, len(values), kind)
-        array.write_raw(values)
+        if not self.memory.send(array_column(array.address, array.dtype, len(array)), values):
+            array.write_raw(values)
         return array
 
     def array_at(self, element: Type, address: int, length: int) -> Array:
@@ -324,7 +329,9 @@ class Heap:
     def note_launch(self, stores_references: bool = True) -> None:
         """A kernel has been launched: from now on the host waits before it looks at anything.
         ``stores_references``: whether it may change elements of arrays of references."""
-        self.reference_writes += stores_references
+        if stores_references:
+            self.reference_writes += 1
+            self.pieces.forget_all()
         self._pending = True
 
     def wait(self) -> None:
@@ -349,6 +356,11 @@ class Heap:
         self._hooks.append(hook)
 
     # ------------------------------------------------------------------ the heap as a whole
+
+    @property
+    def uses_runs(self) -> bool:
+        """Whether kernels of this heap are compiled, and compute the references of a run."""
+        return self.mode.by_population and self.backend.name != "python"
 
     @property
     def layout_epoch(self) -> int:
@@ -390,6 +402,14 @@ class Heap:
     def __repr__(self) -> str:
         objects = sum(map(self.placement.count, self.placement.classes()))
         return f"<Heap {self.mode.name} on {self.backend.name}: {objects:,} objects>"
+
+
+def _fill(array: ObjectArray, selection: Selection) -> None:
+    """Make a new array refer to the objects of ``selection``."""
+    if selection.send_references(array.address):
+        array.know(selection)
+    else:
+        array.fill(selection)
 
 
 def _objects_of_other_heap() -> HeapError:

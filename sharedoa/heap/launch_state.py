@@ -14,6 +14,7 @@ from dispatch.range_table import SegmentTree, encode_stride
 
 from .by_type import ByTypePlacement
 from .extents import Extent, Extents
+from .pieces import PieceFields
 from .residency import Residency
 from .scattered import ScatteredPlacement
 
@@ -28,12 +29,14 @@ class LaunchState:
         residency: Residency,
         debug: bool,
         retire: Callable[[Extent], None],
+        pieces: PieceFields,
     ) -> None:
         self._extents = extents
         self._placement = placement
         self._residency = residency
         self._debug = debug
         self._retire = retire
+        self._pieces = pieces
         self._epoch = -1
         self._words = [0] * state.WORDS
         self._table: Extent | None = None
@@ -52,6 +55,8 @@ class LaunchState:
             nodes = _tree(self._placement).nodes
             words[state.RANGE_TREE] = self._store(nodes)
             words[state.RANGE_TREE_SIZE] = len(nodes)
+            wholes = self._pieces.words()
+            words[state.WHOLES : state.WHOLES + len(wholes)] = wholes
         elif self._debug:
             addresses = self._placement.addresses()
             words[state.REGISTRY] = self._store(addresses)

@@ -14,11 +14,13 @@ from .array_memory import Addresses, ArrayMemory, ArrayStorage
 from .by_type import ByTypePlacement
 from .extents import SLAB_SIZE, Extent, Extents, NoRoom
 from .launch_state import LaunchState
+from .pieces import PieceFields
 from .placement import FieldPath, Fields, Selection
 from .residency import Residency
 from .scattered import ScatteredPlacement
 from .settings import HeapSettings
 from .statistics import HeapStatistics, heap_statistics
+from .transfer import Column, Values
 from .vtables import VtableRecords
 
 T = TypeVar("T")
@@ -33,9 +35,12 @@ class HeapMemory:
 
     def __init__(self, settings: HeapSettings) -> None:
         self._settings = settings
-        on_device = settings.backend.target.is_device
+        backend = settings.backend
+        on_device = backend.target.is_device
         self._retired: list[Extent] = []
-        self.residency = Residency(settings.backend.prefetch if on_device else None)
+        self.residency = (
+            Residency(backend.prefetch, backend.transfer) if on_device else Residency(None)
+        )
         by_type = settings.mode.placement == "by_type"
         # Where objects lie outside of slabs, these must not take the memory that objects need.
         slab_size = SLAB_SIZE if by_type else min(_SMALL_SLAB_SIZE, settings.capacity // 8)
@@ -44,9 +49,15 @@ class HeapMemory:
         )
         self._arrays = ArrayMemory(self._extents)
         self._vtables = VtableRecords(self._extents, self.residency)
+        self.pieces = PieceFields()
         self.placement = self._place()
         self._launch_state = LaunchState(
-            self._extents, self.placement, self.residency, settings.debug, self._retired.append
+            self._extents,
+            self.placement,
+            self.residency,
+            settings.debug,
+            self._retired.append,
+            self.pieces,
         )
 
     def _place(self) -> ByTypePlacement | ScatteredPlacement:
@@ -62,6 +73,7 @@ class HeapMemory:
                 settings.debug,
                 header,
                 self._retired.append,
+                self.pieces,
             )
         return ScatteredPlacement(
             self._extents,
@@ -90,6 +102,15 @@ class HeapMemory:
     def arrays_at(self, addresses: Addresses) -> list[ArrayStorage]:
         """Every array that any of ``addresses`` lies in, by address."""
         return self._arrays.all_at(addresses)
+
+    def send(self, column: Column, values: Values) -> bool:
+        """Let the device write an array's elements, where it can; otherwise nothing happens."""
+        end = column.start + column.count * column.record_bytes
+        transfer = self.residency.transfer_between(column.start, end)
+        if transfer is None:
+            return False
+        transfer.write([(column, values)])
+        return True
 
     def launch_words(self) -> list[int]:
         """What kernels must know (``dispatch.state``)."""
@@ -137,6 +158,7 @@ class HeapMemory:
             return  # searching all fields is not worth it yet
         for extent in self._arrays.collect(self._addresses_in(holders)):
             self.residency.forget(extent.address, extent.end)
+            self.pieces.freed(extent.address, extent.end)
 
     def _release(self, extent: Extent) -> None:
         self._extents.free(extent)

@@ -61,6 +61,11 @@ class Selection(Protocol):
         """Write the references to ``target``, of shape (objects,)."""
         ...
 
+    def send_references(self, address: int) -> bool:
+        """Let the device write the references to an array at ``address``, where it can; otherwise
+        nothing happens."""
+        ...
+
     @property
     def is_one_view(self) -> bool:
         """Whether ``read`` shares memory with the objects."""
@@ -136,6 +141,10 @@ class Placement(Protocol):
         ...
 
     def region_count(self, cls: ClassType) -> int: ...
+
+    def change_layout(self) -> None:
+        """Raise the layout epoch: something else that compiled kernels rest on has changed."""
+        ...
 
     def ranges(self) -> list[tuple[int, int, ClassType]]: ...
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,10 +11,33 @@ import numpy as np
 from ..model.classes import ClassType
 from .arrays import ObjectArray
 from .objects import ManyObjects
-from .placement import References, Selection
+from .placement import Placement, References, Selection
+from .run import Run, RunOfObjects
+from .run_detection import MOST_RUNS
 
 if TYPE_CHECKING:
     from .heap import Heap
+
+
+class RunsOfClasses:
+    """The live objects of exactly one class as runs, remembered until an object is made or goes."""
+
+    def __init__(self, placement: Placement, lock: AbstractContextManager[Any]) -> None:
+        self._placement = placement
+        self._lock = lock
+        self._known: dict[ClassType, tuple[int, list[tuple[Run, int]] | None]] = {}
+
+    def of(self, cls: ClassType) -> list[tuple[Run, int]] | None:
+        """Runs, with the number of objects of each; None if some are in none, or they are many."""
+        with self._lock:
+            version = self._placement.population_version
+            kept, runs = self._known.get(cls, (-1, None))
+            if kept != version:
+                found = self._placement.objects([cls]).stretches()
+                runs = [(run, stop - first) for first, stop, run in found if run is not None]
+                runs = runs if len(runs) == len(found) <= MOST_RUNS else None
+                self._known[cls] = version, runs
+        return runs
 
 
 class Population(ManyObjects):
@@ -39,6 +63,18 @@ class Population(ManyObjects):
     def by_class(self) -> Iterator[ObjectArray]:
         """The objects of each class that has any, class by class."""
         return (self.heap.objects_of(cls) for cls in self.classes())
+
+    def stretches(self) -> Iterator[ObjectArray | RunOfObjects]:
+        """The objects class by class, as arguments for kernels: where these use runs, as such."""
+        heap = self.heap
+        for cls in self.classes():
+            runs = heap.runs_of_classes.of(cls) if heap.uses_runs else None
+            if runs is not None:
+                yield from (RunOfObjects(heap, run, count) for run, count in runs)
+            elif heap.uses_runs:
+                yield from heap.objects_of(cls).stretches()
+            else:
+                yield heap.objects_of(cls)
 
     def selection(self) -> Selection:
         return self.heap.placement.objects(self.classes())

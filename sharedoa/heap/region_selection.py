@@ -10,12 +10,15 @@ from typing import Any
 import numpy as np
 
 from ..model.arrangement import Slots
+from ..model.layout import REFERENCE_DTYPE
 from ..model.reference import ReferenceEncoding
 from .parallel import in_chunks
+from .pieces import PieceFields
 from .placement import Change, FieldPath, Fields, References, Values
 from .regions import Region
 from .residency import Residency
 from .run import Run, run_of_slots
+from .transfer import Column, Transfer
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,12 +64,18 @@ class RegionSelection:
     """Parts of regions that together are ``count`` objects."""
 
     def __init__(
-        self, parts: list[Part], count: int, encoding: ReferenceEncoding, residency: Residency
+        self,
+        parts: list[Part],
+        count: int,
+        encoding: ReferenceEncoding,
+        residency: Residency,
+        pieces: PieceFields,
     ) -> None:
         self.parts = parts
         self.count = count
         self._encoding = encoding
         self._residency = residency
+        self._pieces = pieces
 
     @cached_property
     def references(self) -> References:
@@ -81,6 +90,20 @@ class RegionSelection:
 
         for part in self.parts:
             _work_on(part, target.itemsize, copy)
+
+    def send_references(self, address: int) -> bool:
+        end = address + self.count * REFERENCE_DTYPE.itemsize
+        parts = [(part, _consecutive(part)) for part in self.parts]
+        transfer = self._residency.transfer_between(address, end)
+        if transfer is None or any(slots is None for _, slots in parts):
+            return False
+        for part, slots in parts:
+            assert slots is not None
+            region = part.region
+            first = self._encoding.encode(region.start, region.cls.type_index)
+            target = address + part.where.start * REFERENCE_DTYPE.itemsize
+            transfer.write_references(target, region.header_column(1, slots), first)
+        return True
 
     @property
     def is_one_view(self) -> bool:
@@ -103,19 +126,25 @@ class RegionSelection:
         return [run_of_slots(part.region, part.slots, self._encoding) for part in self.parts]
 
     def read(self, path: FieldPath) -> Values:
-        for part in self.parts:
-            self._touch(part)
         field = self.parts[0].region.field(path)
         if self.is_one_view:
-            found: Values = field[self.parts[0].slots]
-            return found
-        found = np.empty((self.count, *field.shape[1:]), field.dtype)
+            self._touch(self.parts[0])
+            view: Values = field[self.parts[0].slots]
+            return view
+        # Padding of structures is not copied, and must not show what lay there before.
+        blank = np.empty if field.dtype.fields is None else np.zeros
+        found = blank((self.count, *field.shape[1:]), field.dtype)
 
         def copy(part: Part) -> None:
             found[part.where] = part.region.field(path)[part.slots]
 
         for part in self.parts:
-            _work_on(part, part.region.arrangement.record.size, copy)
+            device = self._device(part)
+            if device is not None:
+                device.transfer.read(part.region.column(path, device.slots), found[part.where])
+            else:
+                self._touch(part)
+                _work_on(part, part.region.arrangement.record.size, copy)
         return found
 
     def write(self, path: FieldPath, values: Values) -> None:
@@ -126,9 +155,12 @@ class RegionSelection:
         self._write(header, fields)
 
     def _write(self, header: bytes, fields: Fields) -> None:
-        if not self.parts:
+        if not self.parts or not (header or fields):
             return
         whole = {path: self._spread(path, values) for path, values in fields.items()}
+        for path in whole:
+            for part in self.parts:
+                self._pieces.written(part.region.cls, path.name, whole[path][part.where])
 
         def write(part: Part) -> None:
             part.region.set_header(part.slots, header)
@@ -136,8 +168,12 @@ class RegionSelection:
                 part.region.field(path)[part.slots] = values[part.where]
 
         for part in self.parts:
-            self._touch(part)
-            _work_on(part, part.region.arrangement.record.size, write)
+            device = self._device(part)
+            if device is not None:
+                device.transfer.write(_columns(part, device.slots, header, whole))
+            else:
+                self._touch(part)
+                _work_on(part, part.region.arrangement.record.size, write)
 
     def _spread(self, path: FieldPath, values: Values) -> Values:
         """A value for every object, which no part of the assignment changes for a later one."""
@@ -154,15 +190,58 @@ class RegionSelection:
             field[part.slots] = values
 
         for part in self.parts:
+            device = self._device(part)
+            if device is not None:
+                column = part.region.column(path, device.slots)
+                values = np.empty((part.count, *column.dtype.shape), column.dtype.base)
+                device.transfer.read(column, values)
+                change(values, part.where)
+                device.transfer.write([(column, values)])
+                continue
             self._touch(part)
             if part.is_view:
                 change(part.region.field(path)[part.slots], part.where)
             else:
                 _work_on(part, part.region.arrangement.record.size, change_copy)
 
+    def _device(self, part: Part) -> _OnDevice | None:
+        """What moves values of the part, where it lies on the device."""
+        slots = _consecutive(part)
+        if slots is None or part.count == 0:
+            return None
+        transfer = self._residency.transfer_between(*part.region.span(*part.extremes()))
+        if transfer is None or part.region.arrangement.record.size > transfer.largest_item:
+            return None
+        return _OnDevice(transfer, slots)
+
     def _touch(self, part: Part) -> None:
         region = part.region
         self._residency.host_uses(region.start, *region.span(*part.extremes()))
+
+
+@dataclass(frozen=True)
+class _OnDevice:
+    """Slots of a part that lie side by side, and what moves their values."""
+
+    transfer: Transfer
+    slots: slice
+
+
+def _consecutive(part: Part) -> slice | None:
+    slots = part.slots
+    return slots if isinstance(slots, slice) and slots.step == 1 else None
+
+
+def _columns(
+    part: Part, slots: slice, header: bytes, fields: Fields
+) -> list[tuple[Column, Values]]:
+    region = part.region
+    columns = [(region.column(path, slots), fields[path][part.where]) for path in fields]
+    if header:
+        column = region.header_column(len(header), slots)
+        value = np.frombuffer(header, column.dtype)[0]
+        columns.append((column, np.broadcast_to(value, part.count)))
+    return columns
 
 
 def _work_on(part: Part, item_bytes: int, work: Callable[[Part], None]) -> None:

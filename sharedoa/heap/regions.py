@@ -14,6 +14,7 @@ from ..model.arrangement import Arrangement, Slots, SlotValues, slot_numbers
 from ..model.classes import ClassType
 from .extents import Extent
 from .placement import FieldPath
+from .transfer import Column
 
 POISON = 0xDD
 _NO_SLOTS = np.zeros(0, np.int64)
@@ -84,6 +85,19 @@ class Region:
             found = self.arrangement.field(self.memory, path.name, path.components)
             self._fields[path] = found
         return found
+
+    def column(self, path: FieldPath, slots: slice) -> Column:
+        """The field of consecutive slots, for a device that moves it."""
+        return self._column(slots, *self.arrangement.record.place(path.name, path.components))
+
+    def header_column(self, size: int, slots: slice) -> Column:
+        """The first ``size`` bytes of their records."""
+        return self._column(slots, 0, np.dtype(f"u{size}"))
+
+    def _column(self, slots: slice, offset: int, dtype: np.dtype[Any]) -> Column:
+        arrangement, count = self.arrangement, slots.stop - slots.start
+        size = arrangement.record.size
+        return Column(self.start, arrangement.group, size, offset, dtype, slots.start, count)
 
     def take(self, count: int) -> list[Slots]:
         """Make ``count`` objects, zero, whose headers are still to be set; at most ``room``."""

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..model.classes import ClassType
 from ..model.reference import ReferenceEncoding
 from ..model.run_form import NEAR_BYTES, RunForm
+from ..model.types import ReferenceType
 from .regions import Region
+
+if TYPE_CHECKING:
+    from .heap import Heap
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +41,26 @@ class Run:
     def after(self, count: int) -> Run:
         """The same without the first ``count`` objects."""
         return Run.at(self.region, self.slot + count, self.encoding)
+
+
+class RunOfObjects:
+    """An array of references that nobody has written down: an argument for compiled code that takes
+    it for the run that it is."""
+
+    __slots__ = ("__sharedoa_element__", "heap", "leaves", "run")
+
+    def __init__(self, heap: Heap, run: Run, count: int) -> None:
+        self.heap = heap
+        self.run = run
+        self.leaves = (0, count)
+        self.__sharedoa_element__: ReferenceType = heap.reference_type(run.form.cls)
+
+    @property
+    def cls(self) -> ClassType:
+        return self.run.form.cls
+
+    def __len__(self) -> int:
+        return self.leaves[1]
 
 
 def run_of_slots(

@@ -97,6 +97,9 @@ class ScatteredPlacement:
         self._backend.free_scattered(addresses)
         self.generation += 1
 
+    def change_layout(self) -> None:
+        self.layout_epoch += 1
+
     def _count(self, cls: ClassType, change: int) -> None:
         self.population_version += 1
         before = self.count(cls)
@@ -209,16 +212,13 @@ class ScatteredSelection:
     def copy_references(self, target: References) -> None:
         target[:] = self.references
 
+    def send_references(self, address: int) -> bool:
+        return False
+
     def place(self, path: FieldPath) -> tuple[int, np.dtype[Any]]:
         """Bytes from the object to the field, and the field's dtype."""
         assert self._cls is not None
-        record = self._layout.record(self._cls)
-        offset, dtype = record.offsets[path.name], record.dtypes[path.name]
-        for component in path.components:
-            assert dtype.fields is not None
-            dtype, inner = dtype.fields[component][:2]
-            offset += inner
-        return offset, dtype
+        return self._layout.record(self._cls).place(path.name, path.components)
 
     def read(self, path: FieldPath) -> Values:
         offset, dtype = self.place(path)

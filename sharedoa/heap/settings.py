@@ -50,7 +50,12 @@ class HeapSettings:
         return cls(
             mode=chosen,
             backend=backend,
-            layout=Layout(layout_name, Header(chosen.header_size, chosen.header_alignment), tiles),
+            layout=Layout(
+                layout_name,
+                Header(chosen.header_size, chosen.header_alignment),
+                tiles,
+                in_regions=chosen.placement == "by_type",
+            ),
             encoding=TaggedReference() if chosen.tagged_references else PlainReference(),
             capacity=backend.free_memory() // 2 if limit is None else limit,
             initial_region=knobs.initial_region.resolve(initial_region),

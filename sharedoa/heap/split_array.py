@@ -61,6 +61,7 @@ class SplitArray:
 
     def stored(self) -> Values:
         """The pieces as fields hold them, of shape (pieces,) and ``ARRAY_DTYPE``."""
+        self.array.note_pieces()
         found = np.zeros(len(self), ARRAY_DTYPE)
         found["length"] = self.lengths
         # An empty array has no address: one past the end would be that of somebody else's memory.

@@ -140,6 +140,11 @@ class ClassType:
                 raise
         return self._own_fields
 
+    @property
+    def is_resolved(self) -> bool:
+        """Whether all fields are known, without which there are no objects."""
+        return all(cls._own_fields is not None for cls in self.ancestry())
+
     def withdraw(self) -> None:
         """Leave the hierarchy: a class with an error has no objects and must not stand in the way
         of the corrected one."""

@@ -8,6 +8,7 @@ scalars of 32 records lie row by row (``tiles``).
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,8 @@ from .types import ArrayType, InlineType, ReferenceType, Type, ValueType
 #: An array as it is stored: where its elements lie and how many there are.
 ARRAY_DTYPE = np.dtype([("address", np.uint64), ("length", np.int64)], align=True)
 REFERENCE_DTYPE = np.dtype(np.uint64)
+#: The most bytes that one access of a device takes at once.
+_WIDEST_ACCESS = 16
 _I32 = ir.IntType(32)
 
 
@@ -63,16 +66,20 @@ class Layout:
     brings its own record, whatever the header and the layout of the others.
     """
 
-    def __init__(self, name: str, header: Header, tiles: bool = False) -> None:
+    def __init__(
+        self, name: str, header: Header, tiles: bool = False, in_regions: bool = False
+    ) -> None:
+        """``in_regions``: no object is placed by itself."""
         self.name = name
         self.header = header
         self._tiles = tiles
+        self._in_regions = in_regions
         self._arrangements: dict[ClassType, Arrangement] = {}
 
     @property
-    def key(self) -> tuple[str, Header, bool]:
+    def key(self) -> tuple[str, Header, bool, bool]:
         """Layouts with the same key are alike."""
-        return self.name, self.header, self._tiles
+        return self.name, self.header, self._tiles, self._in_regions
 
     def is_tiled(self, cls: ClassType) -> bool:
         """Whether objects of the class, and all of its family, lie in tiles."""
@@ -112,6 +119,18 @@ class Layout:
         # Two objects never share an address, also when they have no fields at all.
         size = max(-(-offset // widest) * widest, 8)
         return Record(size, widest, offsets, dtypes)
+
+    def object_alignment(self, cls: ClassType) -> int:
+        """A power of two that divides the address of every object of the class and its subclasses:
+        regions begin at multiples of more. 1 where nothing is known."""
+        if not self._in_regions:
+            return 1
+        known = _WIDEST_ACCESS
+        for concrete in cls.concrete():
+            if concrete.foreign is not None or not concrete.is_resolved:
+                return 1
+            known = math.gcd(known, self.record(concrete).size)
+        return known
 
     def emit_field_address(
         self, builder: Any, object_address: Any, cls: ClassType, name: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,3 +25,40 @@ class Record:
     alignment: int
     offsets: dict[str, int]
     dtypes: dict[str, np.dtype[Any]]
+
+    def place(self, name: str, components: tuple[str, ...] = ()) -> tuple[int, np.dtype[Any]]:
+        """Offset and dtype of a field, or of the component of a value struct in it."""
+        offset, dtype = self.offsets[name], self.dtypes[name]
+        for component in components:
+            assert dtype.fields is not None
+            dtype, inside = dtype.fields[component][:2]
+            offset += inside
+        return offset, dtype
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """What a value consists of: ``members`` lead to it in the value's dtype; of one in inline
+    arrays, their ``shape`` and the ``strides`` of their elements in the record."""
+
+    members: tuple[str, ...]
+    dtype: np.dtype[Any]
+    offset: int
+    shape: tuple[int, ...] = ()
+    strides: tuple[int, ...] = ()
+
+
+def scalars(dtype: np.dtype[Any], offset: int) -> Iterator[Scalar]:
+    """The scalars of a value that lies ``offset`` bytes into the record."""
+    if dtype.subdtype is not None:
+        (length,) = dtype.shape
+        for inner in scalars(dtype.base, offset):
+            shape, strides = (length, *inner.shape), (dtype.base.itemsize, *inner.strides)
+            yield Scalar(inner.members, inner.dtype, inner.offset, shape, strides)
+    elif dtype.fields is not None:
+        for name, (part, inside, *_) in dtype.fields.items():
+            for inner in scalars(part, offset + inside):
+                members = (name, *inner.members)
+                yield Scalar(members, inner.dtype, inner.offset, inner.shape, inner.strides)
+    else:
+        yield Scalar((), dtype, offset)

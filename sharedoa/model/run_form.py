@@ -13,7 +13,19 @@ NEAR_BYTES = 1 << 31
 @dataclass(frozen=True)
 class RunForm:
     """``cls``: the class of all of them. ``near``: their region has at most ``NEAR_BYTES``, and in
-    tiles the first one is the first of its tile."""
+    tiles the first one is the first of its tile. ``whole``: the array still refers to them one by
+    one, as a piece of the array of that number in the state block (``heap.pieces``)."""
 
     cls: ClassType
     near: bool
+    whole: int | None = None
+
+
+@dataclass(frozen=True)
+class PieceField:
+    """A field of arrays, by the class that declares it, all of which are pieces of one array of
+    objects that are a run of ``form``."""
+
+    owner: ClassType
+    name: str
+    form: RunForm

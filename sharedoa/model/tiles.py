@@ -12,14 +12,13 @@ are at address + a constant, and of other sizes the address itself tells the lan
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 
 from .arrangement import Addresses, Memory, Slots, SlotValues, slot_numbers
-from .record import Header, Record
+from .record import Header, Record, scalars
 
 LANES = 32
 """Objects of a tile, and how many times as far apart as in the record its scalars begin."""
@@ -105,12 +104,7 @@ class Tiles:
         return first // LANES * self.group_bytes, (last // LANES + 1) * self.group_bytes
 
     def field(self, memory: Memory, name: str, components: tuple[str, ...] = ()) -> SlotValues:
-        offset, dtype = self.record.offsets[name], self.record.dtypes[name]
-        for component in components:
-            assert dtype.fields is not None
-            dtype, inside = dtype.fields[component][:2]
-            offset += inside
-        return self._rows(memory, offset, dtype)
+        return self._rows(memory, *self.record.place(name, components))
 
     def header(self, memory: Memory, size: int) -> SlotValues:
         return self._rows(memory, 0, np.dtype(f"u{size}"))
@@ -131,7 +125,7 @@ class Tiles:
                     (self.group_bytes, scalar.dtype.itemsize, *(LANES * s for s in scalar.strides)),
                 ),
             )
-            for scalar in _scalars(dtype, offset)
+            for scalar in scalars(dtype, offset)
         ]
         return TileRows(tiles, dtype, rows)
 
@@ -186,34 +180,6 @@ class TileRows:
                     piece[...] = part[where].reshape(piece.shape)
             else:
                 rows[_place(slot_numbers(slots))] = part
-
-
-@dataclass(frozen=True)
-class _Scalar:
-    """What a value consists of: ``members`` lead to it in the value's dtype; of one in inline
-    arrays, their ``shape`` and the ``strides`` of their elements in the record."""
-
-    members: tuple[str, ...]
-    dtype: np.dtype[Any]
-    offset: int
-    shape: tuple[int, ...] = ()
-    strides: tuple[int, ...] = ()
-
-
-def _scalars(dtype: np.dtype[Any], offset: int) -> Iterator[_Scalar]:
-    """The scalars of a value that lies ``offset`` bytes into the record."""
-    if dtype.subdtype is not None:
-        (length,) = dtype.shape
-        for inner in _scalars(dtype.base, offset):
-            shape, strides = (length, *inner.shape), (dtype.base.itemsize, *inner.strides)
-            yield _Scalar(inner.members, inner.dtype, inner.offset, shape, strides)
-    elif dtype.fields is not None:
-        for name, (part, inside, *_) in dtype.fields.items():
-            for inner in _scalars(part, offset + inside):
-                members = (name, *inner.members)
-                yield _Scalar(members, inner.dtype, inner.offset, inner.shape, inner.strides)
-    else:
-        yield _Scalar((), dtype, offset)
 
 
 def _whole_dtype(record: Record, header: Header) -> np.dtype[Any]:

@@ -51,6 +51,11 @@ def explain(program: Program, heap: Heap, mode: Mode, debug: bool) -> str:
     names = program.source.signature.names
     for place, form in runs:
         head += f"\n{names[place]}: {form.cls.name} objects side by side, no reference is loaded"
+    for field in compilation.pieces:
+        head += (
+            f"\n{field.owner.name}.{field.name}: pieces of one array of {field.form.cls.name} "
+            "objects side by side, no reference is loaded"
+        )
     calls = table([_COLUMNS, *rows]) if rows else ["no virtual calls"]
     resources = _resources(
         lambda: program.compilation(heap, mode, debug, open_target("nvptx"), runs), used

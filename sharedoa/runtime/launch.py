@@ -19,11 +19,11 @@ from ..backends import Backend
 from ..backends.base import Slots
 from ..errors import ConfigurationError
 from ..frontend import Translation
-from ..frontend.array_use import indexed_parameters
+from ..frontend.array_use import array_fields, indexed_parameters, stores_references
 from ..heap.heap import Heap, current_heap
 from ..heap.recording import recording
-from ..model.classes import Signature
-from ..model.run_form import RunForm
+from ..model.classes import ClassType, Signature
+from ..model.run_form import PieceField, RunForm
 from ..model.world import World
 from ..targets.base import Target
 from . import cpython, knobs
@@ -87,6 +87,7 @@ class Program:
         self._leaf_count = self.plan.leaf_count
         self._translation: Translation | None = None
         self._classes_met: frozenset[int] | None = None
+        self._array_fields: frozenset[tuple[ClassType, str]] | None = None
         self._checked_at = -1
         self._compilations: dict[tuple[Any, ...], Compilation] = {}
         self._units: weakref.WeakKeyDictionary[Backend, dict[Compilation, Unit]]
@@ -197,15 +198,16 @@ class Program:
             program = self.translation().program
             layout, encoding = heap.layout, heap.encoding
             population = self._population(heap) if mode.by_population else None
+            pieces = self._pieces(heap) if mode.by_population and not debug else ()
             key = (
                 target.fingerprint, mode, layout.key, encoding.name, debug,
-                population, runs,
+                population, runs, pieces,
             )  # fmt: skip
             found = self._compilations.get(key)
             if found is None:
                 found = Compilation(
                     self.source.name, program, target, layout, encoding, mode, debug, population,
-                    runs,
+                    runs, pieces,
                 )  # fmt: skip
                 compile(found)
                 self._compilations[key] = found
@@ -216,6 +218,17 @@ class Program:
         if self._classes_met is None:
             self._classes_met = classes_met(self.translation().program)
         return Population.of(heap, self._classes_met) if self._classes_met else None
+
+    def _pieces(self, heap: Heap) -> tuple[PieceField, ...]:
+        """The fields whose arrays' elements the code may compute."""
+        known = heap.pieces.known()
+        if known and self._array_fields is None:
+            program = self.translation().program
+            changes = stores_references(program)
+            self._array_fields = frozenset() if changes else array_fields(program)
+        return tuple(
+            each for each in known if (each.owner, each.name) in (self._array_fields or ())
+        )
 
     def translation(self) -> Translation:
         """The typed tree, made again when a fact that it rests on no longer holds."""
@@ -231,7 +244,8 @@ class Program:
             return known
 
     def _drop_units(self) -> None:
-        self._translation, self._classes_met, self._usual = None, None, _UNBOUND
+        self._translation, self._usual = None, _UNBOUND
+        self._classes_met, self._array_fields = None, None
         self._compilations.clear()
         stale = [(backend, list(units.values())) for backend, units in self._units.items()]
         self._units.clear()

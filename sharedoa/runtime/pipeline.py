@@ -20,7 +20,7 @@ from ..frontend import tree
 from ..frontend.array_use import stores_references
 from ..model.layout import Layout
 from ..model.reference import ReferenceEncoding
-from ..model.run_form import RunForm
+from ..model.run_form import PieceField, RunForm
 from ..targets.base import Stages, Target
 from . import code_cache, knobs
 from .population import Population
@@ -43,6 +43,8 @@ class Compilation:
     population: Population | None = None
     #: The kernel's parameters that are arrays of objects side by side, by place.
     runs: tuple[tuple[int, RunForm], ...] = ()
+    #: Fields whose arrays are pieces of one array of objects side by side (``heap.pieces``).
+    pieces: tuple[PieceField, ...] = ()
     products: Stages = field(default_factory=dict)
     reports: list[SiteReport] = field(default_factory=list)
     _lowered: LoweredModule | None = None
@@ -65,7 +67,9 @@ def typed_tree(compilation: Compilation) -> Stages:
 def canonical_ir(compilation: Compilation) -> Stages:
     """Every virtual call as a C++ compiler emits it."""
     c = compilation
-    c._lowered = lower(c.program, c.target, c.layout, c.encoding, c.mode, c.debug, dict(c.runs))
+    c._lowered = lower(
+        c.program, c.target, c.layout, c.encoding, c.mode, c.debug, dict(c.runs), c.pieces
+    )
     return {"ll": str(c.lowered.module)}
 
 

@@ -130,7 +130,9 @@ class _FunctionPrinter:
             case tree.FieldPlace():
                 return f"{self._expression(place.object)}.{place.name}"
             case tree.ElementPlace():
-                return f"{self._expression(place.array)}[{self._expression(place.index)}]"
+                index = self._expression(place.index)
+                after = f" + {place.neighbour}" if place.neighbour else ""
+                return f"{self._expression(place.array)}[{index}{after}]"
             case tree.InlinePlace():
                 return f"{self._place(place.base)}[{self._expression(place.index)}]"
             case tree.MemberPlace():

@@ -1,31 +1,26 @@
-"""``objs.method(...)`` and ``oa.all(C).method(...)``: one thread an element.
+"""``objs.method(...)`` and ``oa.all(C).method(...)``: called on every object.
 
-A call makes a kernel of its own, without source: element i of the receivers is called with element
-i of each array argument and with each scalar, and its result is element i of a new array. For
-``oa.all`` there is a launch for each region, whose calls are direct.
+A call makes a kernel of its own, without source (``vectorised_code``): element i of the receivers
+is called with element i of each array argument and with each scalar, and its result is element i of
+a new array. For ``oa.all`` calls are direct, and ``stretches`` says which launches there are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cache, lru_cache, partial
+from collections.abc import Iterable
+from functools import lru_cache, partial
 from typing import Any
 
-from ..errors import ArgumentError, ClassError, HeapError
-from ..frontend import Translation, tree
-from ..frontend.dependencies import Dependency, MethodDependency, ResolutionDependency
-from ..frontend.program import ProgramBuilder, kernel_symbol
+from ..errors import ArgumentError, HeapError
 from ..heap.arrays import Array, ObjectArray
 from ..heap.population import Population
 from ..heap.recording import is_recorded
-from ..model import intrinsics
-from ..model.classes import ClassType, Method, Signature
-from ..model.scalars import weak_int
-from ..model.types import VOID, ArrayType, ReferenceType, TupleType, Type
+from ..heap.run import RunOfObjects
+from ..model.classes import ClassType, Method
+from ..model.types import VOID, ArrayType, TupleType
 from .geometry import parse_geometry
-from .launch import Program, Source
-
-_RECEIVERS, _RESULTS = "objects", "results"
+from .stretches import SharedOut, Stretch, share_out, takes_groups
+from .vectorised_code import CallForm, call_arguments, call_program
 
 
 def call(objects: ObjectArray | Population, name: str, arguments: tuple[Any, ...]) -> Any:
@@ -36,7 +31,9 @@ def call(objects: ObjectArray | Population, name: str, arguments: tuple[Any, ...
     method = objects.cls.find_method(name)
     assert method is not None
     given = _by_position(method, arguments)
-    elementwise = _elementwise(method, given, len(objects))
+    stretches = _stretches(objects, name)
+    count = len(objects) if stretches is None else sum(len(each.objects) for each in stretches)
+    elementwise = _elementwise(method, given, count)
     result = method.signature.result
     if isinstance(result, TupleType):
         raise ArgumentError(
@@ -49,22 +46,70 @@ def call(objects: ObjectArray | Population, name: str, arguments: tuple[Any, ...
             "launches keep the objects that they were given",
             "call it on an array of objects, or outside of the block",
         )
-    results = None if result == VOID else objects.heap.blank(result, len(objects))
-    if isinstance(objects, Population):
-        start = 0
-        of_classes = objects.by_class()
-        for part in (part for of_class in of_classes for part in of_class.stretches()):
-            stop = start + len(part)
-            pieces = [
-                value[start:stop] if whole else value
-                for value, whole in zip(given, elementwise, strict=True)
-            ]
-            into = None if results is None else results[start:stop]
-            _launch(part, name, pieces, elementwise, into, exact=True)
-            start = stop
-    else:
-        _launch(objects, name, given, elementwise, results, exact=False)
+    results = None if result == VOID else objects.heap.blank(result, count)
+    values = given if results is None else [*given, results]
+    if stretches is None:
+        form = CallForm(elementwise, exact=False)
+        program = call_program(objects.cls, ((objects.cls, method),), form)
+        program.launch(_geometry(count), (objects, *values))
+        return results
+    is_located = elementwise if results is None else (*elementwise, True)
+    located = [value for value, whole in zip(values, is_located, strict=True) if whole]
+    for shared in share_out(objects.heap, stretches, located):
+        _launch(objects.cls, shared, values, elementwise, is_located)
     return results
+
+
+def _stretches(objects: ObjectArray | Population, name: str) -> list[Stretch] | None:
+    """The objects as stretches of known classes, where that is of use."""
+    if isinstance(objects, Population):
+        arrays: Iterable[ObjectArray | RunOfObjects] = objects.stretches()
+    else:
+        run, count = objects.run, len(objects)
+        if run is None or not takes_groups(objects.heap, count):
+            return None
+        arrays = [RunOfObjects(objects.heap, run, count)]
+    found = []
+    position = 0
+    for array in arrays:
+        method = array.cls.find_method(name)
+        assert method is not None
+        found.append(Stretch(array, position, method))
+        position += len(array)
+    return found
+
+
+def _launch(
+    cls: ClassType,
+    shared: SharedOut,
+    values: list[Any],
+    elementwise: tuple[bool, ...],
+    is_located: tuple[bool, ...],
+) -> None:
+    stretches = shared.stretches
+    *first_threads, threads = shared.first_threads()
+    positions: list[int] = []
+    if len(stretches) == 1 and shared.each == 1:
+        cls, first = stretches[0].cls, stretches[0].position
+        stop = first + threads
+        values = [v[first:stop] if e else v for v, e in zip(values, is_located, strict=True)]
+    elif any(is_located):
+        positions = [stretch.position for stretch in stretches]
+    form = CallForm(
+        elementwise,
+        exact=True,
+        each=shared.each,
+        located=bool(positions),
+        whole_warps=shared.whole_warps and len(stretches) > 1,
+    )
+    program = call_program(cls, tuple([(s.cls, s.method) for s in stretches]), form)
+    arrays = [stretch.objects for stretch in stretches]
+    arguments = call_arguments(arrays, first_threads, positions, values)
+    program.launch(_geometry(threads), arguments)
+
+
+#: The same object for the same length, so that a program keeps what it has prepared for it.
+_geometry = lru_cache(maxsize=1024)(partial(parse_geometry, axes=1))
 
 
 def _by_position(method: Method, arguments: tuple[Any, ...]) -> list[Any]:
@@ -97,161 +142,3 @@ def _elementwise(method: Method, given: list[Any], count: int) -> tuple[bool, ..
             )
         found.append(whole)
     return tuple(found)
-
-
-def _launch(
-    objects: ObjectArray,
-    name: str,
-    given: Sequence[Any],
-    elementwise: tuple[bool, ...],
-    results: Array | None,
-    exact: bool,
-) -> None:
-    cls = objects.cls
-    method = cls.find_method(name)
-    assert method is not None
-    program = _program(cls, method, elementwise, exact)
-    outputs = () if results is None else (results,)
-    program.launch(_geometry(len(objects)), (objects, *given, *outputs))
-
-
-#: The same object for the same length, so that a program keeps what it has prepared for it.
-_geometry = lru_cache(maxsize=1024)(partial(parse_geometry, axes=1))
-
-
-@cache
-def _program(cls: ClassType, method: Method, elementwise: tuple[bool, ...], exact: bool) -> Program:
-    signature = _launch_signature(cls, method.signature, elementwise)
-
-    def in_cpython(objects: Any, *values: Any) -> None:
-        i = intrinsics.grid(1)
-        pieces = [v[i] if e else v for v, e in zip(values, elementwise, strict=False)]
-        result = getattr(objects[i], method.name)(*pieces)
-        if len(values) > len(elementwise):
-            values[-1][i] = result
-
-    return Program(
-        Source(
-            f"{cls.name}.{method.name}",
-            signature,
-            lambda: _translate(cls, _as_now(cls, method), signature, elementwise, exact),
-            in_cpython,
-            uses_barrier=False,
-        )
-    )
-
-
-def _as_now(cls: ClassType, method: Method) -> Method:
-    """What ``method`` is now; a call that was captured may be of one that was replaced since."""
-    found, types = cls.find_method(method.name), _types(method)
-    if found is None or _types(found) != types:
-        raise ClassError(
-            f"{cls.name}.{method.name}, which a captured step calls, is gone or has other types",
-            "capture the step again",
-        )
-    return found
-
-
-def _types(method: Method) -> tuple[Type, ...]:
-    return *method.signature.types, method.signature.result
-
-
-def _launch_signature(
-    cls: ClassType, signature: Signature, elementwise: tuple[bool, ...]
-) -> Signature:
-    names = [_RECEIVERS, *signature.names]
-    types: list[Type] = [ArrayType(ReferenceType(cls))]
-    types += [ArrayType(t) if e else t for t, e in zip(signature.types, elementwise, strict=True)]
-    if signature.result != VOID:
-        names.append(_RESULTS)
-        types.append(ArrayType(signature.result))
-    return Signature(tuple(names), tuple(types), VOID)
-
-
-def _translate(
-    cls: ClassType,
-    method: Method,
-    signature: Signature,
-    elementwise: tuple[bool, ...],
-    exact: bool,
-) -> Translation:
-    """The kernel ``i = grid(1); results[i] = objects[i].method(values[i] or value, ...)``."""
-    code = method.function.__code__
-    line = code.co_firstlineno
-    location = tree.Location(code.co_filename, line, 0, line, 0, f"{cls.name}.{method.name}")
-    parameters = [
-        tree.Variable(n, t) for n, t in zip(signature.names, signature.types, strict=True)
-    ]
-    index = tree.Variable("i", weak_int)
-
-    def element(array: tree.Variable) -> tree.ElementPlace:
-        assert isinstance(array.type, ArrayType)
-        return tree.ElementPlace(
-            array.type.element,
-            location,
-            tree.Local(array.type, location, array),
-            tree.Local(weak_int, location, index),
-            may_be_negative=False,
-        )
-
-    def value(variable: tree.Variable, at_index: bool) -> tree.Expression:
-        if not at_index:
-            return tree.Local(variable.type, location, variable)
-        place = element(variable)
-        return tree.Load(place.type, location, place)
-
-    builder = ProgramBuilder()
-    receiver = value(parameters[0], True)
-    values = [value(v, e) for v, e in zip(parameters[1:], elementwise, strict=False)]
-    called = _call(builder, cls, method, receiver, values, exact)
-    body: list[tree.Statement] = [
-        tree.Assign(location, index, tree.ThreadIndex(weak_int, location, 0))
-    ]
-    if called.type == VOID:
-        body.append(tree.Evaluate(location, called))
-    else:
-        body.append(tree.Store(location, element(parameters[-1]), called))
-    name = f"{cls.name}.{method.name}"
-    kernel = tree.Function(kernel_symbol(name), name, "kernel", parameters, VOID, body, location)
-    program = builder.complete(kernel)
-    return Translation(program, list(dict.fromkeys(builder.dependencies)))
-
-
-def _call(
-    builder: ProgramBuilder,
-    cls: ClassType,
-    method: Method,
-    receiver: tree.Expression,
-    values: list[tree.Expression],
-    exact: bool,
-) -> tree.Expression:
-    name, location, result = method.name, receiver.location, method.signature.result
-    if exact or not cls.is_overridden(name):
-        symbol = builder.require_method(method)
-        owner: Type = ReferenceType(method.owner)
-        self = tree.Convert(owner, location, receiver) if owner != receiver.type else receiver
-        builder.dependencies.append(_fact(cls, method, exact))
-        return tree.DirectCall(result, location, symbol, [self, *values])
-    builder.dependencies.append(_fact(cls, method, exact))
-    candidates = []
-    for concrete in cls.concrete():
-        found = concrete.find_method(name)
-        assert found is not None
-        candidates.append(tree.Candidate(concrete, builder.require_method(found)))
-    return tree.VirtualCall(
-        result,
-        location,
-        receiver,
-        cls,
-        name,
-        cls.slots[name],
-        list(method.signature.types),
-        values,
-        candidates,
-    )
-
-
-def _fact(cls: ClassType, method: Method, exact: bool) -> Dependency:
-    if exact:
-        return MethodDependency(cls, method.name, method)
-    return ResolutionDependency.of(cls, method.name)

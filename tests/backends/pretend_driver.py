@@ -13,7 +13,7 @@ GIB = 1 << 30
 
 class PretendDriver:
     """One card of 8 GiB with 16 multiprocessors; every call is noted and succeeds, except those
-    named in ``failures``. Managed memory is this process's."""
+    named in ``failures``. Managed and page-locked memory is this process's."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, tuple[Any, ...]]] = []
@@ -53,9 +53,11 @@ class PretendDriver:
             return self.failures[name], None
         if name == "cuDeviceGetAttribute":
             return bindings.CUresult.CUDA_SUCCESS, self.attributes[arguments[0]]
-        if name == "cuMemAllocManaged":
+        if name in ("cuMemAllocManaged", "cuMemHostAlloc"):
             self.memory.append(np.zeros(arguments[0], np.uint8))
             return bindings.CUresult.CUDA_SUCCESS, self.memory[-1].ctypes.data
+        if name == "cuEventCreate":
+            return bindings.CUresult.CUDA_SUCCESS, f"event {len(self.called(name))}"
         if name == "cuCtxGetLimit":
             return bindings.CUresult.CUDA_SUCCESS, self.limits[self.limit_name(arguments[0])]
         if name == "cuCtxSetLimit":

@@ -22,6 +22,7 @@ DOCUMENTS = (
     "README.md",
     "CHANGELOG.md",
     "docs/architecture.md",
+    "docs/comparison.md",
     "docs/dispatch.md",
     "docs/performance.md",
     "docs/ptxpass.md",

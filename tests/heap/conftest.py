@@ -45,6 +45,7 @@ class CountingDevice:
     """The CPU backend posing as a device, and a record of what it is asked to move."""
 
     name = "device"
+    transfer = None
 
     class target:
         is_device = True

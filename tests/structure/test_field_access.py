@@ -109,3 +109,64 @@ def test_the_lane_of_another_field_is_two_instructions(
     assert len(registers) == 1, "computed once for both accesses"
     scaled = [32 * offset for _, offset in accesses(records)]
     assert [offset for _, offset in accesses(tiles)] == scaled
+
+
+class Ball(oa.Object):
+    x: f32
+    y: f32
+    z: f32
+    radius: f32
+
+
+@oa.kernel
+def grow(balls: oa.Array[Ball]):
+    ball = balls[oa.grid(1)]
+    ball.radius = ball.x + ball.y + ball.z + ball.radius
+
+
+def loads_of_floats(kernel: oa.Kernel) -> list[str]:
+    """How wide each is, of the current heap's objects."""
+    ptx = kernel.compile("nvptx").products["ptx"]
+    assert isinstance(ptx, str)
+    return re.findall(r"ld\.global(?:\.nc)?\.(\S*b32)\b", ptx)
+
+
+@pytest.mark.parametrize(
+    ("mode", "layout", "loads"),
+    [
+        ("range+switch", "aos", ["v4.b32"]),
+        ("sharedoa", "aos", ["v2.b32", "v2.b32"]),  # records of 24 bytes
+        ("cuda", "aos", ["b32"] * 4),  # wherever there is room
+        ("range+switch", "tile", ["b32"] * 4),  # in rows of their own
+    ],
+)
+def test_fields_side_by_side_are_loaded_at_once(mode: str, layout: str, loads: list[str]) -> None:
+    with oa.Heap(mode, "cpu", layout, "16MiB"):
+        assert loads_of_floats(grow) == loads
+
+
+def test_a_subclass_that_breaks_the_alignment(backend: str) -> None:
+    class Disc(oa.Object):
+        x: f32
+        y: f32
+        z: f32
+        radius: f32
+
+    @oa.kernel
+    def widen(discs: oa.Array[Disc]):
+        disc = discs[oa.grid(1)]
+        disc.radius = disc.x + disc.y + disc.z + disc.radius
+
+    with oa.Heap("range+switch", backend, "aos", "16MiB"):
+        plain = oa.new(Disc, 3, radius=[1, 2, 3])
+        widen[3](plain)
+        assert plain.radius.numpy().tolist() == [1, 2, 3]
+        assert loads_of_floats(widen) == ["v4.b32"]
+
+        class Tagged(Disc):
+            tag: i32
+
+        tagged = oa.new(Tagged, 3, x=1, y=2, z=3, radius=[4, 5, 6], tag=7)
+        widen[3](tagged)
+        assert tagged.radius.numpy().tolist() == [10, 11, 12]
+        assert loads_of_floats(widen) == ["b32"] * 4, "records of 20 bytes are among them"

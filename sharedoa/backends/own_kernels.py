@@ -1,0 +1,72 @@
+"""Kernels that the backends themselves are in need of, written in LLVM IR for any target."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from llvmlite import ir
+
+from ..targets.base import I64, VOID, Target
+
+if TYPE_CHECKING:
+    from .base import Backend, Slots
+
+#: Given the builder, the kernel's leaves and the thread's number.
+EmitBody = Callable[[ir.IRBuilder, list[ir.Value], ir.Value], None]
+
+_BLOCK = (256, 1)
+
+
+@dataclass(frozen=True)
+class OwnKernel:
+    """A kernel whose ``leaves`` parameters are all i64."""
+
+    symbol: str
+    leaves: int
+    emit_body: EmitBody
+
+    def ir_text(self, target: Target) -> str:
+        """The kernel with its entry, as LLVM text."""
+        module = target.new_module(self.symbol)
+        parameters = [I64] * self.leaves
+        body = ir.Function(
+            module, ir.FunctionType(VOID, [*parameters, *[I64] * 4]), f"{self.symbol}.body"
+        )
+        body.linkage = "internal"
+        body.attributes.add("alwaysinline")
+        builder = ir.IRBuilder(body.append_basic_block("entry"))
+        self.emit_body(builder, list(body.args[: self.leaves]), body.args[self.leaves])
+        builder.ret_void()
+        target.emit_entry(module, self.symbol, body, parameters, False, False)
+        return str(module)
+
+
+class OwnKernels:
+    """Compiles such kernels for a backend at their first use, and launches them."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self._loaded: dict[str, tuple[Any, Slots]] = {}
+
+    def load(self, kernel: OwnKernel) -> tuple[Any, Slots]:
+        """The kernel made ready, and the slots that its launches share."""
+        if kernel.symbol not in self._loaded:
+            stages = self._backend.target.compile(kernel.ir_text(self._backend.target))
+            handle = self._backend.load(kernel.symbol, stages, False, False)
+            self._loaded[kernel.symbol] = handle, (ctypes.c_uint64 * kernel.leaves)()
+        return self._loaded[kernel.symbol]
+
+    def launch(self, kernel: OwnKernel, threads: int, leaves: Sequence[int]) -> None:
+        """Run ``threads`` threads; returns at once where the backend can."""
+        if threads == 0:
+            return
+        handle, slots = self.load(kernel)
+        slots[: kernel.leaves] = list(leaves)
+        self._backend.launch(handle, (threads, 1), _BLOCK, slots, kernel.leaves)
+
+    def close(self) -> None:
+        """Give the loaded code back."""
+        self._loaded.clear()

@@ -1,0 +1,117 @@
+"""Fields whose arrays are all pieces of one array of objects side by side.
+
+``oa.split`` gives every vertex its piece of one array of edges. Where the objects of that array are
+a run (``run``), an element of a piece need not be loaded: where it lies in the whole array tells
+which object it refers to, and of which class that is. Kernels may rest on it for a field as long as
+every object's array in it, if not empty, lies in the whole, and nobody stores to that.
+
+All writes of arrays to fields by the host are reported here; launches that may do so, or may store
+references to arrays, end what is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from dispatch import state
+
+from ..model.classes import ClassType
+from ..model.layout import ARRAY_DTYPE, REFERENCE_DTYPE
+from ..model.run_form import PieceField
+from ..model.types import ArrayType, ReferenceType
+from .run import Run
+
+
+@dataclass(frozen=True, eq=False)
+class WholeArray:
+    """``size`` bytes of references from ``address`` on, to the objects of ``run`` in order."""
+
+    address: int
+    size: int
+    run: Run
+
+    def holds(self, arrays: np.ndarray[Any, Any]) -> bool:
+        """Whether all of ``arrays`` (``ARRAY_DTYPE``), none of which is empty, are pieces of it."""
+        offsets = arrays["address"] - np.uint64(self.address)  # large where it is below
+        ends = offsets + arrays["length"].astype(np.uint64) * np.uint64(REFERENCE_DTYPE.itemsize)
+        return bool((offsets < self.size).all() and (ends <= self.size).all())
+
+
+class PieceFields:
+    """What is known of one heap's fields."""
+
+    def __init__(self) -> None:
+        self._wholes: tuple[WholeArray, ...] = ()
+        #: By declaring class and name; None for a field that holds other arrays, too.
+        self._fields: dict[tuple[ClassType, str], WholeArray | None] = {}
+        #: Called after every change; kernels that were compiled before rest on what was known.
+        self.on_change: Callable[[], None] = lambda: None
+
+    def note(self, array: WholeArray) -> None:
+        """Fields are going to get pieces of ``array``."""
+        for known in self._wholes:
+            if known.address == array.address and known.size >= array.size:
+                return
+        if len(self._wholes) < state.MOST_WHOLES:
+            self._wholes = (*self._wholes, array)
+
+    def written(self, cls: ClassType, name: str, values: Any) -> None:
+        """The host writes ``values`` to field ``name`` of some objects of ``cls``."""
+        type = cls.fields[name]
+        if not isinstance(type, ArrayType) or not isinstance(type.element, ReferenceType):
+            return
+        arrays = np.atleast_1d(np.asarray(values, ARRAY_DTYPE))
+        arrays = arrays[arrays["length"] > 0]
+        if len(arrays) == 0:
+            return
+        whole = next((known for known in self._wholes if known.holds(arrays)), None)
+        owner = cls.field_owner(name)
+        assert owner is not None
+        key = owner, name
+        before = self._fields.get(key)
+        is_same = key not in self._fields or whole is before
+        self._fields[key] = whole if is_same else None
+        if self._fields[key] is not before:
+            self.on_change()
+
+    def changed(self, start: int, end: int) -> None:
+        """The contents of the memory [``start``, ``end``) change."""
+        gone = self._drop(start, end)
+        if gone:
+            self._fields = {k: None if a in gone else a for k, a in self._fields.items()}
+            self.on_change()
+
+    def freed(self, start: int, end: int) -> None:
+        """The memory [``start``, ``end``) was freed, as no field holds a piece of it."""
+        gone = self._drop(start, end)
+        if gone:
+            self._fields = {k: a for k, a in self._fields.items() if a not in gone}
+            self.on_change()
+
+    def _drop(self, start: int, end: int) -> set[WholeArray]:
+        gone = {a for a in self._wholes if start < a.address + a.size and a.address < end}
+        self._wholes = tuple(a for a in self._wholes if a not in gone)
+        return gone
+
+    def forget_all(self) -> None:
+        """Any field and any array may change."""
+        if any(self._fields.values()) or self._wholes:
+            self._wholes = ()
+            self._fields = dict.fromkeys(self._fields)
+            self.on_change()
+
+    def known(self) -> tuple[PieceField, ...]:
+        """The fields that kernels may rest on."""
+        return tuple(
+            PieceField(owner, name, replace(whole.run.form, whole=self._wholes.index(whole)))
+            for (owner, name), whole in self._fields.items()
+            if whole is not None
+        )
+
+    def words(self) -> list[int]:
+        """Of the state block, from ``state.WHOLES`` on."""
+        return [word for a in self._wholes for word in (a.address, a.run.first)]

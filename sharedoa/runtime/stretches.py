@@ -1,0 +1,128 @@
+"""How the objects of a vectorised call are shared out: to launches, and to their threads.
+
+On a GPU one launch takes stretches of many classes, each with whole warps of its own, so that a
+warp runs one method; where it pays, a thread takes several neighbours of a tile. On a CPU, where a
+launch costs little and a loop over one stretch becomes vector code, each stretch is a launch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, zip_longest
+
+from ..frontend.tree import NEIGHBOURS
+from ..heap.arrays import Array, ObjectArray
+from ..heap.heap import Heap
+from ..heap.recording import is_recorded
+from ..heap.run import RunOfObjects
+from ..model.classes import ClassType, Method
+from .geometry import AXIS_LIMIT, DEFAULT_BLOCK
+from .vectorised_code import cost_of
+
+MOST_STRETCHES = 16
+"""Of one launch: its parameters and its code grow with them."""
+WARP = 32
+_GROUP_BYTES = 16
+"""What the device loads or stores at once; elementwise arrays must begin at a multiple of it."""
+
+
+@dataclass(eq=False, slots=True)
+class Stretch:
+    """Objects of exactly one class. The first is object ``position`` of all."""
+
+    objects: ObjectArray | RunOfObjects
+    position: int
+    method: Method
+
+    @property
+    def cls(self) -> ClassType:
+        return self.objects.cls
+
+
+@dataclass(eq=False, slots=True)
+class SharedOut:
+    """One launch: its stretches, the objects of a group, and whether several stretches have whole
+    warps each."""
+
+    stretches: Sequence[Stretch]
+    each: int
+    whole_warps: bool = False
+
+    def first_threads(self) -> list[int]:
+        """Where the threads of each stretch begin, and after the last one how many there are."""
+        counts = [sum(divmod(len(stretch.objects), self.each)) for stretch in self.stretches]
+        if self.whole_warps and len(counts) > 1:
+            counts = [-(-count // WARP) * WARP for count in counts]
+        return [0, *accumulate(counts)]
+
+
+def share_out(
+    heap: Heap, stretches: Sequence[Stretch], elementwise: Sequence[Array]
+) -> Iterator[SharedOut]:
+    """The launches for all of ``stretches``; ``elementwise`` are the arrays that have one element
+    an object, arguments and results."""
+    count = sum(len(stretch.objects) for stretch in stretches)
+    if not heap.backend.prefers_few_launches:
+        for stretch in stretches:
+            yield SharedOut([stretch], 1)
+    elif heap.debug or not _is_large(heap, count):
+        yield from _together(stretches, 1, whole_warps=not heap.debug)
+    else:
+        # Of a large launch with long methods, the one that needs most registers slows all down.
+        aligned = all(array.address % _GROUP_BYTES == 0 for array in elementwise)
+        wide: list[Stretch] = []
+        short: list[Stretch] = []
+        for stretch in stretches:
+            cost = cost_of(stretch.cls, stretch.method)
+            if cost.is_streaming and aligned and _in_groups(heap, stretch, bool(elementwise)):
+                wide.append(stretch)
+            elif cost.is_short:
+                short.append(stretch)
+            else:
+                yield SharedOut([stretch], 1)
+        yield from _together(wide, NEIGHBOURS, whole_warps=True)
+        yield from _together(short, 1, whole_warps=True)
+
+
+def takes_groups(heap: Heap, count: int) -> bool:
+    """Whether threads may take groups of so many objects, if they are a run."""
+    may: bool = heap.backend.prefers_few_launches and heap.uses_runs
+    return may and not heap.debug and _is_large(heap, count) and not is_recorded(heap)
+
+
+def _is_large(heap: Heap, count: int) -> bool:
+    """Whether the device is busy also if a thread takes several of so many objects."""
+    busy: bool = heap.backend.keeps_busy((count // NEIGHBOURS, 1), DEFAULT_BLOCK[1])
+    return busy
+
+
+def _in_groups(heap: Heap, stretch: Stretch, is_located: bool) -> bool:
+    """Whether a thread may take whole groups of neighbours."""
+    run = stretch.objects.run
+    return (
+        run is not None
+        and run.form.near
+        and heap.uses_runs
+        and heap.layout.is_tiled(run.form.cls)
+        and not (is_located and stretch.position % NEIGHBOURS)
+    )
+
+
+def _together(stretches: Sequence[Stretch], each: int, whole_warps: bool) -> Iterator[SharedOut]:
+    """Launches with a stretch of every class, as long as every class has one left. Those that
+    remain are launched by themselves: code for another choice of classes would be compiled each
+    time that a class grows."""
+    of_class: dict[ClassType, list[Stretch]] = {}
+    for stretch in stretches:
+        of_class.setdefault(stretch.cls, []).append(stretch)
+    for many in of_class.values():
+        if len(many) > 1:
+            many.sort(key=lambda stretch: -len(stretch.objects))
+    for row in zip_longest(*of_class.values()):
+        found = [stretch for stretch in row if stretch is not None]
+        # With fewer objects than half of what a launch takes, whole warps of threads fit as well.
+        fit = sum(len(stretch.objects) for stretch in found) <= AXIS_LIMIT // 2
+        most = MOST_STRETCHES if fit and len(found) == len(row) else 1
+        for first in range(0, len(found), most):
+            yield SharedOut(found[first : first + most], each, whole_warps)

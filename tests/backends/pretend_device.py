@@ -1,0 +1,81 @@
+"""A device that is this machine's CPU: it has code and memory, and launches wait to be waited for.
+
+What the host does too early, such as filling a buffer again that a launch has not read, goes wrong
+here as it does on a GPU.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections import deque
+from typing import Any
+
+import numpy as np
+
+from sharedoa.backends.bulk_transfer import PIECES, BulkTransfer
+from sharedoa.backends.cpu import CpuBackend
+from sharedoa.targets.host import HostTarget
+
+
+class PretendTarget(HostTarget):
+    is_device = True
+
+
+class PretendDevice(CpuBackend):
+    """``moved`` notes what is prefetched: address, size, whether to the device."""
+
+    name = "pretended"
+
+    def __init__(self, piece_bytes: int) -> None:
+        super().__init__()
+        self.moved: list[tuple[int, int, bool]] = []
+        self._target = PretendTarget()
+        self._queue: deque[Any] = deque()
+        self._done = 0
+        self.transfer = BulkTransfer(self, lambda: PretendStaging(self, piece_bytes))
+
+    @property
+    def target(self) -> PretendTarget:
+        return self._target
+
+    def prefetch(self, address: int, size: int, to_device: bool) -> None:
+        self.moved.append((address, size, to_device))
+
+    def launch(self, handle: Any, threads: Any, block: Any, slots: Any, count: int) -> None:
+        own = (ctypes.c_uint64 * len(slots))(*slots)
+        self._queue.append((handle, threads, block, own, count))
+
+    def launched(self) -> int:
+        """How many launches there were."""
+        return self._done + len(self._queue)
+
+    def run_until(self, launches: int) -> None:
+        while self._done < launches:
+            self._done += 1
+            super().launch(*self._queue.popleft())
+
+    def synchronize(self) -> None:
+        self.run_until(self.launched())
+
+
+class PretendStaging:
+    def __init__(self, device: PretendDevice, piece_bytes: int) -> None:
+        self.piece_bytes = piece_bytes
+        self._device = device
+        self._memory = np.full((PIECES, piece_bytes), 0xAB, np.uint8)
+        self._marks = [0] * PIECES
+
+    def address(self, piece: int) -> int:
+        return int(self._memory[piece].ctypes.data)
+
+    def memory(self, piece: int) -> np.ndarray:
+        return self._memory[piece]
+
+    def mark(self, piece: int) -> None:
+        self._marks[piece] = self._device.launched()
+
+    def wait(self, piece: int) -> None:
+        self._device.run_until(self._marks[piece])
+
+    def close(self) -> None:
+        assert self._device.launched() == self._device._done
