@@ -14,6 +14,7 @@ NAMES = (
     "virtual_call",
     "virtual_call_cxx",
     "population",
+    "dispatch_grid",
     "traffic",
     "cpu_numba",
     "reproduce",

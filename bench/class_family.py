@@ -87,15 +87,19 @@ class Family:
 @cache
 def family(types: int, fields: int = len(FIELDS)) -> Family:
     """The hierarchy of ``types`` classes; ``fields`` f32 fields an object, at least four."""
-    text = _source(types, fields)
-    name = f"bench_family_{types}_{fields}"
+    module = load(f"bench_family_{types}_{fields}", _source(types, fields))
+    return Family(module, tuple(getattr(module, f"Item{k}") for k in range(types)))
+
+
+def load(name: str, source: str) -> ModuleType:
+    """A new module of that name, from a file that stays until the process ends."""
     file = _folder() / f"{name}.py"
-    file.write_text(text)
+    file.write_text(source)
     spec = importlib.util.spec_from_file_location(name, file)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return Family(module, tuple(getattr(module, f"Item{k}") for k in range(types)))
+    return module
 
 
 @cache

@@ -1,1 +1,1 @@
-"""Programs of ``apps/`` as somebody would write them with another tool, for comparison."""
+"""Programs as somebody would write them with each tool, for comparison: those of ``apps/`` too."""
