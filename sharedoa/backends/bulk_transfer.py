@@ -145,7 +145,7 @@ class BulkTransfer:
                 number = place % PIECES
                 staging.wait(number)
                 buffer = _view(staging.memory(number), piece[0])
-                filling.append((number, piece, pool.submit(np.copyto, buffer, piece[1])))
+                filling.append((number, piece, pool.submit(_copy, buffer, piece[1])))
             while filling:
                 launch()
 
@@ -159,7 +159,7 @@ class BulkTransfer:
                 number, (column, values) = moving.popleft()
                 staging.wait(number)
                 buffer = _view(staging.memory(number), column)
-                emptying.append(pool.submit(np.copyto, values, buffer))
+                emptying.append(pool.submit(_copy, values, buffer))
 
             for place, piece in enumerate(pieces):
                 if len(moving) == PIECES - _HOST_PIECES:
@@ -223,6 +223,10 @@ def _cut(column: Column, values: Values, piece_bytes: int) -> list[_Piece]:
         (column.between(first, min(first + each, column.count)), values[first : first + each])
         for first in range(0, column.count, each)
     ]
+
+
+def _copy(target: Values, source: Values) -> None:
+    target[...] = source
 
 
 def _view(memory: Bytes, column: Column) -> Values:

@@ -35,10 +35,12 @@ class PinnedStaging:
 
     def mark(self, piece: int) -> None:
         """An event in the stream, after everything launched."""
+        self._context.enter()
         self._context.call("cuEventRecord", self._events[piece], self._context.stream)
 
     def wait(self, piece: int) -> None:
         """Wait for the event; of a piece that was never marked there is nothing to wait for."""
+        self._context.enter()
         self._context.call("cuEventSynchronize", self._events[piece])
 
     def close(self) -> None:

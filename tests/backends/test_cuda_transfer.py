@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from sharedoa.backends.bulk_transfer import PIECES, BulkTransfer
 from sharedoa.backends.cuda import CudaBackend
 from sharedoa.backends.pinned_memory import PinnedStaging
 from sharedoa.heap import residency
+from sharedoa.heap.placement import FieldPath
 
 from .pretend_driver import PretendDriver
 
@@ -90,6 +92,17 @@ def test_each_piece_is_waited_for_before_it_is_filled_again(heap, driver):
         assert wait[place] > begun[place - PIECES]
     assert driver.calls[-1][0] == "cuStreamSynchronize"
     assert prefetched(driver) == []
+
+
+def test_another_thread_has_the_context_first(heap, driver):
+    objects = oa.new(Grain, COUNT)
+    driver.calls.clear()
+    values = np.ones(COUNT, np.float32)
+    thread = threading.Thread(target=lambda: objects.selection().write(FieldPath("x"), values))
+    thread.start()
+    thread.join()
+    assert driver.called("cuLaunchKernel")
+    assert driver.calls[0] == ("cuCtxSetCurrent", ("context",))
 
 
 def test_new_objects_stay_on_the_device(heap, driver):

@@ -314,6 +314,12 @@ def test_reused_memory_is_zero(on_device):
         oa.synchronize()
 
 
+def test_numbers_of_another_type_are_converted_as_the_host_does(on_device):
+    given = np.arange(-100, 900, dtype=np.int64)
+    made = on_device.array_of(oa.u64, given)
+    np.testing.assert_array_equal(made.numpy(), given.astype(np.uint64))
+
+
 def test_arrays(on_device, device):
     values = np.random.default_rng(2).random(3000)
     made = oa.array(f64, values)
@@ -440,7 +446,7 @@ def test_any_history_gives_what_numpy_gives(device, layout, actions):
                 double[len(expected)](objects)
             elif action == "delete":
                 oa.delete(objects)
-                groups.remove(groups[number % len(groups)])
+                del groups[number % len(groups)]
             elif action == "scattered" and len(expected):
                 places = np.random.default_rng(number).permutation(len(expected))
                 expected[places] = np.arange(len(expected))
