@@ -1,32 +1,51 @@
-"""Exclusive prefix sums of integer arrays, with ordinary kernels so that every backend has them."""
+"""Exclusive prefix sums of integer arrays, with ordinary kernels so that every backend has them.
+
+Two algorithms with the same results. On a device a launch takes as long as adding up a million
+numbers, and threads of a block can wait for each other: ``PrefixSumByPieces``. On a processor
+launches take little, waiting much: ``PrefixSumByChunks``.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import sharedoa as oa
-from sharedoa import i32
+from sharedoa import i32, u32
 
 from .launches import Launches
 
-#: Elements that one thread adds up.
+#: Elements that one thread of ``PrefixSumByChunks`` adds up.
 CHUNK = 32
-#: Elements that it reads before it writes any: one after the other it would wait for each.
+#: Elements that a thread reads before it writes any: one after the other it would wait for each.
 GROUP = 8
+#: Sums that a thread reads at once, a *fan* of them.
+FAN = 32
+#: Threads of a block, of which each sums a group: together a piece.
+BLOCK = 256
+PIECE = BLOCK * GROUP
+#: Sums of a level that a thread adds up: up to so many pieces, there is one level.
+MOST = 128
+_FANS_OF_A_PIECE, _FANS_OF_THE_MOST = BLOCK // FAN, MOST // FAN
 
 
-@oa.kernel
-def kernel_sum_chunks(values: oa.Array[i32], length: i32, sums: oa.Array[i32]) -> None:
-    """``sums[t]`` becomes the sum of chunk t of ``values[:length]``."""
-    t = oa.grid(1)
-    total = i32(0)
-    for k in range(t * CHUNK, min(t * CHUNK + CHUNK, length)):
-        total += values[k]
-    sums[t] = total
+class ExclusivePrefixSum(Protocol):
+    """Prefix sums of the first ``length`` elements of arrays: each becomes the sum of those before
+    it."""
+
+    def launch(self, launches: Launches, values: Any, result: Any) -> None:
+        """Queue the kernels that make ``result[k]`` the sum of ``values[:k]``."""
+        ...
+
+
+def exclusive_prefix_sum(heap: oa.Heap, length: int) -> ExclusivePrefixSum:
+    """The algorithm that suits the heap's backend."""
+    if heap.backend.target.is_device:
+        return PrefixSumByPieces(heap, length)
+    return PrefixSumByChunks(heap, length)
 
 
 @oa.func
-def scan_group(values: oa.Array[i32], k: i32, total: i32, result: oa.Array[i32]) -> i32:
+def scan_group(values: oa.Array[i32], k: u32, total: i32, result: oa.Array[i32]) -> i32:
     """Prefix sums of the eight elements from ``k`` on, with ``total`` before them; the total after
     them."""
     a, b, c, d = values[k], values[k + 1], values[k + 2], values[k + 3]
@@ -40,6 +59,19 @@ def scan_group(values: oa.Array[i32], k: i32, total: i32, result: oa.Array[i32])
     result[k + 6] = total + a + b + c + d + e + f
     result[k + 7] = total + a + b + c + d + e + f + g
     return total + a + b + c + d + e + f + g + h
+
+
+# ---------------------------------------------------------------------- by chunks
+
+
+@oa.kernel
+def kernel_sum_chunks(values: oa.Array[i32], length: i32, sums: oa.Array[i32]) -> None:
+    """``sums[t]`` becomes the sum of chunk t of ``values[:length]``."""
+    t = oa.grid(1)
+    total = i32(0)
+    for k in range(t * CHUNK, min(t * CHUNK + CHUNK, length)):
+        total += values[k]
+    sums[t] = total
 
 
 @oa.kernel
@@ -71,10 +103,8 @@ def kernel_scan_alone(values: oa.Array[i32], length: i32) -> None:
             total += value
 
 
-class ExclusivePrefixSum:
-    """Prefix sums of the first ``length`` elements: each becomes the sum of those before it.
-
-    A tree of chunks: sums are formed level by level upwards, then prefixes downwards, which adds
+class PrefixSumByChunks:
+    """A tree of chunks: sums are formed level by level upwards, then prefixes downwards, which adds
     each element twice in all (Blelloch, "Prefix Sums and Their Applications", 1990).
     """
 
@@ -87,7 +117,6 @@ class ExclusivePrefixSum:
             self._sums.append(heap.zeros(self._lengths[-1], i32))
 
     def launch(self, launches: Launches, values: Any, result: Any) -> None:
-        """Queue the kernels that make ``result[k]`` the sum of ``values[:k]``."""
         levels = [values, *self._sums]
         for lower, upper, length, count in zip(
             levels, self._sums, self._lengths, self._lengths[1:], strict=False
@@ -111,3 +140,118 @@ class ExclusivePrefixSum:
 def kernel_copy(values: oa.Array[i32], result: oa.Array[i32]) -> None:
     i = oa.grid(1)
     result[i] = values[i]
+
+
+# ---------------------------------------------------------------------- by pieces
+
+
+@oa.func
+def sum_of_first(count: u32, sums: oa.Array[i32], fan: u32) -> i32:
+    """The sum of the first ``count`` numbers of a fan. All are read, so that none has to wait."""
+    total = i32(0)
+    for k in range(FAN):
+        total += sums[fan * FAN + u32(k)] * i32(u32(k) < count)
+    return total
+
+
+@oa.kernel
+def kernel_sum_pieces(
+    values: oa.Array[i32],
+    length: i32,
+    groups: oa.Array[i32],
+    fans: oa.Array[i32],
+    pieces: oa.Array[i32],
+) -> None:
+    """The sums of groups of ``values[:length]``; of fans of them, of which each piece has a fan;
+    and of pieces."""
+    t = u32(oa.grid(1))
+    start, total = t * GROUP, i32(0)
+    if start + GROUP <= u32(length):
+        for k in range(GROUP):
+            total += values[start + u32(k)]
+    else:
+        for k in range(start, length):
+            total += values[k]
+    groups[t] = total
+    oa.syncthreads()
+    piece, thread = t // BLOCK, t % BLOCK
+    if thread < _FANS_OF_A_PIECE:
+        fan = piece * _FANS_OF_A_PIECE + thread
+        fans[piece * FAN + thread] = sum_of_first(u32(FAN), groups, fan)
+    oa.syncthreads()
+    if thread == 0:
+        pieces[piece] = sum_of_first(u32(_FANS_OF_A_PIECE), fans, piece)
+
+
+@oa.kernel
+def kernel_sum_level(pieces: oa.Array[i32], lower: u32, upper: u32) -> None:
+    """The number t of the level that begins at fan ``upper`` becomes the sum of its MOST numbers of
+    the level from fan ``lower`` on."""
+    t = u32(oa.grid(1))
+    total = i32(0)
+    for k in range(_FANS_OF_THE_MOST):
+        total += sum_of_first(u32(FAN), pieces, lower + t * _FANS_OF_THE_MOST + u32(k))
+    pieces[upper * FAN + t] = total
+
+
+@oa.kernel
+def kernel_scan_pieces(
+    values: oa.Array[i32],
+    length: i32,
+    groups: oa.Array[i32],
+    fans: oa.Array[i32],
+    pieces: oa.Array[i32],
+    result: oa.Array[i32],
+) -> None:
+    """``result`` becomes the prefix sums, given the sums of groups, fans and all levels of pieces:
+    each thread adds what is left of its group in each of them, and then scans it."""
+    t = u32(oa.grid(1))
+    place, count = t // BLOCK, u32(oa.gridsize(1)) // BLOCK
+    total = sum_of_first(t % FAN, groups, t // FAN)
+    total += sum_of_first(t // FAN % _FANS_OF_A_PIECE, fans, place)
+    level = u32(0)
+    while True:
+        left, fan = place % MOST, level + place // MOST * _FANS_OF_THE_MOST
+        while left > 0:
+            total += sum_of_first(left, pieces, fan)
+            left, fan = left - min(left, u32(FAN)), fan + 1
+        if count <= MOST:
+            break
+        place, count = place // MOST, (count + (MOST - 1)) // MOST
+        level += count * _FANS_OF_THE_MOST
+    start = t * GROUP
+    if start + GROUP <= u32(length):
+        scan_group(values, start, total, result)
+    else:
+        for k in range(start, length):
+            value = values[k]
+            result[k] = total
+            total += value
+
+
+class PrefixSumByPieces:
+    """Two launches up to MOST pieces, one more for each MOST times as many: the first sums pieces,
+    the last adds for each group what lies before it (Merrill and Grimshaw, "Parallel Scan for
+    Stream Architectures", 2009: reduce, then scan)."""
+
+    def __init__(self, heap: oa.Heap, length: int) -> None:
+        self._length = length
+        self._counts = [-(-length // PIECE)]
+        #: The fan of ``pieces`` that each level begins with, after all of the one below. Numbers
+        #: beyond the last one of a level are 0.
+        self._levels = [0]
+        while self._counts[-1] > MOST:
+            self._counts.append(-(-self._counts[-1] // MOST))
+            self._levels.append(self._levels[-1] + self._counts[-1] * _FANS_OF_THE_MOST)
+        pieces = self._counts[0]
+        fans = self._levels[-1] + _FANS_OF_THE_MOST
+        self._sums = [heap.zeros(n, i32) for n in (pieces * BLOCK, pieces * FAN, fans * FAN)]
+
+    def launch(self, launches: Launches, values: Any, result: Any) -> None:
+        threads = self._counts[0] * BLOCK, BLOCK
+        launches(kernel_sum_pieces, threads, values, self._length, *self._sums)
+        for count, lower, upper in zip(
+            self._counts[1:], self._levels, self._levels[1:], strict=False
+        ):
+            launches(kernel_sum_level, count, self._sums[-1], lower, upper)
+        launches(kernel_scan_pieces, threads, values, self._length, *self._sums, result)

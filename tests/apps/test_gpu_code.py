@@ -16,5 +16,5 @@ from .gpu_code import check_gpu_code, kernels_of
 def test_every_kernel_in_every_mode(mode: str) -> None:
     """M-6: both GPU back ends accept the app; ptxas assembles it."""
     kernels = kernels_of(faithful, natural, prefix_sum)
-    assert len({kernel.name for kernel in kernels}) == 17
+    assert len({kernel.name for kernel in kernels}) == 20
     check_gpu_code(kernels, mode)

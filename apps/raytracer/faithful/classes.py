@@ -14,8 +14,9 @@ from ..vector import Ray, Vec3
 PARALLEL = f32(1e-4)
 
 
-class Object(oa.Object):
-    """What a ray can hit."""
+class Object(oa.Object, layout="aos"):
+    """What a ray can hit. All rays look at the same one, so that its fields, not those of its
+    neighbours, are to lie side by side."""
 
     red: f32
     green: f32

@@ -19,7 +19,8 @@ from .classes import Plain, Sphere
 from .kernels import LEVELS, render
 from .population import EYE, FIELD_OF_VIEW, FORWARD, UP, Population
 
-BLOCK = (16, 8)
+#: A warp is 8 x 4 pixels: rays that lie close together meet the same objects.
+BLOCK = (8, 16)
 #: Pixels that agree with the reference; at the edge of a sphere the last bit can decide.
 AGREEMENT = 0.995
 

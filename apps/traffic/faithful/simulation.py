@@ -9,7 +9,7 @@ import numpy as np
 from sharedoa import i32
 
 from ...common.launches import Launches
-from ...common.prefix_sum import ExclusivePrefixSum
+from ...common.prefix_sum import exclusive_prefix_sum
 from ...common.references import IndexOf, link
 from ...common.xorwow_streams import seeded_states
 from ..mix import CAR
@@ -43,7 +43,7 @@ class FaithfulSimulation:
         self._created, self._removed, self._moved = (
             heap.zeros(network.cells, i32) for _ in range(3)
         )
-        self._prefix_sum = ExclusivePrefixSum(heap, network.cells)
+        self._prefix_sum = exclusive_prefix_sum(heap, network.cells)
         self._cell_index = IndexOf(self._cells)
 
     def advance(self) -> None:

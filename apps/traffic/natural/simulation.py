@@ -9,7 +9,7 @@ import numpy as np
 from sharedoa import i32
 
 from ...common.launches import Launches
-from ...common.prefix_sum import ExclusivePrefixSum
+from ...common.prefix_sum import exclusive_prefix_sum
 from ...common.references import IndexOf, link
 from ...common.xorwow_streams import seeded_states
 from ..mix import BUS, CAR, TRUCK, Mix
@@ -57,7 +57,7 @@ class NaturalSimulation:
         self._goes_on, self._prefix, self._removed, self._moved = (
             heap.zeros(network.cells, i32) for _ in range(4)
         )
-        self._prefix_sum = ExclusivePrefixSum(heap, network.cells)
+        self._prefix_sum = exclusive_prefix_sum(heap, network.cells)
         self._cell_index, self._vehicle_index = IndexOf(self._cells), IndexOf(vehicles)
 
     def advance(self) -> None:
