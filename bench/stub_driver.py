@@ -14,8 +14,10 @@ import numpy as np
 
 from sharedoa.backends.cuda import CudaBackend
 from sharedoa.backends.cuda_context import CudaContext
+from sharedoa.backends.native_code import NativeLibrary, host_target
 
 _CARD_BYTES = 8 << 30
+_NOTHING = "define i32 @nothing() { ret i32 0 }"
 _ATTRIBUTES = {
     "COMPUTE_CAPABILITY_MAJOR": 9,
     "COMPUTE_CAPABILITY_MINOR": 0,
@@ -27,13 +29,13 @@ _ATTRIBUTES = {
 _ANSWERS: dict[str, tuple[Any, ...]] = {
     "cuDeviceGet": (0,),
     "cuDevicePrimaryCtxRetain": ("context",),
-    "cuStreamCreate": ("stream",),
+    "cuStreamCreate": (0x57000,),
     "cuStreamEndCapture": ("graph",),
     "cuGraphInstantiate": ("executable graph",),
     "cuCtxGetLimit": (1 << 20,),
     "cuMemGetInfo": (_CARD_BYTES, _CARD_BYTES),
     "cuModuleLoadDataEx": ("module",),
-    "cuModuleGetFunction": ("function",),
+    "cuModuleGetFunction": (0xF0000,),
     "cuModuleGetGlobal": (0x5000, 128),
     "cuFuncGetAttribute": (1024,),
 }
@@ -45,7 +47,9 @@ class StubDriver:
     def __init__(self) -> None:
         self._bindings = importlib.import_module("cuda.bindings.driver")
         self._success = self._bindings.CUresult.CUDA_SUCCESS
-        self._launched = (self._success,)
+        code = host_target().compile(_NOTHING)["o"]
+        assert isinstance(code, bytes)
+        self._nothing = NativeLibrary(code, ("nothing",), {})
         self._memory: list[np.ndarray[Any, Any]] = []
 
     def __getattr__(self, name: str) -> Any:
@@ -58,6 +62,9 @@ class StubDriver:
 
     def cuDeviceGetAttribute(self, key: Any, device: Any) -> tuple[Any, int]:
         return self._success, _ATTRIBUTES[key.name.removeprefix("CU_DEVICE_ATTRIBUTE_")]
+
+    def cuGetProcAddress(self, symbol: bytes, version: int, flags: int) -> tuple[Any, int, Any]:
+        return self._success, self._nothing.address("nothing"), None
 
     def cuMemAllocManaged(self, size: int, flags: int) -> tuple[Any, int]:
         self._memory.append(np.zeros(size, np.uint8))

@@ -16,11 +16,13 @@ from dispatch import state as state_block
 from ..errors import ArgumentError, BackendError, InternalError
 from ..targets.base import Stages, Target
 from ..targets.nvptx import NvptxTarget, architecture_for
+from . import cuda_launch
 from .base import Addresses, Bytes, KernelLaunch, Slots
 from .bulk_transfer import PIECE_BYTES, PIECES, BulkTransfer
 from .cuda_context import INDIRECT_STACK, RECURSIVE_STACK, CudaContext, cuda_context
 from .cuda_driver import raise_driver_error
 from .cuda_graph import CudaGraph, capture_graph
+from .cuda_launch import LaunchBlock, driver_function, native_launch
 from .managed_memory import ManagedProvider, prefetch
 from .pinned_memory import PinnedStaging
 from .scattered import ScatteredMemory
@@ -72,6 +74,7 @@ class CudaKernel:
     block: tuple[int, int] = (0, 0)
     grid: tuple[int, int] = (0, 0)
     thread_words: Any = field(default_factory=lambda: (ctypes.c_int64 * 2)())
+    call: LaunchBlock = field(default_factory=LaunchBlock)
 
     def prepare_slots(self, slots: Slots, count: int) -> None:
         """Point the driver's parameter list at ``slots``, for this launch and the next ones."""
@@ -83,6 +86,7 @@ class CudaKernel:
             pointers += [threads, threads + 8]
         self.parameters = (ctypes.c_uint64 * len(pointers))(*pointers)
         self.parameters_address = ctypes.addressof(self.parameters)
+        self.call.words[cuda_launch.PARAMETERS] = self.parameters_address
         self.slots = slots
 
     def prepare_shape(self, threads: tuple[int, int], block: tuple[int, int]) -> None:
@@ -103,6 +107,9 @@ class CudaKernel:
             )
         self.grid, self.threads, self.block = grid, threads, block
         self.thread_words[:] = threads
+        words = self.call.words
+        words[cuda_launch.GRID_X], words[cuda_launch.GRID_Y] = grid
+        words[cuda_launch.BLOCK_X], words[cuda_launch.BLOCK_Y] = block
 
 
 class CudaBackend:
@@ -114,7 +121,7 @@ class CudaBackend:
     def __init__(self, context: CudaContext | None = None) -> None:
         self.context: CudaContext = context or cuda_context()
         self._target = NvptxTarget(architecture_for(self.context.capability))
-        self._launch = self.context.driver.cuLaunchKernel
+        self._launch = native_launch()
         self._prints = False
         self._blocks_for_all = _BLOCKS_EACH * self.context.multiprocessors
         self._scattered = ScatteredMemory(self)
@@ -128,6 +135,10 @@ class CudaBackend:
     @property
     def target(self) -> Target:
         return self._target
+
+    @cached_property
+    def _driver_function(self) -> int:
+        return driver_function(self.context)
 
     @cached_property
     def provider(self) -> Provider:
@@ -176,7 +187,11 @@ class CudaBackend:
         self.context.enter()
         function = self.context.call("cuModuleGetFunction", module.handle, symbol.encode())
         max_threads = self._function_attribute(function, "MAX_THREADS_PER_BLOCK")
-        return CudaKernel(name or symbol, function, module, max_threads, module.prints, words)
+        kernel = CudaKernel(name or symbol, function, module, max_threads, module.prints, words)
+        kernel.call.words[cuda_launch.DRIVER] = self._driver_function
+        kernel.call.words[cuda_launch.FUNCTION] = int(function)
+        kernel.call.words[cuda_launch.STREAM] = int(self.context.stream)
+        return kernel
 
     def read_global(self, module: CudaModule, symbol: str) -> bytes:
         """The bytes of a variable of a loaded module, after everything launched before."""
@@ -263,15 +278,13 @@ class CudaBackend:
         watch = self.stopwatch_running
         if watch is not None:
             watch.before_kernel()
-        (gx, gy), (bx, by) = handle.grid, block
-        error = self._launch(
-            handle.function, gx, gy, 1, bx, by, 1, 0, context.stream, handle.parameters_address, 0
-        )[0]
+        error = self._launch(handle.call.pointer)
         if watch is not None:
             watch.after_kernel()
         context.launched[handle.symbol] = None
         if error:
-            raise_driver_error(context.driver, error, f"launching {handle.symbol}")
+            driver = context.driver
+            raise_driver_error(driver, driver.CUresult(error), f"launching {handle.symbol}")
 
     def record(self, launches: Sequence[KernelLaunch]) -> CudaGraph:
         return capture_graph(self.context, launches)

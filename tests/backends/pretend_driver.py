@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,11 @@ import pytest
 
 bindings = pytest.importorskip("cuda.bindings.driver")
 GIB = 1 << 30
+#: What a stream and a kernel are known by.
+STREAM, FUNCTION = 0x57000, 0xF0000
+_LAUNCH = ctypes.CFUNCTYPE(
+    ctypes.c_int, ctypes.c_uint64, *[ctypes.c_uint32] * 7, *[ctypes.c_uint64] * 3
+)
 
 
 class PretendDriver:
@@ -23,16 +29,19 @@ class PretendDriver:
         self.answers = {
             "cuDeviceGet": 0,
             "cuDevicePrimaryCtxRetain": "context",
-            "cuStreamCreate": "stream",
+            "cuStreamCreate": STREAM,
             "cuMemGetInfo": (8 * GIB, 8 * GIB),
             "cuModuleLoadDataEx": "module",
-            "cuModuleGetFunction": "function",
+            "cuModuleGetFunction": FUNCTION,
             "cuModuleGetGlobal": (0x5000, 128),
             "cuFuncGetAttribute": 1024,
             "cuGetErrorString": b"pretended",
             "cuStreamEndCapture": "graph",
             "cuGraphInstantiate": "executable",
         }
+        self._launch = _LAUNCH(lambda *arguments: int(self.answer("cuLaunchKernel", arguments)[0]))
+        address = ctypes.cast(self._launch, ctypes.c_void_p).value
+        self.answers["cuGetProcAddress"] = (address, None)
         attributes = bindings.CUdevice_attribute
         self.attributes = {
             attributes.CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY: 1,

@@ -13,7 +13,7 @@ from sharedoa.backends.cuda_driver import check
 from sharedoa.errors import ArgumentError, BackendError, DeviceError, HeapError
 
 from ..targets.hand_written import kernel_text, store_coordinates
-from .pretend_driver import GIB, PretendDriver
+from .pretend_driver import FUNCTION, GIB, STREAM, PretendDriver
 
 bindings = pytest.importorskip("cuda.bindings.driver")
 
@@ -83,7 +83,7 @@ def test_launches(driver):
     for _ in range(2):
         backend.launch(handle, (1000, 1), (128, 1), slots, 1)
     address = handle.parameters_address
-    expected = ("function", 8, 1, 1, 128, 1, 1, 0, "stream", address, 0)
+    expected = (FUNCTION, 8, 1, 1, 128, 1, 1, 0, STREAM, address, 0)
     assert driver.called("cuLaunchKernel") == [expected, expected]
 
 
@@ -103,7 +103,7 @@ def test_state_is_copied_only_when_it_changed(driver):
         backend.set_state(handle, words)
     copies = driver.called("cuMemcpyHtoDAsync")
     assert [(target, size, stream) for target, _, size, stream in copies] == [
-        (0x5000, 128, "stream")
+        (0x5000, 128, STREAM)
     ] * 2
 
 
@@ -193,6 +193,6 @@ def test_prefetch(driver):
     calls = driver.called(f"{name}_v2") or driver.called(name)
     kinds = bindings.CUmemLocationType
     assert [(c[0], c[1], c[2].type, c[4]) for c in calls] == [
-        (0x10000, 4096, kinds.CU_MEM_LOCATION_TYPE_DEVICE, "stream"),
-        (0x10000, 4096, kinds.CU_MEM_LOCATION_TYPE_HOST, "stream"),
+        (0x10000, 4096, kinds.CU_MEM_LOCATION_TYPE_DEVICE, STREAM),
+        (0x10000, 4096, kinds.CU_MEM_LOCATION_TYPE_HOST, STREAM),
     ]

@@ -13,7 +13,7 @@ from sharedoa.backends.cuda import CudaBackend
 from sharedoa.backends.cuda_context import CudaContext
 from sharedoa.errors import ArgumentError, BackendError
 
-from .pretend_driver import PretendDriver, bindings
+from .pretend_driver import STREAM, PretendDriver, bindings
 
 
 class Ball(oa.Object):
@@ -99,7 +99,7 @@ def test_kernels_are_captured_from_a_stream_of_their_own(driver, heap):
     assert [call[0] for call in driver.called("cuStreamBeginCapture")] == ["capturing"]
     assert driver.called("cuStreamDestroy") == [("capturing",)]
     step.run()
-    assert driver.called("cuGraphLaunch") == [("executable", "stream")]
+    assert driver.called("cuGraphLaunch") == [("executable", STREAM)]
 
 
 def test_arguments_are_those_of_each_launch(driver, heap):

@@ -13,7 +13,7 @@ from sharedoa.backends.cuda_context import INDIRECT_STACK, RECURSIVE_STACK
 
 # The module that is imported next is skipped without them.
 pytest.importorskip("cuda.bindings.driver")
-from ..backends.test_cuda_bookkeeping import PretendDriver, driver  # noqa: F401
+from ..backends.test_cuda_bookkeeping import STREAM, PretendDriver, driver  # noqa: F401
 
 
 def pointed_to(kernel) -> list[int]:
@@ -58,7 +58,7 @@ def test_variables_are_read_whole(driver: PretendDriver):  # noqa: F811
     module = backend.load_module("ptx", recursive=False)
     assert backend.read_global(module, "sharedoa_vtables") == bytes(128)
     ((target, source, size, stream),) = driver.called("cuMemcpyDtoHAsync")
-    assert (source, size, stream) == (0x5000, 128, "stream")
+    assert (source, size, stream) == (0x5000, 128, STREAM)
 
 
 def test_it_is_imported_only_when_asked_for():
