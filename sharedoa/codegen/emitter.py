@@ -91,6 +91,14 @@ class ProgramEmitter:
     #: Functions that are called, by symbol and what is known of their parameters.
     variants: dict[Variant, ir.Function] = field(default_factory=dict)
     _site_numbers: dict[tree.Location, int] = field(default_factory=dict)
+    _alignments: dict[ClassType, int] = field(default_factory=dict)
+
+    def object_alignment(self, cls: ClassType) -> int:
+        """``Layout.object_alignment``, asked once a class."""
+        found = self._alignments.get(cls)
+        if found is None:
+            found = self._alignments[cls] = self.layout.object_alignment(cls)
+        return found
 
     def site_number(self, location: tree.Location) -> int:
         """The number that stands for a place in the source in error records."""

@@ -122,7 +122,7 @@ def _multiple_of_field(program: ProgramEmitter, place: tree.FieldPlace) -> int:
     if not isinstance(receiver, ReferenceType):
         return 1
     offset = program.layout.record(place.owner).offsets[place.name]
-    return math.gcd(program.layout.object_alignment(receiver.cls), offset)
+    return math.gcd(program.object_alignment(receiver.cls), offset)
 
 
 def _locate_field_of_member(

@@ -17,7 +17,7 @@ class KernelWriter:
         self._writer = writer
         self._code = code
         self._draw = draw
-        self._local = False
+        self._local: set[str] = set()
 
     def write(self) -> str:
         code = self._code
@@ -50,8 +50,8 @@ class KernelWriter:
         code.label(stop)
         code.put("ret;")
         text = code.text()
-        if self._local:
-            text = "\t.local .align 16 .b8 \tframe[128];\n" + text
+        for name in sorted(self._local):
+            text = f"\t.local .align 16 .b8 \t{name}[128];\n" + text
         return text
 
     # ------------------------------------------------------------ parts
@@ -241,14 +241,15 @@ class KernelWriter:
         self._use(self._call(chosen))
 
     def _spilled(self) -> None:
-        """Receiver and table lie in local memory while another call runs."""
+        """Receiver and table lie in local memory while another call runs; not where an object on the
+        stack lies, whose address others get: of that memory nothing is known."""
         code = self._code
-        self._local = True
+        self._local.add("spilled")
         self._writer.spills()
         base, table = code.new("rd"), code.new("rd")
         again, again_table = code.new("rd"), code.new("rd")
         code.put(
-            f"mov.u64 \t{base}, frame;",
+            f"mov.u64 \t{base}, spilled;",
             f"ld.u64 \t{table}, [{self._receiver}];",
             f"st.local.u64 \t[{base}+96], {self._receiver};",
             f"st.local.u64 \t[{base}+104], {table};",
@@ -269,7 +270,7 @@ class KernelWriter:
     def _on_the_stack(self) -> None:
         """An object in local memory, of a class that the thread chooses."""
         code = self._code
-        self._local = True
+        self._local.add("frame")
         own, generic = code.new("rd"), code.new("rd")
         code.put(f"mov.u64 \t{own}, frame;", f"cvta.local.u64 \t{generic}, {own};")
         self._fill(generic, "st")
