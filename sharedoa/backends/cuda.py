@@ -267,7 +267,8 @@ class CudaBackend:
         context = self.context
         if context.thread != get_ident():
             context.enter()
-        if handle.threads != threads or handle.block != block:
+        # The same launch again has the same tuples.
+        if handle.threads is not threads or handle.block is not block:
             if 0 in threads:
                 return
             handle.prepare_shape(threads, block)
