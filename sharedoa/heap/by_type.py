@@ -85,8 +85,11 @@ class ByTypePlacement:
                 continue
             if header or fields:
                 self._fetch_unused(region, wanted)
-            for slots in region.take(wanted):
+            for slots, is_reused in region.take(wanted):
                 part = Part.at(region, position, slots)
+                if is_reused:
+                    self._residency.host_uses(region.start, *region.span(*part.extremes()))
+                    region.clear(slots)
                 parts.append(part)
                 position += part.count
         self._note_population(cls, before)

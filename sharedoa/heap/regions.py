@@ -99,23 +99,25 @@ class Region:
         size = arrangement.record.size
         return Column(self.start, arrangement.group, size, offset, dtype, slots.start, count)
 
-    def take(self, count: int) -> list[Slots]:
-        """Make ``count`` objects, zero, whose headers are still to be set; at most ``room``."""
-        taken: list[Slots] = []
+    def take(self, count: int) -> list[tuple[Slots, bool]]:
+        """Make ``count`` objects, at most ``room``; their headers are still to be set. The second
+        number tells slots that had other objects before, and are still to be cleared."""
+        taken: list[tuple[Slots, bool]] = []
         reused = min(count, len(self.free_list))
         if reused:
-            slots = as_slots(self.free_list.pop(reused))
-            records = self.arrangement.records(self.memory)
-            records[slots] = np.zeros((), records.dtype)
-            taken.append(slots)
+            taken.append((as_slots(self.free_list.pop(reused)), True))
         fresh = count - reused
         if fresh:
-            taken.append(slice(self.unused_from, self.unused_from + fresh, 1))
+            taken.append((slice(self.unused_from, self.unused_from + fresh, 1), False))
             self.unused_from += fresh
-        for slots in taken:
+        for slots, _ in taken:
             self.live[slots] = 1
         self.used += count
         return taken
+
+    def clear(self, slots: Slots) -> None:
+        records = self.arrangement.records(self.memory)
+        records[slots] = np.zeros((), records.dtype)
 
     def set_header(self, slots: Slots, header: bytes) -> None:
         if header:

@@ -522,3 +522,18 @@ def test_a_base_class_has_the_field_at_the_same_place(on_device):
     circles = oa.new(Circle, 100, number=np.arange(100), radius=2.0)
     assert circles.cls.is_subclass_of(class_of)
     np.testing.assert_array_equal(oa.all(Shape).number, np.arange(100))
+
+
+def test_slots_that_are_used_again_are_known_to_be_on_the_host(on_device):
+    """The host clears them; kernels would fetch them page by page."""
+    objects = oa.new(Light, 8, number=1)
+    kept = objects[:3]
+    oa.delete(objects[3:])
+    on_device.before_launch()
+    assert not on_device.residency.on_host
+    made = oa.new(Light, 4)
+    (part,) = made.selection().parts
+    start, end = part.region.span(*part.extremes())
+    low, high = on_device.residency.on_host[part.region.start]
+    assert low <= start and end <= high
+    assert not made.number.numpy().any() and kept.number.numpy().all()
