@@ -75,8 +75,10 @@ def prepare(case: Case, heap: Any) -> Program:
     cells = make_cells(heap, dead, alive, board)
     decide_all, apply_all = decide[inputs.side(case), inputs.side(case)], apply[case.calls]
 
+    one_dead, one_alive = dead[0], alive[0]
+
     def step() -> None:
-        decide_all(cells, dead[0], alive[0])
+        decide_all(cells, one_dead, one_alive)
         apply_all(cells)
 
     return Program(
