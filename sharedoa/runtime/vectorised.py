@@ -8,17 +8,22 @@ a new array. For ``oa.all`` calls are direct, and ``stretches`` says which launc
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from ..errors import ArgumentError, HeapError
 from ..heap.arrays import Array, ObjectArray
+from ..heap.heap import Heap
 from ..heap.population import Population
 from ..heap.recording import is_recorded
-from ..heap.run import RunOfObjects
+from ..heap.run import Run, RunOfObjects
 from ..model.classes import ClassType, Method
 from ..model.types import VOID, ArrayType, TupleType
-from .geometry import parse_geometry
+from ..model.world import World
+from .geometry import Geometry, parse_geometry
+from .launch import Program
 from .stretches import SharedOut, Stretch, share_out, takes_groups
 from .vectorised_code import CallForm, call_arguments, call_program
 
@@ -31,6 +36,8 @@ def call(objects: ObjectArray | Population, name: str, arguments: tuple[Any, ...
     method = objects.cls.find_method(name)
     assert method is not None
     given = _by_position(method, arguments)
+    if isinstance(objects, Population) and _call_by_plan(objects, method, given):
+        return None
     stretches = _stretches(objects, name)
     count = len(objects) if stretches is None else sum(len(each.objects) for each in stretches)
     elementwise = _elementwise(method, given, count)
@@ -58,6 +65,71 @@ def call(objects: ObjectArray | Population, name: str, arguments: tuple[Any, ...
     for shared in share_out(objects.heap, stretches, located):
         _launch(objects.cls, shared, values, elementwise, is_located)
     return results
+
+
+@dataclass(frozen=True)
+class _PlannedLaunch:
+    """A launch without what differs from call to call: the arguments of the method."""
+
+    program: Program
+    geometry: Geometry
+    runs: tuple[tuple[Run, int], ...]
+    first_threads: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """The launches of ``oa.all(C).method(...)``, as long as ``facts`` are the same. Nothing in here
+    refers to the heap, which else would never go."""
+
+    facts: tuple[int, ...]
+    launches: tuple[_PlannedLaunch, ...]
+
+
+_plans: WeakKeyDictionary[Heap, dict[tuple[ClassType, str], _Plan]] = WeakKeyDictionary()
+
+
+def _call_by_plan(objects: Population, method: Method, given: list[Any]) -> bool:
+    """Call ``method`` on all objects, where they are runs, nothing has one element an object and
+    nothing is returned: then the launches are those of the last call. False if that is not so."""
+    heap, types = objects.heap, method.signature.types
+    if not heap.uses_runs or method.signature.result != VOID or is_recorded(heap):
+        return False
+    if any(
+        isinstance(value, Array) and not isinstance(type, ArrayType)
+        for value, type in zip(given, types, strict=True)
+    ):
+        return False
+    placement = heap.placement
+    facts = placement.population_version, placement.layout_epoch, World.epoch
+    plans = _plans.setdefault(heap, {})
+    plan = plans.get((objects.cls, method.name))
+    if plan is None or plan.facts != facts:
+        launches = _planned(objects, method.name, (False,) * len(types))
+        if launches is None:
+            return False
+        plan = plans[objects.cls, method.name] = _Plan(facts, launches)
+    for launch in plan.launches:
+        arrays = [RunOfObjects(heap, run, count) for run, count in launch.runs]
+        launch.program.launch(launch.geometry, (*arrays, *launch.first_threads, *given))
+    return True
+
+
+def _planned(
+    objects: Population, name: str, elementwise: tuple[bool, ...]
+) -> tuple[_PlannedLaunch, ...] | None:
+    """The launches of a call; None if some objects are in no run."""
+    stretches = _stretches(objects, name) or []
+    if not all(isinstance(stretch.objects, RunOfObjects) for stretch in stretches):
+        return None
+    found = []
+    for shared in share_out(objects.heap, stretches, []):
+        program, threads = _program(objects.cls, shared, elementwise, is_located=False)
+        *first_threads, _ = shared.first_threads()
+        objects_of = (stretch.objects for stretch in shared.stretches)
+        runs = tuple((o.run, len(o)) for o in objects_of if isinstance(o, RunOfObjects))
+        found.append(_PlannedLaunch(program, _geometry(threads), runs, tuple(first_threads[1:])))
+    return tuple(found)
 
 
 def _stretches(objects: ObjectArray | Population, name: str) -> list[Stretch] | None:
@@ -90,22 +162,33 @@ def _launch(
     *first_threads, threads = shared.first_threads()
     positions: list[int] = []
     if len(stretches) == 1 and shared.each == 1:
-        cls, first = stretches[0].cls, stretches[0].position
+        first = stretches[0].position
         stop = first + threads
         values = [v[first:stop] if e else v for v, e in zip(values, is_located, strict=True)]
     elif any(is_located):
         positions = [stretch.position for stretch in stretches]
+    program, threads = _program(cls, shared, elementwise, bool(positions))
+    arrays = [stretch.objects for stretch in stretches]
+    arguments = call_arguments(arrays, first_threads, positions, values)
+    program.launch(_geometry(threads), arguments)
+
+
+def _program(
+    cls: ClassType, shared: SharedOut, elementwise: tuple[bool, ...], is_located: bool
+) -> tuple[Program, int]:
+    """What a launch runs, and its threads."""
+    stretches = shared.stretches
+    if len(stretches) == 1 and shared.each == 1:
+        cls = stretches[0].cls
     form = CallForm(
         elementwise,
         exact=True,
         each=shared.each,
-        located=bool(positions),
+        located=is_located,
         whole_warps=shared.whole_warps and len(stretches) > 1,
     )
-    program = call_program(cls, tuple([(s.cls, s.method) for s in stretches]), form)
-    arrays = [stretch.objects for stretch in stretches]
-    arguments = call_arguments(arrays, first_threads, positions, values)
-    program.launch(_geometry(threads), arguments)
+    methods = tuple([(stretch.cls, stretch.method) for stretch in stretches])
+    return call_program(cls, methods, form), shared.first_threads()[-1]
 
 
 #: The same object for the same length, so that a program keeps what it has prepared for it.

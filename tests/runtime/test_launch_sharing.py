@@ -12,6 +12,7 @@ import pytest
 import sharedoa as oa
 from dispatch.mode import AUTO
 from sharedoa import f32, f64, i8, i16, i32
+from sharedoa.runtime import vectorised
 from sharedoa.runtime.assembly import open_target
 
 from .things import CLASSES, LARGE, SMALL, Minus, Plus, Thing, launches
@@ -68,6 +69,35 @@ def test_launches_do_not_multiply_with_regions_and_compile_no_more(monkeypatch):
         stretches = [heap.stats().classes[cls.__name__].regions for cls in CLASSES]
         found = launches(heap, lambda: heap.all(Thing).change(1), monkeypatch)
         assert len(found) == max(stretches), "one for each row of regions"
+
+
+def test_a_call_is_planned_again_only_when_something_has_changed(monkeypatch):
+    planned = []
+    usual = vectorised.share_out
+
+    def noting(*arguments: Any) -> Any:
+        planned.append(arguments)
+        return usual(*arguments)
+
+    monkeypatch.setattr(vectorised, "share_out", noting)
+    with oa.Heap(AUTO, SMALL, "tile", "64MiB", 64) as heap:
+        plus = heap.new(Plus, 40, number=1)
+        things = heap.all(Thing)
+        for number in range(4):
+            things.change(1)
+            heap.all(Thing).change(2.5)
+            assert list(plus.number) == [1 + 3.5 * (number + 1)] * 40
+        assert len(planned) == 1
+        minus = heap.new(Minus, 40, number=1)
+        things.change(1)
+        things.change(1)
+        assert len(planned) == 2
+        assert list(minus.number) == [1] * 40 and list(plus.number) == [17] * 40
+        heap.delete(minus[:20])
+        things.change(heap.zeros(60, f32))
+        things.change(1)
+        things.change(1)
+        assert list(heap.all(Minus).number) == [-1] * 20 and list(plus.number) == [19] * 40
 
 
 def test_long_methods_of_a_large_population_do_not_share_a_launch(monkeypatch):
