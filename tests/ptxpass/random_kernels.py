@@ -241,8 +241,8 @@ class KernelWriter:
         self._use(self._call(chosen))
 
     def _spilled(self) -> None:
-        """Receiver and table lie in local memory while another call runs; not where an object on the
-        stack lies, whose address others get: of that memory nothing is known."""
+        """Receiver and table lie in local memory while another call runs; not where objects on the
+        stack lie, whose address others get: of that memory nothing is known."""
         code = self._code
         self._local.add("spilled")
         self._writer.spills()
