@@ -7,7 +7,7 @@ from types import ModuleType
 import pytest
 
 import sharedoa as oa
-from dispatch.mode import MODES
+from dispatch.mode import MODES, parse_mode
 from ptxpass.text import print_module, read_module
 from sharedoa.runtime.kernel import Kernel
 from sharedoa.targets.ptxas import assemble
@@ -26,13 +26,17 @@ def kernels_of(*modules: ModuleType) -> list[Kernel]:
 
 
 def check_gpu_code(kernels: list[Kernel], mode: str) -> None:
-    """Both GPU back ends accept each kernel in the mode, and ptxas assembles it."""
+    """Both GPU back ends accept each kernel in the mode, and ptxas assembles it; where calls are
+    branches to bodies in place, without a stack or spills."""
     with oa.Heap(mode=mode, backend="cpu"):
         for kernel in kernels:
             ptx = kernel.compile("nvptx").products["ptx"]
             assert isinstance(ptx, str)
             assert f".entry kernel_{kernel.name}(" in ptx
-            assert assemble(ptx, "sm_90").registers > 0
+            report = assemble(ptx, "sm_90")
+            assert report.registers > 0
+            if parse_mode(mode).invoke == "switch":
+                assert (report.stack, report.spill_stores, report.spill_loads) == (0, 0, 0)
             # What LLVM prints is also what ptxpass reads.
             assert print_module(read_module(ptx, kernel.name)) == ptx
             code = kernel.compile("amdgpu").products["o"]
