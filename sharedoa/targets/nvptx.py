@@ -22,6 +22,7 @@ from .base import (
 )
 from .gpu import AXES, GpuTarget
 from .mathematics import emit_exact, emit_library_call
+from .nvptx_root import emit_root
 from .optimise import optimise, parse
 
 TRIPLE = "nvptx64-nvidia-cuda"
@@ -74,6 +75,8 @@ class NvptxTarget(GpuTarget):
     def emit_math(
         self, builder: ir.IRBuilder, name: str, arguments: Sequence[ir.Value]
     ) -> ir.Value:
+        if name == "sqrt" and arguments[0].type == F32:
+            return emit_root(builder, arguments[0])
         exact = emit_exact(builder, name, arguments)
         if exact is not None:
             return exact

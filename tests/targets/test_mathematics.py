@@ -98,7 +98,7 @@ def test_gpu_code(name: str, type):
 def test_libdevice_is_linked_only_where_it_is_used(monkeypatch: pytest.MonkeyPatch):
     target = NvptxTarget()
     monkeypatch.setattr(libdevice, "find_libdevice", lambda: pytest.fail("libdevice was opened"))
-    assert "sqrt.rn.f32" in target.compile(call_text(target, "sqrt", F32))["ptx"]
+    assert "sqrt.rn.f64" in target.compile(call_text(target, "sqrt", F64))["ptx"]
 
 
 def test_only_what_is_used_is_linked():
