@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,8 @@ class RunOptions:
     #: Called with each kernel before each of its launches, in the heap that it is launched in.
     on_launch: Callable[[Any], None] | None = None
     progress: Progress | None = None
+    #: What the program takes besides (``AppInfo.settings``), by name.
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass

@@ -4,10 +4,27 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from .interface import RunOptions, RunResult
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What one program takes besides the options of all."""
+
+    name: str
+    kind: type[int] | type[bool]
+    title: str
+
+    def value_of(self, text: str) -> Any:
+        """Raises ValueError unless it is a number, 0 or 1 for what is on or off."""
+        value = int(text)
+        if self.kind is bool and value not in (0, 1):
+            raise ValueError(text)
+        return self.kind(value)
 
 
 @dataclass(frozen=True)
@@ -26,6 +43,22 @@ class AppInfo:
     #: The size and steps of the paper's measurements.
     paper_size: int
     paper_steps: int
+    settings: tuple[Setting, ...] = ()
+
+    def settings_from(self, texts: Sequence[str]) -> dict[str, Any]:
+        """``NAME=VALUE`` each. Raises ValueError, with what there is, for anything else."""
+        known = {setting.name: setting for setting in self.settings}
+        found = {}
+        for text in texts:
+            name, _, value = text.partition("=")
+            try:
+                found[name] = known[name].value_of(value)
+            except (KeyError, ValueError):
+                takes = ", ".join(f"{s.name} ({s.title})" for s in self.settings) or "nothing"
+                raise ValueError(
+                    f"{text!r} is no setting of {self.name}: it takes {takes}"
+                ) from None
+        return found
 
     def run(self, options: RunOptions, **arguments: Any) -> RunResult:
         """Run with the program's defaults for what ``options`` leaves open; ``arguments`` are what
@@ -36,7 +69,8 @@ class AppInfo:
             steps=self.steps if options.steps is None else options.steps,
             seed=self.seed if options.seed is None else options.seed,
         )
-        result: RunResult = importlib.import_module(self.module).run(given, **arguments)
+        program = importlib.import_module(self.module)
+        result: RunResult = program.run(given, **{**options.settings, **arguments})
         return result
 
 
@@ -64,6 +98,9 @@ APPS: dict[str, AppInfo] = {
             seed=42,
             paper_size=1680,
             paper_steps=3000,
+            settings=(
+                Setting("as_artifact", bool, "1: read pictures with the artifact's mistake"),
+            ),
         ),
         AppInfo(
             name="structure",
@@ -75,6 +112,7 @@ APPS: dict[str, AppInfo] = {
             seed=42,
             paper_size=150_000,
             paper_steps=10,
+            settings=(Setting("repair", bool, "0: what breaks stays so, natural flavour"),),
         ),
         AppInfo(
             name="generation",
@@ -174,6 +212,7 @@ APPS: dict[str, AppInfo] = {
             seed=47,
             paper_size=64,
             paper_steps=1,
+            settings=(Setting("objects", int, "of the scene, faithful flavour"),),
         ),
         AppInfo(
             name="scalability",
@@ -185,6 +224,11 @@ APPS: dict[str, AppInfo] = {
             seed=1,
             paper_size=32 << 20,
             paper_steps=1,
+            settings=(
+                Setting("num_classes", int, "classes"),
+                Setting("threads_per_block", int, "threads of a block"),
+                Setting("num_compute", int, "additions of a call"),
+            ),
         ),
     ]
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -45,10 +46,11 @@ class Arguments:
         _require("num_classes", self.num_classes, 1, MOST_CLASSES)
 
 
-def run(options: RunOptions, arguments: Arguments | None = None) -> RunResult:
+def run(options: RunOptions, arguments: Arguments | None = None, **changes: int) -> RunResult:
     """Launch ``ooVectorAdd`` ``steps`` times on ``size`` objects, then the branch as often; each
     has a vector of sums of its own, 0 at first, and both must be equal in the end.
 
+    ``changes`` take the place of ``arguments`` of the same name.
     ``timings["run"]`` is the time of all launches of ``ooVectorAdd`` but the first, which compiles
     it and has its own entry, ``timings["branch"]`` that of the branch. Raises ArgumentError for
     numbers that cannot be, and CheckFailed.
@@ -57,7 +59,7 @@ def run(options: RunOptions, arguments: Arguments | None = None) -> RunResult:
     _require("size", options.size, 1, MOST_ELEMENTS)
     _require("steps", options.steps, 1, 2**31 - 1)
     _refuse_files(options)
-    arguments = arguments or Arguments()
+    arguments = dataclasses.replace(arguments or Arguments(), **changes)
     result = RunResult(counts={})
     made = family(arguments.num_classes)
     with timed(result, "numbers"):

@@ -37,6 +37,10 @@ Seed = Annotated[int | None, typer.Option(min=0, help="of the generated input an
 Natural = Annotated[
     bool, typer.Option("--natural", help="the classes a user would write, not the paper's")
 ]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="what one program takes besides: see `apps`"),
+]
 
 
 @application.command()
@@ -68,6 +72,7 @@ def run(
     size: Size = None,
     seed: Seed = None,
     natural: Natural = False,
+    set: Set = None,
     check: Annotated[bool, typer.Option("--check", help="verify invariants every step")] = False,
     kernels: Annotated[bool, typer.Option("--kernels", help="time every kernel")] = False,
     out: Annotated[Path | None, typer.Option(help="draw a picture (.png) or film (.gif)")] = None,
@@ -79,6 +84,7 @@ def run(
         mode=mode, backend=backend, layout=layout, check=check, time_kernels=kernels,
     )  # fmt: skip
     found = _app(app)
+    options = _with_settings(options, found, set)
     with reporting(found.name) as progress:
         result = found.run(dataclasses.replace(options, progress=progress))
     report.show_result(found, result)
@@ -98,6 +104,7 @@ def compare(
     size: Size = None,
     seed: Seed = None,
     natural: Natural = False,
+    set: Set = None,
     json: Annotated[Path | None, typer.Option(help="write the raw samples")] = None,
     plot: Annotated[Path | None, typer.Option(help="draw the times as bars")] = None,
 ) -> None:
@@ -107,8 +114,10 @@ def compare(
         size=size, steps=steps, seed=seed, input=input, natural=natural, backend=backend,
         layout=layout,
     )  # fmt: skip
+    programs = [_app(name) for name in app]
+    given = [(each, _with_settings(options, each, set)) for each in programs]
     found = [
-        comparison.compare(_app(name), list(dict.fromkeys(chosen)), repeat, options) for name in app
+        comparison.compare(each, list(dict.fromkeys(chosen)), repeat, own) for each, own in given
     ]
     for each in found:
         report.show_comparison(each)
@@ -119,6 +128,13 @@ def compare(
     different = [each for each in found if each.differences]
     if different:
         raise typer.Exit(1)
+
+
+def _with_settings(options: RunOptions, app: AppInfo, texts: list[str] | None) -> RunOptions:
+    try:
+        return dataclasses.replace(options, settings=app.settings_from(texts or ()))
+    except ValueError as error:
+        raise ConfigurationError(f"--set: {error}", "write --set NAME=NUMBER") from error
 
 
 def _app(name: str) -> AppInfo:

@@ -59,7 +59,7 @@ def _options(options: RunOptions) -> dict[str, Any]:
     return {
         name: str(value) if isinstance(value, Path) else value
         for name, value in given.items()
-        if value not in (None, False) and name != "progress"
+        if value not in (None, False, {}) and name != "progress"
     }
 
 

@@ -62,9 +62,10 @@ def show_settings() -> None:
 
 
 def show_apps(apps: list[AppInfo]) -> None:
-    table = new_table("name", "what it does", "size", "steps")
+    table = new_table("name", "what it does", "size", "steps", "--set")
     for app in apps:
-        table.add_row(app.name, app.title, f"{app.size} {app.unit}", str(app.steps))
+        names = ", ".join(setting.name for setting in app.settings)
+        table.add_row(app.name, app.title, f"{app.size} {app.unit}", str(app.steps), names)
     print_table(table)
 
 

@@ -91,6 +91,19 @@ def test_run_records_what_it_did(tmp_path):
     assert sum(name.startswith("kernel ") for name in run["timings"]) == 10
 
 
+def test_settings_of_one_program(tmp_path):
+    file = tmp_path / "run.json"
+    small = ("--size", "16", "--steps", "1", "--backend", "cpu", "--json", str(file))
+    done = sharedoa("run", "raytracer", *small, "--set", "objects=7")
+    assert done.returncode == 0, done.stderr
+    run = json.loads(file.read_text())["run"]
+    assert run["options"]["settings"] == {"objects": 7} and run["objects"] == 7
+    numbers = ("--set", "num_classes=2", "--set", "num_compute=3", "--size", "1024")
+    done = sharedoa("compare", "scalability", *small, *numbers, "--modes", "auto,coal")
+    assert done.returncode == 0, done.stderr
+    assert "num_classes" in sharedoa("apps").stdout
+
+
 def test_compare_checks_and_records(tmp_path):
     data, plot = tmp_path / "deep" / "times.json", tmp_path / "times.png"
     done = sharedoa(
@@ -111,6 +124,12 @@ def test_compare_checks_and_records(tmp_path):
     ("arguments", "environment", "complaint"),
     [
         (["run", "tetris"], {}, "traffic"),
+        (["run", "traffic", "--set", "objects=3"], {}, "it takes nothing"),
+        (["run", "raytracer", "--set", "objects=three"], {}, "objects (of the scene"),
+        (["run", "raytracer", "--set", "objects"], {}, "objects (of the scene"),
+        (["run", "raytracer", "--set", "objects=0"], {}, "objects"),
+        (["run", "structure", "--set", "repair=2"], {}, "repair"),
+        (["run", "scalability", "--set", "num_classes=0"], {}, "num_classes"),
         (["run", "traffic", "--mode", "cual"], {}, "typepointer"),
         (["run", "traffic", "--backend", "opencl"], {}, "python"),
         (["run", "traffic", "--backend", "hip"], {}, "cpu"),
