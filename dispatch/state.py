@@ -33,6 +33,9 @@ WHOLES = 7
 and the first of them."""
 MOST_WHOLES = 4
 
+REFERENCE_BASE = 15
+"""The address that references of 32 bits count from (``sharedoa.model.reference``)."""
+
 BOUNDS = WORDS
 """The first of up to ``MOST_BOUNDS`` addresses at which ranges begin (``bounds``)."""
 MOST_BOUNDS = 64

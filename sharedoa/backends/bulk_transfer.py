@@ -18,6 +18,7 @@ import numpy as np
 
 from ..errors import HeapError
 from ..model.record import scalars
+from ..model.reference import ReferenceEncoding
 from ..model.tiles import WORD
 from .base import Backend, Bytes
 from .column_kernels import MOVE, NUMBER
@@ -100,12 +101,15 @@ class BulkTransfer:
         with self._working() as staging:
             self._fetch(staging, _cut(column, into, staging.piece_bytes))
 
-    def write_references(self, address: int, slots: Column, first: int) -> None:
+    def write_references(
+        self, address: int, slots: Column, first: int, encoding: ReferenceEncoding
+    ) -> None:
         """See ``heap.transfer.Transfer``."""
         shift, group_bytes = _group(slots)
+        size, unit = encoding.dtype.itemsize, encoding.unit
         with self._working():
-            numbers = (first, group_bytes, shift, WORD)
-            self._number(slots.count, 8, 0, (address, 8, 0, 0), slots.first, numbers)
+            numbers = (first, group_bytes // unit, shift, WORD // unit)
+            self._number(slots.count, size, 0, (address, size, 0, 0), slots.first, numbers)
 
     def clear(self, start: int, end: int) -> None:
         """See ``heap.transfer.Transfer``."""

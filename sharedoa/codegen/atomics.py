@@ -9,9 +9,9 @@ from ..frontend import tree
 from ..model.scalars import ScalarType
 from ..model.types import ReferenceType, Type
 from .emitter import FunctionEmitter, expression
-from .memory import Place, is_bool, scalar_pointer
+from .memory import Place, from_stored, scalar_pointer, to_stored
 from .places import guarded, locate
-from .types import F32, F64, I8, I32, I64
+from .types import F32, F64, I32, I64
 
 #: No fence: an atomic orders only the accesses to its own place.
 ORDERING = "monotonic"
@@ -79,14 +79,12 @@ def _replace(
         expected = _to_bits(emitter, place.type, compare)
         swapped = emitter.builder.cmpxchg(pointer, expected, bits, ORDERING)
         old = emitter.builder.extract_value(swapped, 0)
-    if is_bool(place.type):
-        return emitter.builder.icmp_unsigned("!=", old, I8(0))
-    return emitter.builder.bitcast(old, value.type) if value.type in (F32, F64) else old
+    if value.type in (F32, F64):
+        return emitter.builder.bitcast(old, value.type)
+    return from_stored(emitter, place.type, old)
 
 
 def _to_bits(emitter: FunctionEmitter, type: Type, value: ir.Value) -> ir.Value:
-    if is_bool(type):
-        return emitter.builder.zext(value, I8)
     if value.type in (F32, F64):
         return emitter.builder.bitcast(value, I32 if value.type == F32 else I64)
-    return value
+    return to_stored(emitter, type, value)

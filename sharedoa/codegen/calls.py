@@ -69,7 +69,7 @@ def _emit_canonical_call(
     signature = function_type([ReferenceType(node.static_class), *node.parameter_types], node.type)
     candidates = _site_candidates(emitter, node, signature)
     first = len(builder.block.instructions)
-    address = program.encoding.emit_address(builder, receiver)
+    address = program.emit_address(builder, receiver)
     address = program.layout.emit_vtable_address(builder, address, node.static_class)
     vtable = builder.load(pointer_to(emitter, address), "vtable", align=8, typ=I64)
     slot = offset_address(emitter, vtable, node.slot * _VTABLE_ENTRY_BYTES)

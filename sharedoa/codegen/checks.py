@@ -25,7 +25,7 @@ def reference_is_valid(
     program = emitter.program
     if not program.debug:
         return None
-    address = program.encoding.emit_address(emitter.builder, reference)
+    address = program.emit_address(emitter.builder, reference)
     # Inlined at every access it would make debug code slow to compile.
     check = declare(program.module, CHECK_REFERENCE, I32, [I64], "noinline")
     # What it answers is the code to report.

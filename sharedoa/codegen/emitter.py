@@ -93,6 +93,12 @@ class ProgramEmitter:
     _site_numbers: dict[tree.Location, int] = field(default_factory=dict)
     _alignments: dict[ClassType, int] = field(default_factory=dict)
 
+    def emit_address(self, builder: ir.IRBuilder, reference: ir.Value) -> ir.Value:
+        """i64: the address of the object that a reference names."""
+        space = self.target.constant_space
+        address: ir.Value = self.encoding.emit_address(builder, reference, space)
+        return address
+
     def object_alignment(self, cls: ClassType) -> int:
         """``Layout.object_alignment``, asked once a class."""
         found = self._alignments.get(cls)

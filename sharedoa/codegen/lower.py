@@ -47,6 +47,8 @@ class LoweredModule:
     queries: list[TypeQuery]
     #: For ``ptxpass.ir.Environment``: reports a receiver of a class that a site does not know.
     on_no_type: OnNoType | None
+    #: For ``ptxpass.ir.Environment``: the address of the object that a reference names.
+    emit_address: Callable[[ir.IRBuilder, Any], Any]
     #: For ``ptxpass.ir.Environment``: where an object of a family has its vtable pointer.
     emit_vtable_address: VtableAddress
     #: What the kernel's arguments are cut into, in order.
@@ -106,6 +108,7 @@ def lower(
         sites=emitter.sites,
         queries=emitter.queries,
         on_no_type=_report_no_method(emitter) if debug else None,
+        emit_address=emitter.emit_address,
         emit_vtable_address=_vtable_address(emitter),
         leaves=kernel_leaves,
         source_sites=emitter.source_sites,

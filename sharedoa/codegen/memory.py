@@ -13,10 +13,10 @@ from llvmlite import ir
 
 from ..errors import InternalError
 from ..frontend.tree import NEIGHBOURS
-from ..model.layout import alignment, storage_dtype
+from ..model.layout import alignment
 from ..model.scalars import ScalarType, i64, u64
 from ..model.tiles import LANES, emit_scalar_address
-from ..model.types import ArrayType, Type, ValueType
+from ..model.types import ArrayType, ReferenceType, Type, ValueType
 from .abi import build_struct
 from .emitter import FunctionEmitter, integer
 from .roles import Role
@@ -77,13 +77,9 @@ def load_value(emitter: FunctionEmitter, place: Place) -> ir.Value:
         parts = [load_value(emitter, part) for part in _parts(emitter, place)]
         return build_struct(emitter.builder, llvm_type(place.type), parts)
     pointer, align = scalar_pointer(emitter, place)
-    if is_bool(place.type):
-        byte = emitter.builder.load(pointer, align=align, typ=I8)
-        emitter.program.roles.mark(byte, place.role)
-        return emitter.builder.icmp_unsigned("!=", byte, I8(0))
-    value = emitter.builder.load(pointer, align=align, typ=llvm_type(place.type))
+    value = emitter.builder.load(pointer, align=align, typ=stored_type(emitter, place.type))
     emitter.program.roles.mark(value, place.role)
-    return value
+    return from_stored(emitter, place.type, value)
 
 
 def store_value(emitter: FunctionEmitter, place: Place, value: ir.Value) -> None:
@@ -93,15 +89,14 @@ def store_value(emitter: FunctionEmitter, place: Place, value: ir.Value) -> None
             store_value(emitter, part, emitter.builder.extract_value(value, index))
         return
     pointer, align = scalar_pointer(emitter, place)
-    if is_bool(place.type):
-        value = emitter.builder.zext(value, I8)
+    value = to_stored(emitter, place.type, value)
     store = emitter.builder.store(value, pointer, align=align)
     emitter.program.roles.mark(store, place.role)
 
 
 def scalar_pointer(emitter: FunctionEmitter, place: Place) -> tuple[ir.Value, int]:
     """To a scalar or reference, and its alignment."""
-    dtype = storage_dtype(place.type)
+    dtype = emitter.program.layout.dtype(place.type)
     address = place.address
     if place.tiled_object is not None:
         builder = emitter.builder
@@ -120,7 +115,7 @@ def scalar_pointer(emitter: FunctionEmitter, place: Place) -> tuple[ir.Value, in
 
 def member(emitter: FunctionEmitter, place: Place, name: str, type: Type) -> Place:
     """A member of the compound at ``place``."""
-    offset = _member_offset(place.type, name)
+    offset = _member_offset(emitter, place.type, name)
     address = offset_address(emitter, place.address, offset * place.scale)
     multiple = math.gcd(place.multiple, offset)
     return replace(place, type=type, address=address, role=(*place.role, name), multiple=multiple)
@@ -130,15 +125,37 @@ def offset_address(emitter: FunctionEmitter, address: ir.Value, offset: int) -> 
     return emitter.builder.add(address, integer(offset)) if offset else address
 
 
-def _member_offset(type: Type, name: str) -> int:
+def _member_offset(emitter: FunctionEmitter, type: Type, name: str) -> int:
     """Bytes from the start of a compound in memory to one of its members."""
-    fields = storage_dtype(type).fields
+    fields = emitter.program.layout.dtype(type).fields
     if fields is None:
         raise InternalError(f"{type!r} has no member {name}")
     return int(fields[name][1])
 
 
-def is_bool(type: Type) -> bool:
+def stored_type(emitter: FunctionEmitter, type: Type) -> ir.Type:
+    """What memory holds for a scalar or reference: bool as a byte, references as the heap does."""
+    if isinstance(type, ReferenceType):
+        return ir.IntType(8 * emitter.program.encoding.dtype.itemsize)
+    return I8 if _is_bool(type) else llvm_type(type)
+
+
+def from_stored(emitter: FunctionEmitter, type: Type, stored: ir.Value) -> ir.Value:
+    if _is_bool(type):
+        return emitter.builder.icmp_unsigned("!=", stored, I8(0))
+    value = llvm_type(type)
+    return stored if stored.type == value else emitter.builder.zext(stored, value)
+
+
+def to_stored(emitter: FunctionEmitter, type: Type, value: ir.Value) -> ir.Value:
+    stored = stored_type(emitter, type)
+    if stored == value.type:
+        return value
+    builder = emitter.builder
+    return builder.zext(value, stored) if _is_bool(type) else builder.trunc(value, stored)
+
+
+def _is_bool(type: Type) -> bool:
     return isinstance(type, ScalarType) and type.kind == "bool"
 
 

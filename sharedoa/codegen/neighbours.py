@@ -63,7 +63,8 @@ def note_members(emitter: FunctionEmitter, members: Members) -> None:
     for place, (variable, first) in enumerate(parameters):
         lane = members.get(place)
         if lane is not None:
-            emitter.assign(variable, emitter.builder.add(first, integer(lane * WORD)))
+            distance = lane * (WORD // emitter.program.encoding.unit)
+            emitter.assign(variable, emitter.builder.add(first, integer(distance)))
             if variable not in assigned:
                 emitter.members[variable] = Member(first, lane)
 

@@ -15,7 +15,6 @@ from llvmlite import ir
 
 from ..errors import InternalError
 from ..frontend import tree
-from ..model.layout import storage_dtype
 from ..model.run_form import RunForm
 from ..model.types import InlineType, ReferenceType, Type, ValueType
 from . import checks
@@ -107,7 +106,7 @@ def _locate_field(emitter: FunctionEmitter, place: tree.FieldPlace) -> Place:
     reference = emitter.evaluate(place.object)
     valid = checks.reference_is_valid(emitter, reference, place.location)
     program, builder, owner = emitter.program, emitter.builder, place.owner
-    object_address = program.encoding.emit_address(builder, reference)
+    object_address = program.emit_address(builder, reference)
     address = program.layout.emit_field_address(builder, object_address, owner, place.name)
     role = field_role(place)
     if program.layout.is_tiled(owner):
@@ -129,7 +128,7 @@ def _locate_field_of_member(
     emitter: FunctionEmitter, place: tree.FieldPlace, member: Member
 ) -> Place:
     program, builder = emitter.program, emitter.builder
-    first = program.encoding.emit_address(builder, member.first)
+    first = program.emit_address(builder, member.first)
     address = program.layout.emit_field_address(builder, integer(0), place.owner, place.name)
     return Place(place.type, address, None, field_role(place), first, first, member.lane)
 
@@ -137,7 +136,7 @@ def _locate_field_of_member(
 def _locate_neighbour(emitter: FunctionEmitter, place: tree.ElementPlace, neighbour: int) -> Place:
     array = emitter.evaluate(place.array)
     index = emit_group_start(emitter, emitter.evaluate(place.index))
-    builder, size = emitter.builder, storage_dtype(place.type).itemsize
+    builder, size = emitter.builder, emitter.program.layout.dtype(place.type).itemsize
     # As with the index, the mask changes nothing.
     base = builder.and_(builder.extract_value(array, 0), integer(-_GROUP_ALIGNMENT))
     origin = builder.add(base, builder.mul(index, integer(size)))
@@ -193,7 +192,7 @@ def _indexed(
     position, valid = _position(emitter, place, index, length)
     if valid is not None and base.valid is not None:
         valid = emitter.builder.and_(base.valid, valid)
-    size = storage_dtype(place.type).itemsize
+    size = emitter.program.layout.dtype(place.type).itemsize
     distance = integer(size * base.scale)
     address = emitter.builder.add(base.address, emitter.builder.mul(position, distance))
     multiple = math.gcd(base.multiple, size)

@@ -19,7 +19,6 @@ from dispatch import state
 from ..frontend import tree
 from ..frontend.walk import nodes_of
 from ..model.classes import ClassType
-from ..model.layout import REFERENCE_DTYPE
 from ..model.run_form import RunForm
 from .emitter import FunctionEmitter, integer
 
@@ -50,7 +49,7 @@ def emit_reference(
     builder, layout = emitter.builder, emitter.program.layout
     if form.whole is not None:
         begin, origin = (_word(emitter, form.whole, which) for which in (0, 1))
-        size = integer(REFERENCE_DTYPE.itemsize)
+        size = integer(emitter.program.encoding.dtype.itemsize)
         position = builder.add(builder.udiv(builder.sub(first, begin), size), position)
         first = origin
     return layout.emit_neighbour(builder, first, position, form)

@@ -1,7 +1,8 @@
 """LLVM types of values: how each type of the subset travels in registers and function signatures.
 
-How it lies in memory is ``model.layout.storage_dtype``; the two differ for bool (i1 here, one byte
-there) and for value structs (fields without padding here).
+How it lies in memory is ``model.layout.Layout.dtype``; the two differ for bool (i1 here, one byte
+there), for references (i64 here, maybe 32 bits there) and for value structs (fields without padding
+here).
 """
 
 from __future__ import annotations

@@ -10,7 +10,6 @@ import numpy as np
 from ..errors import ArgumentError
 from ..model.annotations import ArrayAnnotation
 from ..model.classes import ClassType
-from ..model.layout import storage_dtype
 from ..model.object import Object
 from ..model.types import ReferenceType, Type
 from ..model.values import to_host
@@ -68,8 +67,9 @@ class Array(NumPyLike):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """References are u64, value structs are structured."""
-        return storage_dtype(self.__sharedoa_element__)
+        """References are u64, or u32 where a heap has 32 bits for them; value structs are
+        structured."""
+        return self.heap.layout.dtype(self.__sharedoa_element__)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -241,8 +241,8 @@ class ObjectArray(ManyObjects, Array):
     def note_pieces(self) -> None:
         run = self.run
         if run is not None and len(self):
-            size = len(self) * self.dtype.itemsize
-            self.heap.pieces.note(WholeArray(self.address, size, run))
+            item = self.dtype.itemsize
+            self.heap.pieces.note(WholeArray(self.address, len(self) * item, item, run))
 
     @property
     def cls(self) -> ClassType:

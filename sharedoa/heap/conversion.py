@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import ArgumentError
 from ..model.classes import ClassType
-from ..model.layout import ARRAY_DTYPE, REFERENCE_DTYPE, storage_dtype
+from ..model.layout import ARRAY_DTYPE, REFERENCE_DTYPE
 from ..model.object import Object
 from ..model.scalars import (
     ScalarType,
@@ -181,7 +181,7 @@ def _stored_arrays(
 
 def _struct_column(type: Type, value: Any, what: str, heap: Any) -> Column:
     """Value structs."""
-    dtype = storage_dtype(type)
+    dtype = heap.layout.dtype(type)
     single = not isinstance(value, Iterable)
     if isinstance(type, ValueType):
         single = isinstance(value, type.python_class) or single

@@ -29,7 +29,7 @@ from .dump_types import (
     find_element,
 )
 from .placement import FieldPath, Selection
-from .relocation import Decoder, Encoder, Words, translate
+from .relocation import Decoder, Encoder, Items, Words, translate
 
 if TYPE_CHECKING:
     from .heap import Heap
@@ -53,6 +53,7 @@ def dump(heap: Heap, path: str | os.PathLike[str], roots: dict[str, Any]) -> Non
         [np.array([storage.address], np.uint64) for storage in storages],
         [storage.size for storage in storages],
         "a field holds an array at",
+        [_items(heap, storage.element) for storage in storages],
     )
     blocks: list[dump_file.Block] = []
 
@@ -60,7 +61,7 @@ def dump(heap: Heap, path: str | os.PathLike[str], roots: dict[str, Any]) -> Non
         return encode_objects(heap.encoding.address(references))
 
     def add(values: dump_file.Block, type: Type) -> None:
-        copy = values.copy()
+        copy = values.astype(storage_dtype(type).base)
         translate(copy, type, encode_references, encode_arrays)
         blocks.append(copy)
 
@@ -68,7 +69,7 @@ def dump(heap: Heap, path: str | os.PathLike[str], roots: dict[str, Any]) -> Non
         for name, type in cls.fields.items():
             add(selection.read(FieldPath(name)), type)
     for storage in storages:
-        add(np.asarray(storage).view(storage_dtype(storage.element)), storage.element)
+        add(np.asarray(storage).view(heap.layout.dtype(storage.element)), storage.element)
     description = {
         "classes": [
             {
@@ -79,7 +80,7 @@ def dump(heap: Heap, path: str | os.PathLike[str], roots: dict[str, Any]) -> Non
             for cls, selection in zip(classes, selections, strict=True)
         ],
         "arrays": [
-            {"element": describe_type(storage.element), "size": storage.size}
+            {"element": describe_type(storage.element), "size": _dumped_size(heap, storage)}
             for storage in storages
         ],
         "roots": {
@@ -88,6 +89,15 @@ def dump(heap: Heap, path: str | os.PathLike[str], roots: dict[str, Any]) -> Non
         },
     }
     dump_file.write(path, description, blocks)
+
+
+def _items(heap: Heap, element: Type) -> Items:
+    return heap.layout.dtype(element).itemsize, storage_dtype(element).itemsize
+
+
+def _dumped_size(heap: Heap, storage: ArrayStorage) -> int:
+    here, there = _items(heap, storage.element)
+    return storage.size // here * there
 
 
 def _check_roots(heap: Heap, roots: dict[str, Any]) -> None:
@@ -173,18 +183,22 @@ def _load(
     elements = [(find_element(e["element"]), int(e["size"])) for e in description["arrays"]]
     for cls, count in classes:
         made.append(heap.memory.new_objects(cls, count, {}))
-    storages = [heap.memory.new_array(size, element) for element, size in elements]
+    items = [_items(heap, element) for element, _ in elements]
+    storages = [
+        heap.memory.new_array(size // there * here, element)
+        for (element, size), (here, there) in zip(elements, items, strict=True)
+    ]
     decode_references = Decoder([selection.references for selection in made], inside=False)
     starts: list[Words] = [np.array([storage.address], np.uint64) for storage in storages]
-    decode_arrays = Decoder(starts, inside=True)
+    decode_arrays = Decoder(starts, inside=True, items=items)
     for (cls, count), selection in zip(classes, made, strict=True):
         for name, type in cls.fields.items():
             values = reader.take(count, storage_dtype(type))
             translate(values, type, decode_references, decode_arrays)
             selection.write(FieldPath(name), values)
     for storage in storages:
-        dtype = storage_dtype(storage.element)
-        values = reader.take(storage.size // dtype.itemsize, dtype)
+        dtype = heap.layout.dtype(storage.element)
+        values = reader.take(storage.size // dtype.itemsize, storage_dtype(storage.element))
         translate(values, storage.element, decode_references, decode_arrays)
         np.asarray(storage).view(dtype)[:] = values
     return {

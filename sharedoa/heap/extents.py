@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import weakref
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from sortedcontainers import SortedDict
@@ -20,6 +20,20 @@ from .residency import Residency
 ALIGNMENT = 256
 SLAB_SIZE = 64 << 20
 """Bytes of a slab, unless one request needs more or the capacity leaves less."""
+
+
+_MOST_OUTSIDE = 4
+"""Slabs that lie outside of the window before the search for one inside ends."""
+
+
+class Window(Protocol):
+    """The addresses that slabs may lie at."""
+
+    reach: int
+
+    def admit(self, start: int, end: int) -> bool:
+        """Whether a slab may lie there; the first one that is asked for decides."""
+        ...
 
 
 class NoRoom(Exception):
@@ -76,10 +90,13 @@ class Extents:
         capacity: int,
         residency: Residency,
         slab_size: int = SLAB_SIZE,
+        window: Window | None = None,
     ) -> None:
+        """``window``: what slabs must lie in; anywhere if not given."""
         self._provider = provider
         self._residency = residency
         self._slab_size = slab_size
+        self._window = window
         self.capacity = capacity
         self.reserved = 0
         self._slabs: SortedDict[int, _SlabMemory] = SortedDict()
@@ -182,12 +199,31 @@ class Extents:
             raise NoRoom(size, self.free_bytes, self.capacity)
         wanted = max(size, min(self._slab_size, room) // ALIGNMENT * ALIGNMENT)
         try:
-            slab = self._provider.allocate(wanted)
+            slab = self._provide(wanted)
         except HeapError as error:
             raise NoRoom(size, self.free_bytes, self.capacity, error.message) from error
         self._slabs[slab.address] = _SlabMemory(slab, self._provider)
         self._free[slab.address] = slab.size
         self.reserved += slab.size
+
+    def _provide(self, size: int) -> Slab:
+        if self._window is None:
+            return self._provider.allocate(size)
+        outside: list[Slab] = []
+        try:
+            while len(outside) < _MOST_OUTSIDE:
+                slab = self._provider.allocate(size)
+                if self._window.admit(slab.address, slab.address + slab.size):
+                    return slab
+                outside.append(slab)
+        finally:
+            for slab in outside:
+                self._provider.free(slab)
+        raise HeapError(
+            f"the system gives memory outside of the {self._window.reach:,} bytes that references "
+            "of 32 bits reach",
+            "let references have 64 bits: oa.Heap(references='64') or SHAREDOA_REFERENCES=64",
+        )
 
     def _room(self) -> int:
         return min(self.capacity - self.reserved, self._provider.free_memory())

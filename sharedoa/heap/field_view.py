@@ -8,7 +8,6 @@ import numpy as np
 
 from ..errors import ArgumentError
 from ..model.classes import ClassType
-from ..model.layout import storage_dtype
 from ..model.types import ArrayType, InlineType, Type, ValueType
 from ..model.values import to_host
 from .conversion import column
@@ -46,11 +45,11 @@ class FieldView(NumPyLike):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        return storage_dtype(self.type).base
+        return self._heap.layout.dtype(self.type).base
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return (self._selection.count, *storage_dtype(self.type).shape)
+        return (self._selection.count, *self._heap.layout.dtype(self.type).shape)
 
     @property
     def ndim(self) -> int:

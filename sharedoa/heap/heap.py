@@ -16,7 +16,7 @@ from dispatch.mode import Mode
 
 from ..errors import ArgumentError, HeapError
 from ..model.classes import ClassType
-from ..model.layout import Layout, storage_dtype
+from ..model.layout import Layout
 from ..model.object import Object, make_proxy, require_concrete, shared_type
 from ..model.reference import ReferenceEncoding
 from ..model.types import InlineType, ReferenceType, Type
@@ -56,8 +56,9 @@ class Heap:
     """Objects of any classes, placed as ``mode`` says; the environment gives what is not given.
 
     ``with oa.Heap(...)`` makes it the current heap. ``capacity`` is the most bytes that it may
-    reserve, ``initial_region`` the number of objects in the first region of a class. Its memory
-    goes when nothing refers to the heap, its objects or its arrays any more.
+    reserve, ``initial_region`` the number of objects in the first region of a class,
+    ``references`` the bits that memory holds of a reference ("32", "64", "auto"). Its memory goes
+    when nothing refers to the heap, its objects or its arrays any more.
 
     Raises ConfigurationError for an unknown name or value, BackendError for a backend that does not
     work here.
@@ -71,8 +72,11 @@ class Heap:
         capacity: int | str | None = None,
         initial_region: int | None = None,
         debug: bool | None = None,
+        references: str | None = None,
     ) -> None:
-        settings = HeapSettings.resolve(mode, backend, layout, capacity, initial_region, debug)
+        settings = HeapSettings.resolve(
+            mode, backend, layout, capacity, initial_region, debug, references
+        )
         self.mode: Mode = settings.mode
         self.backend = settings.backend
         self.layout: Layout = settings.layout
@@ -312,7 +316,7 @@ class Heap:
         return make_array(self, element, storage, address, length, kind)
 
     def _new_storage(self, element: Type, length: int) -> ArrayStorage | None:
-        size = length * storage_dtype(element).itemsize
+        size = length * self.layout.dtype(element).itemsize
         return self.memory.new_array(size, element) if size else None
 
     # ------------------------------------------------------------------ launches

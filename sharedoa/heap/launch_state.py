@@ -12,6 +12,7 @@ import numpy as np
 from dispatch import state
 from dispatch.range_table import SegmentTree, encode_stride
 
+from ..model.reference import ReferenceEncoding
 from .by_type import ByTypePlacement
 from .extents import Extent, Extents
 from .pieces import PieceFields
@@ -30,6 +31,7 @@ class LaunchState:
         debug: bool,
         retire: Callable[[Extent], None],
         pieces: PieceFields,
+        encoding: ReferenceEncoding,
     ) -> None:
         self._extents = extents
         self._placement = placement
@@ -37,6 +39,7 @@ class LaunchState:
         self._debug = debug
         self._retire = retire
         self._pieces = pieces
+        self._encoding = encoding
         self._epoch = -1
         self._words = [0] * state.WORDS
         self._table: Extent | None = None
@@ -57,6 +60,7 @@ class LaunchState:
             words[state.RANGE_TREE_SIZE] = len(nodes)
             wholes = self._pieces.words()
             words[state.WHOLES : state.WHOLES + len(wholes)] = wholes
+            words[state.REFERENCE_BASE] = self._encoding.base
         elif self._debug:
             addresses = self._placement.addresses()
             words[state.REGISTRY] = self._store(addresses)

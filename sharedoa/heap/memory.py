@@ -9,6 +9,7 @@ import numpy as np
 
 from ..errors import HeapError
 from ..model.classes import ClassType
+from ..model.reference import NarrowReference
 from ..model.types import ArrayType, Type
 from .array_memory import Addresses, ArrayMemory, ArrayStorage
 from .by_type import ByTypePlacement
@@ -45,7 +46,11 @@ class HeapMemory:
         # Where objects lie outside of slabs, these must not take the memory that objects need.
         slab_size = SLAB_SIZE if by_type else min(_SMALL_SLAB_SIZE, settings.capacity // 8)
         self._extents = Extents(
-            settings.backend.provider, settings.capacity, self.residency, slab_size
+            settings.backend.provider,
+            settings.capacity,
+            self.residency,
+            slab_size,
+            settings.encoding if isinstance(settings.encoding, NarrowReference) else None,
         )
         self._arrays = ArrayMemory(self._extents)
         self._vtables = VtableRecords(self._extents, self.residency)
@@ -58,6 +63,7 @@ class HeapMemory:
             settings.debug,
             self._retired.append,
             self.pieces,
+            settings.encoding,
         )
 
     def _place(self) -> ByTypePlacement | ScatteredPlacement:

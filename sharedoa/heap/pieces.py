@@ -20,7 +20,7 @@ import numpy as np
 from dispatch import state
 
 from ..model.classes import ClassType
-from ..model.layout import ARRAY_DTYPE, REFERENCE_DTYPE
+from ..model.layout import ARRAY_DTYPE
 from ..model.run_form import PieceField
 from ..model.types import ArrayType, ReferenceType
 from .run import Run
@@ -28,16 +28,18 @@ from .run import Run
 
 @dataclass(frozen=True, eq=False)
 class WholeArray:
-    """``size`` bytes of references from ``address`` on, to the objects of ``run`` in order."""
+    """``size`` bytes of references from ``address`` on, to the objects of ``run`` in order, each of
+    ``item`` bytes."""
 
     address: int
     size: int
+    item: int
     run: Run
 
     def holds(self, arrays: np.ndarray[Any, Any]) -> bool:
         """Whether all of ``arrays`` (``ARRAY_DTYPE``), none of which is empty, are pieces of it."""
         offsets = arrays["address"] - np.uint64(self.address)  # large where it is below
-        ends = offsets + arrays["length"].astype(np.uint64) * np.uint64(REFERENCE_DTYPE.itemsize)
+        ends = offsets + arrays["length"].astype(np.uint64) * np.uint64(self.item)
         return bool((offsets < self.size).all() and (ends <= self.size).all())
 
 

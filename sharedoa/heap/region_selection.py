@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from ..model.arrangement import Slots
-from ..model.layout import REFERENCE_DTYPE
 from ..model.reference import ReferenceEncoding
 from .parallel import in_chunks
 from .pieces import PieceFields
@@ -92,7 +91,7 @@ class RegionSelection:
             _work_on(part, target.itemsize, copy)
 
     def send_references(self, address: int) -> bool:
-        end = address + self.count * REFERENCE_DTYPE.itemsize
+        end = address + self.count * self._encoding.dtype.itemsize
         parts = [(part, _consecutive(part)) for part in self.parts]
         transfer = self._residency.transfer_between(address, end)
         if transfer is None or any(slots is None for _, slots in parts):
@@ -101,8 +100,9 @@ class RegionSelection:
             assert slots is not None
             region = part.region
             first = self._encoding.encode(region.start, region.cls.type_index)
-            target = address + part.where.start * REFERENCE_DTYPE.itemsize
-            transfer.write_references(target, region.header_column(1, slots), first)
+            target = address + part.where.start * self._encoding.dtype.itemsize
+            slots_column = region.header_column(1, slots)
+            transfer.write_references(target, slots_column, first, self._encoding)
         return True
 
     @property

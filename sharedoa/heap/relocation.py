@@ -20,14 +20,23 @@ _MASK = np.uint64((1 << _SHIFT) - 1)
 
 Words = np.ndarray[Any, np.dtype[np.uint64]]
 Translate = Callable[[Words], Words]
+Items = tuple[int, int]
+"""Bytes of an array's elements in the heap, and in a dump, where references have 64 bits."""
 
 
 class Encoder:
     """From addresses to codes. ``groups`` are the addresses of the objects of each class, or the
     start of each array, sorted within a group; ``sizes`` how many bytes from each belong to it."""
 
-    def __init__(self, groups: Sequence[Words], sizes: Sequence[int], what: str) -> None:
-        """``sizes``: a code names bytes inside an item only if its size is more than 1."""
+    def __init__(
+        self,
+        groups: Sequence[Words],
+        sizes: Sequence[int],
+        what: str,
+        items: Sequence[Items] | None = None,
+    ) -> None:
+        """``sizes``: a code names bytes inside an item only if its size is more than 1. ``items``:
+        how large the elements of each array are."""
         numbers = [
             (np.uint64(number + 1) << np.uint64(_SHIFT)) + np.arange(len(group), dtype=np.uint64)
             for number, group in enumerate(groups)
@@ -41,6 +50,7 @@ class Encoder:
         ]
         self._sizes = np.concatenate([np.zeros(0, np.uint64), *lengths])[order]
         self._what = what
+        self._items = np.array(items or [(1, 1)] * len(groups), np.uint64).reshape(-1, 2)
 
     def __call__(self, addresses: Words) -> Words:
         """Raises DumpError for an address that belongs to nothing."""
@@ -61,7 +71,9 @@ class Encoder:
                 "heap",
                 "set references to None when what they refer to is deleted",
             )
-        codes[used] = self._codes[index] + offsets
+        starts = self._codes[index]
+        items = self._items[(starts >> np.uint64(_SHIFT)).astype(np.int64) - 1]
+        codes[used] = starts + offsets // items[:, 0] * items[:, 1]
         return codes
 
 
@@ -69,11 +81,14 @@ class Decoder:
     """From codes to what they name now: ``groups`` are references to the objects of each class, or
     the start of each array. ``inside`` says that codes count bytes from the start."""
 
-    def __init__(self, groups: Sequence[Words], inside: bool) -> None:
+    def __init__(
+        self, groups: Sequence[Words], inside: bool, items: Sequence[Items] | None = None
+    ) -> None:
         lengths = [0, *(len(group) for group in groups)]
         self._first = np.cumsum(lengths)
         self._all = np.concatenate([np.zeros(0, np.uint64), *groups])
         self._inside = inside
+        self._items = np.array(items or [(1, 1)] * len(groups), np.uint64).reshape(-1, 2)
 
     def __call__(self, codes: Words) -> Words:
         """Raises IndexError for a code that names nothing."""
@@ -82,7 +97,8 @@ class Decoder:
         group = (codes[used] >> np.uint64(_SHIFT)).astype(np.int64) - 1
         rest = codes[used] & _MASK
         if self._inside:
-            found[used] = self._all[self._first[group]] + rest
+            items = self._items[group]
+            found[used] = self._all[self._first[group]] + rest // items[:, 1] * items[:, 0]
         else:
             found[used] = self._all[self._first[group] + rest.astype(np.int64)]
         return found

@@ -10,7 +10,7 @@ from dispatch.mode import Mode, parse_mode
 from ..errors import ConfigurationError
 from ..model.layout import Layout
 from ..model.record import Header
-from ..model.reference import PlainReference, ReferenceEncoding, TaggedReference
+from ..model.reference import NarrowReference, PlainReference, ReferenceEncoding, TaggedReference
 
 _opened: dict[str, Any] = {}
 
@@ -36,6 +36,7 @@ class HeapSettings:
         capacity: Any,
         initial_region: Any,
         debug: Any,
+        references: Any,
     ) -> HeapSettings:
         """Raises ConfigurationError, naming what is valid, and BackendError."""
         from ..runtime import knobs
@@ -45,6 +46,10 @@ class HeapSettings:
         if backend is None or isinstance(backend, str):
             backend = _open(knobs.backend.resolve(backend))
         limit = knobs.capacity.resolve(capacity)
+        if limit is None:
+            limit = backend.free_memory() // 2
+        encoding = _encoding(knobs.references.resolve(references), chosen, backend, limit)
+        limit = min(limit, encoding.reach)
         # Measured: docs/performance.md. The paper's modes keep to the paper's records.
         tiles = chosen.by_population and backend.target.is_device
         return cls(
@@ -55,12 +60,29 @@ class HeapSettings:
                 Header(chosen.header_size, chosen.header_alignment),
                 tiles,
                 in_regions=chosen.placement == "by_type",
+                references=encoding,
             ),
-            encoding=TaggedReference() if chosen.tagged_references else PlainReference(),
-            capacity=backend.free_memory() // 2 if limit is None else limit,
+            encoding=encoding,
+            capacity=limit,
             initial_region=knobs.initial_region.resolve(initial_region),
             debug=knobs.debug.resolve(debug),
         )
+
+
+def _encoding(bits: str, mode: Mode, backend: Any, capacity: int) -> ReferenceEncoding:
+    """``bits``: 32, 64 or auto."""
+    can_be_narrow = mode.placement == "by_type" and not mode.tagged_references
+    if bits == "32" and not can_be_narrow:
+        reason = "carries types in references" if mode.tagged_references else "places one by one"
+        raise ConfigurationError(
+            f"references of 32 bits count from where a heap's regions lie, and mode {mode.name} "
+            f"{reason}",
+            "use references of 64 bits or auto, or another mode, such as auto or coal",
+        )
+    wanted = mode.by_population and backend.name == "cpu" and capacity <= NarrowReference.reach // 2
+    if bits == "32" or (bits == "auto" and wanted):
+        return NarrowReference()
+    return TaggedReference() if mode.tagged_references else PlainReference()
 
 
 def _layout_name(name: str, mode: Mode) -> str:

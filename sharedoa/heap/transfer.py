@@ -9,6 +9,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ..model.reference import ReferenceEncoding
+
 Values = np.ndarray[Any, Any]
 
 
@@ -60,7 +62,9 @@ class Transfer(Protocol):
         """Copy a column to an array of shape (count,) or (count, N)."""
         ...
 
-    def write_references(self, address: int, slots: Column, first: int) -> None:
+    def write_references(
+        self, address: int, slots: Column, first: int, encoding: ReferenceEncoding
+    ) -> None:
         """Write references to all of ``slots`` to an array at ``address``; ``first`` is the
         reference to slot 0."""
         ...

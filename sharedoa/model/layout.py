@@ -19,6 +19,7 @@ from .arrangement import Arrangement
 from .classes import ClassType
 from .record import Header, Record
 from .records import Records
+from .reference import PlainReference, ReferenceEncoding
 from .run_form import RunForm
 from .scalars import ScalarType
 from .tiles import LANES, WORD, Tiles, emit_neighbour, emit_scalar_address
@@ -32,24 +33,25 @@ _WIDEST_ACCESS = 16
 _I32 = ir.IntType(32)
 
 
-def storage_dtype(type: Type) -> np.dtype[Any]:
-    """How a value of ``type`` lies in memory, with C alignment.
+def storage_dtype(type: Type, reference: np.dtype[Any] = REFERENCE_DTYPE) -> np.dtype[Any]:
+    """How a value of ``type`` lies in memory whose references are ``reference``, with C alignment.
 
     Raises ClassError for a type that has no storage (a tuple, None).
     """
     if isinstance(type, ScalarType):
         return type.dtype
     if isinstance(type, ReferenceType):
-        return REFERENCE_DTYPE
+        return reference
     if isinstance(type, ArrayType):
         return ARRAY_DTYPE
     if isinstance(type, InlineType):
-        return np.dtype((storage_dtype(type.element), (type.length,)))
+        return np.dtype((storage_dtype(type.element, reference), (type.length,)))
     if isinstance(type, ValueType):
         if type.dtype is not None:
             given: np.dtype[Any] = type.dtype
             return given
-        return np.dtype([(n, storage_dtype(t)) for n, t in type.fields.items()], align=True)
+        members = [(n, storage_dtype(t, reference)) for n, t in type.fields.items()]
+        return np.dtype(members, align=True)
     raise ClassError(f"{type!r} cannot be stored in memory", "store its parts in fields instead")
 
 
@@ -67,19 +69,29 @@ class Layout:
     """
 
     def __init__(
-        self, name: str, header: Header, tiles: bool = False, in_regions: bool = False
+        self,
+        name: str,
+        header: Header,
+        tiles: bool = False,
+        in_regions: bool = False,
+        references: ReferenceEncoding | None = None,
     ) -> None:
-        """``in_regions``: no object is placed by itself."""
+        """``in_regions``: no object is placed by itself. ``references``: plain if not given."""
         self.name = name
         self.header = header
         self._tiles = tiles
         self._in_regions = in_regions
+        self._references = references or PlainReference()
         self._arrangements: dict[ClassType, Arrangement] = {}
 
     @property
-    def key(self) -> tuple[str, Header, bool, bool]:
+    def key(self) -> tuple[str, Header, bool, bool, str]:
         """Layouts with the same key are alike."""
-        return self.name, self.header, self._tiles, self._in_regions
+        return self.name, self.header, self._tiles, self._in_regions, self._references.name
+
+    def dtype(self, type: Type) -> np.dtype[Any]:
+        """How a value of ``type`` lies in memory (``storage_dtype``)."""
+        return storage_dtype(type, self._references.dtype)
 
     def is_tiled(self, cls: ClassType) -> bool:
         """Whether objects of the class, and all of its family, lie in tiles."""
@@ -103,14 +115,14 @@ class Layout:
             return Records(cls.foreign.record)
         if self.is_tiled(cls):
             return Tiles(self._lay_out(cls, WORD), self.header)
-        return Records(self._lay_out(cls, 1))
+        return Records(self._lay_out(cls, self._references.unit))
 
     def _lay_out(self, cls: ClassType, least_alignment: int) -> Record:
         """The size is a multiple of ``least_alignment``, too."""
         offset, widest = self.header.size, max(self.header.alignment, least_alignment)
         offsets, dtypes = {}, {}
         for name, type in cls.fields.items():
-            dtype = storage_dtype(type)
+            dtype = self.dtype(type)
             step = alignment(dtype)
             offset = -(-offset // step) * step
             offsets[name], dtypes[name] = offset, dtype
@@ -145,9 +157,10 @@ class Layout:
 
     def emit_neighbour(self, builder: Any, reference: Any, position: Any, form: RunForm) -> Any:
         """LLVM i64: the reference ``position`` (i64) slots after the first of a run."""
-        size = self.record(form.cls).size
+        unit = self._references.unit
+        size = self.record(form.cls).size // unit
         if self.is_tiled(form.cls):
-            return emit_neighbour(builder, reference, position, size, form.near)
+            return emit_neighbour(builder, reference, position, size, WORD // unit, form.near)
         constant = reference.type
         if form.near:
             offset = builder.mul(builder.trunc(position, _I32), _I32(size))

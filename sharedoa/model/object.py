@@ -219,7 +219,8 @@ class Object(metaclass=ObjectMeta):
         return hash(self._reference)
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} at {self._reference & ((1 << 49) - 1):#x}>"
+        address = self._heap.encoding.address(self._reference)
+        return f"<{type(self).__name__} at {address:#x}>"
 
 
 def make_proxy(cls: ClassType, heap: Any, reference: int) -> Any:

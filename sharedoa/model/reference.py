@@ -1,9 +1,10 @@
-"""How a reference is stored: the one place that makes and reads references.
+"""What a reference is: the one place that makes and reads references.
 
 A plain reference is the object's address; a tagged one carries the type index in its upper 15 bits
 (TypePointer, "Judging a Type by Its Pointer" section 6). Addresses of user space stay below 2**47
 on x86-64, so the bits are free, and reading an object first restores them to zero, on the host as
-on the device. Null is 0 in both.
+on the device. A narrow one counts words of 4 bytes from the start of the heap's window, so that
+memory holds it in 32 bits. Null is 0 in all.
 """
 
 from __future__ import annotations
@@ -12,22 +13,38 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from dispatch import state
 from dispatch.identify.bits import TAG_LIMIT, TAG_SHIFT
 
 ADDRESS_MASK = (1 << TAG_SHIFT) - 1
+WINDOW_ALIGNMENT = 1 << 12
+"""The base of narrow references is a multiple of it."""
+_WIDE, _NARROW = np.dtype(np.uint64), np.dtype(np.uint32)
 
 
 class ReferenceEncoding(Protocol):
-    """Addresses to references and back, one at a time, for NumPy arrays, and in LLVM IR."""
+    """Addresses to references and back, one at a time, for NumPy arrays, and in LLVM IR.
+
+    Wherever it is not stored, a reference is a number of 64 bits.
+    """
 
     name: str
+    dtype: np.dtype[Any]
+    """How memory holds a reference."""
+    unit: int
+    """Bytes between the addresses of references that differ by 1; every object's address is a
+    multiple."""
+    base: int
+    """The address that references count from."""
+    reach: int
+    """Bytes from there that objects may lie in."""
 
     def encode(self, address: Any, type_index: int) -> Any: ...
 
     def address(self, reference: Any) -> Any: ...
 
-    def emit_address(self, builder: Any, reference: Any) -> Any:
-        """LLVM i64: the address of the object that an i64 reference names."""
+    def emit_address(self, builder: Any, reference: Any, constant_space: int) -> Any:
+        """LLVM i64: the address of the object that an i64 reference names; null's is undefined."""
         ...
 
 
@@ -35,6 +52,10 @@ class PlainReference:
     """The address itself."""
 
     name = "plain"
+    dtype = _WIDE
+    unit = 1
+    base = 0
+    reach = 1 << 64
 
     def encode(self, address: Any, type_index: int) -> Any:
         return address
@@ -42,7 +63,7 @@ class PlainReference:
     def address(self, reference: Any) -> Any:
         return reference
 
-    def emit_address(self, builder: Any, reference: Any) -> Any:
+    def emit_address(self, builder: Any, reference: Any, constant_space: int) -> Any:
         return reference
 
 
@@ -51,6 +72,10 @@ class TaggedReference:
     found by its range instead."""
 
     name = "tagged"
+    dtype = _WIDE
+    unit = 1
+    base = 0
+    reach = 1 << 64
 
     def encode(self, address: Any, type_index: int) -> Any:
         tag = type_index if type_index <= TAG_LIMIT else 0
@@ -63,5 +88,48 @@ class TaggedReference:
             return reference & np.uint64(ADDRESS_MASK)
         return int(reference) & ADDRESS_MASK
 
-    def emit_address(self, builder: Any, reference: Any) -> Any:
+    def emit_address(self, builder: Any, reference: Any, constant_space: int) -> Any:
         return builder.and_(reference, reference.type(ADDRESS_MASK))
+
+
+class NarrowReference:
+    """(address - base) / 4, for objects of one window of 16 GiB; ``base`` is set before the first
+    object is made, and is below all of them. Kernels read it from the state block."""
+
+    name = "narrow"
+    dtype = _NARROW
+    unit = 4
+    reach = unit << 32
+
+    def __init__(self) -> None:
+        self.base = 0
+
+    def admit(self, start: int, end: int) -> bool:
+        """Whether objects may lie in the memory [``start``, ``end``). The first such memory decides
+        where the window is, so that there is as much room below as above."""
+        if self.base == 0:
+            half = self.reach // 2
+            self.base = max(start - half, WINDOW_ALIGNMENT) & -WINDOW_ALIGNMENT
+        return self.base < start and end <= self.base + self.reach
+
+    def encode(self, address: Any, type_index: int) -> Any:
+        if isinstance(address, np.ndarray):
+            return (address - np.uint64(self.base)) >> np.uint64(_UNIT_SHIFT)
+        return int(address) - self.base >> _UNIT_SHIFT
+
+    def address(self, reference: Any) -> Any:
+        if isinstance(reference, np.ndarray):
+            wide = reference.astype(np.uint64)
+            found = (wide << np.uint64(_UNIT_SHIFT)) + np.uint64(self.base)
+            return np.where(wide == 0, wide, found)
+        return (int(reference) << _UNIT_SHIFT) + self.base if reference else 0
+
+    def emit_address(self, builder: Any, reference: Any, constant_space: int) -> Any:
+        base = state.load(builder, constant_space, state.REFERENCE_BASE)
+        # The mask changes nothing; it tells LLVM which lane of a tile a reference names.
+        base = builder.and_(base, reference.type(-WINDOW_ALIGNMENT))
+        distance = builder.shl(reference, reference.type(_UNIT_SHIFT))
+        return builder.add(base, distance)
+
+
+_UNIT_SHIFT = NarrowReference.unit.bit_length() - 1

@@ -154,6 +154,13 @@ layout: Knob[str] = Knob(
     "how the fields of objects lie in memory",
     _choice((*LAYOUTS, "auto")),
 )
+references: Knob[str] = Knob(
+    "references",
+    "auto",
+    "32, 64, auto",
+    "bits of a reference in memory; with 32 a heap reaches 16 GiB",
+    _choice(("32", "64", "auto")),
+)
 initial_region: Knob[int] = Knob(
     "initial_region",
     4096,
@@ -198,7 +205,7 @@ dump: Knob[Path | None] = Knob(
 )
 
 ALL: tuple[Knob[Any], ...] = (
-    mode, backend, layout, initial_region, capacity, cache_dir, cache_size, debug, dump,
+    mode, backend, layout, references, initial_region, capacity, cache_dir, cache_size, debug, dump,
 )  # fmt: skip
 
 

@@ -80,7 +80,7 @@ def dispatched_ir(compilation: Compilation) -> Stages:
         object_space=c.target.object_space,
         constant_space=c.target.constant_space,
         is_device=c.target.is_device,
-        emit_address=c.encoding.emit_address,
+        emit_address=lowered.emit_address,
         kernel=lowered.kernel_symbol,
         debug=c.debug,
         on_no_type=lowered.on_no_type,

@@ -79,7 +79,7 @@ def apply_pass(lowered: LoweredModule, target: Target, debug: bool, mode: str) -
         object_space=target.object_space,
         constant_space=target.constant_space,
         is_device=target.is_device,
-        emit_address=objects.PLAIN.emit_address,
+        emit_address=lowered.emit_address,
         kernel=lowered.kernel_symbol,
         debug=debug,
         on_no_type=lowered.on_no_type,

@@ -35,7 +35,8 @@ def test_the_range_table_tells_every_class(by_type):
     tree = tree_of(by_type)
     for python_class in (Circle, Square, Ring, Node):
         for reference in by_type.objects_of(python_class.__sharedoa__).references():
-            assert tree.lookup(int(reference)) == python_class.__sharedoa__.type_index
+            address = by_type.encoding.address(int(reference))
+            assert tree.lookup(address) == python_class.__sharedoa__.type_index
     assert len(by_type.ranges()) > 8
 
 

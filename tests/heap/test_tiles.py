@@ -21,18 +21,22 @@ def tiles():
         yield made
 
 
+def addresses_of(objects):
+    return objects.heap.encoding.address(objects.references()).astype(np.int64)
+
+
 def capacities(heap, python_class):
     size = heap.layout.record(python_class.__sharedoa__).size
     return [(end - start) // size for start, end, cls in heap.ranges() if cls is python_class]
 
 
 def test_neighbours_lie_in_one_row(tiles):
-    references = oa.new(Circle, 100).references().astype(np.int64)
-    steps = np.diff(references)
+    addresses = addresses_of(oa.new(Circle, 100))
+    steps = np.diff(addresses)
     tile = LANES * tiles.layout.record(Circle.__sharedoa__).size
     assert set(steps[LANES - 1 :: LANES]) == {tile - (LANES - 1) * 4}
     assert np.all(np.delete(steps, np.arange(LANES - 1, 99, LANES)) == 4)
-    assert references[0] % 128 == 0
+    assert addresses[0] % 128 == 0
 
 
 @pytest.mark.parametrize(("initial", "asked", "capacity"), [(1, 1, 32), (8, 9, 32), (32, 33, 64)])
@@ -43,14 +47,14 @@ def test_regions_are_whole_tiles(initial, asked, capacity):
 
 
 def test_neighbouring_regions_merge_at_tiles(tiles):
-    first = oa.new(Circle, 32, number=range(32))
-    second = oa.new(Circle, 40, number=range(32, 72))
-    assert capacities(tiles, Circle) == [96], "32 + 64, side by side"
-    assert oa.all(Circle).number.numpy().tolist() == list(range(72))
+    first = oa.new(Square, 32, number=range(32))
+    second = oa.new(Square, 40, number=range(32, 72))
+    assert capacities(tiles, Square) == [96], "32 + 64, side by side"
+    assert oa.all(Square).number.numpy().tolist() == list(range(72))
     oa.delete(first[5:9])
-    again = oa.new(Circle, 28)
-    assert capacities(tiles, Circle) == [96] and again.number.numpy().tolist() == [0] * 28
-    assert len(set(oa.all(Circle).references().tolist())) == 96
+    again = oa.new(Square, 28)
+    assert capacities(tiles, Square) == [96] and again.number.numpy().tolist() == [0] * 28
+    assert len(set(oa.all(Square).references().tolist())) == 96
     assert second.number.numpy().tolist() == list(range(32, 72))
 
 
@@ -73,14 +77,17 @@ def test_fields_are_read_only_copies(tiles):
     assert radii.tolist() == [1.0] * 70 and circles.radius.numpy().tolist() == [3.0] * 70
 
 
-def test_addresses_between_objects_are_refused(tiles):
-    circles = oa.new(Circle, 3)
-    address = int(circles.references()[0])
-    for foreign in (address + 1, address + 2, address + LANES * 4, address + 256):
-        with pytest.raises(oa.HeapError, match="is no object of this heap"):
-            tiles.wrap(foreign)
-    with pytest.raises(oa.HeapError, match="was deleted"):
-        tiles.wrap(address + 3 * 4)
+@pytest.mark.parametrize("references", ["32", "64"])
+def test_addresses_between_objects_are_refused(references):
+    with oa.Heap(layout="tile", backend="cpu", references=references) as heap:
+        unit = heap.encoding.unit
+        first = int(oa.new(Circle, 3).references()[0])
+        between = [first + k for k in (1, 2)] if unit == 1 else []
+        for foreign in (*between, first + LANES * 4 // unit, first + 256 // unit):
+            with pytest.raises(oa.HeapError, match="is no object of this heap"):
+                heap.wrap(foreign)
+        with pytest.raises(oa.HeapError, match="was deleted"):
+            heap.wrap(first + 3 * 4 // unit)
 
 
 def test_debug_poisons_every_row_of_a_freed_slot():
@@ -187,8 +194,7 @@ def test_a_class_may_ask_for_a_layout():
         add[40](oa.concat(near))
         assert near.value.numpy().tolist() == list(range(100, 140))
         assert near[39].far.value == 39
-        far_step, near_step = (np.diff(made.references()[:2].astype(np.int64))[0]
-                               for made in (far, near))  # fmt: skip
+        far_step, near_step = (np.diff(addresses_of(made[:2]))[0] for made in (far, near))
         assert (near_step, far_step) == (4, heap.layout.record(Far.__sharedoa__).size)
         assert "layout auto (tile for Near)" in add.explain()
 

@@ -26,6 +26,7 @@ def test_defaults_of_the_design():
         "SHAREDOA_MODE": "auto",
         "SHAREDOA_BACKEND": "auto",
         "SHAREDOA_LAYOUT": "auto",
+        "SHAREDOA_REFERENCES": "auto",
         "SHAREDOA_INITIAL_REGION": 4096,
         "SHAREDOA_CAPACITY": None,
         "SHAREDOA_CACHE_DIR": None,
