@@ -15,7 +15,7 @@ from llvmlite import ir
 
 from . import state
 
-I32, I64 = ir.IntType(32), ir.IntType(64)
+I32 = ir.IntType(32)
 _NAME = "sharedoa_bounds"
 
 Interval = tuple[int, int]
@@ -23,16 +23,17 @@ Interval = tuple[int, int]
 
 
 def bounds_function(
-    module: ir.Module, constant_space: int, intervals: Sequence[Interval]
+    module: ir.Module, constant_space: int, intervals: Sequence[Interval], key: ir.IntType
 ) -> ir.Function:
-    """``i32 (i64 address)`` for addresses that lie in one of ``intervals``, which are in order;
-    defined at its first use. Any other address is undefined behaviour."""
+    """``i32 (key place)`` for places that lie in one of ``intervals``, which are in order; defined
+    at its first use. Any other place is undefined behaviour. A place is an address, or whatever
+    else of type ``key`` the bounds are."""
     merged = _merge(intervals)
     name = "_".join([_NAME, *(f"{number}.{type_index}" for number, type_index in merged)])
     found = module.globals.get(name)
     if found is not None:
         return found
-    function = ir.Function(module, ir.FunctionType(I32, [I64]), name)
+    function = ir.Function(module, ir.FunctionType(I32, [key]), name)
     function.linkage = "internal"
     for attribute in ("alwaysinline", "nounwind", "readnone"):
         function.attributes.add(attribute)
@@ -42,18 +43,20 @@ def bounds_function(
 
 
 def _search(
-    builder: ir.IRBuilder, address: Any, constant_space: int, intervals: Sequence[Interval]
+    builder: ir.IRBuilder, place: Any, constant_space: int, intervals: Sequence[Interval]
 ) -> None:
     if len(intervals) == 1:
         builder.ret(I32(intervals[0][1]))
         return
     middle = len(intervals) // 2
     bound = state.load(builder, constant_space, state.BOUNDS + intervals[middle][0])
+    if bound.type != place.type:
+        bound = builder.trunc(bound, place.type)
     below, above = (builder.append_basic_block(name) for name in ("below", "above"))
-    builder.cbranch(builder.icmp_unsigned("<", address, bound), below, above)
+    builder.cbranch(builder.icmp_unsigned("<", place, bound), below, above)
     for block, half in ((below, intervals[:middle]), (above, intervals[middle:])):
         builder.position_at_end(block)
-        _search(builder, address, constant_space, half)
+        _search(builder, place, constant_space, half)
 
 
 def _merge(intervals: Sequence[Interval]) -> list[Interval]:

@@ -53,8 +53,8 @@ class Emitter(Protocol):
         """``reference >> shift`` as 32 bits."""
         ...
 
-    def look_up(self, address: Value) -> Value:
-        """The type index of the range that holds ``address``; 0 or undefined if there is none."""
+    def look_up(self, reference: Value) -> Value:
+        """The type index of the range that holds the object; 0 or undefined if there is none."""
         ...
 
     def unless_zero(self, value: Value, otherwise: Callable[[], Value]) -> Value:

@@ -26,7 +26,7 @@ TAG_LIMIT = (1 << 15) - 1
 
 def emit_type_index(emitter: Emitter, reference: Any, candidates: Sequence[Candidate]) -> Any:
     def from_range() -> Any:
-        return emitter.look_up(emitter.address(reference))
+        return emitter.look_up(reference)
 
     tag = emitter.upper_bits(reference, TAG_SHIFT)
     if emitter.debug:

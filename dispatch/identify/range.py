@@ -21,7 +21,7 @@ READS_OBJECT = False
 
 
 def emit_type_index(emitter: Emitter, reference: Any, candidates: Sequence[Candidate]) -> Any:
-    return emitter.look_up(emitter.address(reference))
+    return emitter.look_up(reference)
 
 
 def emit_function(

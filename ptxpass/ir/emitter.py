@@ -60,12 +60,14 @@ class IrEmitter:
     def upper_bits(self, reference: Any, shift: int) -> Any:
         return self._builder.trunc(self._builder.lshr(reference, I64(shift)), I32)
 
-    def look_up(self, address: Any) -> Any:
+    def look_up(self, reference: Any) -> Any:
         environment = self._environment
         intervals = self._intervals()
         if intervals:
-            function = bounds_function(self._builder.module, environment.constant_space, intervals)
-            return self._builder.call(function, [address], "type_index")
+            key = environment.emit_order(self._builder, reference)
+            module = self._builder.module
+            function = bounds_function(module, environment.constant_space, intervals, key.type)
+            return self._builder.call(function, [key], "type_index")
         function = lookup_function(
             self._builder.module,
             environment.object_space,
@@ -74,7 +76,7 @@ class IrEmitter:
             # The paper's COAL looks up at every call; sharing lookups is ours.
             share=self._mode.closed_world,
         )
-        return self._builder.call(function, [address], "type_index")
+        return self._builder.call(function, [self.address(reference)], "type_index")
 
     def _intervals(self) -> list[Interval]:
         """The ranges that hold objects of the site's classes, if it is known where they begin and

@@ -83,8 +83,9 @@ def _at_start(builder: ir.IRBuilder, object_address: Any, family: str) -> Any:
 class Environment:
     """What the pass must know of the target and of the program.
 
-    ``emit_address(builder, reference)`` gives the i64 address of a reference. ``kernel`` is the
-    kernel's symbol; its body is ``<kernel>.body(leaves..., i64 x, i64 y, i64 nx, i64 ny)``.
+    ``emit_address(builder, reference)`` gives the i64 address of a reference,
+    ``emit_order(builder, reference)`` an unsigned integer that orders references like their
+    addresses and like the bounds of the state block. ``kernel`` is the kernel's symbol; its body is ``<kernel>.body(leaves..., i64 x, i64 y, i64 nx, i64 ny)``.
     ``on_no_type(builder, site, reference)`` emits the report of a receiver that has none of the
     site's classes (debug mode); the call's result is then zero. Without it nothing is reported.
     ``emit_vtable_address(builder, object address, family)`` gives the i64 address of the object's
@@ -98,6 +99,7 @@ class Environment:
     constant_space: int
     is_device: bool
     emit_address: Callable[[ir.IRBuilder, Any], Any]
+    emit_order: Callable[[ir.IRBuilder, Any], Any]
     kernel: str
     debug: bool = False
     on_no_type: Callable[[ir.IRBuilder, CallSite, Any], None] | None = None

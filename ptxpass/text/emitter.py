@@ -129,7 +129,9 @@ class TextEmitter:
 
         return self._once(("bits", reference.identity, shift), "b32", emit)
 
-    def look_up(self, address: Held) -> Held:
+    def look_up(self, reference: Held) -> Held:
+        address = self.address(reference)
+
         def emit(register: str) -> None:
             self.lookups += 1
             setting = self._setting

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 import numpy as np
+from llvmlite import ir
 
 from dispatch import state
 from dispatch.identify.bits import TAG_LIMIT, TAG_SHIFT
@@ -19,6 +20,7 @@ from dispatch.identify.bits import TAG_LIMIT, TAG_SHIFT
 ADDRESS_MASK = (1 << TAG_SHIFT) - 1
 WINDOW_ALIGNMENT = 1 << 12
 """The base of narrow references is a multiple of it."""
+_I32 = ir.IntType(32)
 _WIDE, _NARROW = np.dtype(np.uint64), np.dtype(np.uint32)
 
 
@@ -47,6 +49,14 @@ class ReferenceEncoding(Protocol):
         """LLVM i64: the address of the object that an i64 reference names; null's is undefined."""
         ...
 
+    def emit_order(self, builder: Any, reference: Any) -> Any:
+        """LLVM integer: ``order`` of the address of the object that an i64 reference names."""
+        ...
+
+    def order(self, address: int) -> int:
+        """A number that grows with the address."""
+        ...
+
 
 class PlainReference:
     """The address itself."""
@@ -65,6 +75,12 @@ class PlainReference:
 
     def emit_address(self, builder: Any, reference: Any, constant_space: int) -> Any:
         return reference
+
+    def emit_order(self, builder: Any, reference: Any) -> Any:
+        return reference
+
+    def order(self, address: int) -> int:
+        return address
 
 
 class TaggedReference:
@@ -90,6 +106,12 @@ class TaggedReference:
 
     def emit_address(self, builder: Any, reference: Any, constant_space: int) -> Any:
         return builder.and_(reference, reference.type(ADDRESS_MASK))
+
+    def emit_order(self, builder: Any, reference: Any) -> Any:
+        return builder.and_(reference, reference.type(ADDRESS_MASK))
+
+    def order(self, address: int) -> int:
+        return address
 
 
 class NarrowReference:
@@ -130,6 +152,13 @@ class NarrowReference:
         base = builder.and_(base, reference.type(-WINDOW_ALIGNMENT))
         distance = builder.shl(reference, reference.type(_UNIT_SHIFT))
         return builder.add(base, distance)
+
+    def emit_order(self, builder: Any, reference: Any) -> Any:
+        # Comparisons of 32 bits are one instruction of a GPU, those of 64 are two.
+        return builder.trunc(reference, _I32)
+
+    def order(self, address: int) -> int:
+        return int(self.encode(address, 0))
 
 
 _UNIT_SHIFT = NarrowReference.unit.bit_length() - 1

@@ -81,6 +81,7 @@ def dispatched_ir(compilation: Compilation) -> Stages:
         constant_space=c.target.constant_space,
         is_device=c.target.is_device,
         emit_address=lowered.emit_address,
+        emit_order=c.encoding.emit_order,
         kernel=lowered.kernel_symbol,
         debug=c.debug,
         on_no_type=lowered.on_no_type,

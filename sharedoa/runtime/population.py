@@ -39,7 +39,9 @@ class Population:
 
     def bounds(self, heap: Heap) -> list[int]:
         """Where ``ranges`` begin, now."""
-        return [start for start, _ in _ranges(heap, self.met)] if self.ranges else []
+        if not self.ranges:
+            return []
+        return [heap.encoding.order(start) for start, _ in _ranges(heap, self.met)]
 
 
 def classes_met(program: tree.Program) -> frozenset[int]:

@@ -80,6 +80,7 @@ def apply_pass(lowered: LoweredModule, target: Target, debug: bool, mode: str) -
         constant_space=target.constant_space,
         is_device=target.is_device,
         emit_address=lowered.emit_address,
+        emit_order=objects.PLAIN.emit_order,
         kernel=lowered.kernel_symbol,
         debug=debug,
         on_no_type=lowered.on_no_type,

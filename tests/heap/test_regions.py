@@ -10,7 +10,6 @@ import pytest
 
 import sharedoa as oa
 from sharedoa.heap.extents import Extents
-from sharedoa.model.layout import Layout
 
 from .shapes import Circle, Empty, Node, Square
 

@@ -204,6 +204,7 @@ class Canonical:
             constant_space=self.constant_space,
             is_device=self.on_device,
             emit_address=lambda builder, reference: emit_address(self.mode, builder, reference),
+            emit_order=lambda builder, reference: emit_address(self.mode, builder, reference),
             kernel=KERNEL,
             debug=self.debug,
             on_no_type=report,
