@@ -85,7 +85,8 @@ class Environment:
 
     ``emit_address(builder, reference)`` gives the i64 address of a reference,
     ``emit_order(builder, reference)`` an unsigned integer that orders references like their
-    addresses and like the bounds of the state block. ``kernel`` is the kernel's symbol; its body is ``<kernel>.body(leaves..., i64 x, i64 y, i64 nx, i64 ny)``.
+    addresses and like the bounds of the state block. ``kernel`` is the kernel's symbol; its body is
+    ``<kernel>.body(leaves..., i64 x, i64 y, i64 nx, i64 ny)``.
     ``on_no_type(builder, site, reference)`` emits the report of a receiver that has none of the
     site's classes (debug mode); the call's result is then zero. Without it nothing is reported.
     ``emit_vtable_address(builder, object address, family)`` gives the i64 address of the object's

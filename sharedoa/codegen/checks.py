@@ -25,13 +25,13 @@ def reference_is_valid(
     program = emitter.program
     if not program.debug:
         return None
-    address = program.emit_address(emitter.builder, reference)
+    address = program.emit_address_or_null(emitter.builder, reference)
     # Inlined at every access it would make debug code slow to compile.
     check = declare(program.module, CHECK_REFERENCE, I32, [I64], "noinline")
     # What it answers is the code to report.
     code = emitter.builder.call(check, [address])
     valid = emitter.builder.icmp_unsigned("==", code, I32(REFERENCE_OK))
-    _report_unless(emitter, valid, code, location, reference)
+    _report_unless(emitter, valid, code, location, address)
     return valid
 
 

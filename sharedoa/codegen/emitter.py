@@ -99,6 +99,12 @@ class ProgramEmitter:
         address: ir.Value = self.encoding.emit_address(builder, reference, space)
         return address
 
+    def emit_address_or_null(self, builder: ir.IRBuilder, reference: ir.Value) -> ir.Value:
+        """The same, and 0 for null."""
+        address = self.emit_address(builder, reference)
+        is_null = builder.icmp_unsigned("==", reference, integer(0))
+        return builder.select(is_null, integer(0), address)
+
     def object_alignment(self, cls: ClassType) -> int:
         """``Layout.object_alignment``, asked once a class."""
         found = self._alignments.get(cls)

@@ -120,7 +120,8 @@ def lower(
 def _report_no_method(program: ProgramEmitter) -> OnNoType:
     def report(builder: ir.IRBuilder, site: CallSite, reference: ir.Value) -> None:
         place = program.call_sites[site.number]
-        emit_report(program, builder, I32(ErrorCode.NO_METHOD), place, reference)
+        address = program.emit_address(builder, reference)
+        emit_report(program, builder, I32(ErrorCode.NO_METHOD), place, address)
 
     return report
 

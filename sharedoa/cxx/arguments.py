@@ -116,6 +116,7 @@ def _wide(value: Any, may_be_float: bool, what: str, program: Any) -> Packed:
         element = value.__sharedoa_element__
         if isinstance(element, ReferenceType):
             _require_class(element.cls, what, program)
+            _require_pointers(value, what)
         return value.address, value.heap
     if value is None:
         return 0, None
@@ -135,6 +136,15 @@ def _require_class(cls: Any, what: str, program: Any) -> None:
         f"{what} is given objects of {cls.name}, which is a class of {whose}",
         f"create objects of the kernel's own program, {program.name}: program.classes[...]",
     )
+
+
+def _require_pointers(array: Array, what: str) -> None:
+    """C++ takes an array of references for one of pointers."""
+    if array.dtype.itemsize != 8:
+        raise ArgumentError(
+            f"{what} is given references of {8 * array.dtype.itemsize} bits, and C++ has 64",
+            "make the heap with oa.Heap(references='64')",
+        )
 
 
 def _number(value: Any, bits: int, may_be_float: bool, what: str) -> int:

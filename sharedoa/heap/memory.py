@@ -193,6 +193,12 @@ def _headers(settings: HeapSettings, vtables: VtableRecords) -> Callable[[ClassT
 
     def header(cls: ClassType) -> bytes:
         if cls.foreign is not None:
+            if settings.encoding.unit != 1:
+                raise HeapError(
+                    f"objects of C++, as {cls.name}, hold pointers of 64 bits, and references of "
+                    "this heap have 32",
+                    "make the heap with oa.Heap(references='64')",
+                )
             return cls.foreign.header(mode, settings.backend)
         if mode.header_size == 0:
             return b""

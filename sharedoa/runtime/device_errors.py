@@ -14,7 +14,6 @@ from dispatch.errors import RECORD_DTYPE, ErrorCode
 
 from ..errors import DeviceError, Diagnostic
 from ..heap.provider import Slab
-from ..model.reference import ADDRESS_MASK
 
 if TYPE_CHECKING:
     from .unit import Unit
@@ -100,7 +99,7 @@ def _error(unit: Unit, record: Any) -> DeviceError:
     code, value = int(record["code"]), int(record["value"])
     message, help = _MESSAGES[code]
     text = message.format(
-        address=value & ADDRESS_MASK,
+        address=value,
         index=value - (1 << 64) if value >> 63 else value,
         extra=int(record["extra"]),
     )

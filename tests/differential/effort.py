@@ -1,4 +1,4 @@
-"""How many random programs and histories a run tries, and in which layouts."""
+"""How many random programs and histories a run tries, in which layouts and references."""
 
 from __future__ import annotations
 
@@ -14,3 +14,11 @@ def layout_for(mode: str, seed: int) -> str:
     """Half of the seeds in tiles, where the mode has them; another half in the next mode."""
     in_tiles = (seed + MODES.index(mode)) % 2
     return "tile" if in_tiles and parse_mode(mode).placement == "by_type" else "aos"
+
+
+def references_for(mode: str, seed: int) -> str:
+    """Half of the seeds with references of 32 bits, where the mode can have them."""
+    parsed = parse_mode(mode)
+    can_be_narrow = parsed.placement == "by_type" and not parsed.tagged_references
+    narrow = (seed + MODES.index(mode)) // 2 % 2
+    return "32" if narrow and can_be_narrow else "64"

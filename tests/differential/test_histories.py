@@ -15,7 +15,7 @@ import sharedoa as oa
 from dispatch.mode import MODES
 from sharedoa import f64, i32, i64
 
-from .effort import EXAMPLES, layout_for
+from .effort import EXAMPLES, layout_for, references_for
 
 
 class Item(oa.Object):
@@ -183,8 +183,9 @@ seeds = st.integers(0, 2**32 - 1)
 def test_random_histories(mode: str, seed: int, initial_region: int) -> None:
     seed += MODES.index(mode)
     for backend, operations, largest in (("cpu", 20, 40), ("python", 8, 8)):
+        layout, references = layout_for(mode, seed), references_for(mode, seed)
         with oa.Heap(
-            mode, backend, layout_for(mode, seed), "256MiB", initial_region=initial_region
+            mode, backend, layout, "256MiB", initial_region, references=references
         ) as heap:
             play(heap, seed, operations, largest)
 
@@ -194,6 +195,6 @@ def test_random_histories(mode: str, seed: int, initial_region: int) -> None:
 @settings(max_examples=5)
 @given(seed=seeds, initial_region=st.sampled_from([1, 16, 300]))
 def test_random_histories_on_a_gpu(mode: str, seed: int, initial_region: int) -> None:
-    layout = layout_for(mode, seed)
-    with oa.Heap(mode, "cuda", layout, "256MiB", initial_region=initial_region) as heap:
+    layout, references = layout_for(mode, seed), references_for(mode, seed)
+    with oa.Heap(mode, "cuda", layout, "256MiB", initial_region, references=references) as heap:
         play(heap, seed, 30, 500)

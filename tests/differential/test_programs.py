@@ -13,7 +13,7 @@ import sharedoa as oa
 from dispatch.mode import MODES
 from sharedoa.targets.ptxas import assemble
 
-from .effort import EXAMPLES, layout_for
+from .effort import EXAMPLES, layout_for, references_for
 from .populations import make_history
 from .programs import MAX_CLASSES, MAX_LEVELS, Program, Size, make_program, numbered
 from .running import Observation, PlainWorld, SharedWorld, load, observe
@@ -36,7 +36,7 @@ def agree(
     history = make_history(program, seed, STEPS, OBJECTS)
     module = load(program, folder)
     layout = layout_for(mode, seed)
-    with oa.Heap(mode, backend, layout, "256MiB", initial_region=4, debug=debug) as heap:
+    with oa.Heap(mode, backend, layout, "256MiB", 4, debug, references_for(mode, seed)) as heap:
         found = observe(program, history, SharedWorld(program, module, heap))
         for expected, got in zip(
             observe(program, history, PlainWorld(program)), found, strict=True

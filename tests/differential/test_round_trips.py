@@ -12,7 +12,6 @@ import pytest
 import sharedoa as oa
 from dispatch.mode import MODES
 from sharedoa import i32, i64
-from sharedoa.model.reference import ADDRESS_MASK
 from sharedoa.runtime import launch as runtime_launch
 
 ROUNDS = 1000
@@ -47,7 +46,7 @@ def bounce(balls: oa.Array[Ball], by: i64, out: oa.Array[i64]):
 
 def header(ball: Any, heap: oa.Heap) -> bytes:
     """What precedes the fields of an object in host memory."""
-    return ctypes.string_at(ball._reference & ADDRESS_MASK, heap.mode.header_size)
+    return ctypes.string_at(heap.encoding.address(ball._reference), heap.mode.header_size)
 
 
 def take_turns(heap: oa.Heap, rounds: int) -> None:

@@ -1,5 +1,5 @@
-"""Heaps for the tests of this folder: by type (as records and in tiles) and scattered, plain and
-tagged references."""
+"""Heaps for the tests of this folder: by type (as records and in tiles) and scattered; plain,
+tagged and narrow references."""
 
 from __future__ import annotations
 
@@ -17,8 +17,13 @@ IN_TILES = ("auto", "typepointer")
 
 
 def _settings():
-    on_cpu = [(mode, "cpu", "aos") for mode in MODES] + [(mode, "cpu", "tile") for mode in IN_TILES]
-    on_gpu = [(mode, "cuda", "aos") for mode in MODES_ON_GPU] + [("auto", "cuda", "tile")]
+    on_cpu = [(mode, "cpu", "aos", "64") for mode in MODES]
+    on_cpu += [(mode, "cpu", "tile", "64") for mode in IN_TILES]
+    on_gpu = [(mode, "cuda", "aos", "64") for mode in MODES_ON_GPU]
+    on_gpu.append(("auto", "cuda", "tile", "64"))
+    narrow = [(backend, layout) for backend in ("cpu", "cuda") for layout in ("aos", "tile")]
+    for backend, layout in narrow:
+        (on_gpu if backend == "cuda" else on_cpu).append(("auto", backend, layout, "32"))
     marks = {"cpu": (), "cuda": pytest.mark.gpu}
     return [
         pytest.param(setting, marks=marks[setting[1]], id="-".join(setting))
@@ -29,8 +34,8 @@ def _settings():
 @pytest.fixture(params=_settings())
 def heap(request: pytest.FixtureRequest) -> Iterator[oa.Heap]:
     """A current heap with small regions."""
-    mode, backend, layout = request.param
-    with oa.Heap(mode, backend, layout, capacity="64MiB", initial_region=8) as made:
+    mode, backend, layout, references = request.param
+    with oa.Heap(mode, backend, layout, "64MiB", initial_region=8, references=references) as made:
         yield made
 
 

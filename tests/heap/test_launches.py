@@ -96,10 +96,12 @@ def test_headers(mode, layout):
 def test_a_reused_slot_has_its_header_again():
     with oa.Heap(mode="coal", backend="cpu", debug=True) as heap:
         circles = oa.new(Circle, 3)
-        before = memory_at(int(circles.references()[1]), np.uint64).tolist()
+        addresses = heap.encoding.address(circles.references())
+        before = memory_at(int(addresses[1]), np.uint64).tolist()
         oa.delete(circles[1])
         again = oa.new(Circle)
-        assert memory_at(heap.reference(again), np.uint64).tolist() == before
+        address = heap.encoding.address(heap.reference(again))
+        assert memory_at(address, np.uint64).tolist() == before
 
 
 @pytest.fixture
