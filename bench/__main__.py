@@ -16,6 +16,7 @@ NAMES = (
     "population",
     "dispatch_grid",
     "traffic",
+    "page_migrations",
     "cpu_numba",
     "reproduce",
 )

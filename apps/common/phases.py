@@ -3,24 +3,45 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 from ..interface import RunOptions, RunResult
+
+#: Called with a phase's name when it begins, and with None when it ends.
+PhaseWatcher = Callable[[str | None], None]
 
 #: Frames of an animation, at most.
 FRAMES = 100
 #: Reports of progress, at most.
 REPORTS = 50
 
+_watcher: ContextVar[PhaseWatcher | None] = ContextVar("apps_phase_watcher", default=None)
+
+
+@contextmanager
+def watched(watcher: PhaseWatcher) -> Iterator[None]:
+    """``watcher`` hears of the phases of the programs that run in this block."""
+    token = _watcher.set(watcher)
+    try:
+        yield
+    finally:
+        _watcher.reset(token)
+
 
 @contextmanager
 def timed(result: RunResult, phase: str) -> Iterator[None]:
     """Add the seconds that pass to ``result.timings[phase]``."""
+    watcher = _watcher.get()
+    if watcher is not None:
+        watcher(phase)
     start = time.perf_counter()
     yield
     passed = time.perf_counter() - start
     result.timings[phase] = result.timings.get(phase, 0.0) + passed
+    if watcher is not None:
+        watcher(None)
 
 
 def pauses(options: RunOptions, animated: bool) -> list[int]:
