@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any
+
+import sharedoa as oa
 
 
 class Launches:
@@ -14,6 +16,8 @@ class Launches:
     def __init__(
         self, heap: Any, timed: bool, watcher: Callable[[Any], None] | None = None
     ) -> None:
+        self._heap = heap
+        self._steps: dict[Hashable, oa.Capture] = {}
         self._stopwatch = heap.backend.stopwatch() if timed else None
         self._watcher = watcher
 
@@ -24,6 +28,19 @@ class Launches:
             kernel[threads](*arguments)
         else:
             self._stopwatch.time(kernel.name, lambda: kernel[threads](*arguments))
+
+    def repeat(self, key: Hashable, sequence: Callable[[], None]) -> None:
+        """Call ``sequence``, which whenever it is called for ``key`` launches the same kernels with
+        the same arguments, and does nothing else. It is captured at the first time and run as one
+        step, unless each kernel is timed or watched."""
+        if self._stopwatch is not None or self._watcher is not None:
+            sequence()
+            return
+        if key not in self._steps:
+            with oa.Capture(self._heap) as step:
+                sequence()
+            self._steps[key] = step
+        self._steps[key].run()
 
     @property
     def seconds(self) -> dict[str, float]:

@@ -6,8 +6,16 @@ from collections import Counter
 
 import pytest
 
+import sharedoa as oa
+from apps.common.launches import Launches
 from apps.interface import RunOptions
 from apps.registry import APPS
+
+
+@oa.kernel
+def double(values: oa.Array[oa.i32]):
+    values[oa.grid(1)] *= 2
+
 
 SIZES = {
     "traffic": 20, "game_of_life": 30, "structure": 300, "generation": 221, "routes": 100,
@@ -31,3 +39,26 @@ def test_launches_are_watched(name):
     assert set(seen) == timed
     # Whatever else is launched once, some kernel is launched in every step.
     assert max(seen.values()) >= 2
+
+
+@pytest.mark.parametrize(("timed", "watched"), [(False, False), (True, False), (False, True)])
+def test_what_repeats_is_captured_unless_kernels_are_looked_at(timed, watched):
+    with oa.Heap(backend="cpu", capacity="16MiB") as heap:
+        seen: list[object] = []
+        launches = Launches(heap, timed, seen.append if watched else None)
+        arrays = [oa.array(oa.i32, [1, 2]) for _ in range(2)]
+        called = []
+
+        def sequence(number: int) -> None:
+            called.append(number)
+            launches(double, 2, arrays[number])
+            launches(double, 1, arrays[number])
+
+        for step in range(6):
+            launches.repeat(step % 2, lambda step=step: sequence(step % 2))
+        for values in arrays:
+            assert values.numpy().tolist() == [64, 16]
+        captured = not (timed or watched)
+        assert called == ([0, 1] if captured else [0, 1] * 3)
+        assert len(seen) == (12 if watched else 0)
+        assert set(launches.seconds) == ({"double"} if timed else set())

@@ -47,6 +47,13 @@ class FaithfulSimulation:
         self._cell_index = IndexOf(self._cells)
 
     def advance(self) -> None:
+        # The arrays are those of two iterations before.
+        self._launch.repeat(self.iteration % 2, self._launch_all)
+        self._cars, self._next_cars = self._next_cars, self._cars
+        self._active, self._next_active = self._next_active, self._active
+        self.iteration += 1
+
+    def _launch_all(self) -> None:
         launch, slots = self._launch, self._network.cells
         cars, active, counters = self._cars, self._active, self._counters
         launch(
@@ -66,9 +73,6 @@ class FaithfulSimulation:
             slots, cars, active, self._prefix, self._next_cars, self._next_active, counters,
         )  # fmt: skip
         launch(kernels.kernel_compact_swap_pointers, 1, counters)
-        self._cars, self._next_cars = self._next_cars, self._cars
-        self._active, self._next_active = self._next_active, self._active
-        self.iteration += 1
 
     def counts(self) -> dict[str, int]:
         return {

@@ -61,6 +61,12 @@ class NaturalSimulation:
         self._cell_index, self._vehicle_index = IndexOf(self._cells), IndexOf(vehicles)
 
     def advance(self) -> None:
+        # The arrays are those of two iterations before.
+        self._launch.repeat(self.iteration % 2, self._launch_all)
+        self._vehicles, self._next_vehicles = self._next_vehicles, self._vehicles
+        self.iteration += 1
+
+    def _launch_all(self) -> None:
         launch, slots = self._launch, self._network.cells
         vehicles, count, goes_on = self._vehicles, self._count, self._goes_on
         launch(
@@ -73,8 +79,6 @@ class NaturalSimulation:
         self._prefix_sum.launch(launch, goes_on, self._prefix)
         launch(kernels.keep_vehicles, slots, vehicles, goes_on, self._prefix, self._next_vehicles)
         launch(kernels.count_vehicles, 1, goes_on, self._prefix, count)
-        self._vehicles, self._next_vehicles = self._next_vehicles, self._vehicles
-        self.iteration += 1
 
     def counts(self) -> dict[str, int]:
         count = int(self._count[0])
