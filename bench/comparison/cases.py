@@ -26,7 +26,8 @@ WORKLOADS = {
     LIFE: "one generation of Conway's game on a square board with an edge: what a cell refers to "
     "says whether it lives and what becomes of it",
     RAYS: "a picture of a plane and spheres, matt or mirrors, at most 4 surfaces a ray",
-    TRAFFIC: "one step of the program in apps/traffic, faithful flavour",
+    TRAFFIC: "one step of the program in apps/traffic, faithful flavour: seven kernels and a "
+    "prefix sum over cells, lights and cars; of a whole run, by the host's clock",
 }
 
 #: Orders of calls, seen from where objects lie. POPULATION: each object once, no references.

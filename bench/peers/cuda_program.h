@@ -2,6 +2,7 @@
 // is a loop over its threads, which checks a program where there is no GPU.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -27,14 +28,17 @@
 __device__ inline int thread_x() { return blockIdx.x * blockDim.x + threadIdx.x; }
 __device__ inline int thread_y() { return blockIdx.y * blockDim.y + threadIdx.y; }
 
+// Where launches go: the default stream but while a step is recorded.
+inline cudaStream_t stream = nullptr;
+
 template <class Kernel, class... Arguments>
 void launch(Kernel kernel, int threads, Arguments... arguments) {
-  kernel<<<(threads + 255) / 256, 256>>>(arguments...);
+  kernel<<<(threads + 255) / 256, 256, 0, stream>>>(arguments...);
 }
 
 template <class Kernel, class... Arguments>
 void launch_square(Kernel kernel, int side, Arguments... arguments) {
-  kernel<<<dim3((side + 31) / 32, (side + 7) / 8), dim3(32, 8)>>>(arguments...);
+  kernel<<<dim3((side + 31) / 32, (side + 7) / 8), dim3(32, 8), 0, stream>>>(arguments...);
 }
 
 inline void wait() { CHECKED(cudaDeviceSynchronize()); }
@@ -48,6 +52,8 @@ inline void *allocate(size_t bytes) {
 inline void copy(void *to, const void *from, size_t bytes) {
   CHECKED(cudaMemcpy(to, from, bytes, cudaMemcpyDefault));
 }
+
+inline void clear(void *memory, size_t bytes) { CHECKED(cudaMemset(memory, 0, bytes)); }
 
 __global__ void occupy(long long cycles) {
   long long begun = clock64();
@@ -74,10 +80,25 @@ void launch_square(Kernel kernel, int side, Arguments... arguments) {
 inline void wait() {}
 inline void *allocate(size_t bytes) { return std::malloc(bytes); }
 inline void copy(void *to, const void *from, size_t bytes) { std::memcpy(to, from, bytes); }
+inline void clear(void *memory, size_t bytes) { std::memset(memory, 0, bytes); }
+
+using std::min;
+inline int atomicAdd(int *place, int value) {
+  int found = *place;
+  *place += value;
+  return found;
+}
 #endif
 
 template <class T>
 T *room_for(size_t count) { return static_cast<T *>(allocate(count * sizeof(T))); }
+
+template <class T>
+T *zeros(size_t count) {
+  T *found = room_for<T>(count);
+  clear(found, count * sizeof(T));
+  return found;
+}
 
 // One run of a program: `PROGRAM VARIANT INPUT OUTPUT REPEAT NUMBER...`.
 class Run {
@@ -137,22 +158,68 @@ class Run {
 #else
     for (int i = 0; i < repeat_; i++) device.push_back(seconds(step));
 #endif
-    std::printf("{\"first\": %.9f, \"steps\": %d, \"host\": ", first, 1 + 2 * repeat_);
-    print(host);
-    std::printf(", \"samples\": ");
-    print(device);
-    std::printf("}\n");
+    print(first, 1 + 2 * repeat_, host, device);
+  }
+
+  // Run so many steps, at least 2, and take samples by the clock: the mean time of a step in each
+  // part of the run. On a GPU steps are replayed as graphs, of which there are `period`: after so
+  // many steps the buffers that a step swaps lie as before.
+  void measure_run(int steps, int period, const std::function<void()> &step) {
+    wait();
+    std::vector<std::function<void()>> recorded;
+    double first = seconds([&] { step(); wait(); recorded = record(period, step); });
+    std::vector<double> samples;
+    int parts = std::min(repeat_, steps - 1);
+    for (int part = 0, done = 0; part < parts; part++) {
+      int begin = done, end = (steps - 1LL) * (part + 1) / parts;
+      double taken = seconds([&] {
+        for (; done < end; done++) recorded[done % period]();
+        wait();
+      });
+      samples.push_back(taken / (end - begin));
+    }
+    print(first, steps, {}, samples);
   }
 
  private:
+  static std::vector<std::function<void()>> record(int period, const std::function<void()> &step) {
+#ifdef __CUDACC__
+    CHECKED(cudaGetLastError());
+    std::vector<std::function<void()>> found;
+    CHECKED(cudaStreamCreate(&stream));  // the default stream cannot be captured
+    for (int i = 0; i < period; i++) {
+      cudaGraph_t graph;
+      cudaGraphExec_t made;
+      CHECKED(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+      step();
+      CHECKED(cudaStreamEndCapture(stream, &graph));
+      CHECKED(cudaGraphInstantiateWithFlags(&made, graph, 0));
+      found.push_back([=] { CHECKED(cudaGraphLaunch(made, stream)); });
+    }
+    return found;
+#else
+    return std::vector<std::function<void()>>(period, step);
+#endif
+  }
+
   static double seconds(const std::function<void()> &action) {
     auto begun = std::chrono::steady_clock::now();
     action();
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
   }
 
+  static void print(double first, int steps, const std::vector<double> &host,
+                    const std::vector<double> &samples) {
+    std::printf("{\"first\": %.9f, \"steps\": %d, \"host\": ", first, steps);
+    print(host);
+    std::printf(", \"samples\": ");
+    print(samples);
+    std::printf("}\n");
+  }
+
   static void print(const std::vector<double> &values) {
-    for (size_t i = 0; i < values.size(); i++) std::printf("%s%.9f", i ? ", " : "[", values[i]);
+    std::printf("[");
+    for (size_t i = 0; i < values.size(); i++) std::printf("%s%.9f", i ? ", " : "", values[i]);
     std::printf("]");
   }
 

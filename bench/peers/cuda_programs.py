@@ -9,6 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from apps.common.xorwow_streams import seeded_states
+from apps.traffic.faithful.classes import NORMAL, PRODUCER
+from apps.traffic.network import Network
 from bench.comparison import inputs
 from bench.comparison.cases import (
     CALL_EACH,
@@ -18,10 +21,12 @@ from bench.comparison.cases import (
     OBJECT_GRAPH,
     POPULATION,
     RAYS,
+    TRAFFIC,
     Case,
 )
 from bench.comparison.inputs import Array
 from bench.comparison.scene import require_picture, scene
+from bench.comparison.tools import traffic
 
 from . import cuda_call_each
 
@@ -44,10 +49,9 @@ class CudaProgram:
     check: Callable[[Array, int], None]
 
 
-def program(case: Case) -> CudaProgram | None:
-    """The program for a case; None if there is none."""
-    make = _PROGRAMS.get(case.workload)
-    return make(case) if make is not None else None
+def program(case: Case) -> CudaProgram:
+    """The program for a case."""
+    return _PROGRAMS[case.workload](case)
 
 
 def _few_objects(case: Case) -> CudaProgram:
@@ -109,6 +113,45 @@ def _rays(case: Case) -> CudaProgram:
     )
 
 
+def _traffic(case: Case) -> CudaProgram:
+    return traffic_program(
+        traffic.network(case), case.steps, lambda counts: traffic.check(case, counts)
+    )
+
+
+def traffic_program(
+    network: Network, steps: int, check: Callable[[dict[str, int]], None]
+) -> CudaProgram:
+    """The program that runs so many steps on a network; ``check`` gets the counts."""
+    cells, capacity = network.cells, 2 << (network.cells - 1).bit_length()
+    limit = np.where(network.is_stop, 0, network.max_velocity).astype(np.int32)
+    kinds = np.where(network.is_producer, PRODUCER, NORMAL).astype(np.int8)
+
+    def check_written(found: Array, _: int) -> None:
+        created, moved, removed = found[2:].reshape(3, cells)
+        check(
+            {
+                "active": int(found[0]),
+                "created": int(created.sum()),
+                "removed": int(removed.sum()),
+                "velocity_sum": int(moved.sum()),
+            }
+        )
+
+    return CudaProgram(
+        "".join(_text(part) for part in ("traffic_virtual", "traffic_switch", "traffic")),
+        (steps, cells, network.lights, capacity),
+        (
+            seeded_states(network.seed), network.incoming, network.outgoing,
+            network.num_incoming, network.num_outgoing, limit, network.max_velocity,
+            network.x, network.y, network.is_target, kinds,
+            network.light_cells, network.light_sizes,
+        ),
+        np.int32,
+        check_written,
+    )  # fmt: skip
+
+
 def _text(name: str) -> str:
     return (FOLDER / f"cuda_{name}.cu").read_text()
 
@@ -120,4 +163,5 @@ _PROGRAMS: dict[str, Callable[[Case], CudaProgram]] = {
     OBJECT_GRAPH: _object_graph,
     LIFE: _life,
     RAYS: _rays,
+    TRAFFIC: _traffic,
 }

@@ -17,7 +17,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from apps.common.references import NOTHING
-from apps.common.xorwow_streams import STATE_DTYPE, seeded_states
+from apps.common.xorwow_streams import seeded_states
 from apps.traffic.network import PHASE_TIME, Network
 from apps.traffic.parameters import (
     CREATION_PROBABILITY,
@@ -27,12 +27,12 @@ from apps.traffic.parameters import (
     TOP_SPEEDS,
 )
 
+from .numba_prefix_sum import CHUNK, scan_chunks, scan_sums, sum_chunks
+from .numba_xorwow import WORDS, draw, seed, uniform
+
 Array = np.ndarray[Any, Any]
 
-WORDS = len(STATE_DTYPE.names or ())
 COUNT, NEXT_COUNT = 0, 1
-#: Elements of a prefix sum that one thread adds up.
-CHUNK = 1024
 _CREATION_PROBABILITY = np.float32(CREATION_PROBABILITY)
 _SLOW_DOWN_PROBABILITY = np.float32(SLOW_DOWN_PROBABILITY)
 
@@ -85,39 +85,6 @@ def atomic_add(typing_context, array, place):
         return builder.atomic_rmw("add", pointer, ir.Constant(ir.IntType(32), 1), "monotonic")
 
     return types.int32(array, types.intp), generate
-
-
-@njit
-def draw(random, i):
-    """One raw draw of generator ``i``."""
-    v0, last = random[i, 1], random[i, 5]
-    t = v0 ^ (v0 >> np.uint32(2))
-    last = np.uint32(last ^ (last << np.uint32(4)) ^ t ^ (t << np.uint32(1)))
-    d = np.uint32(random[i, 0] + np.uint32(362437))
-    random[i, 0] = d
-    for word in range(1, WORDS - 1):
-        random[i, word] = random[i, word + 1]
-    random[i, WORDS - 1] = last
-    return np.uint32(last + d)
-
-
-@njit
-def uniform(bits):
-    return np.float32(bits) * np.float32(2.3283064e-10) + np.float32(1.1641532e-10)
-
-
-@njit
-def seed(random, i, value):
-    """What cuRAND makes of a 32-bit seed, taken as signed."""
-    high = np.uint32(0xFFFFFFFF) if value >= np.uint32(0x80000000) else np.uint32(0)
-    low_mix = np.uint32(np.uint32(1099087573) * (value ^ np.uint32(0xAAD26B49)))
-    high_mix = np.uint32(np.uint32(2591861531) * (high ^ np.uint32(0xF7DCEFDD)))
-    random[i, 0] = np.uint32(6615241) + high_mix + low_mix
-    random[i, 1] = np.uint32(123456789) + low_mix
-    random[i, 2] = np.uint32(362436069) ^ low_mix
-    random[i, 3] = np.uint32(521288629) + high_mix
-    random[i, 4] = np.uint32(88675123) ^ high_mix
-    random[i, 5] = np.uint32(5783321) + low_mix
 
 
 @njit(parallel=True)
@@ -285,33 +252,6 @@ def move_cars(
                 car_position[i] = NOTHING
                 car_active[i] = 0
                 removed[i] += 1
-
-
-@njit(parallel=True)
-def sum_chunks(values, slots, sums):
-    for chunk in prange(len(sums)):
-        total = 0
-        for k in range(chunk * CHUNK, min(chunk * CHUNK + CHUNK, slots)):
-            total += values[k]
-        sums[chunk] = total
-
-
-@njit(parallel=True)
-def scan_chunks(values, slots, sums, result):
-    for chunk in prange(len(sums)):
-        total = sums[chunk]
-        for k in range(chunk * CHUNK, min(chunk * CHUNK + CHUNK, slots)):
-            result[k] = total
-            total += values[k]
-
-
-@njit
-def scan_sums(sums):
-    total = 0
-    for chunk in range(len(sums)):
-        value = sums[chunk]
-        sums[chunk] = total
-        total += value
 
 
 @njit(parallel=True)

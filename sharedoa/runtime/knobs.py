@@ -172,7 +172,8 @@ capacity: Knob[int | None] = Knob(
     "capacity",
     None,
     "bytes, such as 512MiB or 4GiB (K, M and G count in powers of 1024)",
-    "most memory that a heap reserves; by default half of what is free",
+    "most memory that a heap reserves; by default half of what is free, and with references of 32 "
+    "bits no more than 8 GiB",
     _bytes,
 )
 cache_dir: Knob[Path | Literal["off"] | None] = Knob(

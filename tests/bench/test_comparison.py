@@ -98,7 +98,7 @@ def test_what_is_missing_is_a_row_with_the_reason(record):
 
 @pytest.mark.gpu
 def test_every_tool_on_a_gpu_is_right_or_says_why_not(tmp_path):
-    chosen = f"{CALL_EACH},{OBJECT_GRAPH},{RAYS}"
+    chosen = f"{CALL_EACH},{OBJECT_GRAPH},{RAYS},{TRAFFIC}"
     main(["run", "--backend", "cuda", "--out", str(tmp_path), "--workloads", chosen])
     (file,) = tmp_path.glob("*.json")
     found = json.loads(file.read_text())
@@ -195,7 +195,6 @@ def test_numpy_agrees_with_the_closed_form(case):
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs a C++ compiler")
 def test_cuda_programs_agree_with_numpy_as_plain_cxx(case, variant):
     own = cuda_programs.program(case)
-    assert own is not None
     executable, _ = cuda_cxx.build(own.text, cuda_cxx.HOST)
     found = cuda_cxx.run(executable, own, variant, 2)
     assert found["steps"] == 5 and len(found["samples"]) == len(found["host"]) == 2

@@ -1,4 +1,5 @@
-"""CUDA C++ compiled by nvcc: a program a case, which takes its own samples by events."""
+"""CUDA C++ compiled by nvcc: a program a case, which takes its own samples by events, or of traffic
+by the clock."""
 
 from __future__ import annotations
 
@@ -20,10 +21,11 @@ import numpy as np
 from bench.peers import cuda_programs
 from bench.peers.cuda_programs import VARIANTS, CudaProgram
 
-from ..cases import Case
+from ..cases import TRAFFIC, Case
 from ..generated import folder
-from ..program import Found, Measurement, NotMeasured
+from ..program import Found, Measurement
 from ..user_lines import count_cxx, marked
+from . import traffic
 
 #: No fused products and sums, as everywhere else.
 NVCC = ("nvcc", "-O3", "-std=c++17", "-arch=native", "-fmad=false")
@@ -44,8 +46,7 @@ def missing(backend: str) -> str:
 
 def begin(cases: Sequence[Case]) -> None:
     """Compile the programs of all cases at once, as that takes longer than running them."""
-    programs = map(cuda_programs.program, cases)
-    texts = {program.text for program in programs if program is not None}
+    texts = {cuda_programs.program(case).text for case in cases}
 
     def compile_quietly(text: str) -> None:
         with suppress(BuildError):  # ``measure`` meets it again
@@ -57,9 +58,7 @@ def begin(cases: Sequence[Case]) -> None:
 
 def measure(case: Case, backend: str, repeat: int) -> Found:
     program = cuda_programs.program(case)
-    if program is None:
-        yield NotMeasured("", "not ported")
-        return
+    clock = traffic.CLOCK if case.workload == TRAFFIC else {}
     executable, compiling = build(program.text)
     for variant in VARIANTS:
         found = run(executable, program, variant, repeat)
@@ -69,7 +68,7 @@ def measure(case: Case, backend: str, repeat: int) -> Found:
             found["host"],
             compiling + found["first"],
             count_cxx(marked(program.text, variant)),
-            {"nvcc_seconds": compiling},
+            {"nvcc_seconds": compiling, **clock},
         )
 
 

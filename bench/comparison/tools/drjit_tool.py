@@ -1,4 +1,5 @@
 """Dr.Jit, timed by its own history of kernels: a step is all of them, copies of buffers too.
+Traffic is timed by the clock.
 
 ``FastMath`` is off, as every other tool keeps to IEEE 754 here. ``host`` is what tracing, code
 generation and launching take in each step; a frozen function does without the first two.
@@ -11,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from ..cases import CALL_EACH, FEW_OBJECTS, LIFE, MICROBENCHMARK, OBJECT_GRAPH, RAYS, Case
+from ..cases import CALL_EACH, FEW_OBJECTS, LIFE, MICROBENCHMARK, OBJECT_GRAPH, RAYS, TRAFFIC, Case
 from ..program import WARM_UP, Found, Measurement, NotMeasured, seconds_of
 from ..user_lines import count_python
+from . import traffic
 
 _BACKENDS = {"cuda": "CUDA", "cpu": "LLVM"}
 _MILLI = 1e-3
@@ -40,6 +42,7 @@ def measure(case: Case, backend: str, repeat: int) -> Found:
         drjit_life,
         drjit_object_graph,
         drjit_rays,
+        drjit_traffic,
     )
 
     programs: dict[str, Any] = {
@@ -50,12 +53,16 @@ def measure(case: Case, backend: str, repeat: int) -> Found:
         LIFE: drjit_life,
         RAYS: drjit_rays,
     }
-    if case.workload not in programs:
-        yield NotMeasured("", "not ported")
-        return
-    dr.set_flag(dr.JitFlag.KernelHistory, True)
     dr.set_flag(dr.JitFlag.FastMath, False)
     library = importlib.import_module("drjit.cuda" if backend == "cuda" else "drjit.llvm")
+    dr.set_flag(dr.JitFlag.KernelHistory, case.workload != TRAFFIC)
+    if case.workload == TRAFFIC:
+        for variant in drjit_traffic.VARIANTS:
+            simulation = drjit_traffic.ArraySimulation(traffic.network(case), variant, library)
+            yield traffic.measure_peer(
+                case, variant, repeat, drjit_traffic, simulation, dr.sync_thread
+            )
+        return
     peer = programs[case.workload]
     for variant in peer.VARIANTS:
         program = peer.prepare(case, variant, library)

@@ -4,17 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..cases import CALL_EACH, FEW_OBJECTS, LIFE, MICROBENCHMARK, OBJECT_GRAPH, RAYS, Case
-from ..program import (
-    WARM_UP,
-    Found,
-    Measurement,
-    NotMeasured,
-    Program,
-    host_samples,
-    seconds_of,
-)
+from ..cases import CALL_EACH, FEW_OBJECTS, LIFE, MICROBENCHMARK, OBJECT_GRAPH, RAYS, TRAFFIC, Case
+from ..program import WARM_UP, Found, Measurement, Program, host_samples, seconds_of
 from ..user_lines import count_python
+from . import traffic
 
 #: Nanoseconds that one round of the occupying kernel waits, at most what the hardware takes.
 _ROUND = 1_000_000
@@ -37,6 +30,15 @@ def missing(backend: str) -> str:
 def measure(case: Case, backend: str, repeat: int) -> Found:
     from numba import cuda
 
+    if case.workload == TRAFFIC:
+        from bench.peers import numba_cuda_traffic
+
+        simulation = numba_cuda_traffic.ArraySimulation(traffic.network(case))
+        yield traffic.measure_peer(
+            case, "", repeat, numba_cuda_traffic, simulation, cuda.synchronize
+        )
+        return
+
     from bench.peers import (
         numba_cuda_call_each,
         numba_cuda_few_objects,
@@ -53,9 +55,6 @@ def measure(case: Case, backend: str, repeat: int) -> Found:
         LIFE: numba_cuda_life,
         RAYS: numba_cuda_rays,
     }
-    if case.workload not in programs:
-        yield NotMeasured("", "not ported")
-        return
     program = programs[case.workload].prepare(case)
 
     def first_step() -> None:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from ..cases import CALL_EACH, FEW_OBJECTS, LIFE, MICROBENCHMARK, OBJECT_GRAPH, RAYS, TRAFFIC, Case
-from ..program import Found, Measurement
-from ..user_lines import count_python
+from ..program import Found
 from . import processor, traffic
 
 
@@ -22,7 +19,10 @@ def missing(backend: str) -> str:
 
 def measure(case: Case, backend: str, repeat: int) -> Found:
     if case.workload == TRAFFIC:
-        yield _traffic(case, repeat)
+        from bench.peers import numba_traffic
+
+        simulation = numba_traffic.ArraySimulation(traffic.network(case))
+        yield traffic.measure_peer(case, "", repeat, numba_traffic, simulation, lambda: None)
         return
     from bench.peers import (
         numba_call_each,
@@ -41,13 +41,3 @@ def measure(case: Case, backend: str, repeat: int) -> Found:
         RAYS: numba_rays,
     }
     yield from processor.measure(programs, case, repeat)
-
-
-def _traffic(case: Case, repeat: int) -> Measurement:
-    from bench.peers import numba_traffic
-
-    simulation = numba_traffic.ArraySimulation(traffic.network(case))
-    first, samples = traffic.sampled(case, repeat, simulation.advance, lambda: None)
-    traffic.check(case, simulation.counts())
-    lines = count_python(Path(numba_traffic.__file__).read_text())
-    return Measurement("", samples, [], first, lines, traffic.CLOCK)
