@@ -8,6 +8,7 @@ from typing import Any
 from dispatch.mode import Mode, parse_mode
 
 from ..errors import ConfigurationError
+from ..model.foreign import any_foreign_class
 from ..model.layout import Layout
 from ..model.record import Header
 from ..model.reference import NarrowReference, PlainReference, ReferenceEncoding, TaggedReference
@@ -82,7 +83,7 @@ def _encoding(bits: str, mode: Mode, backend: Any, capacity: int | None) -> Refe
     fits = capacity is None or capacity <= NarrowReference.reach // 2
     # Measured on processors only: docs/performance.md.
     wanted = mode.by_population and backend.name == "cpu" and fits
-    if bits == "32" or (bits == "auto" and wanted):
+    if bits == "32" or (bits == "auto" and wanted and not any_foreign_class()):
         return NarrowReference()
     return TaggedReference() if mode.tagged_references else PlainReference()
 

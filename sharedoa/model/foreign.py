@@ -43,6 +43,14 @@ class ForeignClass(Protocol):
         ...
 
 
+_declared: list[ClassType] = []
+
+
+def any_foreign_class() -> bool:
+    """Whether this process has a class of another compiler."""
+    return bool(_declared)
+
+
 def declare_foreign(
     name: str,
     module: str,
@@ -76,6 +84,7 @@ def declare_foreign(
     for field in fields:
         type.__setattr__(python_class, field, FieldAccess(field))
     declare(python_class)
+    _declared.append(shared)
     World.advance()
     found: type = python_class
     return found

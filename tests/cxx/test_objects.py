@@ -131,3 +131,13 @@ def test_dump_and_load(shapes: cxx.Program, tmp_path: Path):
         assert [type(shape) for shape in found] == [square] * 3 + [circle] * 2
         assert oa.all(square).side.numpy().tolist() == [1, 2, 3]
         assert found[4].radius == 5
+
+
+def test_references_of_32_bits_are_refused(shapes: cxx.Program):
+    circle = shapes.classes["geo::Circle"]
+    with oa.Heap(backend="cpu", references="32") as heap:
+        with pytest.raises(oa.HeapError, match="pointers of 64 bits"):
+            oa.new(circle, 3)
+        assert len(heap.all(circle)) == 0
+    with oa.Heap(backend="cpu"):
+        assert len(oa.new(circle, 3)) == 3

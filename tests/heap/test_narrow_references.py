@@ -32,7 +32,10 @@ def heap_of(references: str, layout: str = "aos", mode: str = "auto") -> oa.Heap
     return oa.Heap(mode, "cpu", layout, capacity="64MiB", initial_region=8, references=references)
 
 
-def test_auto_is_narrow_where_it_pays_and_fits():
+def test_auto_is_narrow_where_it_pays_and_fits(monkeypatch):
+    # Tests of C++ may have gone before.
+    monkeypatch.setattr("sharedoa.model.foreign._declared", [])
+
     def name(**settings):
         return oa.Heap(backend="cpu", **settings).encoding.name
 
@@ -46,6 +49,8 @@ def test_auto_is_narrow_where_it_pays_and_fits():
     free = oa.Heap(backend="cpu").backend.free_memory()
     assert oa.Heap(backend="cpu").stats().capacity <= min(free, 8 << 30)
     assert oa.Heap(backend="python", capacity="1GiB").encoding.name == "plain"
+    monkeypatch.setattr("sharedoa.model.foreign._declared", [Circle.__sharedoa__])
+    assert name(capacity="1GiB") == "plain", "C++ has pointers"
 
 
 @pytest.mark.parametrize("mode", ["typepointer", "bits+switch", "cuda", "concord"])
