@@ -81,7 +81,7 @@ EXPECTED = {
 
 
 def ptx_of(kernel: oa.Kernel, mode: str) -> tuple[str, int]:
-    with oa.Heap(mode=mode, backend="cpu") as heap:
+    with oa.Heap(mode=mode, backend="cpu", references="64") as heap:
         ptx = kernel.compile("nvptx").products["ptx"]
         assert isinstance(ptx, str)
         return ptx, heap.mode.header_size

@@ -111,6 +111,36 @@ def test_the_lane_of_another_field_is_two_instructions(
     assert [offset for _, offset in accesses(tiles)] == scaled
 
 
+class Chain(oa.Object):
+    value: i32
+    next: Chain
+
+
+@oa.kernel
+def follow(chains: oa.Array[Chain], out: oa.Array[i32]):
+    i = oa.grid(1)
+    if i < len(chains):
+        out[i] = chains[i].next.next.value
+
+
+def test_a_reference_of_32_bits_is_one_shift_and_one_sum() -> None:
+    code = {}
+    for references in ("64", "32"):
+        with oa.Heap("range+switch", "cpu", "tile", "16MiB", references=references):
+            ptx = follow.compile("nvptx").products["ptx"]
+        assert isinstance(ptx, str)
+        code[references] = Counter(op for op, _ in instructions(ptx, entry_symbol(ptx)))
+    loads = {width: +code[width] for width in code}
+    for width, found in loads.items():
+        wide = sum(n for op, n in found.items() if re.match(r"ld\.global\.(nc\.)?b64", op))
+        assert wide == (3 if width == "64" else 0)
+    # Three references: each a shift (mul.wide) and a sum in the place of what 8 bytes need in a
+    # row of a tile; where the window begins is read once.
+    code["32"].subtract(code["64"])
+    assert code["32"]["ld.const.b64"] == 1 and code["32"]["and.b64"] <= 0
+    assert sum(code["32"].values()) <= 5, +code["32"]
+
+
 class Ball(oa.Object):
     x: f32
     y: f32
