@@ -130,8 +130,7 @@ def test_a_reference_of_32_bits_is_one_shift_and_one_sum() -> None:
             ptx = follow.compile("nvptx").products["ptx"]
         assert isinstance(ptx, str)
         code[references] = Counter(op for op, _ in instructions(ptx, entry_symbol(ptx)))
-    loads = {width: +code[width] for width in code}
-    for width, found in loads.items():
+    for width, found in code.items():
         wide = sum(n for op, n in found.items() if re.match(r"ld\.global\.(nc\.)?b64", op))
         assert wide == (3 if width == "64" else 0)
     # Three references: each a shift (mul.wide) and a sum in the place of what 8 bytes need in a
