@@ -22,6 +22,7 @@ from llvmlite import binding as llvm
 import sharedoa
 from dispatch.mode import MODES, parse_mode
 from sharedoa.backends import available
+from sharedoa.runtime import knobs
 from sharedoa.runtime.explanation import table
 
 RESULTS = Path(__file__).parent / "results"
@@ -113,6 +114,12 @@ def versions() -> dict[str, str]:
     return found
 
 
+def environment() -> dict[str, Any]:
+    """Settings of heaps that the environment gives, by variable; folders say nothing of speed."""
+    chosen = (knobs.layout, knobs.references, knobs.initial_region, knobs.capacity, knobs.debug)
+    return {knob.variable: knob.value() for knob in chosen if knob.source == "environment"}
+
+
 def file_of(name: str, backend: str, folder: Path) -> Path:
     """The file of a record that is written today: ``folder/<name>-<device>-<date>.json``."""
     device = re.sub(r"[^a-z0-9]+", "-", device_name(backend).lower()).strip("-")
@@ -127,6 +134,7 @@ def write(result: Result, folder: Path) -> Path:
         "machine": machine(result.backend),
         "versions": versions(),
         "settings": result.settings,
+        "environment": environment(),
         "failures": result.failures,
     }
     file = file_of(result.name, result.backend, folder)

@@ -16,7 +16,7 @@ _KEY = ("figure", "workload", "mode", "initial_region")
 #: What must be equal in rows of the same thing.
 _SAME = ("counts", "objects", "regions", "bytes_an_object", "launches")
 #: What must be equal in records that are put together.
-_ORIGIN = ("device", "versions", "settings")
+_ORIGIN = ("device", "versions", "settings", "environment")
 PREFIX = "reproduction"
 
 
@@ -112,6 +112,8 @@ def join(rows: Iterable[Row]) -> list[Row]:
 def _origin(record: Record, part: str) -> Any:
     if part == "device":
         return record.head["machine"]["device"]
+    if part == "environment":
+        return record.head.get(part, {})
     return _settings(record) if part == "settings" else record.head[part]
 
 

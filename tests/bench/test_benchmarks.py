@@ -47,6 +47,13 @@ def test_records_are_named_by_device_and_date(tmp_path):
     assert file.name.endswith(f"{record['date'][:10]}.json")
 
 
+def test_records_name_settings_of_the_environment(tmp_path, monkeypatch):
+    monkeypatch.setenv("SHAREDOA_REFERENCES", "32")
+    monkeypatch.setenv("SHAREDOA_DUMP", str(tmp_path))
+    record = json.loads(write(Result("some-name", "cpu", {}, []), tmp_path).read_text())
+    assert record["environment"] == {"SHAREDOA_REFERENCES": "32"}
+
+
 def test_summary():
     found = summary([4.0, 1.0, 3.0, 2.0, 5.0])
     assert found["samples"] == [4.0, 1.0, 3.0, 2.0, 5.0]

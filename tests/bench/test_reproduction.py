@@ -144,12 +144,13 @@ def test_samples_of_several_calls_are_joined(tmp_path):
         {"machine": {"backend": "cuda", "device": "another GPU"}},
         {"versions": {"sharedoa": "2"}},
         {"settings": {"full": False, "inputs": [], "repeat": 2}},
+        {"environment": {"SHAREDOA_REFERENCES": "32"}},
     ],
 )
 def test_records_that_do_not_belong_together(other, tmp_path):
     rows = [row("TRAF", "sharedoa", 1.0)]
     files = [saved(tmp_path, "a.json", rows), saved(tmp_path, "b.json", rows, **other)]
-    with pytest.raises(RecordError, match=r"differ in (device|versions|settings)"):
+    with pytest.raises(RecordError, match=r"differ in (device|versions|settings|environment)"):
         merge(files)
 
 
