@@ -3,7 +3,8 @@
 "Judging a Type by Its Pointer", section 5, without a tree in memory: while the ranges of a few
 classes follow one another in a known order, only where each begins changes. The order becomes code,
 a binary search without loads from memory that objects share; the bounds are words of the state
-block, which instructions take as operands.
+block. Each comparison is a branch and takes its bound as an operand; in warps, with more than a few
+ranges, none is a branch, as threads would take them one after the other.
 """
 
 from __future__ import annotations
@@ -18,12 +19,19 @@ from . import state
 I32 = ir.IntType(32)
 _NAME = "sharedoa_bounds"
 
+_MOST_BRANCHES = 3
+"""Up to so many comparisons a warp branches; its branches lead to the bodies."""
+
 Interval = tuple[int, int]
 """Number of the bound where it begins, type index of the objects in it."""
 
 
 def bounds_function(
-    module: ir.Module, constant_space: int, intervals: Sequence[Interval], key: ir.IntType
+    module: ir.Module,
+    constant_space: int,
+    intervals: Sequence[Interval],
+    key: ir.IntType,
+    in_warps: bool,
 ) -> ir.Function:
     """``i32 (key place)`` for places that lie in one of ``intervals``, which are in order; defined
     at its first use. Any other place is undefined behaviour. A place is an address, or whatever
@@ -38,7 +46,10 @@ def bounds_function(
     for attribute in ("alwaysinline", "nounwind", "readnone"):
         function.attributes.add(attribute)
     builder = ir.IRBuilder(function.append_basic_block("entry"))
-    _search(builder, function.args[0], constant_space, merged)
+    if not in_warps or len(merged) - 1 <= _MOST_BRANCHES:
+        _search(builder, function.args[0], constant_space, merged)
+    else:
+        _search_without_branches(builder, function.args[0], constant_space, intervals)
     return function
 
 
@@ -49,14 +60,42 @@ def _search(
         builder.ret(I32(intervals[0][1]))
         return
     middle = len(intervals) // 2
-    bound = state.load(builder, constant_space, state.BOUNDS + intervals[middle][0])
-    if bound.type != place.type:
-        bound = builder.trunc(bound, place.type)
+    bound = _bound(builder, constant_space, I32(intervals[middle][0]), place.type)
     below, above = (builder.append_basic_block(name) for name in ("below", "above"))
     builder.cbranch(builder.icmp_unsigned("<", place, bound), below, above)
     for block, half in ((below, intervals[:middle]), (above, intervals[middle:])):
         builder.position_at_end(block)
         _search(builder, place, constant_space, half)
+
+
+def _search_without_branches(
+    builder: ir.IRBuilder, place: Any, constant_space: int, intervals: Sequence[Interval]
+) -> None:
+    """Over all bounds from that of the first interval to that of the last, whosever they are. The
+    switch that tells the type becomes one with the switch on the type that follows."""
+    number: Any = I32(intervals[0][0])
+    count = intervals[-1][0] - intervals[0][0] + 1
+    while count > 1:
+        half = count // 2
+        middle = builder.add(number, I32(half))
+        bound = _bound(builder, constant_space, middle, place.type)
+        number = builder.select(builder.icmp_unsigned("<", place, bound), number, middle)
+        count -= half
+    types = dict.fromkeys(type_index for _, type_index in intervals)
+    blocks = {each: builder.append_basic_block(f"type_{each}") for each in types}
+    *others, (_, last) = intervals
+    switch = builder.switch(number, blocks[last])
+    for which, type_index in others:
+        switch.add_case(I32(which), blocks[type_index])
+    for type_index, block in blocks.items():
+        builder.position_at_end(block)
+        builder.ret(I32(type_index))
+
+
+def _bound(builder: ir.IRBuilder, constant_space: int, number: Any, key: ir.IntType) -> Any:
+    place = builder.add(number, number.type(state.BOUNDS))
+    bound = state.load(builder, constant_space, place)
+    return bound if bound.type == key else builder.trunc(bound, key)
 
 
 def _merge(intervals: Sequence[Interval]) -> list[Interval]:

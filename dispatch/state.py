@@ -56,10 +56,11 @@ def state_block(module: ir.Module, constant_space: int) -> ir.GlobalVariable:
     return found
 
 
-def load(builder: ir.IRBuilder, constant_space: int, index: int) -> Any:
-    """i64: word ``index``, which stays the same throughout a launch."""
+def load(builder: ir.IRBuilder, constant_space: int, index: Any) -> Any:
+    """i64: word ``index`` (an int or an i32), which stays the same throughout a launch."""
     block = state_block(builder.module, constant_space)
-    place = builder.gep(block, [_index(0), _index(index)], inbounds=True, source_etype=_BLOCK)
+    number = _index(index) if isinstance(index, int) else index
+    place = builder.gep(block, [_index(0), number], inbounds=True, source_etype=_BLOCK)
     word = builder.load(place, align=8, typ=_WORD)
     word.set_metadata("invariant.load", builder.module.add_metadata([]))
     return word

@@ -65,8 +65,8 @@ class IrEmitter:
         intervals = self._intervals()
         if intervals:
             key = environment.emit_order(self._builder, reference)
-            module = self._builder.module
-            function = bounds_function(module, environment.constant_space, intervals, key.type)
+            module, space = self._builder.module, environment.constant_space
+            function = bounds_function(module, space, intervals, key.type, environment.is_device)
             return self._builder.call(function, [key], "type_index")
         function = lookup_function(
             self._builder.module,
