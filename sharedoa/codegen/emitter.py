@@ -7,10 +7,10 @@ needs while its body is written. A file of this package registers an emitter per
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
+from functools import cached_property
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -76,6 +76,8 @@ class ProgramEmitter:
     roles: RoleMetadata
     #: Fields whose arrays are pieces of one whole array (``runs``), by declaring class and name.
     pieces: Mapping[tuple[ClassType, str], RunForm] = field(default_factory=dict)
+    #: Variables that some statement of the program assigns to.
+    assigned: frozenset[tree.Variable] = frozenset()
     functions: dict[str, ir.Function] = field(default_factory=dict)
     sites: list[CallSite] = field(default_factory=list)
     queries: list[TypeQuery] = field(default_factory=list)
@@ -138,14 +140,17 @@ class ProgramEmitter:
             self.variants[key] = found
         return found
 
+    @cached_property
     def object_pointer(self) -> ir.Type:
         """Pointer to memory of the heap."""
         return ir.PointerType(None, self.target.object_space)
 
+    @cached_property
     def stack_pointer(self) -> ir.Type:
         """Pointer to the stack; its address space is the data layout's (AMDGPU: 5)."""
-        space = re.search(r"(?:^|-)A(\d+)", self.module.data_layout)
-        return ir.PointerType(None, int(space[1]) if space else 0)
+        parts = str(self.module.data_layout).split("-")
+        spaces = [int(part[1:]) for part in parts if part[:1] == "A" and part[1:].isdigit()]
+        return ir.PointerType(None, spaces[0] if spaces else 0)
 
 
 class _Alloca(ir.AllocaInstr):  # type: ignore[misc]
@@ -223,7 +228,7 @@ class FunctionEmitter:
     def slot(self, type: ir.Type, name: str) -> ir.Value:
         """A new stack slot, zero at the start of the function."""
         block = self._entry.block
-        alloca = _Alloca(block, type, self.program.stack_pointer(), name)
+        alloca = _Alloca(block, type, self.program.stack_pointer, name)
         block.instructions.append(alloca)
         self._entry.position_at_end(block)
         self._entry.store(zero(type), alloca)
@@ -235,6 +240,14 @@ class FunctionEmitter:
             slot = self._variables[variable] = self.slot(llvm_type(variable.type), variable.name)
         require_type(value, variable.type)
         self.builder.store(value, slot)
+
+    def take(self, variable: tree.Variable, value: ir.Value) -> None:
+        """Begin with ``value`` in a parameter; one that keeps it needs no slot."""
+        if variable in self.program.assigned:
+            self.assign(variable, value)
+        else:
+            require_type(value, variable.type)
+            self.bind(variable, value)
 
     def bind(self, variable: tree.Variable, value: ir.Value) -> None:
         """Name a value that never changes; it needs no slot."""

@@ -15,7 +15,7 @@ from dispatch.mode import Mode
 from ptxpass.ir import CallSite, TypeQuery
 
 from ..frontend import tree
-from ..frontend.walk import nodes_of
+from ..frontend.walk import assigned_variables, nodes_of
 from ..model.layout import Layout
 from ..model.reference import ReferenceEncoding
 from ..model.run_form import PieceField
@@ -86,6 +86,7 @@ def lower(
         module,
         RoleMetadata(module, stored_roles(program)),
         {(each.owner, each.name): each.form for each in pieces},
+        assigned_variables(program),
     )
     functions = [function for function in program.functions.values() if function is not kernel]
     for function in functions:
@@ -164,9 +165,11 @@ def _define(
 ) -> None:
     emitter = FunctionEmitter(program, function, llvm_function)
     _note_runs(emitter, runs)
-    for variable, argument in zip(function.parameters, llvm_function.args, strict=True):
+    parameters = zip(function.parameters, llvm_function.args, strict=True)
+    for place, (variable, argument) in enumerate(parameters):
         argument.name = variable.name
-        emitter.assign(variable, argument)
+        if place not in members:
+            emitter.take(variable, argument)
     if members:
         note_members(emitter, members)
     _emit_body(emitter)
@@ -190,7 +193,7 @@ def _define_kernel_body(
         parts = list(itertools.islice(values, len(leaves(variable.type))))
         for part in parts:
             part.name = variable.name
-        emitter.assign(variable, assemble(emitter.builder, variable.type, iter(parts)))
+        emitter.take(variable, assemble(emitter.builder, variable.type, iter(parts)))
     _emit_body(emitter)
     return body
 

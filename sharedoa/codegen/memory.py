@@ -54,7 +54,7 @@ class Place:
 
 def pointer_to(emitter: FunctionEmitter, address: ir.Value) -> ir.Value:
     # LLVM sees what lies side by side, and makes vectors of it, only from pointer + distance.
-    builder, pointer = emitter.builder, emitter.program.object_pointer()
+    builder, pointer = emitter.builder, emitter.program.object_pointer
     constant = 0
     while _is_sum(address) and isinstance(address.operands[1], ir.Constant):
         constant += address.operands[1].constant
@@ -109,7 +109,7 @@ def scalar_pointer(emitter: FunctionEmitter, place: Place) -> tuple[ir.Value, in
         # Counted from the first scalar of the group, which begins at a multiple of the group.
         address = offset_address(emitter, address, place.lane * dtype.itemsize)
         known *= place.lane & -place.lane or NEIGHBOURS
-    origin = emitter.builder.inttoptr(place.origin, emitter.program.object_pointer())
+    origin = emitter.builder.inttoptr(place.origin, emitter.program.object_pointer)
     return emitter.builder.gep(origin, [address], source_etype=I8), known
 
 

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from llvmlite import ir
 
 from ..frontend import tree
-from ..frontend.walk import nodes_of
 from ..model.tiles import WORD
 from .emitter import FunctionEmitter, integer
 from .runs import emit_reference, run_of
@@ -58,16 +57,11 @@ def emit_group_start(emitter: FunctionEmitter, index: ir.Value) -> ir.Value:
 
 def note_members(emitter: FunctionEmitter, members: Members) -> None:
     """Take parameters that are passed as the first of a group for the members that they are."""
-    assigned = {node.variable for node in nodes_of(emitter.function) if _assigns(node)}
     parameters = zip(emitter.function.parameters, emitter.llvm_function.args, strict=True)
     for place, (variable, first) in enumerate(parameters):
         lane = members.get(place)
         if lane is not None:
             distance = lane * (WORD // emitter.program.encoding.unit)
             emitter.assign(variable, emitter.builder.add(first, integer(distance)))
-            if variable not in assigned:
+            if variable not in emitter.program.assigned:
                 emitter.members[variable] = Member(first, lane)
-
-
-def _assigns(node: object) -> bool:
-    return isinstance(node, (tree.Assign, tree.ForRange))

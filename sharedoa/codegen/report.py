@@ -39,7 +39,7 @@ def _define(program: ProgramEmitter, function: ir.Function) -> None:
     builder.cbranch(builder.icmp_unsigned("==", record, integer(0)), end, claim)
 
     builder.position_at_end(claim)
-    flag = builder.inttoptr(record, program.object_pointer())
+    flag = builder.inttoptr(record, program.object_pointer)
     claimed = builder.cmpxchg(flag, I32(0), I32(1), "monotonic")
     builder.cbranch(builder.extract_value(claimed, 1), write, end)
 
@@ -56,7 +56,7 @@ def _define(program: ProgramEmitter, function: ir.Function) -> None:
     assert RECORD_DTYPE.fields is not None
     for name, content in fields.items():
         address = builder.add(record, integer(RECORD_DTYPE.fields[name][1]))
-        builder.store(content, builder.inttoptr(address, program.object_pointer()))
+        builder.store(content, builder.inttoptr(address, program.object_pointer))
     builder.branch(end)
 
     builder.position_at_end(end)

@@ -10,6 +10,7 @@ program stores to nowhere is constant; LLVM is told both (type-based alias metad
 from __future__ import annotations
 
 from collections.abc import Hashable
+from functools import cached_property
 from typing import Any
 
 from llvmlite import ir
@@ -60,11 +61,15 @@ class RoleMetadata:
         self._stored = stored
         self._tags: dict[Role, Any] = {}
 
+    @cached_property
+    def _nothing(self) -> Any:
+        return self._module.add_metadata([])
+
     def mark(self, access: ir.Instruction, role: Role) -> None:
         """Describe a load or store of a scalar in ``role``."""
         access.set_metadata("tbaa", self._tag(role))
         if isinstance(access, ir.LoadInstr) and not self._is_stored(role):
-            access.set_metadata("invariant.load", self._module.add_metadata([]))
+            access.set_metadata("invariant.load", self._nothing)
 
     def _is_stored(self, role: Role) -> bool:
         return any(role[:length] in self._stored for length in range(1, len(role) + 1))

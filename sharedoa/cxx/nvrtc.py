@@ -90,6 +90,9 @@ class Nvrtc:
         header = hashlib.sha256(header_text().encode()).hexdigest()
         return f"{version} {self._file} {self.options} {header}"
 
+    def libraries(self, text: str) -> str:
+        return ""
+
     def compile(self, text: str) -> Stages:
         """``ptx``, and ``log``: the compiler's warnings. Raises SourceRefused."""
         nvrtc, header = self._nvrtc, header_text().encode()

@@ -53,7 +53,7 @@ class Context:
         self.parameters = {variable.name: variable for variable in parameters}
         self.local_names = _assigned_names(source.definition) | set(self.parameters)
         self.types: dict[str, Type] = {v.name: v.type for v in parameters}
-        self.nonnegative: dict[str, bool] = {}
+        self.nonnegative = dict.fromkeys(self.parameters, False)
         self.begin_round()
 
     def begin_round(self) -> None:
@@ -63,7 +63,11 @@ class Context:
         self.assigned: set[str] | None = set(self.parameters)
         self.narrowed: dict[str, ClassType] = {}
         self.loops: list[Loop] = []
+        #: Whether something that was translated already would now come out otherwise.
         self.changed = False
+        #: Whether a variable got its first type, and those that were read before they had any.
+        self.found_types = False
+        self.missed: set[str] = set()
         self.poisoned: set[str] = set()
 
     # ------------------------------------------------------------ complaints
@@ -87,14 +91,20 @@ class Context:
     def temporary(self, type: Type) -> tree.Variable:
         return tree.Variable("", type)
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether another round would find nothing new. A complaint may hide others, about
+        variables that only now have types."""
+        return not self.changed and not (self.diagnostics and self.found_types)
+
     def give_type(self, name: str, type: Type, node: ast.AST, nonnegative: bool) -> tree.Variable:
         """Join ``type`` into the variable's; a change asks for another round."""
-        if name in self.parameters:
-            nonnegative = False
         known = self.types.get(name)
         if known is None:
             self.types[name] = type
-            self.changed = True
+            self.nonnegative[name] = nonnegative
+            self.found_types = True
+            self.changed |= name in self.missed
         else:
             joined = join_types(known, type)
             if joined is None or (joined != known and name in self.parameters):
@@ -107,10 +117,10 @@ class Context:
                 self.types[name] = joined
                 self.variables.pop(name, None)
                 self.changed = True
-        before = self.nonnegative.get(name, True)
-        if before and not nonnegative:
-            self.changed = True
-        self.nonnegative[name] = before and nonnegative
+            before = self.nonnegative[name]
+            if before and not nonnegative:
+                self.changed = True
+            self.nonnegative[name] = before and nonnegative
         self.poisoned.discard(name)
         return self.variable(name)
 
@@ -124,6 +134,7 @@ class Context:
             raise Rejected
         if self.assigned is None or name in self.assigned:
             if name not in self.types:  # typed by an assignment that this round has not reached
+                self.missed.add(name)
                 raise Rejected
             return
         self.reject(

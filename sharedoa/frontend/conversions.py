@@ -109,9 +109,10 @@ def weak_to_typed(
 
 
 def coerce(
-    context: Context, value: tree.Expression, target: Type, node: ast.AST, what: str
+    context: Context, value: tree.Expression, target: Type, node: ast.AST, what: str | ast.expr
 ) -> tree.Expression:
-    """``value`` as ``target``, as an argument, assignment or return converts (same_kind)."""
+    """``value`` as ``target``, as an argument, assignment or return converts (same_kind); ``what``
+    it is for is words, or the source of the target."""
     source = value.type
     if source == target and not isinstance(value, tree.Constant):
         return value
@@ -120,7 +121,7 @@ def coerce(
             return weak_to_typed(context, value, target, node)
         context.reject(
             node,
-            f"{what} takes {target}, and {source} does not convert to it by itself",
+            f"{_words(what)} takes {target}, and {source} does not convert to it by itself",
             f"write {target}(...)",
         )
     if isinstance(target, ReferenceType):
@@ -132,16 +133,22 @@ def coerce(
         return _coerce_tuple(context, value, target, node, what)
     if isinstance(target, ValueType) and isinstance(value, tree.MakeValue) and source is target:
         return value
-    context.reject(node, f"{what} takes {target!r}, not {source!r}", _advice(source, target))
+    context.reject(
+        node, f"{_words(what)} takes {target!r}, not {source!r}", _advice(source, target)
+    )
 
 
 def _coerce_tuple(
-    context: Context, value: tree.MakeTuple, target: TupleType, node: ast.AST, what: str
+    context: Context,
+    value: tree.MakeTuple,
+    target: TupleType,
+    node: ast.AST,
+    what: str | ast.expr,
 ) -> tree.Expression:
     if len(value.items) != len(target.items):
         context.reject(
             node,
-            f"{what} takes {len(target.items)} values, not {len(value.items)}",
+            f"{_words(what)} takes {len(target.items)} values, not {len(value.items)}",
             "give one value for each",
         )
     items = [
@@ -149,6 +156,10 @@ def _coerce_tuple(
         for item, type in zip(value.items, target.items, strict=True)
     ]
     return tree.MakeTuple(target, value.location, items)
+
+
+def _words(what: str | ast.expr) -> str:
+    return what if isinstance(what, str) else ast.unparse(what)
 
 
 def _advice(source: Type, target: Type) -> str:

@@ -13,7 +13,6 @@ from ..model.types import ArrayType, InlineType, ReferenceType, TupleType, Value
 from . import tree
 from .context import Context, Rejected
 from .conversions import as_index, constant_of, is_nonnegative, truth
-from .dependencies import SubclassDependency
 from .names import attribute
 from .operands import BoundMethod, InlineArray, Operand, Static, UnboundMethod
 from .operators import BINARY, COMPARE, binary, compare, unary, unify
@@ -152,7 +151,7 @@ def _member(
     if owner is not None:
         type = owner.own_fields[node.attr]
         # How objects are aligned follows from all of these classes.
-        context.depend(SubclassDependency(cls, tuple(cls.concrete())))
+        context.program.depend_on_subclasses(cls)
         place = tree.FieldPlace(type, location, base, owner, node.attr)
         if isinstance(type, InlineType):
             return InlineArray(place)
@@ -505,7 +504,7 @@ def type_test(
     if known.is_subclass_of(cls):
         return truth(context, value, node)
     matching = [c for c in cls.concrete() if c.is_subclass_of(known)]
-    context.depend(SubclassDependency(cls, tuple(cls.concrete())))
+    context.program.depend_on_subclasses(cls)
     return tree.TypeTest(boolean, location, value, cls, matching)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,9 +12,9 @@ from ..model.functions import DeviceFunction
 from ..model.signatures import resolve_signature, scope_of
 from ..model.structs import method_signature
 from ..model.types import VOID, ReferenceType, Type, ValueType
-from . import tree
+from . import calls, tree  # noqa: F401  calls: else the first call in a kernel would import it
 from .context import Context
-from .dependencies import Dependency
+from .dependencies import Dependency, SubclassDependency
 from .source import source_of
 from .statements import block
 
@@ -56,6 +55,7 @@ class ProgramBuilder:
         self.dependencies: list[Dependency] = []
         self.diagnostics: list[Diagnostic] = []
         self._symbols: dict[Any, str] = {}
+        self._subclasses: set[ClassType] = set()
         self._pending: list[_Task] = []
 
     def require_method(self, method: Method) -> str:
@@ -80,6 +80,12 @@ class ProgramBuilder:
             (struct, name), symbol, f"{struct.name}.{name}", struct.methods[name],
             lambda: method_signature(struct, name), struct, None,
         )  # fmt: skip
+
+    def depend_on_subclasses(self, cls: ClassType) -> None:
+        """The program rests on which concrete classes there are at or below ``cls``."""
+        if cls not in self._subclasses:
+            self._subclasses.add(cls)
+            self.dependencies.append(SubclassDependency(cls, tuple(cls.concrete())))
 
     def _require(
         self,
@@ -113,7 +119,7 @@ class ProgramBuilder:
         for _ in range(_MAX_ROUNDS):
             context.begin_round()
             body = block(context, source.definition.body)
-            if not context.changed:
+            if context.is_settled:
                 break
         else:
             raise InternalError(f"types of the variables of {task.name} do not settle")
@@ -153,7 +159,7 @@ def _unique(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
 
 def kernel_symbol(name: str) -> str:
     """The symbol by which loaders find a kernel: what PTX and ELF both take as a name."""
-    return "kernel_" + re.sub(r"\W", "_", name, flags=re.ASCII)
+    return "kernel_" + "".join(c if c.isascii() and c.isalnum() else "_" for c in name)
 
 
 def kernel_signature(

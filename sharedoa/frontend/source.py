@@ -6,7 +6,8 @@ import ast
 import inspect
 import linecache
 import textwrap
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,9 +33,12 @@ class Source:
         return Location(self.file, line + offset, column, end_line + offset, end_column, self.name)
 
 
+#: Where statements hold others: as they are, in ``except`` clauses and in cases of ``match``.
+_BODIES = ("body", "orelse", "handlers", "finalbody", "cases")
 #: Functions of a file by name and first line, decorators included.
 _Functions = dict[tuple[str, int], ast.FunctionDef]
-_parsed: dict[str, tuple[str, _Functions]] = {}
+#: By file, what was read from the lines that ``linecache`` had of it.
+_parsed: dict[str, tuple[list[str], _Functions]] = {}
 
 
 def source_of(function: Callable[..., Any], name: str) -> Source:
@@ -72,21 +76,32 @@ def _no_source(name: str) -> CompileError:
 
 def _functions_of(file: str, module_globals: dict[str, Any]) -> _Functions:
     """All functions that a file defines; none if it cannot be read."""
-    text = "".join(linecache.getlines(file, module_globals))
+    lines = linecache.getlines(file, module_globals)
     known = _parsed.get(file)
-    if known is None or known[0] != text:
+    if known is None or known[0] is not lines:
         try:
-            module = ast.parse(text)
+            module = ast.parse("".join(lines))
         except SyntaxError:
             return {}
-        known = _parsed[file] = (text, _by_place(module))
+        known = _parsed[file] = (lines, _by_place(module))
     return known[1]
 
 
 def _by_place(module: ast.Module) -> _Functions:
     functions: _Functions = {}
-    for node in ast.walk(module):
+    for node in statements_below(module.body):
         if isinstance(node, ast.FunctionDef):
             first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
             functions.setdefault((node.name, first), node)
     return functions
+
+
+def statements_below(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Statements with all that are nested in them, level by level."""
+    pending: deque[ast.AST] = deque(body)
+    while pending:
+        node = pending.popleft()
+        if isinstance(node, ast.stmt):
+            yield node
+        for name in _BODIES:
+            pending += getattr(node, name, ())

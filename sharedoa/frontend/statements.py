@@ -93,7 +93,7 @@ def assign_to(
     if isinstance(target, (ast.Tuple, ast.List)):
         return _unpack(context, target.elts, value, node)
     place = place_of(context, target)
-    stored = coerce(context, value, place.type, node, ast.unparse(target))
+    stored = coerce(context, value, place.type, node, target)
     return [tree.Store(location, place, stored)]
 
 
@@ -169,7 +169,7 @@ def _augmented(context: Context, node: ast.AugAssign) -> list[tree.Statement]:
     local = tree.Local(place.type, location, variable)
     right = expression(context, node.value)
     value = operate(context, node.op, local, right, node)
-    stored = coerce(context, value, place.type, node, ast.unparse(node.target))
+    stored = coerce(context, value, place.type, node, node.target)
     return [tree.AugmentedStore(location, place, variable, stored)]
 
 

@@ -11,7 +11,7 @@ gradients) transform it. Two rules hold everywhere:
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, Union
+from typing import Literal, NamedTuple, Union
 
 from ..model.classes import ClassType
 from ..model.types import (
@@ -35,8 +35,7 @@ NEIGHBOURS = 4
 """Elements of a group that one thread takes together; a power of two."""
 
 
-@dataclass(frozen=True)
-class Location:
+class Location(NamedTuple):
     """A stretch of the user's own source; lines count from 1, columns from 0."""
 
     file: str

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
+from functools import cache
 from typing import Any
 
 from . import tree
+
+#: What fields of nodes are declared as when no node is in them.
+_NO_NODES = frozenset({"Type", "Location", "Variable", "ClassType", "str", "int", "bool"})
 
 
 def nodes(program: tree.Program) -> Iterator[Any]:
@@ -20,13 +24,25 @@ def nodes_of(function: tree.Function) -> Iterator[Any]:
     pending: list[Any] = [function.body]
     while pending:
         node = pending.pop()
-        if isinstance(node, (list, tuple)):
+        if isinstance(node, list):
             pending += node
-        elif _is_node(node):
+            continue
+        parts = _parts(node.__class__)
+        if parts is not None:
             yield node
-            pending += [getattr(node, field.name) for field in fields(node)]
+            pending += [getattr(node, name) for name in parts]
 
 
-def _is_node(value: Any) -> bool:
-    is_ours = is_dataclass(value) and type(value).__module__ == tree.__name__
-    return is_ours and not isinstance(value, (tree.Variable, tree.Location))
+def assigned_variables(program: tree.Program) -> frozenset[tree.Variable]:
+    """Those that statements of the program assign to, loops that count in them included."""
+    return frozenset(
+        node.variable for node in nodes(program) if isinstance(node, (tree.Assign, tree.ForRange))
+    )
+
+
+@cache
+def _parts(kind: Any) -> tuple[str, ...] | None:
+    """The fields in which nodes of a class may have others; None for what is no node."""
+    if not is_dataclass(kind) or kind.__module__ != tree.__name__ or kind is tree.Variable:
+        return None
+    return tuple(field.name for field in fields(kind) if field.type not in _NO_NODES)

@@ -179,7 +179,13 @@ class ClassType:
 
     def find_method(self, name: str) -> Method | None:
         """The method that an object of exactly this class runs."""
-        return next((cls.methods[name] for cls in self.ancestry() if name in cls.methods), None)
+        cls: ClassType | None = self
+        while cls is not None:
+            method = cls.methods.get(name)
+            if method is not None:
+                return method
+            cls = cls.base
+        return None
 
     @property
     def abstract_methods(self) -> list[str]:

@@ -31,6 +31,7 @@ def quick_packer(
     """
     names: dict[str, Any] = {"write": write, "careful": careful, "unusual": _UNUSUAL}
     checks: list[str] = []
+    cuts: list[str] = []
     leaves: list[str] = []
     heaps: list[str] = []
     for number, type in enumerate(types):
@@ -38,7 +39,9 @@ def quick_packer(
         if isinstance(type, ArrayType):
             names[f"element{number}"] = type.element
             checks.append(f"{given}.__sharedoa_element__ is element{number}")
-            leaves.append(f"*{given}.leaves")
+            # Named one by one: a call with a starred argument first makes a list of all.
+            cuts.append(f"p{number}, n{number} = {given}.leaves")
+            leaves += [f"p{number}", f"n{number}"]
             heaps.append(f"{given}.heap")
         elif isinstance(type, ReferenceType):
             names[f"class{number}"] = type.cls.python_class
@@ -60,6 +63,7 @@ def pack(slots, arguments):
         {f"{places}= arguments" if places else "() = arguments"}
         heap = {first_heap}
         if {" and ".join(checks) or "True"}:
+            {"; ".join(cuts) or "pass"}
             write({", ".join(["slots", "0", *leaves])})
             return heap
     except unusual:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from ..errors import ArgumentError
@@ -30,7 +29,7 @@ class Geometry:
     block: Pair
     is_usual: bool = False
 
-    @cached_property
+    @property
     def is_empty(self) -> bool:
         return 0 in self.threads
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import inspect
-import textwrap
+import linecache
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ..errors import CompileError
 from ..model import intrinsics
 
 
@@ -22,13 +23,16 @@ class IntrinsicUse:
 
 def intrinsic_use(function: Callable[..., Any]) -> IntrinsicUse:
     """Look for ``oa.grid``, ``oa.gridsize`` and ``oa.syncthreads`` in a kernel's source."""
+    from ..frontend.source import source_of  # here: importing sharedoa does not take the compiler
+
+    linecache.checkcache(function.__code__.co_filename)  # it may have been edited and reloaded
     try:
-        text = textwrap.dedent(inspect.getsource(function))
-    except OSError:
+        definition = source_of(function, function.__name__).definition
+    except CompileError:
         return IntrinsicUse(1, False)
     names = {**function.__globals__, **inspect.getclosurevars(function).nonlocals}
     axes, barrier = 1, False
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(definition):
         if not isinstance(node, ast.Call):
             continue
         called = _named(node.func, names)

@@ -9,7 +9,7 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ..errors import ArgumentError, ClassError
 from ..heap import hooks
@@ -72,7 +72,7 @@ class Kernel:
     def __getitem__(self, item: Any) -> Launcher:
         found = self._launchers.get(item) if item.__class__ is int else None
         if found is None:
-            found = Launcher(self.program, parse_geometry(item, self._use.axes))
+            found = _launcher(self.program, parse_geometry(item, self._use.axes))
             if item.__class__ is int:
                 if len(self._launchers) >= _LAUNCHERS_KEPT:
                     self._launchers.clear()
@@ -115,16 +115,8 @@ class Kernel:
         return explain(self.program, heap, *launch_settings(heap, mode, debug))
 
 
-class Launcher:
+class Launcher(Protocol):
     """A kernel with its launch sizes; calling it launches."""
-
-    __slots__ = ("_count", "_geometry", "_launch", "_program")
-
-    def __init__(self, program: Program, geometry: Geometry) -> None:
-        self._program = program
-        self._geometry = geometry
-        self._launch = program.launch
-        self._count = program.plan.count
 
     def __call__(self, *arguments: Any, mode: Any = None, debug: Any = None, **named: Any) -> None:
         """Launch; ``mode`` and ``debug`` are for this launch alone. What goes wrong while the
@@ -132,9 +124,19 @@ class Launcher:
 
         Raises ArgumentError for a wrong number or type of arguments.
         """
-        if named or len(arguments) != self._count:
-            arguments = self._program.plan.in_order(arguments, named)
-        self._launch(self._geometry, arguments, mode, debug)
+        ...
+
+
+def _launcher(program: Program, geometry: Geometry) -> Launcher:
+    # A function: calling an instance of a class takes the interpreter longer than packing arrays.
+    start, plan, count = program.launch, program.plan, program.plan.count
+
+    def launch(*arguments: Any, mode: Any = None, debug: Any = None, **named: Any) -> None:
+        if named or len(arguments) != count:
+            arguments = plan.in_order(arguments, named)
+        start(geometry, arguments, mode, debug)
+
+    return launch
 
 
 def kernel(function: Callable[..., Any]) -> Kernel:

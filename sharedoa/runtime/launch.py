@@ -84,6 +84,7 @@ class Program:
         #: Held while a launch is made ready and given to the backend.
         self.lock = threading.RLock()
         self._slots = self.plan.new_slots()
+        self._pack = self.plan.pack
         self._leaf_count = self.plan.leaf_count
         self._translation: Translation | None = None
         self._classes_met: frozenset[int] | None = None
@@ -108,7 +109,7 @@ class Program:
         self.lock.acquire()  # a with statement takes as long as packing an argument
         try:
             slots = self._slots
-            heap: Heap | None = self.plan.pack(slots, arguments)
+            heap: Heap | None = self._pack(slots, arguments)
             if heap is None:
                 heap = current_heap()
             if mode is None and debug is None:

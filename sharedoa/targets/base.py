@@ -38,6 +38,11 @@ class Target(Protocol):
         """Everything about the machine and compiler that machine code depends on; one line."""
         ...
 
+    def libraries(self, ir_text: str) -> str:
+        """Which libraries of others the code of ``ir_text`` is made with, by what they hold; empty
+        if it needs none."""
+        ...
+
     def new_module(self, name: str) -> ir.Module:
         """An empty module with the triple and data layout of this target."""
         ...

@@ -71,6 +71,9 @@ class HostTarget:
         version = ".".join(map(str, llvm.llvm_version_info))
         return f"host {llvm.get_process_triple()} {self._cpu} {features} llvm {version}"
 
+    def libraries(self, ir_text: str) -> str:
+        return ""
+
     def new_module(self, name: str) -> ir.Module:
         module = ir.Module(name)
         module.triple = llvm.get_process_triple()

@@ -16,17 +16,18 @@ from llvmlite import binding as llvm
 from ..errors import BackendError
 
 FILE_NAME = "libdevice.10.bc"
-_CALLED = re.compile(r'^declare .*@"?(__nv_\w+)"?\(', re.MULTILINE)
+_PREFIX = "__nv_"
+_CALLED = re.compile(rf'^declare .*@"?({_PREFIX}\w+)"?\(', re.MULTILINE)
 
 
 def function_name(math_name: str, single_precision: bool) -> str:
     """The libdevice function for a name of ``tree.MATH_FUNCTIONS``."""
-    return f"__nv_{math_name}{'f' if single_precision else ''}"
+    return f"{_PREFIX}{math_name}{'f' if single_precision else ''}"
 
 
 def used_functions(ir_text: str) -> frozenset[str]:
     """The libdevice functions that a module declares."""
-    return frozenset(_CALLED.findall(ir_text))
+    return frozenset(_CALLED.findall(ir_text)) if _PREFIX in ir_text else frozenset()
 
 
 @cache

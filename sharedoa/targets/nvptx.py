@@ -53,9 +53,9 @@ class NvptxTarget(GpuTarget):
     def __init__(self, architecture: str = DEFAULT_ARCHITECTURE) -> None:
         super().__init__(architecture)
 
-    @property
-    def fingerprint(self) -> str:
-        return f"{super().fingerprint} libdevice {libdevice.fingerprint()}"
+    def libraries(self, ir_text: str) -> str:
+        used = libdevice.used_functions(ir_text)
+        return f"libdevice {libdevice.fingerprint()}" if used else ""
 
     def emit_thread_index(self, builder: ir.IRBuilder, axis: int) -> ir.Value:
         block, size, thread = (

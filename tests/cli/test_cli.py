@@ -46,6 +46,9 @@ def test_cache_says_how_much_is_kept_lists_and_clears_it(tmp_path):
     class Compiler:
         name, fingerprint = "somewhere", ""
 
+        def libraries(self, text):
+            return ""
+
         def compile(self, text):
             return {"ptx": text}
 

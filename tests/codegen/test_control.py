@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,8 +13,8 @@ from sharedoa.frontend import tree
 from sharedoa.model.scalars import f32, weak_int
 from sharedoa.model.types import TupleType
 
-from .machine import Kernel
-from .single_thread import emit_to, for_range, results, truth
+from .machine import HOST, Kernel, lower_for
+from .single_thread import OUT, emit_to, for_range, results, truth
 from .trees import (
     HERE,
     add,
@@ -251,3 +253,19 @@ def test_a_function_that_ends_without_return_gives_zero() -> None:
 def test_locals_start_at_zero() -> None:
     never = variable("never")
     assert results([emit_to(0, add(use(never), const(2)))])[0] == 2
+
+
+def test_parameters_take_a_slot_only_where_something_is_assigned_to_them() -> None:
+    kept, changed, counted = parameters = [variable(n) for n in ("kept", "changed", "counted")]
+    body: list[tree.Statement] = [
+        assign(changed, add(use(changed), use(kept))),
+        for_range(counted, (const(0), const(3), const(1)), []),
+        give(add(use(changed), add(use(kept), use(counted)))),
+    ]
+    f = function("f", parameters, weak_int, body)
+    main: list[tree.Statement] = [emit_to(0, call(f, const(1), const(20), const(300)))]
+    assert results(main, f)[0] == (20 + 1) + 1 + 2
+    module = str(lower_for(HOST, program([OUT], main, f)).module)
+    slots = re.findall(r'%"(\w+)\.\d+" = alloca', module)
+    assert {"changed", "counted"} <= set(slots)
+    assert not {"kept", OUT.name} & set(slots)

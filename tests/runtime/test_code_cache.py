@@ -15,8 +15,12 @@ from sharedoa.runtime.code_cache import entry
 class CountingCompiler:
     """Every compilation gives other bytes, so that a hit shows."""
 
-    def __init__(self, name="counting", fingerprint="one"):
+    def __init__(self, name="counting", fingerprint="one", libraries=""):
         self.name, self.fingerprint, self.count = name, fingerprint, 0
+        self._libraries = libraries
+
+    def libraries(self, text):
+        return self._libraries
 
     def compile(self, text):
         self.count += 1
@@ -64,14 +68,14 @@ def mutated(generator, parts):
 def test_two_hundred_random_mutations_of_a_key_miss_and_repeats_hit(folder):
     generator = random.Random(6)
     text = "define void @kernel(i64 %x) {\n  %y = add i64 %x, 1\n  ret void\n}\n"
-    base = ("nvptx", "sm_90 llvm 22.1", text)
+    base = ("nvptx", "sm_90 llvm 22.1", "libdevice 0123", text)
     keys = {base}
-    compiled(CountingCompiler(*base[:2]), base[2])
+    compiled(CountingCompiler(*base[:3]), base[3])
     while len(keys) < 201:
-        name, fingerprint, text = key = mutated(generator, base)
+        *made_with, text = key = mutated(generator, base)
         if key not in keys:
             keys.add(key)
-            compiler = CountingCompiler(name, fingerprint)
+            compiler = CountingCompiler(*made_with)
             made = compiled(compiler, text)
             assert compiler.count == 1, f"{key} hits"
             assert compiled(compiler, text) == made

@@ -100,6 +100,9 @@ from sharedoa.runtime.code_cache import folder
 class Compiler:
     name, fingerprint = "hammer", ""
 
+    def libraries(self, text):
+        return ""
+
     def compile(self, text):
         generator = random.Random(text)
         return {"o": generator.randbytes(generator.randrange(4000)), "s": text * 10}

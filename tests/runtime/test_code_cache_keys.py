@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import sharedoa as oa
+from sharedoa.runtime import code_cache
 from sharedoa.targets import libdevice
 from sharedoa.targets.nvptx import NvptxTarget
 
@@ -191,10 +195,31 @@ def test_a_second_process_launches_without_compiling(tmp_path):
         assert told.strip() == "[9.0, 9.0, 9.0]"
 
 
+@oa.kernel
+def _sine(out: oa.Array[oa.f32]) -> None:
+    i = oa.grid(1)
+    out[i] = math.sin(out[i])
+
+
+@oa.kernel
+def _twice(out: oa.Array[oa.f32]) -> None:
+    i = oa.grid(1)
+    out[i] = out[i] * 2.0
+
+
+def _dispatched(kernel: Any) -> str:
+    with oa.Heap(backend="cpu"):
+        return str(kernel.compile("nvptx").products["dispatch.ll"])
+
+
 def test_code_for_nvidia_depends_on_the_math_library(monkeypatch):
-    before = NvptxTarget().fingerprint
+    sine, none = (_dispatched(kernel) for kernel in (_sine, _twice))
+    target = NvptxTarget()
+    before = code_cache.key_of(target, sine), code_cache.key_of(target, none)
     monkeypatch.setattr(libdevice, "fingerprint", lambda: "another")
-    assert NvptxTarget().fingerprint != before
+    assert code_cache.key_of(target, sine) != before[0]
+    # What takes no function of the library is the same code with any.
+    assert code_cache.key_of(target, none) == before[1]
 
 
 def test_without_the_math_library_there_is_a_fingerprint_still(monkeypatch):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+import os
+
 import numpy as np
 import pytest
 
@@ -214,3 +217,19 @@ def test_types_wider_than_their_slots_agree(small):
     out = oa.zeros(4, f64)
     echo[1](-5, 2**63, -0.5, False, out)
     assert out.numpy().tolist() == [-5, 2.0**63, -0.5, 0]
+
+
+def test_a_kernel_of_an_edited_and_reloaded_file_is_the_new_one(tmp_path, monkeypatch):
+    head = "import sharedoa as oa\n\n@oa.kernel\ndef fill(out: oa.Array[oa.i32]):\n"
+    file = tmp_path / "edited_kernel.py"
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr("sys.dont_write_bytecode", True)
+    with oa.Heap(backend="cpu", capacity="256MiB"):
+        out = oa.zeros(6, i32)
+        file.write_text(f"{head}    out[oa.grid(1)] = 1\n")
+        module = importlib.import_module("edited_kernel")
+        module.fill[6](out)
+        file.write_text(f"{head}    x, y = oa.grid(2)\n    out[y * 3 + x] = 10 * y + x\n")
+        os.utime(file, (1, 1))
+        importlib.reload(module).fill[3, 2](out)
+        assert out.numpy().tolist() == [0, 1, 2, 10, 11, 12]

@@ -13,14 +13,15 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import os
 import struct
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Protocol
 
 import llvmlite
 
+from ... import targets
 from ...targets.base import Stages
 from .. import knobs
 from . import entry
@@ -33,13 +34,16 @@ _LENGTH = struct.Struct("<Q")
 class Compiler(Protocol):
     """What makes code of text: a target, or the compiler of another language.
 
-    ``fingerprint`` is everything besides the text and our own version that the code depends on.
+    ``fingerprint`` and ``libraries`` are everything besides the text and our own version that the
+    code depends on: that of all texts, and that of a text which takes parts of libraries.
     """
 
     name: str
 
     @property
     def fingerprint(self) -> str: ...
+
+    def libraries(self, text: str, /) -> str: ...
 
     def compile(self, text: str, /) -> Stages: ...
 
@@ -72,7 +76,8 @@ def open_folder() -> CodeFolder | None:
 
 def key_of(compiler: Compiler, text: str) -> bytes:
     """Each part after its length, so that no two different lists of parts have the same key."""
-    parts = [part.encode() for part in (_own_version(), compiler.name, compiler.fingerprint, text)]
+    made_with = compiler.name, compiler.fingerprint, compiler.libraries(text)
+    parts = [part.encode() for part in (_own_version(), *made_with, text)]
     return b"".join(_LENGTH.pack(len(part)) + part for part in parts)
 
 
@@ -108,7 +113,8 @@ def _own_version() -> str:
     """Of what turns text into code here: the sources themselves, which change without a version
     where the package is installed for editing, and llvmlite, whose LLVM may carry patches."""
     digest = hashlib.sha256()
-    for file in sorted(resources.files(f"{_PACKAGE}.targets").iterdir(), key=lambda f: f.name):
-        if file.name.endswith(".py"):
-            digest.update(file.read_bytes())
+    (folder,) = targets.__path__
+    for name in sorted(os.listdir(folder)):
+        if name.endswith(".py"):
+            digest.update(Path(folder, name).read_bytes())
     return f"targets {digest.hexdigest()} llvmlite {llvmlite.__version__}"

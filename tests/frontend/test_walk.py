@@ -1,0 +1,54 @@
+"""Walking a typed tree."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import pytest
+
+from apps.game_of_life.natural import kernels as cells
+from apps.raytracer.natural import kernels as rays
+from apps.traffic.natural import kernels as roads
+from sharedoa.frontend import tree
+from sharedoa.frontend.walk import assigned_variables, nodes
+from sharedoa.model.scalars import i32
+from sharedoa.runtime.kernel import Kernel
+
+_KERNELS = [
+    value for module in (cells, rays, roads) for value in vars(module).values()
+    if isinstance(value, Kernel)
+]  # fmt: skip
+
+
+def _every_part(value: Any) -> Iterator[Any]:
+    """All nodes, by looking at every field of everything."""
+    if isinstance(value, list):
+        for item in value:
+            yield from _every_part(item)
+    elif is_dataclass(value) and type(value).__module__ == tree.__name__:
+        if not isinstance(value, tree.Variable):
+            yield value
+            for field in fields(value):
+                yield from _every_part(getattr(value, field.name))
+
+
+@pytest.mark.parametrize("kernel", _KERNELS, ids=lambda kernel: kernel.name)
+def test_no_field_that_is_left_out_holds_a_node(kernel: Kernel) -> None:
+    program = kernel.program.translation().program
+    expected = [node for f in program.functions.values() for node in _every_part(f.body)]
+    assert Counter(map(id, nodes(program))) == Counter(map(id, expected))
+
+
+def test_assigned_variables_are_those_of_assignments_and_loops() -> None:
+    variables = [tree.Variable(name, i32) for name in "abc"]
+    here = tree.Location("program.py", 1, 0, 1, 1, "program")
+    nothing: Any = None
+    body: list[tree.Statement] = [
+        tree.Assign(here, variables[0], nothing),
+        tree.ForRange(here, variables[1], nothing, nothing, nothing, [], []),
+    ]
+    function = tree.Function("f", "f", "kernel", variables, tree.VoidType(), body, here)
+    assert assigned_variables(tree.Program(function, {"f": function})) == set(variables[:2])
