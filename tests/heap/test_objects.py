@@ -233,7 +233,7 @@ class TestDelete:
 
 class TestNoRoom:
     def test_the_figures(self):
-        with oa.Heap(mode="auto", backend="cpu", capacity="1MiB"):
+        with oa.Heap(mode="auto", backend="cpu", capacity="1MiB", references="32"):
             circles = oa.new(Circle, 1000)
             with pytest.raises(oa.HeapError) as caught:
                 oa.new(Circle, 1_000_000, radius=1.0)
