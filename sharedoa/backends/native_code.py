@@ -26,7 +26,9 @@ def host_target() -> HostTarget:
 
 @cache
 def _linker() -> Any:
-    return llvm.create_lljit_compiler(host_target().machine)
+    # JITLink keeps the parts of an object together. LLVM's older linker maps each where there is
+    # room: with a heap of gigabytes between two of them, one cannot reach the other.
+    return llvm.create_lljit_compiler(host_target().machine, use_jit_link=True)
 
 
 class NativeLibrary:
