@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import os
 import subprocess
 import sys
@@ -276,17 +277,25 @@ def test_results_do_not_depend_on_who_is_woken(cpu_backend: Backend, monkeypatch
     np.testing.assert_array_equal(found, expected)
 
 
-def test_few_short_threads_wake_nobody(cpu_backend: Backend, monkeypatch):
-    def refuse(*arguments):
-        raise AssertionError("workers are woken")
+@pytest.mark.parametrize(("microseconds", "is_shared"), [(1, False), (100, True)])
+def test_workers_are_woken_for_what_takes_long(
+    cpu_backend: Backend, monkeypatch, microseconds, is_shared
+):
+    """By a clock on which every piece of a launch takes as long."""
+    shared = []
+
+    def share(entry, first, chunk, total, size, slots):
+        shared.append(first)
+        entry(first, total, *size, slots)
 
     monkeypatch.setattr(thread_pool, "worker_count", lambda: 4)
-    monkeypatch.setattr(thread_pool, "_share", refuse)
-    # Of a busy machine's clock: 64 threads that store one number do not take so long.
-    monkeypatch.setattr(thread_pool, "BELIEVED_SECONDS", 1e-3)
+    monkeypatch.setattr(thread_pool, "_share", share)
+    readings = itertools.count()
+    monkeypatch.setattr(thread_pool, "perf_counter", lambda: next(readings) * microseconds * 1e-6)
     out = shared_words(cpu_backend, np.full(64, -1))
     Launcher(cpu_backend, store_coordinates)(address_of(out), threads=64)
     np.testing.assert_array_equal(out, np.arange(64))
+    assert shared == ([1] if is_shared else [])
 
 
 def test_launches_of_several_python_threads(cpu_backend: Backend, monkeypatch):
