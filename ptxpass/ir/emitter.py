@@ -12,6 +12,7 @@ from dispatch.bounds import Interval, bounds_function
 from dispatch.emitter import Candidate
 from dispatch.lookup import lookup_function
 from dispatch.mode import Mode
+from dispatch.windows import window_function
 
 from .sites import CallSite, Environment, RewriteError, TypeQuery
 from .tables import FunctionTables
@@ -62,16 +63,21 @@ class IrEmitter:
 
     def look_up(self, reference: Any) -> Any:
         environment = self._environment
-        intervals = self._intervals()
-        if intervals:
+        module, space = self._builder.module, environment.constant_space
+        windows, intervals = environment.windows, self._intervals()
+        if (windows is not None or intervals) and not self.debug:
             key = environment.emit_order(self._builder, reference)
-            module, space = self._builder.module, environment.constant_space
-            function = bounds_function(module, space, intervals, key.type, environment.is_device)
+            if windows is not None:
+                met = self._site.type_indices
+                function = window_function(module, space, windows, met, key.type)
+            else:
+                in_warps = environment.is_device
+                function = bounds_function(module, space, intervals, key.type, in_warps)
             return self._builder.call(function, [key], "type_index")
         function = lookup_function(
-            self._builder.module,
+            module,
             environment.object_space,
-            environment.constant_space,
+            space,
             verify=environment.debug,
             # The paper's COAL looks up at every call; sharing lookups is ours.
             share=self._mode.closed_world,
@@ -81,8 +87,6 @@ class IrEmitter:
     def _intervals(self) -> list[Interval]:
         """The ranges that hold objects of the site's classes, if it is known where they begin and
         no other address has to be told from them."""
-        if self._environment.debug:
-            return []
         possible = self._site.type_indices
         ranges = enumerate(self._environment.ranges)
         return [(number, type_index) for number, type_index in ranges if type_index in possible]

@@ -19,6 +19,8 @@ from typing import Any
 
 from llvmlite import ir
 
+from dispatch.windows import Windows
+
 
 class RewriteError(RuntimeError):
     """The module is not as ``CallSite`` and ``TypeQuery`` say: a fault of the code generator."""
@@ -93,7 +95,7 @@ class Environment:
     vtable pointer: by default the object's own, as in C++.
     ``populated``: type indices of the classes that any receiver can have (None: all); ``ranges``:
     those of the ranges by address, which begin at the bounds of the state block with the same
-    numbers (empty: not known).
+    numbers (empty: not known); ``windows``: those that hold them, and begin at the first bound.
     """
 
     object_space: int
@@ -107,6 +109,7 @@ class Environment:
     emit_vtable_address: Callable[[ir.IRBuilder, Any, str], Any] = _at_start
     populated: frozenset[int] | None = None
     ranges: tuple[int, ...] = ()
+    windows: Windows | None = None
 
 
 @dataclass(frozen=True)

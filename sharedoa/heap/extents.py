@@ -108,15 +108,24 @@ class Extents:
         unreserved = max(0, min(self.capacity - self.reserved, self._provider.free_memory()))
         return sum(map(int, self._free.values())) + unreserved
 
-    def allocate(self, size: int, from_top: bool = False) -> Extent:
-        """At least ``size`` bytes of zeros. Raises NoRoom."""
-        size = max(1, -(-size // ALIGNMENT)) * ALIGNMENT
-        place = self._find(size, from_top)
+    def allocate(self, size: int, from_top: bool = False, alignment: int = ALIGNMENT) -> Extent:
+        """At least ``size`` bytes of zeros, as high as they fit if ``from_top``; else as low as
+        they fit at a multiple of ``alignment`` from where a slab begins. Raises NoRoom."""
+        size = _rounded(size)
+        place = self._find(size, from_top, alignment)
         if place is None:
             self._add_slab(size)
-            place = self._find(size, from_top)
+            place = self._find(size, from_top, alignment)
             assert place is not None
-        return self._take(place, size, from_top)
+        return self._take(*place, size)
+
+    def allocate_after(self, extent: Extent, size: int) -> Extent | None:
+        """At least ``size`` bytes of zeros side by side with ``extent``, or None where they do not
+        fit."""
+        size, place = _rounded(size), extent.end
+        if place in self._slabs or self._free.get(place, 0) < size:
+            return None
+        return self._take(place, place, size)
 
     def free(self, extent: Extent) -> None:
         start, size = extent.address, extent.size
@@ -148,16 +157,27 @@ class Extents:
     def release_outside(self, size: int) -> None:
         self.reserved -= size
 
-    def _find(self, size: int, from_top: bool) -> int | None:
-        items = reversed(self._free.items()) if from_top else self._free.items()
-        return next((start for start, length in items if length >= size), None)
+    def _find(self, size: int, from_top: bool, alignment: int) -> tuple[int, int] | None:
+        """A free piece, and where in it."""
+        if from_top:
+            for start, length in reversed(self._free.items()):
+                if length >= size:
+                    return start, start + length - size
+            return None
+        for start, length in self._free.items():
+            if length >= size:
+                place = start + (self._slab_of(start).address - start) % alignment
+                if place + size <= start + length:
+                    return start, place
+        return None
 
-    def _take(self, start: int, size: int, from_top: bool) -> Extent:
-        length = self._free.pop(start)
-        rest = length - size
-        place = start + rest if from_top else start
-        if rest:
-            self._free[start if from_top else start + size] = rest
+    def _take(self, start: int, place: int, size: int) -> Extent:
+        """``size`` bytes at ``place`` in the free piece that begins at ``start``."""
+        end = start + self._free.pop(start)
+        if start < place:
+            self._free[start] = place - start
+        if place + size < end:
+            self._free[place + size] = end - place - size
         slab = self._slab_of(place)
         extent = Extent(place, size, slab.view(place, place + size))
         self._clear_used(slab, extent)
@@ -233,3 +253,7 @@ class Extents:
             if self._free.get(address) == slab.end - slab.address:
                 del self._slabs[address], self._free[address]
                 self.reserved -= slab.end - slab.address
+
+
+def _rounded(size: int) -> int:
+    return max(1, -(-size // ALIGNMENT)) * ALIGNMENT

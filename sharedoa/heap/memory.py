@@ -80,6 +80,7 @@ class HeapMemory:
                 header,
                 self._retired.append,
                 self.pieces,
+                in_windows=settings.mode.by_population,
             )
         return ScatteredPlacement(
             self._extents,

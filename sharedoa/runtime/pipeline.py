@@ -88,6 +88,7 @@ def dispatched_ir(compilation: Compilation) -> Stages:
         emit_vtable_address=lowered.emit_vtable_address,
         populated=None if c.population is None else c.population.populated,
         ranges=() if c.population is None else c.population.ranges,
+        windows=None if c.population is None else c.population.windows,
     )
     c.reports = rewrite(lowered.module, lowered.sites, lowered.queries, c.mode, environment)
     decisions = [

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dispatch import state
+from dispatch.windows import Range, Windows
 
 from ..frontend import tree
 from ..frontend.walk import nodes
@@ -18,30 +19,43 @@ from ..model.types import ReferenceType
 
 _MOST_RANGES_A_CLASS = 2
 """With more of them classes still grow: another range would mean another compilation."""
+_MOST_SEARCHED = 4
+"""Among so many ranges a search is as quick as telling windows (docs/performance.md)."""
 
 
 @dataclass(frozen=True)
 class Population:
     """``met``: type indices of the classes that a program may meet; ``populated``: those that have
     regions, None where none has; ``ranges``: the type indices of their ranges by address, empty
-    where the code should not rest on that order."""
+    where the code should not rest on that order; ``windows`` that hold these ranges, where a
+    search among them would be long."""
 
     met: frozenset[int]
     populated: frozenset[int] | None
-    ranges: tuple[int, ...]
+    ranges: tuple[int, ...] = ()
+    windows: Windows | None = None
 
     @classmethod
     def of(cls, heap: Heap, met: frozenset[int]) -> Population:
-        ranges = tuple(type_index for _, type_index in _ranges(heap, met))
+        found = _ranges(heap, met)
+        ranges = tuple(type_index for _, _, type_index in found)
         populated = frozenset(ranges)
-        limit = min(state.MOST_BOUNDS, _MOST_RANGES_A_CLASS * len(populated))
-        return cls(met, populated or None, ranges if len(ranges) <= limit else ())
+        if len(ranges) > min(state.MOST_BOUNDS, _MOST_RANGES_A_CLASS * len(populated)):
+            return cls(met, populated)
+        windows = _windows(heap, found)
+        if windows is not None:
+            return cls(met, populated, windows=windows[0])
+        return cls(met, populated or None, ranges)
 
     def bounds(self, heap: Heap) -> list[int]:
-        """Where ``ranges`` begin, now."""
-        if not self.ranges:
+        """Where ``ranges`` or ``windows`` begin, now."""
+        if not self.ranges and self.windows is None:
             return []
-        return [heap.encoding.order(start) for start, _ in _ranges(heap, self.met)]
+        found = _ranges(heap, self.met)
+        windows = _windows(heap, found)
+        if windows is not None:
+            return [windows[1] % (1 << 64)]
+        return [first for first, _, _ in found]
 
 
 def classes_met(program: tree.Program) -> frozenset[int]:
@@ -57,12 +71,23 @@ def classes_met(program: tree.Program) -> frozenset[int]:
     return frozenset(found)
 
 
-def _ranges(heap: Heap, met: frozenset[int]) -> list[tuple[int, int]]:
-    """Address and type index of each stretch of regions of one class, by address; of classes in
-    ``met`` only."""
-    stretches: list[tuple[int, int]] = []
-    for start, _, cls in heap.placement.ranges():
+def _ranges(heap: Heap, met: frozenset[int]) -> list[Range]:
+    """Each stretch of regions of one class, of classes in ``met`` only; places are what
+    ``heap.encoding.order`` says of addresses."""
+    order = heap.encoding.order
+    stretches: list[Range] = []
+    for start, end, cls in heap.placement.ranges():
         type_index = cls.type_index
-        if type_index in met and not (stretches and stretches[-1][1] == type_index):
-            stretches.append((start, type_index))
+        if type_index not in met:
+            continue
+        first = order(start)
+        if stretches and stretches[-1][2] == type_index:
+            first, _, _ = stretches.pop()
+        stretches.append((first, order(end - 1), type_index))
     return stretches
+
+
+def _windows(heap: Heap, ranges: list[Range]) -> tuple[Windows, int] | None:
+    if len(ranges) <= _MOST_SEARCHED:
+        return None
+    return Windows.of(ranges, 8 * heap.encoding.dtype.itemsize)

@@ -54,6 +54,36 @@ def test_first_fit_from_both_ends():
     assert high[0].end == low[0].address + SLAB_SIZE
 
 
+def test_alignment_counts_from_the_start_of_a_slab():
+    extents = new_extents(Provider(), 1 << 30)
+    first = extents.allocate(256)
+    aligned = [extents.allocate(256, alignment=MIB) for _ in range(2)]
+    assert [e.address - first.address for e in aligned] == [MIB, 2 * MIB]
+    # What lies before is free for others.
+    assert extents.allocate(512).address == first.end
+    large = extents.allocate(SLAB_SIZE - MIB, alignment=MIB)
+    assert not first.address <= large.address < first.address + SLAB_SIZE
+    for each in (first, *aligned, large):
+        extents.free(each)
+
+
+def test_side_by_side():
+    extents = new_extents(Provider(), 1 << 30)
+    first, second = extents.allocate(256), extents.allocate(256, alignment=1024)
+    assert extents.allocate_after(first, 1024) is None
+    beside = extents.allocate_after(first, 700)
+    assert beside is not None
+    assert (beside.address, beside.size) == (first.end, 768)
+    whole = extents.join(first, beside)
+    assert whole is not None and whole.end == second.address
+    rest = extents.allocate_after(second, SLAB_SIZE - 1280)
+    assert rest is not None
+    # Whatever lies behind a slab is another one.
+    assert extents.allocate_after(rest, 256) is None
+    extents.allocate(SLAB_SIZE)
+    assert extents.allocate_after(rest, 256) is None
+
+
 def test_freed_neighbours_coalesce():
     extents = new_extents(Provider(), 1 << 30)
     pieces = [extents.allocate(MIB) for _ in range(5)]

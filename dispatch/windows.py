@@ -1,0 +1,99 @@
+"""From an address to a type index by a shift: windows of equal size, each of one class.
+
+Where no block of 2**k bytes, counted from some address, holds objects of two classes, the number of
+its block tells an object's class: a subtraction and a shift, no load and no search (where "Judging
+a Type by Its Pointer", section 5, walks a tree). Which class each block belongs to is part of the
+code; where the first begins is a word of the state block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from llvmlite import ir
+
+from . import state
+
+I32 = ir.IntType(32)
+_NAME = "sharedoa_window"
+
+MOST_WINDOWS = 256
+"""With more of them the code's table of places to branch to would be long."""
+
+Range = tuple[int, int, int]
+"""First and last place of a range, and the type index of the objects in it."""
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Windows of ``2**shift`` places; ``types`` are their type indices, 0 for an empty one."""
+
+    shift: int
+    types: tuple[int, ...]
+
+    @classmethod
+    def of(cls, ranges: Sequence[Range], bits: int) -> tuple[Windows, int] | None:
+        """The largest windows that hold ``ranges``, which are in order, and where the first begins,
+        maybe below 0. None where there is nothing to tell apart, and where windows would be too
+        many or reach over more than 2**bits places."""
+        apart = [(low[1], high[0]) for low, high in pairwise(ranges) if low[2] != high[2]]
+        if not apart:
+            return None
+        # Where two classes lie closest a window must begin; the others follow, if sizes allow.
+        _, boundary = min(apart, key=lambda gap: gap[1] - gap[0])
+        span = (ranges[-1][1] - ranges[0][0]).bit_length()
+        shift = min([span, *(_highest_difference(*gap, boundary) for gap in apart)])
+        size = 1 << shift
+        begin = ranges[0][0] - (ranges[0][0] - boundary) % size
+        count = (ranges[-1][1] - begin) // size + 1
+        if count > MOST_WINDOWS or count << shift > 1 << bits:
+            return None
+        types = [0] * count
+        for first, last, type_index in ranges:
+            for number in range((first - begin) // size, (last - begin) // size + 1):
+                types[number] = type_index
+        return cls(shift, tuple(types)), begin
+
+
+def _highest_difference(one: int, other: int, origin: int) -> int:
+    """The exponent of the largest blocks, counted from ``origin``, that have the two apart."""
+    # So that both distances are positive, which changes no boundary of a block.
+    origin -= 1 << max(origin, other).bit_length()
+    return (one - origin ^ other - origin).bit_length() - 1
+
+
+def window_function(
+    module: ir.Module, constant_space: int, windows: Windows, met: frozenset[int], key: ir.IntType
+) -> ir.Function:
+    """``i32 (key place)`` for places in windows of types in ``met``; defined at its first use. Any
+    other place is undefined behaviour. The number of the first bound in the state block is where
+    the first window begins."""
+    types = [each if each in met else 0 for each in windows.types]
+    name = "_".join([_NAME, str(windows.shift), *map(str, types)])
+    found = module.globals.get(name)
+    if found is not None:
+        return found
+    function = ir.Function(module, ir.FunctionType(I32, [key]), name)
+    function.linkage = "internal"
+    for attribute in ("alwaysinline", "nounwind", "readnone"):
+        function.attributes.add(attribute)
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    begin = state.load(builder, constant_space, state.BOUNDS)
+    begin = begin if begin.type == key else builder.trunc(begin, key)
+    number = builder.lshr(builder.sub(function.args[0], begin), key(windows.shift))
+    number = number if key == I32 else builder.trunc(number, I32)
+    nowhere = builder.append_basic_block("nowhere")
+    switch = builder.switch(number, nowhere)
+    builder.position_at_end(nowhere)
+    builder.unreachable()
+    # The switch becomes one with the switch on the type that follows.
+    blocks = {each: function.append_basic_block(f"type_{each}") for each in met & set(types)}
+    for which, type_index in enumerate(types):
+        if type_index:
+            switch.add_case(I32(which), blocks[type_index])
+    for type_index, block in blocks.items():
+        builder.position_at_end(block)
+        builder.ret(I32(type_index))
+    return function

@@ -1,0 +1,177 @@
+"""Mode auto tells many classes by the windows that their objects lie in; never wrongly."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sharedoa as oa
+from sharedoa import f64, i32
+
+
+class Plant(oa.Object):
+    age: i32
+
+    def grow(self, by: i32) -> i32: ...
+
+
+class Moss(Plant):
+    def grow(self, by: i32) -> i32:
+        return self.age + by
+
+
+class Fern(Plant):
+    fronds: f64
+
+    def grow(self, by: i32) -> i32:
+        return self.age * by
+
+
+class Tree(Plant):
+    rings: oa.inline[i32, 5]
+
+    def grow(self, by: i32) -> i32:
+        return self.age - by
+
+
+class Oak(Tree):
+    def grow(self, by: i32) -> i32:
+        return self.age * 3 + by
+
+
+class Pine(Tree):
+    needles: f64
+
+    def grow(self, by: i32) -> i32:
+        return by - self.age * 5
+
+
+class Reed(Plant):
+    def grow(self, by: i32) -> i32:
+        return self.age ^ by
+
+
+CLASSES: tuple[Any, ...] = (Moss, Fern, Tree, Oak, Pine, Reed)
+
+
+@oa.kernel
+def grow(plants: oa.Array[Plant], by: i32, out: oa.Array[i32]) -> None:
+    i = oa.grid(1)
+    grown = plants[i].grow(by)
+    if isinstance(plants[i], Tree):
+        grown += 1000
+    if isinstance(plants[i], Oak):
+        grown += 10000
+    out[i] = grown
+
+
+def check(objects: list[Any], by: int) -> None:
+    heap = oa.current_heap()
+    out = heap.zeros(len(objects), i32)
+    grow[len(objects)](heap.array(Plant, objects), by, out)
+    assert out.numpy().tolist() == [
+        int(each.grow(by)) + 1000 * isinstance(each, Tree) + 10000 * isinstance(each, Oak)
+        for each in objects
+    ]
+
+
+def dispatch() -> str:
+    return str(grow.asm["dispatch.ll"])
+
+
+Step = tuple[str, int, int]
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(["new", "new", "delete", "delete all"]),
+        st.integers(0, len(CLASSES) - 1),
+        st.integers(1, 300),
+    ),
+    max_size=12,
+)
+
+
+def play(backend: str, steps: list[Step], initial_region: int, references: str) -> None:
+    """Every class is there at first."""
+    held: list[list[Any]] = [[] for _ in CLASSES]
+    every = [("new", number, 3) for number in range(len(CLASSES))]
+    with oa.Heap(
+        mode="auto",
+        backend=backend,
+        capacity="256MiB",
+        initial_region=initial_region,
+        references=references,
+    ):
+        for by, (what, number, count) in enumerate([*every, *steps]):
+            if what == "new":
+                held[number] += list(oa.new(CLASSES[number], count, age=range(count)))
+            else:
+                gone = held[number] if what == "delete all" else held[number][::2]
+                held[number] = [] if what == "delete all" else held[number][1::2]
+                for each in gone:
+                    oa.delete(each)
+            objects = [each for some in held for each in some]
+            if objects and by >= len(CLASSES) - 1:
+                check(objects[::-1], by)
+
+
+@settings(max_examples=25)
+@given(STEPS, st.sampled_from([1, 8, 64]), st.sampled_from(["32", "64"]))
+def test_results_hold_whatever_grows_and_goes(
+    steps: list[Step], initial_region: int, references: str
+) -> None:
+    play("cpu", steps, initial_region, references)
+
+
+@pytest.mark.gpu
+@settings(max_examples=15)
+@given(STEPS, st.sampled_from([1, 8, 64, 40_000]), st.sampled_from(["32", "64"]))
+def test_results_hold_on_a_gpu(steps: list[Step], initial_region: int, references: str) -> None:
+    play("cuda", steps, initial_region, references)
+
+
+@pytest.mark.parametrize(("classes", "told_by"), [(4, "sharedoa_bounds"), (6, "sharedoa_window")])
+def test_many_classes_are_told_by_windows(classes: int, told_by: str) -> None:
+    with oa.Heap(mode="auto", backend="cpu"):
+        check([cls(age=number) for number, cls in enumerate(CLASSES[:classes])], by=7)
+        for other in ("sharedoa_bounds", "sharedoa_window", "sharedoa_lookup"):
+            assert (other in dispatch()) == (other == told_by)
+
+
+def test_a_class_that_grows_in_its_window_compiles_nothing_new() -> None:
+    with oa.Heap(mode="auto", backend="cpu", initial_region=64) as heap:
+        objects = [cls(age=number) for number, cls in enumerate(CLASSES)]
+        check(objects, by=1)
+        code = dispatch()
+        for count in (40, 200, 1000, 5000):
+            for cls in CLASSES:
+                objects += list(heap.new(cls, count, age=np.arange(count))[:3])
+            check(objects, by=count)
+            assert dispatch() == code
+        assert len(heap.ranges()) == len(CLASSES)
+
+
+def test_reports_of_wrong_receivers_need_the_whole_table() -> None:
+    with oa.Heap(mode="auto", backend="cpu", debug=True):
+        check([cls(age=number) for number, cls in enumerate(CLASSES)], by=2)
+        assert "sharedoa_window" not in dispatch()
+
+
+def filled(mode: str) -> int:
+    """How many objects a small heap takes, a thousand of a class at a time."""
+    with oa.Heap(mode=mode, backend="cpu", capacity="8MiB", initial_region=1024) as heap:
+        kept: list[Any] = []
+        for number in itertools.count():
+            try:
+                kept.append(heap.new(CLASSES[number % len(CLASSES)], 1000, age=number))
+            except oa.HeapError:
+                return sum(map(len, kept))
+    raise AssertionError
+
+
+def test_windows_take_little_room_from_objects() -> None:
+    assert filled("auto") >= 0.95 * filled("range+switch")
