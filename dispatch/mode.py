@@ -67,7 +67,7 @@ class Mode:
         if self.spare_uniform:
             text += ", except where a whole warp has one receiver"
         if self.name == AUTO:
-            text += ", of classes that have objects, ranges in the code"
+            text += ", of classes that have objects, ranges or windows in the code"
         return text
 
 

@@ -69,7 +69,7 @@ def rewrite(
     )
     _Rewriter(module, sites, mode, environment, uniform).run(sites, queries)
     return [
-        _report(site, mode, site.call in uniform, classes)
+        _report(site, mode, environment, site.call in uniform, classes)
         for site, classes in zip(sites, known, strict=True)
     ]
 
@@ -170,10 +170,17 @@ def _decide(site: CallSite, mode: Mode, uniform: bool) -> _Decision:
     return _Decision(mode.identify, text, reason)
 
 
-def _report(site: CallSite, mode: Mode, uniform: bool, classes: int) -> SiteReport:
+def _report(
+    site: CallSite, mode: Mode, environment: Environment, uniform: bool, classes: int
+) -> SiteReport:
     """``classes``: how many could be met if all had objects."""
     decision = _decide(site, mode, uniform)
     reason = decision.reason
+    if decision.identify is not None and not environment.debug:
+        if environment.windows is not None:
+            reason += f"; told by {len(environment.windows.types)} windows of equal size"
+        elif environment.ranges:
+            reason += f"; {len(environment.ranges)} ranges in the code"
     if classes > len(site.candidates):
         reason += f"; {len(site.candidates)} of {classes} classes have objects"
     return SiteReport(

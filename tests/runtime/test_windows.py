@@ -134,12 +134,19 @@ def test_results_hold_on_a_gpu(steps: list[Step], initial_region: int, reference
     play("cuda", steps, initial_region, references)
 
 
-@pytest.mark.parametrize(("classes", "told_by"), [(4, "sharedoa_bounds"), (6, "sharedoa_window")])
-def test_many_classes_are_told_by_windows(classes: int, told_by: str) -> None:
+@pytest.mark.parametrize(
+    ("classes", "told_by", "explained"),
+    [
+        (4, "sharedoa_bounds", "; 4 ranges in the code"),
+        (6, "sharedoa_window", "; told by 6 windows of equal size"),
+    ],
+)
+def test_many_classes_are_told_by_windows(classes: int, told_by: str, explained: str) -> None:
     with oa.Heap(mode="auto", backend="cpu"):
         check([cls(age=number) for number, cls in enumerate(CLASSES[:classes])], by=7)
         for other in ("sharedoa_bounds", "sharedoa_window", "sharedoa_lookup"):
             assert (other in dispatch()) == (other == told_by)
+        assert explained in grow.explain()
 
 
 def test_a_class_that_grows_in_its_window_compiles_nothing_new() -> None:

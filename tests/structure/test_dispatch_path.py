@@ -11,11 +11,18 @@ import re
 import pytest
 
 import sharedoa as oa
+from bench.weighted_family import weighted_family
 from dispatch.mode import MODES
 from sharedoa import f32
 from sharedoa.targets.ptxas import assemble, find_ptxas
 
-from .ptx_reading import DispatchPath, dispatch_path, masks_before_access
+from .ptx_reading import (
+    DispatchPath,
+    dispatch_path,
+    entry_symbol,
+    instructions,
+    masks_before_access,
+)
 
 
 class Shape(oa.Object):
@@ -94,6 +101,26 @@ def test_every_mode_is_expected():
 @pytest.mark.parametrize("mode", EXPECTED)
 def test_loads_and_calls_of_a_divergent_call(mode: str):
     assert dispatch_path(*ptx_of(update_each, mode)) == EXPECTED[mode]
+
+
+def test_windows_need_no_load_and_one_branch():
+    family = weighted_family(types=32, field_bytes=16)
+    with oa.Heap(mode="auto", backend="cpu", references="64", layout="tile") as heap:
+        kept = [heap.new(cls, 128) for cls in family.classes]
+        ptx = family.module.light.compile("nvptx").products["ptx"]
+        assert len(heap.ranges()) == len(kept) == 32
+    assert isinstance(ptx, str)
+    assert dispatch_path(ptx, heap.mode.header_size) == DispatchPath()
+    found = [operation for operation, _ in instructions(ptx, entry_symbol(ptx))]
+    assert found.count("brx.idx") == 1
+    # What all methods load is loaded once, before the branch; what they store, behind it.
+    assert [op for op in found if op.startswith("ld.global")] == [
+        "ld.global.nc.b64",
+        "ld.global.b32",
+    ]
+    assert sum(op.startswith("st.global") for op in found) == 1
+    # The window's number, beside the tests of the thread's index.
+    assert sum(op.startswith("setp") for op in found) == 3
 
 
 def test_coal_spares_a_uniform_receiver():
