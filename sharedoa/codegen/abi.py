@@ -15,6 +15,7 @@ from llvmlite import ir
 
 from ..errors import InternalError
 from ..model.layout import REFERENCE_DTYPE
+from ..model.reference import ReferenceEncoding
 from ..model.scalars import ScalarType
 from ..model.types import ArrayType, NullType, ReferenceType, TupleType, Type, ValueType
 from .types import I8, I64, llvm_type
@@ -46,17 +47,19 @@ def leaves(type: Type) -> list[Leaf]:
     return [leaf for part in _parts(type) for leaf in leaves(part)]
 
 
-def assemble(builder: ir.IRBuilder, type: Type, values: Iterator[ir.Value]) -> ir.Value:
+def assemble(
+    builder: ir.IRBuilder, type: Type, values: Iterator[ir.Value], encoding: ReferenceEncoding
+) -> ir.Value:
     """The SSA value of an argument, from its leaves taken off ``values``."""
     if isinstance(type, ScalarType):
         value = next(values)
         return builder.icmp_unsigned("!=", value, I8(0)) if type.kind == "bool" else value
     if isinstance(type, (ReferenceType, NullType)):
-        return next(values)
+        return encoding.emit_from_host(builder, next(values))
     if isinstance(type, ArrayType):
         parts = [next(values), next(values)]
     else:
-        parts = [assemble(builder, part, values) for part in _parts(type)]
+        parts = [assemble(builder, part, values, encoding) for part in _parts(type)]
     return build_struct(builder, llvm_type(type), parts)
 
 

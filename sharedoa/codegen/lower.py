@@ -189,11 +189,14 @@ def _define_kernel_body(
     for argument, name in zip(emitter.thread, _THREAD_PARAMETERS, strict=True):
         argument.name = name
     values = iter(body.args)
-    for variable in kernel.parameters:
+    builder, encoding = emitter.builder, program.encoding
+    for place, variable in enumerate(kernel.parameters):
         parts = list(itertools.islice(values, len(leaves(variable.type))))
         for part in parts:
             part.name = variable.name
-        emitter.take(variable, assemble(emitter.builder, variable.type, iter(parts)))
+        if place in runs:
+            parts[0] = encoding.emit_from_host(builder, parts[0])
+        emitter.take(variable, assemble(builder, variable.type, iter(parts), encoding))
     _emit_body(emitter)
     return body
 

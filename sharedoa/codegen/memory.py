@@ -143,16 +143,17 @@ def stored_type(emitter: FunctionEmitter, type: Type) -> ir.Type:
 def from_stored(emitter: FunctionEmitter, type: Type, stored: ir.Value) -> ir.Value:
     if _is_bool(type):
         return emitter.builder.icmp_unsigned("!=", stored, I8(0))
-    value = llvm_type(type)
-    return stored if stored.type == value else emitter.builder.zext(stored, value)
+    if isinstance(type, ReferenceType):
+        return emitter.program.encoding.emit_from_memory(emitter.builder, stored)
+    return stored
 
 
 def to_stored(emitter: FunctionEmitter, type: Type, value: ir.Value) -> ir.Value:
-    stored = stored_type(emitter, type)
-    if stored == value.type:
-        return value
-    builder = emitter.builder
-    return builder.zext(value, stored) if _is_bool(type) else builder.trunc(value, stored)
+    if _is_bool(type):
+        return emitter.builder.zext(value, I8)
+    if isinstance(type, ReferenceType):
+        return emitter.program.encoding.emit_to_memory(emitter.builder, value)
+    return value
 
 
 def _is_bool(type: Type) -> bool:

@@ -61,7 +61,6 @@ def note_members(emitter: FunctionEmitter, members: Members) -> None:
     for place, (variable, first) in enumerate(parameters):
         lane = members.get(place)
         if lane is not None:
-            distance = lane * (WORD // emitter.program.encoding.unit)
-            emitter.assign(variable, emitter.builder.add(first, integer(distance)))
+            emitter.assign(variable, emitter.builder.add(first, integer(lane * WORD)))
             if variable not in emitter.program.assigned:
                 emitter.members[variable] = Member(first, lane)

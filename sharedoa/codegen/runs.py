@@ -48,10 +48,11 @@ def emit_reference(
     word (``ARRAY``) is ``first``."""
     builder, layout = emitter.builder, emitter.program.layout
     if form.whole is not None:
+        encoding = emitter.program.encoding
         begin, origin = (_word(emitter, form.whole, which) for which in (0, 1))
-        size = integer(emitter.program.encoding.dtype.itemsize)
+        size = integer(encoding.dtype.itemsize)
         position = builder.add(builder.udiv(builder.sub(first, begin), size), position)
-        first = origin
+        first = encoding.emit_from_host(builder, origin)
     return layout.emit_neighbour(builder, first, position, form)
 
 

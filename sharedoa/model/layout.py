@@ -157,10 +157,9 @@ class Layout:
 
     def emit_neighbour(self, builder: Any, reference: Any, position: Any, form: RunForm) -> Any:
         """LLVM i64: the reference ``position`` (i64) slots after the first of a run."""
-        unit = self._references.unit
-        size = self.record(form.cls).size // unit
+        size = self.record(form.cls).size
         if self.is_tiled(form.cls):
-            return emit_neighbour(builder, reference, position, size, WORD // unit, form.near)
+            return emit_neighbour(builder, reference, position, size, form.near)
         constant = reference.type
         if form.near:
             offset = builder.mul(builder.trunc(position, _I32), _I32(size))

@@ -20,14 +20,15 @@ from dispatch.identify.bits import TAG_LIMIT, TAG_SHIFT
 ADDRESS_MASK = (1 << TAG_SHIFT) - 1
 WINDOW_ALIGNMENT = 1 << 12
 """The base of narrow references is a multiple of it."""
-_I32 = ir.IntType(32)
+_I32, _I64 = ir.IntType(32), ir.IntType(64)
 _WIDE, _NARROW = np.dtype(np.uint64), np.dtype(np.uint32)
 
 
 class ReferenceEncoding(Protocol):
     """Addresses to references and back, one at a time, for NumPy arrays, and in LLVM IR.
 
-    Wherever it is not stored, a reference is a number of 64 bits.
+    Wherever it is not stored, a reference is a number of 64 bits: on the host the number that
+    memory holds; in kernels what ``emit_from_memory`` makes of it.
     """
 
     name: str
@@ -45,6 +46,18 @@ class ReferenceEncoding(Protocol):
 
     def address(self, reference: Any) -> Any: ...
 
+    def emit_from_memory(self, builder: Any, stored: Any) -> Any:
+        """LLVM i64: the reference that memory holds as ``stored``."""
+        ...
+
+    def emit_to_memory(self, builder: Any, reference: Any) -> Any:
+        """LLVM integer: the other way."""
+        ...
+
+    def emit_from_host(self, builder: Any, number: Any) -> Any:
+        """LLVM i64: the reference that is ``number`` on the host, as i64."""
+        ...
+
     def emit_address(self, builder: Any, reference: Any, constant_space: int) -> Any:
         """LLVM i64: the address of the object that an i64 reference names; null's is undefined."""
         ...
@@ -58,7 +71,20 @@ class ReferenceEncoding(Protocol):
         ...
 
 
-class PlainReference:
+class _WideReference:
+    """The same number everywhere."""
+
+    def emit_from_memory(self, builder: Any, stored: Any) -> Any:
+        return stored
+
+    def emit_to_memory(self, builder: Any, reference: Any) -> Any:
+        return reference
+
+    def emit_from_host(self, builder: Any, number: Any) -> Any:
+        return number
+
+
+class PlainReference(_WideReference):
     """The address itself."""
 
     name = "plain"
@@ -83,7 +109,7 @@ class PlainReference:
         return address
 
 
-class TaggedReference:
+class TaggedReference(_WideReference):
     """Type index << 49 | address. A type whose index needs more than 15 bits carries tag 0 and is
     found by its range instead."""
 
@@ -116,7 +142,8 @@ class TaggedReference:
 
 class NarrowReference:
     """(address - base) / 4, for objects of one window of 16 GiB; ``base`` is set before the first
-    object is made, and is below all of them. Kernels read it from the state block."""
+    object is made, and is below all of them. Kernels read it from the state block, and work with
+    address - base."""
 
     name = "narrow"
     dtype = _NARROW
@@ -146,16 +173,25 @@ class NarrowReference:
             return np.where(wide == 0, wide, found)
         return (int(reference) << _UNIT_SHIFT) + self.base if reference else 0
 
+    def emit_from_memory(self, builder: Any, stored: Any) -> Any:
+        return self.emit_from_host(builder, builder.zext(stored, _I64))
+
+    def emit_to_memory(self, builder: Any, reference: Any) -> Any:
+        number = builder.lshr(reference, _I64(_UNIT_SHIFT), flags=("exact",))
+        return builder.trunc(number, _I32)
+
+    def emit_from_host(self, builder: Any, number: Any) -> Any:
+        return builder.shl(number, _I64(_UNIT_SHIFT), flags=("nuw", "nsw"))
+
     def emit_address(self, builder: Any, reference: Any, constant_space: int) -> Any:
         base = state.load(builder, constant_space, state.REFERENCE_BASE)
         # The mask changes nothing; it tells LLVM which lane of a tile a reference names.
-        base = builder.and_(base, reference.type(-WINDOW_ALIGNMENT))
-        distance = builder.shl(reference, reference.type(_UNIT_SHIFT))
-        return builder.add(base, distance)
+        base = builder.and_(base, _I64(-WINDOW_ALIGNMENT))
+        return builder.add(base, reference)
 
     def emit_order(self, builder: Any, reference: Any) -> Any:
         # Comparisons of 32 bits are one instruction of a GPU, those of 64 are two.
-        return builder.trunc(reference, _I32)
+        return self.emit_to_memory(builder, reference)
 
     def order(self, address: int) -> int:
         return int(self.encode(address, 0))

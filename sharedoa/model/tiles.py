@@ -46,24 +46,22 @@ def emit_scalar_address(builder: Any, place: Any, object_address: Any, size: int
 
 
 def emit_neighbour(
-    builder: Any, reference: Any, position: Any, record_size: int, word: int, near: bool
+    builder: Any, reference: Any, position: Any, record_size: int, near: bool
 ) -> Any:
-    """LLVM i64: the reference ``position`` slots further; ``near`` is as in ``RunForm``. The size
-    of a record and of ``word`` is in units of references."""
+    """LLVM i64: the reference ``position`` slots further; ``near`` is as in ``RunForm``."""
     constant = reference.type
-    shift, row = word.bit_length() - 1, LANES * word
     if near:
         slot = builder.trunc(position, _I32)
         tile = builder.mul(builder.lshr(slot, _I32(_LANE_SHIFT)), _I32(LANES * record_size))
-        lane = builder.shl(builder.and_(slot, _I32(LANES - 1)), _I32(shift))
+        lane = builder.shl(builder.and_(slot, _I32(LANES - 1)), _I32(_WORD_SHIFT))
         # The mask changes nothing; it tells LLVM that the lane is all that the lowest bits hold.
-        first = builder.and_(reference, constant(-row))
+        first = builder.and_(reference, constant(-_ROW))
         start = builder.add(first, builder.zext(tile, constant))
         return builder.or_(start, builder.zext(lane, constant))
-    in_row = builder.and_(reference, constant(row - 1))
-    slot = builder.add(builder.lshr(in_row, constant(shift)), position)
+    in_row = builder.and_(reference, constant(_ROW - 1))
+    slot = builder.add(builder.lshr(in_row, constant(_WORD_SHIFT)), position)
     tile = builder.mul(builder.lshr(slot, constant(_LANE_SHIFT)), constant(LANES * record_size))
-    lane = builder.shl(builder.and_(slot, constant(LANES - 1)), constant(shift))
+    lane = builder.shl(builder.and_(slot, constant(LANES - 1)), constant(_WORD_SHIFT))
     first = builder.sub(reference, in_row)
     return builder.add(builder.add(first, tile), lane)
 

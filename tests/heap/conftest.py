@@ -41,8 +41,11 @@ def heap(request: pytest.FixtureRequest) -> Iterator[oa.Heap]:
 
 @pytest.fixture
 def by_type() -> Iterator[oa.Heap]:
-    """A current heap on the CPU with objects placed by type."""
-    with oa.Heap(mode="auto", backend="cpu", capacity="64MiB", initial_region=8) as made:
+    """A current heap on the CPU with objects placed by type. It says how wide references are, as
+    that otherwise depends on what else this process has declared."""
+    with oa.Heap(
+        mode="auto", backend="cpu", capacity="64MiB", initial_region=8, references="64"
+    ) as made:
         yield made
 
 

@@ -55,12 +55,17 @@ def test_holes_survive_merging():
         assert sorted(heap.encoding.address(made).tolist()) == list(range(start, end, 8))
 
 
-def test_regions_that_are_apart_stay_apart(by_type):
-    for count in (8, 1, 16):
-        oa.new(Circle, count)
-        oa.new(Square, count)
-    assert capacities(by_type, Circle) == [8, 16, 32]
-    assert capacities(by_type, Square) == [8, 16, 32]
+@pytest.mark.parametrize(("mode", "expected"), [("range+switch", [16, 32, 64]), ("auto", [112])])
+def test_classes_that_grow_by_turns(mode, expected):
+    """Regions that are apart stay apart; in windows a class grows side by side with itself."""
+    with oa.Heap(
+        mode=mode, backend="cpu", capacity="64MiB", initial_region=16, references="64"
+    ) as heap:
+        for count in (16, 1, 32):
+            oa.new(Node, count)
+            oa.new(Square, count)
+        assert all(16 * heap.layout.record(c.__sharedoa__).size % 256 == 0 for c in (Node, Square))
+        assert capacities(heap, Node) == capacities(heap, Square) == expected
 
 
 @pytest.mark.parametrize(("first", "capacity"), [(1, 8), (8, 8), (9, 16), (1000, 1024)])
