@@ -23,11 +23,11 @@ SLAB_SIZE = 64 << 20
 
 
 _MOST_OUTSIDE = 4
-"""Slabs that lie outside of the window before the search for one inside ends."""
+"""Slabs out of reach before the search for one within ends."""
 
 
-class Window(Protocol):
-    """The addresses that slabs may lie at."""
+class Reach(Protocol):
+    """How far apart slabs may lie."""
 
     reach: int
 
@@ -90,13 +90,13 @@ class Extents:
         capacity: int,
         residency: Residency,
         slab_size: int = SLAB_SIZE,
-        window: Window | None = None,
+        within: Reach | None = None,
     ) -> None:
-        """``window``: what slabs must lie in; anywhere if not given."""
+        """``within``: where slabs must lie; anywhere if not given."""
         self._provider = provider
         self._residency = residency
         self._slab_size = slab_size
-        self._window = window
+        self._within = within
         self.capacity = capacity
         self.reserved = 0
         self._slabs: SortedDict[int, _SlabMemory] = SortedDict()
@@ -227,20 +227,20 @@ class Extents:
         self.reserved += slab.size
 
     def _provide(self, size: int) -> Slab:
-        if self._window is None:
+        if self._within is None:
             return self._provider.allocate(size)
         outside: list[Slab] = []
         try:
             while len(outside) < _MOST_OUTSIDE:
                 slab = self._provider.allocate(size)
-                if self._window.admit(slab.address, slab.address + slab.size):
+                if self._within.admit(slab.address, slab.address + slab.size):
                     return slab
                 outside.append(slab)
         finally:
             for slab in outside:
                 self._provider.free(slab)
         raise HeapError(
-            f"the system gives memory outside of the {self._window.reach:,} bytes that references "
+            f"the system gives memory outside of the {self._within.reach:,} bytes that references "
             "of 32 bits reach",
             "let references have 64 bits: oa.Heap(references='64') or SHAREDOA_REFERENCES=64",
         )

@@ -70,8 +70,8 @@ class HeapSettings:
 
 
 def _encoding(bits: str, mode: Mode, backend: Any, capacity: int | None) -> ReferenceEncoding:
-    """``bits``: 32, 64 or auto. Where a window lies is decided by the first slab, and what follows
-    may lie before or after it, so half of a window is what surely fits."""
+    """``bits``: 32, 64 or auto. The first slab decides what they reach, and others may lie
+    before or after it, so half as much is what surely fits."""
     can_be_narrow = mode.placement == "by_type" and not mode.tagged_references
     if bits == "32" and not can_be_narrow:
         reason = "carries types in references" if mode.tagged_references else "places one by one"

@@ -3,7 +3,7 @@
 A plain reference is the object's address; a tagged one carries the type index in its upper 15 bits
 (TypePointer, "Judging a Type by Its Pointer" section 6). Addresses of user space stay below 2**47
 on x86-64, so the bits are free, and reading an object first restores them to zero, on the host as
-on the device. A narrow one counts words of 4 bytes from the start of the heap's window, so that
+on the device. A narrow one counts words of 4 bytes from the heap's base, so that
 memory holds it in 32 bits. Null is 0 in all.
 """
 
@@ -18,7 +18,7 @@ from dispatch import state
 from dispatch.identify.bits import TAG_LIMIT, TAG_SHIFT
 
 ADDRESS_MASK = (1 << TAG_SHIFT) - 1
-WINDOW_ALIGNMENT = 1 << 12
+BASE_ALIGNMENT = 1 << 12
 """The base of narrow references is a multiple of it."""
 _I32, _I64 = ir.IntType(32), ir.IntType(64)
 _WIDE, _NARROW = np.dtype(np.uint64), np.dtype(np.uint32)
@@ -141,7 +141,7 @@ class TaggedReference(_WideReference):
 
 
 class NarrowReference:
-    """(address - base) / 4, for objects of one window of 16 GiB; ``base`` is set before the first
+    """(address - base) / 4, for objects within 16 GiB; ``base`` is set before the first
     object is made, and is below all of them. Kernels read it from the state block, and work with
     address - base."""
 
@@ -155,10 +155,10 @@ class NarrowReference:
 
     def admit(self, start: int, end: int) -> bool:
         """Whether objects may lie in the memory [``start``, ``end``). The first such memory decides
-        where the window is, so that there is as much room below as above."""
+        where that is, so that there is as much room below as above."""
         if self.base == 0:
             half = self.reach // 2
-            self.base = max(start - half, WINDOW_ALIGNMENT) & -WINDOW_ALIGNMENT
+            self.base = max(start - half, BASE_ALIGNMENT) & -BASE_ALIGNMENT
         return self.base < start and end <= self.base + self.reach
 
     def encode(self, address: Any, type_index: int) -> Any:
@@ -186,7 +186,7 @@ class NarrowReference:
     def emit_address(self, builder: Any, reference: Any, constant_space: int) -> Any:
         base = state.load(builder, constant_space, state.REFERENCE_BASE)
         # The mask changes nothing; it tells LLVM which lane of a tile a reference names.
-        base = builder.and_(base, _I64(-WINDOW_ALIGNMENT))
+        base = builder.and_(base, _I64(-BASE_ALIGNMENT))
         return builder.add(base, reference)
 
     def emit_order(self, builder: Any, reference: Any) -> Any:

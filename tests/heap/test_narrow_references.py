@@ -14,7 +14,7 @@ from sharedoa import i32
 from sharedoa.heap.extents import Extents, NoRoom
 from sharedoa.heap.provider import HostProvider, Slab
 from sharedoa.heap.residency import Residency
-from sharedoa.model.reference import WINDOW_ALIGNMENT, NarrowReference
+from sharedoa.model.reference import BASE_ALIGNMENT, NarrowReference
 
 from .shapes import Circle, Shape, Square
 
@@ -69,7 +69,7 @@ def test_an_unknown_width_is_refused():
 )
 def test_references_give_their_address_back(slots, start):
     encoding = NarrowReference()
-    start = start // WINDOW_ALIGNMENT * WINDOW_ALIGNMENT
+    start = start // BASE_ALIGNMENT * BASE_ALIGNMENT
     assert encoding.admit(start, start + 64)
     assert encoding.base < start
     addresses = np.array([encoding.base + 4 * slot for slot in slots], np.uint64)
@@ -103,7 +103,7 @@ class FarAway(HostProvider):
 
 def test_memory_out_of_reach_is_given_back_and_named():
     provider = FarAway(5 << 30)
-    extents = Extents(provider, 16 << 30, Residency(None), window=NarrowReference())
+    extents = Extents(provider, 16 << 30, Residency(None), within=NarrowReference())
     extents._add_slab(1 << 20)
     extents._add_slab(1 << 20)
     assert provider.out == 2

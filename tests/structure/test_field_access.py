@@ -134,7 +134,7 @@ def test_a_reference_of_32_bits_is_one_shift_and_one_sum() -> None:
         wide = sum(n for op, n in found.items() if re.match(r"ld\.global\.(nc\.)?b64", op))
         assert wide == (3 if width == "64" else 0)
     # Three references: each a shift (mul.wide) and a sum in the place of what 8 bytes need in a
-    # row of a tile; where the window begins is read once.
+    # row of a tile; the base is read once.
     code["32"].subtract(code["64"])
     assert code["32"]["ld.const.b64"] == 1 and code["32"]["and.b64"] <= 0
     assert sum(code["32"].values()) <= 5, +code["32"]
