@@ -53,8 +53,9 @@ def _stages(backend: str) -> dict[str, Any]:
         program = total.program.translation().program
         times["source to typed tree"] = perf_counter() - begun
         compilation = Compilation(
-            total.name, program, heap.backend.target, heap.layout, heap.encoding, heap.mode, False
-        )
+            total.name, program, heap.backend.target, heap.layout, heap.encoding, heap.mode,
+            debug=False, fastmath=False,
+        )  # fmt: skip
         for extensions, stage in STAGES:
             begun = perf_counter()
             made = stage(compilation)

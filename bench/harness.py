@@ -116,7 +116,14 @@ def versions() -> dict[str, str]:
 
 def environment() -> dict[str, Any]:
     """Settings of heaps that the environment gives, by variable; folders say nothing of speed."""
-    chosen = (knobs.layout, knobs.references, knobs.initial_region, knobs.capacity, knobs.debug)
+    chosen = (
+        knobs.layout,
+        knobs.references,
+        knobs.initial_region,
+        knobs.capacity,
+        knobs.debug,
+        knobs.fastmath,
+    )
     return {knob.variable: knob.value() for knob in chosen if knob.source == "environment"}
 
 

@@ -47,7 +47,8 @@ def _binary(emitter: FunctionEmitter, node: tree.Binary) -> ir.Value:
     type = _scalar(node.type)
     builder = emitter.builder
     if type.is_float:
-        return emit_float(builder, emitter.program.target, node.operator, left, right)
+        program = emitter.program
+        return emit_float(builder, program.target, node.operator, left, right, program.fastmath)
     if type.kind == "bool":
         if node.operator not in ("and", "or", "xor"):
             raise InternalError(f"no operator {node.operator} of bools")
@@ -90,7 +91,8 @@ def _truth(emitter: FunctionEmitter, node: tree.Truth) -> ir.Value:
 def _convert(emitter: FunctionEmitter, node: tree.Convert) -> ir.Value:
     narrow = _square_root_of_f32(node)
     if narrow is not None:
-        return emitter.program.target.emit_math(emitter.builder, "sqrt", [emitter.evaluate(narrow)])
+        program, arguments = emitter.program, [emitter.evaluate(narrow)]
+        return program.target.emit_math(emitter.builder, "sqrt", arguments, program.fastmath)
     value = emitter.evaluate(node.value)
     if isinstance(node.type, ScalarType):
         return convert(emitter.builder, _scalar(node.value.type), node.type, value)

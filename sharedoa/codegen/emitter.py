@@ -78,6 +78,8 @@ class ProgramEmitter:
     pieces: Mapping[tuple[ClassType, str], RunForm] = field(default_factory=dict)
     #: Variables that some statement of the program assigns to.
     assigned: frozenset[tree.Variable] = frozenset()
+    #: Whether floating-point arithmetic may be approximate.
+    fastmath: bool = False
     functions: dict[str, ir.Function] = field(default_factory=dict)
     sites: list[CallSite] = field(default_factory=list)
     queries: list[TypeQuery] = field(default_factory=list)

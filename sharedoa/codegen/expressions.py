@@ -92,10 +92,11 @@ def _tuple_item(emitter: FunctionEmitter, node: tree.TupleItem) -> ir.Value:
 @expression(tree.MathCall)
 def _math_call(emitter: FunctionEmitter, node: tree.MathCall) -> ir.Value:
     arguments = [emitter.evaluate(argument) for argument in node.arguments]
-    target, builder = emitter.program.target, emitter.builder
+    program, builder = emitter.program, emitter.builder
     if node.name == "pow":
-        return emit_float(builder, target, "pow", *arguments)
-    return target.emit_math(builder, node.name, arguments)
+        base, exponent = arguments
+        return emit_float(builder, program.target, "pow", base, exponent, program.fastmath)
+    return program.target.emit_math(builder, node.name, arguments, program.fastmath)
 
 
 @expression(tree.ThreadIndex)

@@ -1,4 +1,5 @@
-"""Floating-point operators: IEEE without contraction or reassociation; ``//`` and ``%`` as NumPy.
+"""Floating-point operators: IEEE without contraction or reassociation, unless fast arithmetic is
+asked for; ``//`` and ``%`` as NumPy.
 
 Source of the division: ``npy_divmod`` and ``npy_floor_divide`` in NumPy's npy_math.
 """
@@ -9,10 +10,16 @@ from llvmlite import ir
 
 from ..errors import InternalError
 from ..targets.base import Target
+from ..targets.mathematics import FAST
 
 
 def emit_float(
-    builder: ir.IRBuilder, target: Target, operator: str, left: ir.Value, right: ir.Value
+    builder: ir.IRBuilder,
+    target: Target,
+    operator: str,
+    left: ir.Value,
+    right: ir.Value,
+    fast: bool,
 ) -> ir.Value:
     """``left operator right`` of floats of one width: arithmetic and power, no bit operators."""
     if operator == "floordiv":
@@ -20,7 +27,7 @@ def emit_float(
     if operator == "mod":
         return _remainder(builder, target, left, right)
     if operator == "pow":
-        return _power(builder, target, left, right)
+        return _power(builder, target, left, right, fast)
     plain = {
         "add": builder.fadd,
         "sub": builder.fsub,
@@ -29,14 +36,16 @@ def emit_float(
     }
     if operator not in plain:
         raise InternalError(f"no floating-point operator {operator}")
-    return plain[operator](left, right)
+    return plain[operator](left, right, flags=FAST if fast else ())
 
 
-def _power(builder: ir.IRBuilder, target: Target, base: ir.Value, exponent: ir.Value) -> ir.Value:
+def _power(
+    builder: ir.IRBuilder, target: Target, base: ir.Value, exponent: ir.Value, fast: bool
+) -> ir.Value:
     # LLVM would square the host's pow by itself, but not libdevice's; here both do the same.
     if isinstance(exponent, ir.Constant) and exponent.constant == 2.0:
-        return builder.fmul(base, base)
-    return target.emit_math(builder, "pow", [base, exponent])
+        return builder.fmul(base, base, flags=FAST if fast else ())
+    return target.emit_math(builder, "pow", [base, exponent], fast)
 
 
 def _has_other_sign(builder: ir.IRBuilder, remainder: ir.Value, divisor: ir.Value) -> ir.Value:

@@ -69,9 +69,10 @@ def lower(
     debug: bool,
     runs: Runs | None = None,
     pieces: Sequence[PieceField] = (),
+    fastmath: bool = False,
 ) -> LoweredModule:
     """Generate the module of a program; ``runs`` says which parameters of the kernel are runs,
-    ``pieces`` which fields hold pieces of one.
+    ``pieces`` which fields hold pieces of one, ``fastmath`` that floats may be approximate.
 
     Raises CompileError for an operation that no target has, InternalError for a malformed tree.
     """
@@ -87,6 +88,7 @@ def lower(
         RoleMetadata(module, stored_roles(program)),
         {(each.owner, each.name): each.form for each in pieces},
         assigned_variables(program),
+        fastmath,
     )
     functions = [function for function in program.functions.values() if function is not kernel]
     for function in functions:

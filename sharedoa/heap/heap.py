@@ -57,8 +57,9 @@ class Heap:
 
     ``with oa.Heap(...)`` makes it the current heap. ``capacity`` is the most bytes that it may
     reserve, ``initial_region`` the number of objects in the first region of a class,
-    ``references`` the bits that memory holds of a reference ("32", "64", "auto"). Its memory goes
-    when nothing refers to the heap, its objects or its arrays any more.
+    ``references`` the bits that memory holds of a reference ("32", "64", "auto"); ``fastmath``
+    whether kernels may approximate floating-point arithmetic. Its memory goes when nothing refers
+    to the heap, its objects or its arrays any more.
 
     Raises ConfigurationError for an unknown name or value, BackendError for a backend that does not
     work here.
@@ -73,15 +74,17 @@ class Heap:
         initial_region: int | None = None,
         debug: bool | None = None,
         references: str | None = None,
+        fastmath: bool | None = None,
     ) -> None:
         settings = HeapSettings.resolve(
-            mode, backend, layout, capacity, initial_region, debug, references
+            mode, backend, layout, capacity, initial_region, debug, references, fastmath
         )
         self.mode: Mode = settings.mode
         self.backend = settings.backend
         self.layout: Layout = settings.layout
         self.encoding: ReferenceEncoding = settings.encoding
         self.debug = settings.debug
+        self.fastmath = settings.fastmath
         #: Launches that may have stored references in arrays.
         self.reference_writes = 0
         self._pending = False

@@ -27,6 +27,7 @@ class HeapSettings:
     capacity: int
     initial_region: int
     debug: bool
+    fastmath: bool
 
     @classmethod
     def resolve(
@@ -38,6 +39,7 @@ class HeapSettings:
         initial_region: Any,
         debug: Any,
         references: Any,
+        fastmath: Any,
     ) -> HeapSettings:
         """Raises ConfigurationError, naming what is valid, and BackendError."""
         from ..runtime import knobs
@@ -66,6 +68,7 @@ class HeapSettings:
             capacity=limit,
             initial_region=knobs.initial_region.resolve(initial_region),
             debug=knobs.debug.resolve(debug),
+            fastmath=knobs.fastmath.resolve(fastmath),
         )
 
 

@@ -46,7 +46,8 @@ def explain(program: Program, heap: Heap, mode: Mode, debug: bool) -> str:
     target = compilation.target
     head = (
         f"kernel {compilation.name}: mode {mode.name}, layout {_layout(compilation)}, "
-        f"{'debug, ' if debug else ''}target {target.name}\n{mode.explanation}"
+        f"{'debug, ' if debug else ''}{'fast math, ' if compilation.fastmath else ''}"
+        f"target {target.name}\n{mode.explanation}"
     )
     names = program.source.signature.names
     for place, form in runs:

@@ -197,6 +197,14 @@ debug: Knob[bool] = Knob(
     "check bounds, null, foreign and freed references, and division of integers by zero",
     _flag,
 )
+fastmath: Knob[bool] = Knob(
+    "fastmath",
+    False,
+    "0 or 1",
+    "let kernels reorder and fuse floating-point operations and approximate divisions, roots and "
+    "functions; results differ from CPython's in the last digits",
+    _flag,
+)
 dump: Knob[Path | None] = Knob(
     "dump",
     None,
@@ -206,7 +214,8 @@ dump: Knob[Path | None] = Knob(
 )
 
 ALL: tuple[Knob[Any], ...] = (
-    mode, backend, layout, references, initial_region, capacity, cache_dir, cache_size, debug, dump,
+    mode, backend, layout, references, initial_region, capacity, cache_dir, cache_size, debug,
+    fastmath, dump,
 )  # fmt: skip
 
 

@@ -201,14 +201,14 @@ class Program:
             population = self._population(heap) if mode.by_population else None
             pieces = self._pieces(heap) if mode.by_population and not debug else ()
             key = (
-                target.fingerprint, mode, layout.key, encoding.name, debug,
+                target.fingerprint, mode, layout.key, encoding.name, debug, heap.fastmath,
                 population, runs, pieces,
             )  # fmt: skip
             found = self._compilations.get(key)
             if found is None:
                 found = Compilation(
-                    self.source.name, program, target, layout, encoding, mode, debug, population,
-                    runs, pieces,
+                    self.source.name, program, target, layout, encoding, mode, debug,
+                    heap.fastmath, population, runs, pieces,
                 )  # fmt: skip
                 compile(found)
                 self._compilations[key] = found

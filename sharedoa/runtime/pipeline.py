@@ -39,6 +39,7 @@ class Compilation:
     encoding: ReferenceEncoding
     mode: Mode
     debug: bool
+    fastmath: bool
     #: What the code rests on besides the program, in modes that look at the heap's objects.
     population: Population | None = None
     #: The kernel's parameters that are arrays of objects side by side, by place.
@@ -68,8 +69,9 @@ def canonical_ir(compilation: Compilation) -> Stages:
     """Every virtual call as a C++ compiler emits it."""
     c = compilation
     c._lowered = lower(
-        c.program, c.target, c.layout, c.encoding, c.mode, c.debug, dict(c.runs), c.pieces
-    )
+        c.program, c.target, c.layout, c.encoding, c.mode, c.debug, dict(c.runs), c.pieces,
+        c.fastmath,
+    )  # fmt: skip
     return {"ll": str(c.lowered.module)}
 
 

@@ -57,9 +57,13 @@ class AmdgpuTarget(GpuTarget):
         builder.fence("seq_cst", "workgroup")
 
     def emit_math(
-        self, builder: ir.IRBuilder, name: str, arguments: Sequence[ir.Value]
+        self,
+        builder: ir.IRBuilder,
+        name: str,
+        arguments: Sequence[ir.Value],
+        fast: bool = False,
     ) -> ir.Value:
-        exact = emit_exact(builder, name, arguments)
+        exact = emit_exact(builder, name, arguments, fast)
         if exact is not None:
             return exact
         symbol = f"__ocml_{name}_{width_suffix(arguments[0].type)}"

@@ -68,9 +68,14 @@ class Target(Protocol):
         ...
 
     def emit_math(
-        self, builder: ir.IRBuilder, name: str, arguments: Sequence[ir.Value]
+        self,
+        builder: ir.IRBuilder,
+        name: str,
+        arguments: Sequence[ir.Value],
+        fast: bool = False,
     ) -> ir.Value:
-        """A function of ``tree.MATH_FUNCTIONS`` on f32 or f64; ``is*`` give i1."""
+        """A function of ``tree.MATH_FUNCTIONS`` on f32 or f64; ``is*`` give i1. ``fast``: an
+        approximation will do."""
         ...
 
     def emit_print(self, builder: ir.IRBuilder, pieces: Sequence[PrintPiece]) -> None:

@@ -151,13 +151,17 @@ class HostTarget:
         builder.call(declare(builder.module, BARRIER_SYMBOL, VOID, []), [])
 
     def emit_math(
-        self, builder: ir.IRBuilder, name: str, arguments: Sequence[ir.Value]
+        self,
+        builder: ir.IRBuilder,
+        name: str,
+        arguments: Sequence[ir.Value],
+        fast: bool = False,
     ) -> ir.Value:
-        exact = emit_exact(builder, name, arguments)
+        exact = emit_exact(builder, name, arguments, fast)
         if exact is not None:
             return exact
         if name in _INTRINSICS:
-            return emit_intrinsic(builder, name, arguments)
+            return emit_intrinsic(builder, name, arguments, fast)
         suffix = "f" if arguments[0].type == F32 else ""
         return emit_library_call(builder, name + suffix, arguments)
 

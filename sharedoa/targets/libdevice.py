@@ -17,12 +17,17 @@ from ..errors import BackendError
 
 FILE_NAME = "libdevice.10.bc"
 _PREFIX = "__nv_"
+#: Functions of f32 that it also has in a fast version.
+_FAST = frozenset({"sin", "cos", "tan", "exp", "log", "log2", "log10", "pow"})
 _CALLED = re.compile(rf'^declare .*@"?({_PREFIX}\w+)"?\(', re.MULTILINE)
 
 
-def function_name(math_name: str, single_precision: bool) -> str:
-    """The libdevice function for a name of ``tree.MATH_FUNCTIONS``."""
-    return f"{_PREFIX}{math_name}{'f' if single_precision else ''}"
+def function_name(math_name: str, single_precision: bool, fast: bool) -> str:
+    """The libdevice function for a name of ``tree.MATH_FUNCTIONS``; if ``fast``, the one that
+    approximates, where there is such a one."""
+    if not single_precision:
+        return f"{_PREFIX}{math_name}"
+    return f"{_PREFIX}{'fast_' if fast and math_name in _FAST else ''}{math_name}f"
 
 
 def used_functions(ir_text: str) -> frozenset[str]:

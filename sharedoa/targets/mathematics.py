@@ -13,29 +13,39 @@ EXACT_INTRINSICS = ("sqrt", "floor", "ceil", "trunc", "fabs", "copysign", "fma")
 _CLASSIFICATIONS = ("isnan", "isinf", "isfinite")
 
 
-def emit_exact(builder: ir.IRBuilder, name: str, arguments: Sequence[ir.Value]) -> ir.Value | None:
+#: What fast arithmetic may do: reorder, ignore the sign of zero, multiply by a reciprocal, fuse a
+#: multiplication with an addition, approximate. NaN and infinity stay what they are.
+FAST = ("reassoc", "nsz", "arcp", "contract", "afn")
+
+
+def emit_exact(
+    builder: ir.IRBuilder, name: str, arguments: Sequence[ir.Value], fast: bool
+) -> ir.Value | None:
     """``name`` by an intrinsic or a comparison, or None if it needs a math library."""
     if name in EXACT_INTRINSICS:
-        return emit_intrinsic(builder, name, arguments)
+        return emit_intrinsic(builder, name, arguments, fast)
     if name in _CLASSIFICATIONS:
         return _emit_classification(builder, name, arguments[0])
     return None
 
 
-def emit_intrinsic(builder: ir.IRBuilder, name: str, arguments: Sequence[ir.Value]) -> ir.Value:
+def emit_intrinsic(
+    builder: ir.IRBuilder, name: str, arguments: Sequence[ir.Value], fast: bool = False
+) -> ir.Value:
     """``llvm.<name>`` of the arguments' type."""
-    return emit_library_call(builder, f"llvm.{name}.{width_suffix(arguments[0].type)}", arguments)
+    symbol = f"llvm.{name}.{width_suffix(arguments[0].type)}"
+    return emit_library_call(builder, symbol, arguments, fast)
 
 
 def emit_library_call(
-    builder: ir.IRBuilder, symbol: str, arguments: Sequence[ir.Value]
+    builder: ir.IRBuilder, symbol: str, arguments: Sequence[ir.Value], fast: bool = False
 ) -> ir.Value:
     """A pure function of floats, all of one type, to the same type."""
     type = arguments[0].type
     # Pure: the subset cannot read errno, so a call may be hoisted, shared or dropped.
     attributes = () if symbol.startswith("llvm.") else ("readnone",)
     callee = declare(builder.module, symbol, type, [type] * len(arguments), *attributes)
-    return builder.call(callee, arguments)
+    return builder.call(callee, arguments, fastmath=FAST if fast else ())
 
 
 def width_suffix(type: ir.Type) -> str:

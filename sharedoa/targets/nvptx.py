@@ -73,14 +73,19 @@ class NvptxTarget(GpuTarget):
         builder.call(declare(builder.module, symbol, VOID, [], "convergent"), [])
 
     def emit_math(
-        self, builder: ir.IRBuilder, name: str, arguments: Sequence[ir.Value]
+        self,
+        builder: ir.IRBuilder,
+        name: str,
+        arguments: Sequence[ir.Value],
+        fast: bool = False,
     ) -> ir.Value:
-        if name == "sqrt" and arguments[0].type == F32:
+        is_single = arguments[0].type == F32
+        if name == "sqrt" and is_single and not fast:
             return emit_root(builder, arguments[0])
-        exact = emit_exact(builder, name, arguments)
+        exact = emit_exact(builder, name, arguments, fast)
         if exact is not None:
             return exact
-        symbol = libdevice.function_name(name, arguments[0].type == F32)
+        symbol = libdevice.function_name(name, is_single, fast)
         return emit_library_call(builder, symbol, arguments)
 
     def emit_print(self, builder: ir.IRBuilder, pieces: Sequence[PrintPiece]) -> None:

@@ -32,6 +32,7 @@ def test_defaults_of_the_design():
         "SHAREDOA_CACHE_DIR": None,
         "SHAREDOA_CACHE_SIZE": 1 << 30,
         "SHAREDOA_DEBUG": False,
+        "SHAREDOA_FASTMATH": False,
         "SHAREDOA_DUMP": None,
     }
 
