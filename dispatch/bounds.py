@@ -38,19 +38,36 @@ def bounds_function(
     else of type ``key`` the bounds are."""
     merged = _merge(intervals)
     name = "_".join([_NAME, *(f"{number}.{type_index}" for number, type_index in merged)])
-    found = module.globals.get(name)
-    if found is not None:
-        return found
-    function = ir.Function(module, ir.FunctionType(I32, [key]), name)
-    function.linkage = "internal"
-    for attribute in ("alwaysinline", "nounwind", "readnone"):
-        function.attributes.add(attribute)
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    function, builder = type_function(module, name, key)
+    if builder is None:
+        return function
     if not in_warps or len(merged) - 1 <= _MOST_BRANCHES:
         _search(builder, function.args[0], constant_space, merged)
     else:
         _search_without_branches(builder, function.args[0], constant_space, intervals)
     return function
+
+
+def type_function(
+    module: ir.Module, name: str, key: ir.IntType
+) -> tuple[ir.Function, ir.IRBuilder | None]:
+    """``i32 (key)`` of that name, which tells a type by its argument alone; where its body is to be
+    written, unless it has been."""
+    found = module.globals.get(name)
+    if found is not None:
+        return found, None
+    function = ir.Function(module, ir.FunctionType(I32, [key]), name)
+    function.linkage = "internal"
+    for attribute in ("alwaysinline", "nounwind", "readnone"):
+        function.attributes.add(attribute)
+    return function, ir.IRBuilder(function.append_basic_block("entry"))
+
+
+def load_bound(builder: ir.IRBuilder, constant_space: int, number: Any, key: ir.IntType) -> Any:
+    """Bound ``number`` (i32) of the state block, as wide as ``key``."""
+    place = builder.add(number, number.type(state.BOUNDS))
+    bound = state.load(builder, constant_space, place)
+    return bound if bound.type == key else builder.trunc(bound, key)
 
 
 def _search(
@@ -60,7 +77,7 @@ def _search(
         builder.ret(I32(intervals[0][1]))
         return
     middle = len(intervals) // 2
-    bound = _bound(builder, constant_space, I32(intervals[middle][0]), place.type)
+    bound = load_bound(builder, constant_space, I32(intervals[middle][0]), place.type)
     below, above = (builder.append_basic_block(name) for name in ("below", "above"))
     builder.cbranch(builder.icmp_unsigned("<", place, bound), below, above)
     for block, half in ((below, intervals[:middle]), (above, intervals[middle:])):
@@ -78,7 +95,7 @@ def _search_without_branches(
     while count > 1:
         half = count // 2
         middle = builder.add(number, I32(half))
-        bound = _bound(builder, constant_space, middle, place.type)
+        bound = load_bound(builder, constant_space, middle, place.type)
         number = builder.select(builder.icmp_unsigned("<", place, bound), number, middle)
         count -= half
     types = dict.fromkeys(type_index for _, type_index in intervals)
@@ -90,12 +107,6 @@ def _search_without_branches(
     for type_index, block in blocks.items():
         builder.position_at_end(block)
         builder.ret(I32(type_index))
-
-
-def _bound(builder: ir.IRBuilder, constant_space: int, number: Any, key: ir.IntType) -> Any:
-    place = builder.add(number, number.type(state.BOUNDS))
-    bound = state.load(builder, constant_space, place)
-    return bound if bound.type == key else builder.trunc(bound, key)
 
 
 def _merge(intervals: Sequence[Interval]) -> list[Interval]:

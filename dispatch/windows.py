@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from llvmlite import ir
 
-from . import state
+from .bounds import load_bound, type_function
 
 I32 = ir.IntType(32)
 _NAME = "sharedoa_window"
@@ -72,16 +72,10 @@ def window_function(
     the first window begins."""
     types = [each if each in met else 0 for each in windows.types]
     name = "_".join([_NAME, str(windows.shift), *map(str, types)])
-    found = module.globals.get(name)
-    if found is not None:
-        return found
-    function = ir.Function(module, ir.FunctionType(I32, [key]), name)
-    function.linkage = "internal"
-    for attribute in ("alwaysinline", "nounwind", "readnone"):
-        function.attributes.add(attribute)
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
-    begin = state.load(builder, constant_space, state.BOUNDS)
-    begin = begin if begin.type == key else builder.trunc(begin, key)
+    function, builder = type_function(module, name, key)
+    if builder is None:
+        return function
+    begin = load_bound(builder, constant_space, I32(0), key)
     number = builder.lshr(builder.sub(function.args[0], begin), key(windows.shift))
     number = number if key == I32 else builder.trunc(number, I32)
     nowhere = builder.append_basic_block("nowhere")
