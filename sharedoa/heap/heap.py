@@ -88,7 +88,8 @@ class Heap:
         #: Launches that may have stored references in arrays.
         self.reference_writes = 0
         self._pending = False
-        self._lock = threading.RLock()
+        #: Held by whatever makes, frees or moves objects or arrays.
+        self.lock = threading.RLock()
         self._tokens: list[Token[Heap | None]] = []
         self._hooks: list[Callable[[], None]] = []
         self._proxies: WeakValueDictionary[int, Any] = WeakValueDictionary()
@@ -97,7 +98,7 @@ class Heap:
         self.memory = HeapMemory(settings)
         self.placement: Placement = self.memory.placement
         self.residency = self.memory.residency
-        self.runs_of_classes = RunsOfClasses(self.placement, self._lock)
+        self.runs_of_classes = RunsOfClasses(self.placement, self.lock)
         self.pieces = self.memory.pieces
         self.pieces.on_change = self.placement.change_layout
 
@@ -128,7 +129,7 @@ class Heap:
             return self._new_one(cls, fields)
         count = count_of(n, f"the number of {cls.name} objects")
         columns = field_columns(self, cls, count, fields)
-        with self._lock:
+        with self.lock:
             array = self.blank(self.reference_type(cls), count)
             values = {_path(name): given for name, given in columns.items()}
             selection = self.memory.new_objects(cls, count, values)
@@ -144,7 +145,7 @@ class Heap:
             else raw_value(type, fields[name], f"{cls.name}.{name}", self)
             for name, type in declared.items()
         }
-        with self._lock:
+        with self.lock:
             selection = self.memory.new_objects(cls, 1, {})
             reference = int(selection.references[0])
             address = self.encoding.address(reference)
@@ -160,7 +161,7 @@ class Heap:
         Raises HeapError for null, foreign, deleted or repeated references; then none was deleted.
         """
         self.wait()
-        with self._lock:
+        with self.lock:
             self.placement.free(self.placement.select(self._references(objects)))
 
     def _references(self, objects: Any) -> References:
@@ -188,7 +189,7 @@ class Heap:
 
     def objects_of(self, cls: ClassType) -> ObjectArray:
         """Every live object of exactly this class, in an array that is not to be written to."""
-        with self._lock:
+        with self.lock:
             version = self.placement.population_version
             kept, storage, selection = self._objects_of.get(cls, (-1, None, None))
             if selection is None or kept != version:
@@ -313,7 +314,7 @@ class Heap:
 
     def blank(self, element: Type, length: int, kind: type[Array] | None = None) -> Array:
         """A new array of elements that are all zero or null."""
-        with self._lock:
+        with self.lock:
             storage = self._new_storage(element, length)
         address = storage.address if storage else 0
         return make_array(self, element, storage, address, length, kind)
@@ -326,7 +327,7 @@ class Heap:
 
     def launch_state(self) -> list[int]:
         """The words of a module's state block that this heap determines (``dispatch.state``)."""
-        with self._lock:
+        with self.lock:
             return self.memory.launch_words()
 
     def before_launch(self) -> None:
@@ -355,7 +356,7 @@ class Heap:
         self._pending = False
         for hook in self._hooks:
             hook()
-        with self._lock:
+        with self.lock:
             self.memory.collect()
 
     def add_synchronize_hook(self, hook: Callable[[], None]) -> None:
@@ -381,12 +382,12 @@ class Heap:
 
     def stats(self) -> HeapStatistics:
         """What the heap holds, in all and per class; bytes and objects."""
-        with self._lock:
+        with self.lock:
             return self.memory.statistics()
 
     def ranges(self) -> list[tuple[int, int, type]]:
         """(start, end, class) of every region, by address; ``end`` is the first byte after it."""
-        with self._lock:
+        with self.lock:
             return [(start, end, cls.python_class) for start, end, cls in self.placement.ranges()]
 
     def dump(self, path: str | os.PathLike[str], **roots: Any) -> None:
@@ -394,7 +395,7 @@ class Heap:
         from .dump import dump
 
         self.synchronize()
-        with self._lock:
+        with self.lock:
             dump(self, path, roots)
 
     def load(self, path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -402,7 +403,7 @@ class Heap:
         from .dump import load
 
         require_executing(self, "loading a dump")
-        with self._lock:
+        with self.lock:
             found: dict[str, Any] = load(self, path)
         return found
 

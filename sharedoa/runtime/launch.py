@@ -29,7 +29,7 @@ from ..targets.base import Target
 from . import cpython, knobs
 from .arguments import ArgumentPlan
 from .geometry import Geometry, Pair
-from .pipeline import Compilation, compile
+from .pipeline import Compilation, Facts, compile
 from .population import Population, classes_met
 from .unit import Unit, release
 
@@ -165,14 +165,23 @@ class Program:
         places = indexed_parameters(self.translation().program) if mode.by_population else ()
         found = [(place, arguments[place].run) for place in places]
         forms = [(place, None if run is None else run.form) for place, run in found]
-        unit = self.unit(heap, mode, debug, tuple((p, form) for p, form in forms if form))
-        unit.bind(heap)
+        unit = self._bound_unit(heap, mode, debug, tuple((p, form) for p, form in forms if form))
         first = self.plan.first_slots
         run_places = tuple((place, first[place], form) for place, form in forms)
         for place, run in found:
             if run is not None:
                 slots[first[place]] = run.first
         return Binding(weakref.ref(heap), unit, epoch, run_places, unit.stores_references)
+
+    def _bound_unit(self, heap: Heap, mode: Mode, debug: bool, runs: Runs) -> Unit:
+        """Other threads may make objects while code is compiled; it must be that for the heap whose
+        words fill its state block."""
+        while True:
+            unit = self.unit(heap, mode, debug, runs)
+            with heap.lock:
+                if self._facts(heap, mode, debug) == unit.compilation.facts:
+                    unit.bind(heap)
+                    return unit
 
     # ---------------------------------------------------------------- compiling
 
@@ -198,8 +207,7 @@ class Program:
         with self.lock:
             program = self.translation().program
             layout, encoding = heap.layout, heap.encoding
-            population = self._population(heap) if mode.by_population else None
-            pieces = self._pieces(heap) if mode.by_population and not debug else ()
+            population, pieces = self._facts(heap, mode, debug)
             key = (
                 target.fingerprint, mode, layout.key, encoding.name, debug, heap.fastmath,
                 population, runs, pieces,
@@ -213,6 +221,13 @@ class Program:
                 compile(found)
                 self._compilations[key] = found
             return found
+
+    def _facts(self, heap: Heap, mode: Mode, debug: bool) -> Facts:
+        """What the code rests on besides the program, as it is now."""
+        if not mode.by_population:
+            return None, ()
+        with heap.lock:
+            return self._population(heap), () if debug else self._pieces(heap)
 
     def _population(self, heap: Heap) -> Population | None:
         """What the code may rest on; None for a program that calls nothing through a class."""

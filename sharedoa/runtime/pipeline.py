@@ -26,6 +26,9 @@ from . import code_cache, knobs
 from .population import Population
 from .typed_tree_text import program_text
 
+#: What code rests on besides its program, in modes that look at the heap's objects.
+Facts = tuple[Population | None, tuple[PieceField, ...]]
+
 
 @dataclass(eq=False)
 class Compilation:
@@ -40,7 +43,7 @@ class Compilation:
     mode: Mode
     debug: bool
     fastmath: bool
-    #: What the code rests on besides the program, in modes that look at the heap's objects.
+    #: Which classes have objects, and where.
     population: Population | None = None
     #: The kernel's parameters that are arrays of objects side by side, by place.
     runs: tuple[tuple[int, RunForm], ...] = ()
@@ -49,6 +52,10 @@ class Compilation:
     products: Stages = field(default_factory=dict)
     reports: list[SiteReport] = field(default_factory=list)
     _lowered: LoweredModule | None = None
+
+    @property
+    def facts(self) -> Facts:
+        return self.population, self.pieces
 
     @cached_property
     def stores_references(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 import sharedoa as oa
 from sharedoa import f64, i32
+from sharedoa.runtime import launch
 
 
 class Plant(oa.Object):
@@ -182,3 +184,23 @@ def filled(mode: str) -> int:
 
 def test_windows_take_little_room_from_objects() -> None:
     assert filled("auto") >= 0.95 * filled("range+switch")
+
+
+def test_objects_that_another_thread_makes_while_code_is_compiled(monkeypatch) -> None:
+    """They take another slab, so that the windows of the code are no longer those of the heap."""
+    compile = launch.compile
+    made: list[Any] = []
+
+    def compile_slowly(compilation: Any) -> None:
+        compile(compilation)
+        if not made:
+            thread = threading.Thread(target=lambda: made.append(heap.new(Moss, 9_000_000)))
+            thread.start()
+            thread.join()
+
+    monkeypatch.setattr(launch, "compile", compile_slowly)
+    with oa.Heap(mode="auto", backend="cpu", initial_region=1, capacity="1GiB") as heap:
+        objects = [cls(age=number) for number, cls in enumerate(CLASSES)]
+        check(objects, by=3)
+        assert made
+        check([*objects, made[0][-1]], by=4)
