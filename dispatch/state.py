@@ -37,7 +37,8 @@ REFERENCE_BASE = 15
 """The address that references of 32 bits count from (``sharedoa.model.reference``)."""
 
 BOUNDS = WORDS
-"""The first of up to ``MOST_BOUNDS`` addresses or references at which ranges begin (``bounds``)."""
+"""The first of up to ``MOST_BOUNDS`` addresses or references at which ranges begin (``bounds``), or
+the only one: where the first window begins, modulo 2**64 (``windows``)."""
 MOST_BOUNDS = 64
 
 MOST_WORDS = WORDS + MOST_BOUNDS

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..model import intrinsics
 from ..model.scalars import ScalarType, weak_int
-from ..model.types import VOID, NullType, ReferenceType, TupleType, VoidType
+from ..model.types import VOID, TupleType, VoidType
 from . import tree
 from .context import Context, Loop, Rejected
 from .conversions import as_index, coerce, constant, convert_scalar, is_nonnegative, truth
@@ -380,7 +380,7 @@ def _print(context: Context, node: ast.Call) -> tree.Statement:
             items.append(argument.value)
             continue
         value = expression(context, argument)
-        if not isinstance(value.type, (ScalarType, ReferenceType, NullType)):
+        if not isinstance(value.type, ScalarType):
             context.reject(argument, f"{value.type!r} cannot be printed", "print its parts")
         items.append(value)
     end = "\n"

@@ -18,7 +18,8 @@ from sortedcontainers import SortedDict
 from ..model.classes import ClassType
 from ..model.layout import Layout
 from ..model.reference import ReferenceEncoding
-from .extents import ALIGNMENT, SLAB_SIZE, Extent, Extents, NoRoom
+from .class_windows import ClassWindows
+from .extents import Extent, Extents, NoRoom
 from .pieces import PieceFields
 from .placement import (
     FieldPath,
@@ -34,11 +35,6 @@ from .region_selection import Part, RegionSelection
 from .regions import Region, has_repeated
 from .residency import Residency
 from .run_detection import find_runs
-
-_LEAST_WINDOW = 2 << 20
-"""Bytes; a class that grows from little has so much to grow in."""
-_PARTS = 1024, 64
-"""Of a heap's capacity: the least window, and the largest one, is at most such a part."""
 
 
 class ByTypePlacement:
@@ -58,8 +54,8 @@ class ByTypePlacement:
         in_windows: bool,
     ) -> None:
         """``header`` gives the bytes that an object of a class starts with; ``retire`` frees an
-        extent once launches under way have finished; ``in_windows``: whether to keep classes apart
-        as ``dispatch.windows`` wants them."""
+        extent once launches under way have finished; ``in_windows``: whether classes are kept in
+        windows apart (``class_windows``)."""
         self._extents = extents
         self._layout = layout
         self._encoding = encoding
@@ -69,7 +65,7 @@ class ByTypePlacement:
         self._header = header
         self._retire = retire
         self._pieces = pieces
-        self._in_windows = in_windows
+        self._windows = ClassWindows(extents) if in_windows else None
         self._regions: SortedDict[int, Region] = SortedDict()
         self._of_class: dict[ClassType, list[Region]] = {}
         self.layout_epoch = 0
@@ -178,25 +174,11 @@ class ByTypePlacement:
         return Region(cls, arrangement, capacity, extent, live)
 
     def _place(self, cls: ClassType, size: int) -> Extent:
-        """Side by side with the class's own regions, else where a window of its own can begin, else
-        anywhere."""
-        if not self._in_windows:
+        if self._windows is None:
             return self._extents.allocate(size)
-        for region in reversed(self.regions(cls)):
-            beside = self._extents.allocate_after(region.extent, size)
-            if beside is not None:
-                return beside
-        try:
-            return self._extents.allocate(size, alignment=self._window(size))
-        except NoRoom:
-            return self._extents.allocate(size)
-
-    def _window(self, size: int) -> int:
-        """Bytes of a window for a region of ``size`` bytes. What is left of it when the class does
-        not grow is little beside the heap's capacity."""
-        least, most = (_power_of_two(self._extents.capacity // part) for part in _PARTS)
-        size = 1 << (size - 1).bit_length()
-        return max(ALIGNMENT, min(least, _LEAST_WINDOW), min(size, most, SLAB_SIZE))
+        own = (region.extent for region in reversed(self.regions(cls)))
+        every = (region.end - region.start for region in self.all_regions())
+        return self._windows.allocate(size, own, every)
 
     def change_layout(self) -> None:
         self.layout_epoch += 1
@@ -353,8 +335,3 @@ class ByTypePlacement:
 
     def ranges(self) -> list[tuple[int, int, ClassType]]:
         return [(region.start, region.end, region.cls) for region in self._regions.values()]
-
-
-def _power_of_two(limit: int) -> int:
-    """The largest one up to ``limit``, at least 1."""
-    return 1 << max(0, limit.bit_length() - 1)

@@ -1,7 +1,8 @@
 """Extents: pieces of slabs, first fit, in units of 256 bytes; neighbours that are free coalesce.
 
-Regions of objects take the lowest place that fits, arrays and tables the highest, so that the
-regions of a growing class have a chance to lie side by side and become one range.
+Regions of objects take the lowest place that fits, maybe at a multiple of something
+(``class_windows``), arrays and tables the highest, so that the regions of a growing class have a
+chance to lie side by side and become one range.
 """
 
 from __future__ import annotations
@@ -192,7 +193,8 @@ class Extents:
             return
         self._clear(extent, start, clean_from)
         self._clear(extent, clean_to, end)
-        if start <= slab.clean_from:
+        # Of what is clean before the extent and behind it, the larger part stays clean.
+        if start - slab.clean_from < slab.clean_to - end:
             slab.clean_from = end
         else:
             slab.clean_to = start

@@ -202,7 +202,7 @@ fastmath: Knob[bool] = Knob(
     False,
     "0 or 1",
     "let kernels reorder and fuse floating-point operations and approximate divisions, roots and "
-    "functions; results differ from CPython's in the last digits",
+    "functions",
     _flag,
 )
 dump: Knob[Path | None] = Knob(

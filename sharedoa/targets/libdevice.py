@@ -17,8 +17,8 @@ from ..errors import BackendError
 
 FILE_NAME = "libdevice.10.bc"
 _PREFIX = "__nv_"
-#: Functions of f32 that it also has in a fast version.
-_FAST = frozenset({"sin", "cos", "tan", "exp", "log", "log2", "log10", "pow"})
+#: Functions of f32 with a fast version. That of pow is none: it takes every negative base for NaN.
+_FAST = frozenset({"sin", "cos", "tan", "exp", "log", "log2", "log10"})
 _CALLED = re.compile(rf'^declare .*@"?({_PREFIX}\w+)"?\(', re.MULTILINE)
 
 

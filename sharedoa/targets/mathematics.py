@@ -14,7 +14,7 @@ _CLASSIFICATIONS = ("isnan", "isinf", "isfinite")
 
 
 #: What fast arithmetic may do: reorder, ignore the sign of zero, multiply by a reciprocal, fuse a
-#: multiplication with an addition, approximate. NaN and infinity stay what they are.
+#: multiplication with an addition, approximate. What gets NaN or infinity still has to expect them.
 FAST = ("reassoc", "nsz", "arcp", "contract", "afn")
 
 

@@ -23,7 +23,8 @@ def parse(ir_text: str) -> Any:
 
 
 def optimise(module: Any, machine: Any) -> None:
-    """Run the O3 pipeline over ``module`` in place; no fast-math, so results stay IEEE."""
+    """Run the O3 pipeline over ``module`` in place; results stay IEEE where the IR
+    does not say that they may be approximate."""
     tuning = llvm.create_pipeline_tuning_options(speed_level=OPTIMISATION_LEVEL)
     tuning.loop_vectorization = tuning.slp_vectorization = True
     builder = llvm.create_pass_builder(machine, tuning)

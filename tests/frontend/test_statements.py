@@ -281,6 +281,7 @@ def test_assert_print_and_barrier() -> None:
         ("assert x > 0, x", "the message of an assert is computed"),
         ("print(x, sep='-')", "print takes values and end only"),
         ("print(a)", "Array[f32] cannot be printed"),
+        ("print(None)", "None cannot be printed"),
         ("y = 2**63", "9223372036854775808 does not fit int"),
         ("y: f32 = 1.5", "the value is float, not f32"),
         ("y: f32", "a declaration without value"),

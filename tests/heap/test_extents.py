@@ -67,6 +67,15 @@ def test_alignment_counts_from_the_start_of_a_slab():
         extents.free(each)
 
 
+def test_what_alignment_skips_leaves_the_rest_clean(monkeypatch):
+    cleared = []
+    monkeypatch.setattr(Extents, "_clear", lambda *given: cleared.append(given[2:]))
+    extents = new_extents(Provider(), 1 << 30)
+    kept = [extents.allocate(100_000, alignment=MIB) for _ in range(10)]
+    kept += [extents.allocate(1000, from_top=True) for _ in range(10)]
+    assert all(start >= end for start, end in cleared) and len(kept) == 20
+
+
 def test_side_by_side():
     extents = new_extents(Provider(), 1 << 30)
     first, second = extents.allocate(256), extents.allocate(256, alignment=1024)

@@ -150,8 +150,38 @@ def test_a_gpu_approximates(kernel: oa.Kernel, approximate: tuple[str, ...]) -> 
     if kernel is apply:
         assert "div.rn.f32" in strict and "div.approx" not in strict
     assert len(fast) < len(strict)
+    assert_assembles(fast)
+
+
+@oa.kernel
+def cubes(vectors: oa.Array[Vector], by: f32) -> None:
+    vector = vectors[oa.grid(1)]
+    vector.result = vector.x**by
+
+
+def test_powers_of_negative_numbers_stay() -> None:
+    """The fast function of libdevice takes the logarithm of any base."""
+    found = ptx(cubes, True)
+    assert re.search(r"setp\.\S+\s+%p\d+, %r\d+, 0f00000000", found)
+    assert_assembles(found)
+    with oa.Heap(backend="cpu", fastmath=True) as heap:
+        vectors = heap.new(Vector, 3, x=[-2.0, -3.0, 0.0])
+        cubes[3](vectors, 3.0)
+        assert vectors.result.numpy().tolist() == [-8, -27, 0]
+
+
+@pytest.mark.gpu
+def test_powers_on_a_gpu() -> None:
+    with oa.Heap(backend="cuda", fastmath=True) as heap:
+        vectors = heap.new(Vector, 3, x=[-2.0, -3.0, 0.0])
+        for by, expected in ((3.0, [-8, -27, 0]), (0.0, [1, 1, 1])):
+            cubes[3](vectors, by)
+            np.testing.assert_allclose(vectors.result.numpy(), expected, rtol=1e-4)
+
+
+def assert_assembles(ptx: str) -> None:
     try:
         find_ptxas()
     except oa.BackendError:
         pytest.skip("no ptxas on this machine")
-    assert assemble(fast, "sm_90").registers > 0
+    assert assemble(ptx, "sm_90").registers > 0
