@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import weakref
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,22 +99,18 @@ class ArrayMemory:
         weakref.finalize(storage, self._dropped.append, extent.address).atexit = False
         return storage
 
-    @property
-    def unheld_bytes(self) -> int:
-        """Bytes that no Python object holds any more."""
+    def unheld(self) -> dict[int, int]:
+        """The arrays that no Python object holds any more: bytes by address."""
         while self._dropped:
             address = self._dropped.popleft()
             if address in self._blocks:
                 self._unheld[address] = self._blocks[address]
-        return sum(block.size for block in self._unheld.values())
+        return {address: block.size for address, block in self._unheld.items()}
 
-    def collect(self, in_fields: Addresses) -> list[Extent]:
-        """Free what nothing in Python holds and none of ``in_fields`` points into; the result is
-        what was freed. No launch may be under way."""
-        unheld = self.unheld_bytes
-        if not unheld:
-            return []
-        blocks = [self._unheld[address] for address in sorted(self._unheld)]
+    def collect(self, unheld: Iterable[int], in_fields: Addresses) -> list[Extent]:
+        """Free those of ``unheld`` that nothing in Python holds now and none of ``in_fields``
+        points into; the result is what was freed. No launch may be under way."""
+        blocks = [self._unheld[address] for address in sorted(unheld)]
         held = _pointed_into(blocks, in_fields)
         freed = []
         for block, is_held in zip(blocks, held, strict=True):

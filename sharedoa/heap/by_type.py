@@ -120,7 +120,6 @@ class ByTypePlacement:
         for region in touched.values():
             if region.used == 0:
                 self._drop(region)
-                self._residency.forget(region.start, region.end)
                 self._extents.free(region.extent)
                 self._extents.free(region.live_extent)
         for cls, count in before.items():

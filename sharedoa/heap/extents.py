@@ -129,6 +129,7 @@ class Extents:
         return self._take(place, place, size)
 
     def free(self, extent: Extent) -> None:
+        self._residency.forget(extent.address, extent.end)
         start, size = extent.address, extent.size
         following = start + size
         if following in self._free and following not in self._slabs:

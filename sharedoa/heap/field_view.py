@@ -126,6 +126,7 @@ class FieldView(NumPyLike):
             self._selection.write(self.path, values)
 
     def _assign_some(self, key: Any, value: Any) -> None:
+        self._heap.wait()
         first, *inner = key if isinstance(key, tuple) else (key,)
         places = np.arange(len(self))[first]
         if inner:
@@ -138,7 +139,6 @@ class FieldView(NumPyLike):
             return
         count = 1 if np.ndim(places) == 0 else len(places)
         given = column(self.type, value, count, self._description(), self._heap)
-        self._heap.wait()
         references = np.atleast_1d(self._selection.references[places])
         self._heap.placement.select(references).write(self.path, given)
 

@@ -94,13 +94,15 @@ class Heap:
         self._hooks: list[Callable[[], None]] = []
         self._proxies: WeakValueDictionary[int, Any] = WeakValueDictionary()
         self._reference_types: dict[ClassType, ReferenceType] = {}
-        self._objects_of: dict[ClassType, tuple[int, ArrayStorage | None, Selection]] = {}
+        #: Arrays of all objects of a class, of the population that ``_objects_at`` numbers.
+        self._objects_of: dict[ClassType, tuple[ArrayStorage | None, Selection]] = {}
+        self._objects_at = -1
         self.memory = HeapMemory(settings)
         self.placement: Placement = self.memory.placement
         self.residency = self.memory.residency
         self.runs_of_classes = RunsOfClasses(self.placement, self.lock)
         self.pieces = self.memory.pieces
-        self.pieces.on_change = self.placement.change_layout
+        self.pieces.watch(self.placement)
 
     def __enter__(self) -> Heap:
         self._tokens.append(_current.set(self))
@@ -162,6 +164,7 @@ class Heap:
         """
         self.wait()
         with self.lock:
+            self._objects_of.clear()
             self.placement.free(self.placement.select(self._references(objects)))
 
     def _references(self, objects: Any) -> References:
@@ -191,19 +194,29 @@ class Heap:
         """Every live object of exactly this class, in an array that is not to be written to."""
         with self.lock:
             version = self.placement.population_version
-            kept, storage, selection = self._objects_of.get(cls, (-1, None, None))
-            if selection is None or kept != version:
-                selection = self.placement.objects([cls])
-                storage = self._new_storage(self.reference_type(cls), selection.count)
-                # The storage, not the array: that refers to the heap, which would never go.
-                self._objects_of[cls] = version, storage, selection
-        address = storage.address if storage else 0
-        array = ObjectArray(self, self.reference_type(cls), storage, address, selection.count)
-        if kept != version:
+            if self._objects_at != version:
+                # What is in there keeps regions whose objects may be gone.
+                self._objects_of.clear()
+                self._objects_at = version
+            kept = self._objects_of.get(cls)
+            if kept is not None:
+                storage, selection = kept
+                array = self._array_of_objects(cls, storage, selection.count)
+                array.know(selection)
+                return array
+            selection = self.placement.objects([cls])
+            storage = self._new_storage(self.reference_type(cls), selection.count)
+            array = self._array_of_objects(cls, storage, selection.count)
             _fill(array, selection)
-        else:
-            array.know(selection)
-        return array
+            # The storage, not the array: that refers to the heap, which would never go.
+            self._objects_of[cls] = storage, selection
+            return array
+
+    def _array_of_objects(
+        self, cls: ClassType, storage: ArrayStorage | None, count: int
+    ) -> ObjectArray:
+        address = storage.address if storage else 0
+        return ObjectArray(self, self.reference_type(cls), storage, address, count)
 
     def reference(self, obj: Object | None) -> int:
         """The reference that kernels see for a host object, 0 for None. Raises ArgumentError for an
@@ -340,6 +353,7 @@ class Heap:
         if stores_references:
             self.reference_writes += 1
             self.pieces.forget_all()
+        self.memory.last_launch = object()
         self._pending = True
 
     def wait(self) -> None:
@@ -352,12 +366,16 @@ class Heap:
         """Wait for all launches. Raises DeviceError if a kernel failed."""
         if is_recorded(self):
             raise refuse_access()
+        last = self.memory.last_launch
         self.backend.synchronize()
         self._pending = False
+        if self.memory.last_launch is not last:
+            self._pending = True  # another thread has launched since
         for hook in self._hooks:
             hook()
         with self.lock:
-            self.memory.collect()
+            if self.memory.last_launch is last:
+                self.memory.collect()
 
     def add_synchronize_hook(self, hook: Callable[[], None]) -> None:
         """Call ``hook`` after every wait for launches."""

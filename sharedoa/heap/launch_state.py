@@ -51,6 +51,12 @@ class LaunchState:
             self._epoch = self._placement.layout_epoch
         return list(self._words)
 
+    def drop_stale(self) -> None:
+        """Free a table that is to be written anew anyway. No launch may be under way."""
+        if self._table is not None and self._epoch != self._placement.layout_epoch:
+            self._retire(self._table)
+            self._table, self._epoch = None, -1
+
     def _write(self) -> None:
         words = [0] * state.WORDS
         old = self._table

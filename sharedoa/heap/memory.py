@@ -29,6 +29,8 @@ T = TypeVar("T")
 _SMALL_SLAB_SIZE = 1 << 20
 _COLLECT_SHARE = 8
 """Arrays that only fields might hold are looked for when they are this part of the memory."""
+_WAITS = 3
+"""How often to wait for launches before giving up, where other threads launch again meanwhile."""
 
 
 class HeapMemory:
@@ -39,6 +41,9 @@ class HeapMemory:
         backend = settings.backend
         on_device = backend.target.is_device
         self._retired: list[Extent] = []
+        #: Another object after every launch: what is free when none is under way may be in use if
+        #: it changed during a wait.
+        self.last_launch: object = None
         self.residency = (
             Residency(backend.prefetch, backend.transfer) if on_device else Residency(None)
         )
@@ -127,8 +132,12 @@ class HeapMemory:
         try:
             return attempt()
         except NoRoom:
-            self._settings.backend.synchronize()
-            self.collect(thorough=True)
+            for _ in range(_WAITS):
+                last = self.last_launch
+                self._settings.backend.synchronize()
+                if self.last_launch is last:
+                    self.collect(thorough=True)
+                    break
         try:
             return attempt()
         except NoRoom as shortage:
@@ -150,10 +159,14 @@ class HeapMemory:
 
     def collect(self, thorough: bool = False) -> None:
         """Free what nothing refers to any more. No launch may be under way."""
+        if thorough:
+            self._launch_state.drop_stale()
         while self._retired:
-            self._release(self._retired.pop())
-        unheld = self._arrays.unheld_bytes
-        if unheld == 0:
+            self._extents.free(self._retired.pop())
+        # Before fields are looked at: an array may be put into one, and dropped, at any time.
+        unheld = self._arrays.unheld()
+        size = sum(unheld.values())
+        if size == 0:
             return
         holders = [
             (cls, name)
@@ -161,15 +174,10 @@ class HeapMemory:
             for name, type in cls.fields.items()
             if isinstance(type, ArrayType)
         ]
-        if holders and not thorough and unheld * _COLLECT_SHARE < self._extents.reserved:
+        if holders and not thorough and size * _COLLECT_SHARE < self._extents.reserved:
             return  # searching all fields is not worth it yet
-        for extent in self._arrays.collect(self._addresses_in(holders)):
-            self.residency.forget(extent.address, extent.end)
+        for extent in self._arrays.collect(unheld, self._addresses_in(holders)):
             self.pieces.freed(extent.address, extent.end)
-
-    def _release(self, extent: Extent) -> None:
-        self._extents.free(extent)
-        self.residency.forget(extent.address, extent.end)
 
     def _addresses_in(self, holders: list[tuple[ClassType, str]]) -> Addresses:
         """The addresses of arrays that fields hold."""

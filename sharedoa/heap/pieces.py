@@ -11,9 +11,10 @@ references to arrays, end what is known.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +25,9 @@ from ..model.layout import ARRAY_DTYPE
 from ..model.run_form import PieceField
 from ..model.types import ArrayType, ReferenceType
 from .run import Run
+
+if TYPE_CHECKING:
+    from .placement import Placement
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,8 +54,17 @@ class PieceFields:
         self._wholes: tuple[WholeArray, ...] = ()
         #: By declaring class and name; None for a field that holds other arrays, too.
         self._fields: dict[tuple[ClassType, str], WholeArray | None] = {}
-        #: Called after every change; kernels that were compiled before rest on what was known.
-        self.on_change: Callable[[], None] = lambda: None
+        self._placement: Callable[[], Placement | None] = lambda: None
+
+    def watch(self, placement: Placement) -> None:
+        """Tell ``placement`` of every change: kernels that were compiled before rest on what was
+        known. It is not kept, as it keeps what is known here."""
+        self._placement = weakref.ref(placement)
+
+    def _changed(self) -> None:
+        placement = self._placement()
+        if placement is not None:
+            placement.change_layout()
 
     def note(self, array: WholeArray) -> None:
         """Fields are going to get pieces of ``array``."""
@@ -78,21 +91,21 @@ class PieceFields:
         is_same = key not in self._fields or whole is before
         self._fields[key] = whole if is_same else None
         if self._fields[key] is not before:
-            self.on_change()
+            self._changed()
 
     def changed(self, start: int, end: int) -> None:
         """The contents of the memory [``start``, ``end``) change."""
         gone = self._drop(start, end)
         if gone:
             self._fields = {k: None if a in gone else a for k, a in self._fields.items()}
-            self.on_change()
+            self._changed()
 
     def freed(self, start: int, end: int) -> None:
         """The memory [``start``, ``end``) was freed, as no field holds a piece of it."""
         gone = self._drop(start, end)
         if gone:
             self._fields = {k: a for k, a in self._fields.items() if a not in gone}
-            self.on_change()
+            self._changed()
 
     def _drop(self, start: int, end: int) -> set[WholeArray]:
         gone = {a for a in self._wholes if start < a.address + a.size and a.address < end}
@@ -104,7 +117,7 @@ class PieceFields:
         if any(self._fields.values()) or self._wholes:
             self._wholes = ()
             self._fields = dict.fromkeys(self._fields)
-            self.on_change()
+            self._changed()
 
     def known(self) -> tuple[PieceField, ...]:
         """The fields that kernels may rest on."""

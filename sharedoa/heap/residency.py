@@ -53,25 +53,36 @@ class Residency:
         transfer = self._transfer
         if transfer is None or self._prefetch is None or end - start < DEVICE_BULK:
             return None
-        held = {b: r for b, r in self.on_host.items() if r[0] < end and start < r[1]}
+        held = {b: r for b, r in self._on_host_now() if r[0] < end and start < r[1]}
         if 2 * sum(min(high, end) - max(low, start) for low, high in held.values()) > end - start:
             return None
         if not transfer.ready():
             return None
         for block, (low, high) in held.items():
             self._prefetch(low, high - low, True)
-            del self.on_host[block]
+            self.on_host.pop(block, None)
         return transfer
+
+    def _on_host_now(self) -> list[tuple[int, tuple[int, int]]]:
+        return list(self.on_host.items())
 
     def before_launch(self) -> None:
         if self._prefetch is None:
             return
-        for start, end in self.on_host.values():
-            self._prefetch(start, end - start, True)
-        self.on_host.clear()
+        # One at a time: other threads may use more memory meanwhile.
+        for block in list(self.on_host):
+            known = self.on_host.pop(block, None)
+            if known is None:
+                continue
+            start, end = known
+            try:
+                self._prefetch(start, end - start, True)
+            except BaseException:
+                self.on_host.setdefault(block, known)
+                raise
 
     def forget(self, start: int, end: int) -> None:
         """The memory was freed: nothing in it is worth moving."""
-        gone = [b for b, (low, high) in self.on_host.items() if start <= low and high <= end]
-        for block in gone:
-            del self.on_host[block]
+        for block, (low, high) in self._on_host_now():
+            if start <= low and high <= end:
+                self.on_host.pop(block, None)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..model.arrangement import Arrangement
 from ..model.classes import ClassType
 from ..model.reference import ReferenceEncoding
 from ..model.run_form import NEAR_BYTES, RunForm
@@ -18,29 +19,41 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
+class RunPlace:
+    """A region: where it begins, its bytes, and what lies there."""
+
+    start: int
+    size: int
+    cls: ClassType
+    arrangement: Arrangement
+
+
+@dataclass(frozen=True, eq=False)
 class Run:
     """The objects from ``slot`` on; ``first`` is the reference of that one.
 
-    It says where objects were placed, whatever becomes of them or of the region since.
+    It says where objects were placed, whatever becomes of them or of their region since; what
+    remembers it keeps no memory.
     """
 
-    region: Region
+    place: RunPlace
     slot: int
     encoding: ReferenceEncoding
     first: int
     form: RunForm
 
     @classmethod
-    def at(cls, region: Region, slot: int, encoding: ReferenceEncoding) -> Run:
-        address = int(region.addresses(slice(slot, slot + 1, 1))[0])
-        is_first = slot % region.arrangement.group == 0
-        form = RunForm(region.cls, is_first and region.memory.nbytes <= NEAR_BYTES)
-        first = encoding.encode(address, region.cls.type_index)
-        return cls(region, slot, encoding, first, form)
+    def at(cls, place: RunPlace, slot: int, encoding: ReferenceEncoding) -> Run:
+        slots = slice(slot, slot + 1, 1)
+        address = int(place.arrangement.addresses(place.start, slots)[0])
+        is_first = slot % place.arrangement.group == 0
+        form = RunForm(place.cls, is_first and place.size <= NEAR_BYTES)
+        first = encoding.encode(address, place.cls.type_index)
+        return cls(place, slot, encoding, first, form)
 
     def after(self, count: int) -> Run:
         """The same without the first ``count`` objects."""
-        return Run.at(self.region, self.slot + count, self.encoding)
+        return Run.at(self.place, self.slot + count, self.encoding)
 
 
 class RunOfObjects:
@@ -71,4 +84,5 @@ def run_of_slots(
     """The run that consecutive slots of a region are."""
     if not isinstance(slots, slice) or slots.step != 1:
         return None
-    return Run.at(region, slots.start, encoding)
+    place = RunPlace(region.start, region.memory.nbytes, region.cls, region.arrangement)
+    return Run.at(place, slots.start, encoding)
