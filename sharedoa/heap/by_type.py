@@ -92,7 +92,7 @@ class ByTypePlacement:
             for slots, is_reused in region.take(wanted):
                 part = Part.at(region, position, slots)
                 if is_reused:
-                    self._residency.host_uses(region.start, *region.span(*part.extremes()))
+                    part.host_uses(self._residency)
                     region.clear(slots)
                 parts.append(part)
                 position += part.count

@@ -58,6 +58,12 @@ class Part:
             return min(numbers[0], numbers[-1]), max(numbers[0], numbers[-1])
         return int(self.slots.min()), int(self.slots.max())
 
+    def host_uses(self, residency: Residency) -> None:
+        """The host is about to read or write fields of these objects."""
+        region = self.region
+        size = self.count * region.arrangement.record.size
+        residency.host_uses(region.start, *region.span(*self.extremes()), size)
+
 
 class RegionSelection:
     """Parts of regions that together are ``count`` objects."""
@@ -128,7 +134,7 @@ class RegionSelection:
     def read(self, path: FieldPath) -> Values:
         field = self.parts[0].region.field(path)
         if self.is_one_view:
-            self._touch(self.parts[0])
+            self.parts[0].host_uses(self._residency)
             view: Values = field[self.parts[0].slots]
             return view
         # Padding of structures is not copied, and must not show what lay there before.
@@ -143,7 +149,7 @@ class RegionSelection:
             if device is not None:
                 device.transfer.read(part.region.column(path, device.slots), found[part.where])
             else:
-                self._touch(part)
+                part.host_uses(self._residency)
                 _work_on(part, part.region.arrangement.record.size, copy)
         return found
 
@@ -172,7 +178,7 @@ class RegionSelection:
             if device is not None:
                 device.transfer.write(_columns(part, device.slots, header, whole))
             else:
-                self._touch(part)
+                part.host_uses(self._residency)
                 _work_on(part, part.region.arrangement.record.size, write)
 
     def _spread(self, path: FieldPath, values: Values) -> Values:
@@ -198,7 +204,7 @@ class RegionSelection:
                 change(values, part.where)
                 device.transfer.write([(column, values)])
                 continue
-            self._touch(part)
+            part.host_uses(self._residency)
             if part.is_view:
                 change(part.region.field(path)[part.slots], part.where)
             else:
@@ -213,10 +219,6 @@ class RegionSelection:
         if transfer is None or part.region.arrangement.record.size > transfer.largest_item:
             return None
         return _OnDevice(transfer, slots)
-
-    def _touch(self, part: Part) -> None:
-        region = part.region
-        self._residency.host_uses(region.start, *region.span(*part.extremes()))
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,9 @@ DEVICE_BULK = 4 << 20
 device each time, and for the first time makes a buffer, which takes about as long as moving so much
 memory to the host and back."""
 
+_SPARSE = 4
+"""Scattered accesses are fetched in one go if they use such a part of what lies between them."""
+
 #: address, size in bytes, whether to the device
 Prefetch = Callable[[int, int, bool], None]
 
@@ -31,18 +34,26 @@ class Residency:
         nothing by itself."""
         self._prefetch = prefetch
         self._transfer = transfer
-        #: By block; stays empty where host and device are one.
+        #: All that is to be sent back lies in these, by block; stays empty where host and device
+        #: are one.
         self.on_host: dict[int, tuple[int, int]] = {}
+        #: A part of each that is on the host for certain.
+        self._fetched: dict[int, tuple[int, int]] = {}
 
-    def host_uses(self, block: int, start: int, end: int) -> None:
-        """The host is about to read or write [start, end) of the block that begins at ``block``."""
+    def host_uses(self, block: int, start: int, end: int, size: int | None = None) -> None:
+        """The host is about to read or write [start, end) of the block that begins at ``block``, or
+        only ``size`` bytes here and there in it."""
         if self._prefetch is None:
             return
-        known = self.on_host.get(block)
-        if known is not None and known[0] <= start and end <= known[1]:
+        fetched = self._fetched.get(block)
+        if fetched is not None and fetched[0] <= start and end <= fetched[1]:
             return
-        if end - start >= BULK:
-            self._prefetch(start, end - start, False)
+        is_bulk = end - start >= BULK
+        if not is_bulk or size is None or size * _SPARSE >= end - start:
+            if is_bulk:
+                self._prefetch(start, end - start, False)
+            self._fetched[block] = _joined(fetched, start, end)
+        known = self.on_host.get(block)
         if known is not None:
             start, end = min(start, known[0]), max(end, known[1])
         self.on_host[block] = start, end
@@ -53,24 +64,23 @@ class Residency:
         transfer = self._transfer
         if transfer is None or self._prefetch is None or end - start < DEVICE_BULK:
             return None
-        held = {b: r for b, r in self._on_host_now() if r[0] < end and start < r[1]}
-        if 2 * sum(min(high, end) - max(low, start) for low, high in held.values()) > end - start:
+        fetched = list(self._fetched.values())
+        if 2 * sum(max(0, min(high, end) - max(low, start)) for low, high in fetched) > end - start:
             return None
         if not transfer.ready():
             return None
-        for block, (low, high) in held.items():
-            self._prefetch(low, high - low, True)
-            self.on_host.pop(block, None)
+        for block, (low, high) in list(self.on_host.items()):
+            if low < end and start < high:
+                self._prefetch(low, high - low, True)
+                self._forget_block(block)
         return transfer
-
-    def _on_host_now(self) -> list[tuple[int, tuple[int, int]]]:
-        return list(self.on_host.items())
 
     def before_launch(self) -> None:
         if self._prefetch is None:
             return
         # One at a time: other threads may use more memory meanwhile.
         for block in list(self.on_host):
+            self._fetched.pop(block, None)
             known = self.on_host.pop(block, None)
             if known is None:
                 continue
@@ -83,6 +93,19 @@ class Residency:
 
     def forget(self, start: int, end: int) -> None:
         """The memory was freed: nothing in it is worth moving."""
-        for block, (low, high) in self._on_host_now():
+        for block, (low, high) in list(self.on_host.items()):
             if start <= low and high <= end:
-                self.on_host.pop(block, None)
+                self._forget_block(block)
+
+    def _forget_block(self, block: int) -> None:
+        self._fetched.pop(block, None)
+        self.on_host.pop(block, None)
+
+
+def _joined(known: tuple[int, int] | None, start: int, end: int) -> tuple[int, int]:
+    """Both ranges as one where they touch, else the longer one."""
+    if known is None:
+        return start, end
+    if start <= known[1] and known[0] <= end:
+        return min(start, known[0]), max(end, known[1])
+    return known if known[1] - known[0] >= end - start else (start, end)

@@ -170,6 +170,31 @@ def test_what_another_thread_uses_during_a_launch_is_sent_by_a_later_one() -> No
     assert {100, 200, 300} <= set(moved) and not residency.on_host
 
 
+def test_what_lies_between_far_accesses_is_fetched_when_it_is_used() -> None:
+    moved: list[tuple[int, int, bool]] = []
+    residency = Residency(lambda *move: moved.append(move))
+    whole = 1 << 30
+    residency.host_uses(0, 0, 64)
+    residency.host_uses(0, whole - 64, whole)
+    assert moved == []
+    residency.host_uses(0, 0, whole)
+    residency.host_uses(0, 1 << 20, 1 << 29)
+    assert moved == [(0, whole, False)]
+    residency.before_launch()
+    assert moved[1:] == [(0, whole, True)]
+    residency.host_uses(0, 64, 128)
+    assert len(moved) == 2 and residency.on_host == {0: (64, 128)}
+
+
+def test_few_objects_far_apart_do_not_fetch_what_lies_between() -> None:
+    moved: list[tuple[int, int, bool]] = []
+    residency = Residency(lambda *move: moved.append(move))
+    residency.host_uses(0, 0, 1 << 30, size=64)
+    assert moved == [] and residency.on_host == {0: (0, 1 << 30)}
+    residency.host_uses(0, 0, 1 << 30, size=1 << 29)
+    assert moved == [(0, 1 << 30, False)]
+
+
 def test_all_objects_of_a_class_are_known_once_they_are_written_down(monkeypatch) -> None:
     """An error on the way leaves no array of null references behind."""
     with oa.Heap(mode="auto", backend="cpu") as heap:
