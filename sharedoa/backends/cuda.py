@@ -8,7 +8,6 @@ import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 from dispatch import state as state_block
@@ -265,7 +264,7 @@ class CudaBackend:
         count: int,
     ) -> None:
         context = self.context
-        if context.thread != get_ident():
+        if not context.entered.here:
             context.enter()
         # The same launch again has the same tuples.
         if handle.threads is not threads or handle.block is not block:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 from functools import cache
 from typing import Any
@@ -23,6 +24,14 @@ def cuda_context() -> CudaContext:
     return CudaContext()
 
 
+class _Entered(threading.local):
+    """What each thread has for itself. The system gives identities of threads out again, so a new
+    thread may have that of one in which the context was current."""
+
+    here = False
+    """Whether the context was made current in the calling thread."""
+
+
 class CudaContext:
     """Device 0's primary context, made current, and our stream in it.
 
@@ -40,14 +49,24 @@ class CudaContext:
                 "live in",
                 "use a card and driver with unified memory, or SHAREDOA_BACKEND=cpu",
             )
+        if not self.attribute("CONCURRENT_MANAGED_ACCESS"):
+            raise BackendError(
+                f"{self.device_name} has managed memory that the CPU cannot use while a kernel "
+                "runs, nor can it be moved ahead of its use (CONCURRENT_MANAGED_ACCESS is 0); so "
+                "it is under Windows, in WSL and on some virtual GPUs",
+                "use Linux on the machine itself, a virtual GPU with unified memory enabled, or "
+                "SHAREDOA_BACKEND=cpu",
+            )
         self.context = self.call("cuDevicePrimaryCtxRetain", self.device)
-        self.thread = -1
-        """Identity of the Python thread in which the context was last made current."""
+        self.entered = _Entered()
         self.enter()
         self.stream = self.call("cuStreamCreate", driver.CUstream_flags.CU_STREAM_NON_BLOCKING)
         #: Kernels launched since the last synchronisation, in order.
         self.launched: dict[str, None] = {}
-        self.managed_bytes = 0
+        #: Sizes of the pieces of managed memory. Finalizers take theirs out in the middle of
+        #: anything, also where the lock is held: one call that nothing comes between.
+        self._managed: list[int] = []
+        self._reserving = threading.RLock()
         self.managed_limit = self.memory()[0]
         self._stack = self.limit("STACK_SIZE")
         self._malloc_heap_set = False
@@ -58,10 +77,9 @@ class CudaContext:
 
     def enter(self) -> None:
         """Make the context current in the calling thread."""
-        identity = threading.get_ident()
-        if identity != self.thread:
+        if not self.entered.here:
             self.call("cuCtxSetCurrent", self.context)
-            self.thread = identity
+            self.entered.here = True
 
     def attribute(self, name: str) -> int:
         """A CUdevice_attribute of the device."""
@@ -129,15 +147,34 @@ class CudaContext:
 
     def reserve_managed(self, size: int) -> None:
         """Count ``size`` bytes of managed memory; HeapError if the card could not hold them all."""
-        free = self.free_managed()
-        if size > free:
+        if self._try_to_reserve(size):
+            return
+        # Heaps that nobody uses any more may be in reference cycles.
+        gc.collect()
+        if not self._try_to_reserve(size):
+            free = self.free_managed()
             raise HeapError(
                 f"{size:,} bytes of managed memory were asked for; this process holds "
                 f"{self.managed_bytes:,} and the card has room for {free:,} more",
                 "make fewer objects, delete some, or free memory that other programs hold on the "
                 "card: managed memory beyond the card's would be swapped page by page",
             )
-        self.managed_bytes += size
+
+    def _try_to_reserve(self, size: int) -> bool:
+        with self._reserving:
+            fits = size <= self.free_managed()
+            if fits:
+                self._managed.append(size)
+        return fits
+
+    def release_managed(self, size: int) -> None:
+        """Count ``size`` bytes no more that ``reserve_managed`` counted."""
+        self._managed.remove(size)
+
+    @property
+    def managed_bytes(self) -> int:
+        """Bytes of managed memory that this process holds."""
+        return sum(self._managed)
 
     def free_managed(self) -> int:
         """Bytes of managed memory that the card can still hold."""

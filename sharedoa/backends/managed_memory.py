@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,17 +30,17 @@ class ManagedProvider:
         context, driver = self._context, self._context.driver
         context.enter()
         context.reserve_managed(size)
-        try:
+        with ExitStack() as undoing:
+            undoing.callback(context.release_managed, size)
             flags = driver.CUmemAttach_flags.CU_MEM_ATTACH_GLOBAL
             address = int(context.call("cuMemAllocManaged", size, int(flags)))
-        except Exception:
-            context.managed_bytes -= size
-            raise
-        # Else the memset would fetch page by page what has no place yet.
-        prefetch(context, address, size, to_device=True)
-        context.call("cuMemsetD8Async", address, 0, size, context.stream)
-        # The host may write into the slab as soon as it has it.
-        context.synchronize()
+            undoing.callback(_give_back, context, address)
+            # Else the memset would fetch page by page what has no place yet.
+            prefetch(context, address, size, to_device=True)
+            context.call("cuMemsetD8Async", address, 0, size, context.stream)
+            # The host may write into the slab as soon as it has it.
+            context.synchronize()
+            undoing.pop_all()
         memory = np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(address))
         return Slab(address, size, memory)
 
@@ -47,11 +48,17 @@ class ManagedProvider:
         """Give a slab back; waits for kernels that may use it."""
         self._context.synchronize()
         self._context.call("cuMemFree", slab.address)
-        self._context.managed_bytes -= slab.size
+        self._context.release_managed(slab.size)
 
     def free_memory(self) -> int:
         """Bytes that can still be allocated."""
         return self._context.free_managed()
+
+
+def _give_back(context: CudaContext, address: int) -> None:
+    """Free what an error has left unusable; the error is told, not what goes wrong here."""
+    context.driver.cuStreamSynchronize(context.stream)
+    context.driver.cuMemFree(address)
 
 
 def prefetch(context: CudaContext, address: int, size: int, to_device: bool) -> None:

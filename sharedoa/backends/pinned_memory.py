@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+from contextlib import ExitStack
+from typing import Any
 
 import numpy as np
 
@@ -22,10 +24,19 @@ class PinnedStaging:
         self._context = context
         context.enter()
         size = pieces * piece_bytes
-        self._start = int(context.call("cuMemHostAlloc", size, 0))
+        driver = context.driver
+        flags = int(driver.CUevent_flags.CU_EVENT_DISABLE_TIMING)
+        self._events: list[Any] = []
+        # After an error: that is told, not what goes wrong when giving back.
+        with ExitStack() as undoing:
+            self._start = int(context.call("cuMemHostAlloc", size, 0))
+            undoing.callback(driver.cuMemFreeHost, self._start)
+            for _ in range(pieces):
+                event = context.call("cuEventCreate", flags)
+                undoing.callback(driver.cuEventDestroy, event)
+                self._events.append(event)
+            undoing.pop_all()
         self._memory = np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(self._start))
-        flags = int(context.driver.CUevent_flags.CU_EVENT_DISABLE_TIMING)
-        self._events = [context.call("cuEventCreate", flags) for _ in range(pieces)]
 
     def address(self, piece: int) -> int:
         return self._start + piece * self.piece_bytes

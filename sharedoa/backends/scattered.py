@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,19 +26,25 @@ class ScatteredMemory:
     """Runs the four kernels of ``scattered_kernels`` through a backend.
 
     Arguments and results go through a staging slab that both sides see: addresses first, then data.
+    Heaps and threads share it and the kernels' slots, so there is one operation at a time.
     """
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
         self._kernels = OwnKernels(backend)
         self._staging: Slab | None = None
+        #: Held for a whole operation. Not reentrant: what finds it taken may be a finalizer in the
+        #: middle of an operation of its own thread.
+        self._lock = threading.Lock()
+        self._to_free: list[Addresses] = []
 
     def allocate(self, count: int, size: int, header: bytes) -> Addresses:
         """See ``Backend.allocate_scattered``."""
-        words, data = self._stage(count, len(header))
-        data[: len(header)] = np.frombuffer(header, np.uint8)
-        self._run(ALLOCATE, count, (self._words_at, size, self._data_at(count), len(header)))
-        addresses = words.copy()
+        with self._operation():
+            words, data = self._stage(count, len(header))
+            data[: len(header)] = np.frombuffer(header, np.uint8)
+            self._run(ALLOCATE, count, (self._words_at, size, self._data_at(count), len(header)))
+            addresses = words.copy()
         made = addresses[addresses != 0]
         if len(made) < count:
             self.free(made)
@@ -49,31 +57,57 @@ class ScatteredMemory:
         return addresses
 
     def free(self, addresses: Addresses) -> None:
-        """Give the objects back."""
-        self._stage_addresses(addresses, 0)
-        self._run(FREE, len(addresses), (self._words_at,))
+        """Give the objects back: at once, or after the operation that is going on."""
+        self._to_free.append(addresses.copy())
+        self._free_if_idle()
 
     def gather(self, addresses: Addresses, offset: int, itemsize: int) -> Bytes:
         """See ``Backend.gather``."""
         count = len(addresses)
-        data = self._stage_addresses(addresses, count * itemsize)
-        leaves = (self._words_at, self._data_at(count), offset, itemsize)
-        self._run(GATHER, count, leaves)
-        return data.copy().reshape(count, itemsize)
+        with self._operation():
+            data = self._stage_addresses(addresses, count * itemsize)
+            leaves = (self._words_at, self._data_at(count), offset, itemsize)
+            self._run(GATHER, count, leaves)
+            return data.copy().reshape(count, itemsize)
 
     def scatter(self, addresses: Addresses, offset: int, data: Bytes) -> None:
         """See ``Backend.scatter``."""
         count, itemsize = data.shape
-        self._stage_addresses(addresses, data.size)[:] = data.reshape(-1)
-        leaves = (self._words_at, self._data_at(count), offset, itemsize)
-        self._run(SCATTER, count, leaves)
+        with self._operation():
+            self._stage_addresses(addresses, data.size)[:] = data.reshape(-1)
+            leaves = (self._words_at, self._data_at(count), offset, itemsize)
+            self._run(SCATTER, count, leaves)
 
     def close(self) -> None:
         """Give the staging slab back; objects are the heap's to free."""
-        if self._staging is not None:
-            self._backend.provider.free(self._staging)
-            self._staging = None
-        self._kernels.close()
+        with self._operation():
+            if self._staging is not None:
+                self._backend.provider.free(self._staging)
+                self._staging = None
+            self._kernels.close()
+
+    @contextmanager
+    def _operation(self) -> Iterator[None]:
+        try:
+            with self._lock:
+                # An allocation finds room in what was to be freed before.
+                self._free_noted()
+                yield
+        finally:
+            self._free_if_idle()
+
+    def _free_if_idle(self) -> None:
+        while self._to_free and self._lock.acquire(blocking=False):
+            try:
+                self._free_noted()
+            finally:
+                self._lock.release()
+
+    def _free_noted(self) -> None:
+        while self._to_free:
+            addresses = self._to_free.pop()
+            self._stage_addresses(addresses, 0)
+            self._run(FREE, len(addresses), (self._words_at,))
 
     def _stage(self, count: int, size: int) -> tuple[Addresses, Bytes]:
         """Room for ``count`` addresses and ``size`` bytes after them."""

@@ -82,16 +82,21 @@ class ErrorRecords:
     def raise_first(self) -> None:
         """Clear all records; raise DeviceError for the first that was filled.
 
-        Call it when the backend has nothing under way."""
+        Call it when nothing is under way of what the calling thread launched. A record that the
+        kernel of another thread is still filling has no code yet; it is for that thread to find.
+        """
         for number, slab in enumerate(self._slabs):
             records = slab.memory[: RECORDS_PER_SLAB * RECORD_DTYPE.itemsize].view(RECORD_DTYPE)
             filled = np.flatnonzero(records["flag"])
             if not len(filled):
                 continue
-            index = int(filled[0])
-            record, unit = records[index].copy(), self._units[number, index]
-            for place in filled:
-                records[place] = np.zeros((), RECORD_DTYPE)
+            copies = records[filled]
+            told = np.flatnonzero(copies["code"])
+            if not len(told):
+                continue
+            filled, record = filled[told], copies[told[0]]
+            unit = self._units[number, int(filled[0])]
+            records[filled] = np.zeros((), RECORD_DTYPE)
             raise _error(unit, record)
 
 

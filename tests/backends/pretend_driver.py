@@ -28,6 +28,7 @@ class PretendDriver:
         self.limits = {"STACK_SIZE": 1024, "MALLOC_HEAP_SIZE": 8 << 20}
         self.answers = {
             "cuDeviceGet": 0,
+            "cuDeviceGetName": b"Pretended GPU\0",
             "cuDevicePrimaryCtxRetain": "context",
             "cuStreamCreate": STREAM,
             "cuMemGetInfo": (8 * GIB, 8 * GIB),
@@ -45,6 +46,7 @@ class PretendDriver:
         attributes = bindings.CUdevice_attribute
         self.attributes = {
             attributes.CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY: 1,
+            attributes.CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS: 1,
             attributes.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: 9,
             attributes.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: 0,
             attributes.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: 16,

@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import ctypes
+import gc
+import threading
+import time
+import weakref
+from collections.abc import Callable
 
 import pytest
 
-from sharedoa.backends import cuda_context
+from sharedoa.backends import available, cuda_context, open_backend
 from sharedoa.backends.cuda import CudaBackend, CudaKernel
 from sharedoa.backends.cuda_context import INDIRECT_STACK, RECURSIVE_STACK, CudaContext
 from sharedoa.backends.cuda_driver import check
+from sharedoa.backends.pinned_memory import PinnedStaging
 from sharedoa.errors import ArgumentError, BackendError, DeviceError, HeapError
 
 from ..targets.hand_written import kernel_text, store_coordinates
 from .pretend_driver import FUNCTION, GIB, STREAM, PretendDriver
 
 bindings = pytest.importorskip("cuda.bindings.driver")
+
+
+def in_a_thread(work: Callable[[], None]) -> None:
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
 
 
 @pytest.fixture
@@ -87,6 +99,37 @@ def test_launches(driver):
     assert driver.called("cuLaunchKernel") == [expected, expected]
 
 
+def test_every_thread_makes_the_context_current_once(driver):
+    """Also where it has the identity of a thread that has ended, as these have."""
+    backend, slots = CudaBackend(), (ctypes.c_uint64 * 1)(1234)
+    handle = backend.load("kernel", stages(), False, False)
+
+    def launch_and_wait() -> None:
+        for _ in range(2):
+            backend.launch(handle, (8, 1), (8, 1), slots, 1)
+            backend.synchronize()
+
+    for works in ([launch_and_wait] * 3, [backend.synchronize] * 3):
+        driver.calls.clear()
+        for work in works:
+            in_a_thread(work)
+        assert driver.called("cuCtxSetCurrent") == [("context",)] * 3
+    driver.calls.clear()
+    launch_and_wait()
+    assert not driver.called("cuCtxSetCurrent")
+
+
+def test_devices_whose_managed_memory_is_not_shared_are_refused(driver):
+    attribute = bindings.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS
+    driver.attributes[attribute] = 0
+    with pytest.raises(BackendError, match=r"Pretended GPU has .* CPU cannot use while") as caught:
+        open_backend("cuda")
+    assert "SHAREDOA_BACKEND=cpu" in caught.value.help
+    assert open_backend("auto").name == "cpu"
+    (cuda,) = (entry for entry in available() if entry.name == "cuda")
+    assert not cuda.ok and "WSL" in cuda.reason
+
+
 def test_small_launches_come_in_small_blocks(driver):
     backend = CudaBackend()
     assert backend.usual_block((1000, 1), (256, 1)) == (64, 1)
@@ -144,6 +187,90 @@ def test_managed_memory_is_never_more_than_the_card(driver):
         context.reserve_managed(4 * GIB)
     context.reserve_managed(3 * GIB)
     assert context.free_managed() == 0
+
+
+def test_threads_do_not_reserve_the_same_memory(driver, monkeypatch):
+    context, refused = CudaContext(), []
+    memory = context.memory
+
+    def slow_memory() -> tuple[int, int]:
+        time.sleep(0.05)
+        return memory()
+
+    def reserve() -> None:
+        try:
+            context.reserve_managed(5 * GIB)
+        except HeapError as problem:
+            refused.append(problem)
+
+    monkeypatch.setattr(context, "memory", slow_memory)
+    threads = [threading.Thread(target=reserve) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(refused) == 1
+    assert context.managed_bytes == 5 * GIB
+
+
+def test_a_finalizer_gives_memory_back_while_more_is_reserved(driver, monkeypatch):
+    context = CudaContext()
+    context.reserve_managed(GIB)
+    memory = context.memory
+
+    def memory_with_finalizer() -> tuple[int, int]:
+        context.release_managed(GIB)
+        return memory()
+
+    monkeypatch.setattr(context, "memory", memory_with_finalizer)
+    context.reserve_managed(3 * GIB)
+    assert context.managed_bytes == 3 * GIB
+
+
+def test_dropped_memory_in_cycles_is_collected_before_more_is_refused(driver):
+    class Owner:
+        def __init__(self) -> None:
+            self.itself = self
+            context.reserve_managed(5 * GIB)
+            weakref.finalize(self, context.release_managed, 5 * GIB)
+
+    context = CudaContext()
+    gc.disable()
+    try:
+        Owner()
+        context.reserve_managed(4 * GIB)
+    finally:
+        gc.enable()
+    assert context.managed_bytes == 4 * GIB
+
+
+@pytest.mark.parametrize(
+    "failing", ["cuMemAllocManaged", "cuMemPrefetchAsync", "cuMemsetD8Async", "cuStreamSynchronize"]
+)
+def test_slabs_that_cannot_be_made_ready_are_given_back(driver, failing):
+    backend = CudaBackend()
+    for name in (failing, f"{failing}_v2"):
+        driver.failures[name] = bindings.CUresult.CUDA_ERROR_NOT_SUPPORTED
+    with pytest.raises(BackendError, match="NOT_SUPPORTED"):
+        backend.provider.allocate(1 << 20)
+    made = [(memory.ctypes.data,) for memory in driver.memory]
+    assert driver.called("cuMemFree") == made
+    assert backend.context.managed_bytes == 0
+
+
+def test_pinned_memory_whose_events_fail_is_given_back(driver, monkeypatch):
+    context, create = CudaContext(), driver.cuEventCreate
+
+    def create_two(flags: int) -> tuple[object, ...]:
+        if len(driver.called("cuEventCreate")) == 2:
+            return bindings.CUresult.CUDA_ERROR_OUT_OF_MEMORY, None
+        return create(flags)
+
+    monkeypatch.setattr(driver, "cuEventCreate", create_two, raising=False)
+    with pytest.raises(HeapError, match="cuEventCreate"):
+        PinnedStaging(context, 3, 4096)
+    assert sorted(driver.called("cuEventDestroy")) == [("event 1",), ("event 2",)]
+    assert driver.called("cuMemFreeHost") == [(driver.memory[0].ctypes.data,)]
 
 
 def test_failure_at_synchronisation_names_the_kernels(driver):

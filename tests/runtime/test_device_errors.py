@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import ctypes
+from types import SimpleNamespace
+
+import numpy as np
 import pytest
 
 import sharedoa as oa
+from dispatch.errors import RECORD_DTYPE, ErrorCode
 from sharedoa import f32, i32
+from sharedoa.heap.provider import HostProvider
+from sharedoa.runtime.device_errors import ErrorRecords
 
 
 class Base(oa.Object):
@@ -141,6 +148,31 @@ def test_two_kernels_that_fail_are_told_apart():
         assert "insist" in error.message
         error = caught_by(lambda: divide[2](out, 0, debug=True))
         assert "divide" in error.message
+
+
+def test_a_record_that_is_being_filled_is_left_until_it_is():
+    """While one thread waits, the kernel of another may have claimed a record and given no code."""
+    records = ErrorRecords(HostProvider())
+
+    def claimed(name: str) -> np.ndarray:
+        lowered = SimpleNamespace(source_sites=())
+        unit = SimpleNamespace(name=name, compilation=SimpleNamespace(lowered=lowered, debug=True))
+        memory = (ctypes.c_uint8 * RECORD_DTYPE.itemsize).from_address(records.claim(unit))
+        record = np.ctypeslib.as_array(memory).view(RECORD_DTYPE)
+        record["flag"] = 1
+        return record
+
+    filling = claimed("filling")
+    records.raise_first()
+    assert filling["flag"][0]
+    claimed("complete")["code"] = ErrorCode.ASSERTION
+    with pytest.raises(oa.DeviceError, match="complete"):
+        records.raise_first()
+    records.raise_first()
+    filling["code"] = ErrorCode.ASSERTION
+    with pytest.raises(oa.DeviceError, match="filling"):
+        records.raise_first()
+    assert not filling["flag"][0]
 
 
 @oa.kernel
