@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 from ..model.classes import ClassType, Method
@@ -34,7 +35,12 @@ class NameDependency:
         if now is self.value:
             return True
         plain = (bool, int, float, str, tuple)
-        return type(now) is type(self.value) and isinstance(now, plain) and now == self.value
+        # As it is written: 0.0 equals -0.0, and (1,) equals (1.0,).
+        return type(now) is type(self.value) and isinstance(now, plain) and repr(now) == self.text
+
+    @cached_property
+    def text(self) -> str:
+        return repr(self.value)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from .dependencies import NameDependency
@@ -25,10 +26,10 @@ class NameScope:
                 value = cell.cell_contents
             except ValueError as error:
                 raise KeyError(name) from error
-            return value, NameDependency(name, lambda: cell.cell_contents, value)
+            return value, NameDependency(name, partial(getattr, cell, "cell_contents"), value)
         if name in self._globals:
             value = self._globals[name]
-            return value, NameDependency(name, lambda: self._globals[name], value)
+            return value, NameDependency(name, partial(self._globals.__getitem__, name), value)
         if hasattr(builtins, name):
             return getattr(builtins, name), None
         raise KeyError(name)
@@ -37,4 +38,4 @@ class NameScope:
 def attribute(owner: Any, name: str) -> tuple[Any, NameDependency]:
     """The value of an attribute of a module or class. Raises AttributeError."""
     value = getattr(owner, name)
-    return value, NameDependency(name, lambda: getattr(owner, name), value)
+    return value, NameDependency(name, partial(getattr, owner, name), value)

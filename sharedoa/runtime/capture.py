@@ -174,6 +174,8 @@ class Capture:
             if heap.backend.name == "python":
                 self._run_in_cpython(count)
                 return
+            for program in self._programs:
+                program.look_at_constants()
             if not self._is_current():
                 self._prepare()
             heap.before_launch()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import inspect
 import linecache
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Any
 
 from ..errors import CompileError
 from ..model import intrinsics
+from ..model.signatures import closure_values
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ def intrinsic_use(function: Callable[..., Any]) -> IntrinsicUse:
         definition = source_of(function, function.__name__).definition
     except CompileError:
         return IntrinsicUse(1, False)
-    names = {**function.__globals__, **inspect.getclosurevars(function).nonlocals}
+    names = {**function.__globals__, **closure_values(function)}
     axes, barrier = 1, False
     for node in ast.walk(definition):
         if not isinstance(node, ast.Call):

@@ -28,6 +28,7 @@ from ..model.world import World
 from ..targets.base import Target
 from . import cpython, knobs
 from .arguments import ArgumentPlan
+from .constants import ConstantNames
 from .geometry import Geometry, Pair
 from .pipeline import Compilation, Facts, compile
 from .population import Population, classes_met
@@ -90,6 +91,7 @@ class Program:
         self._classes_met: frozenset[int] | None = None
         self._array_fields: frozenset[tuple[ClassType, str]] | None = None
         self._checked_at = -1
+        self._constants: ConstantNames | None = None
         self._compilations: dict[tuple[Any, ...], Compilation] = {}
         self._units: weakref.WeakKeyDictionary[Backend, dict[Compilation, Unit]]
         self._units = weakref.WeakKeyDictionary()
@@ -112,6 +114,9 @@ class Program:
             heap: Heap | None = self._pack(slots, arguments)
             if heap is None:
                 heap = current_heap()
+            constants = self._constants
+            if constants is not None and not constants.hold():
+                World.advance()
             if mode is None and debug is None:
                 binding = self._usual
                 if (
@@ -249,6 +254,7 @@ class Program:
     def translation(self) -> Translation:
         """The typed tree, made again when a fact that it rests on no longer holds."""
         with self.lock:
+            self.look_at_constants()
             epoch = World.epoch
             known = self._translation
             if known is not None and self._checked_at != epoch and not known.current():
@@ -256,11 +262,19 @@ class Program:
                 known = None
             if known is None:
                 known = self._translation = self.source.translate()
+                constants = ConstantNames(known.dependencies)
+                self._constants = constants if len(constants) else None
             self._checked_at = epoch
             return known
 
+    def look_at_constants(self) -> None:
+        """If a name that the program took a constant from is bound to another, all who rest on what
+        names mean look again."""
+        if self._constants is not None and not self._constants.hold():
+            World.advance()
+
     def _drop_units(self) -> None:
-        self._translation, self._usual = None, _UNBOUND
+        self._translation, self._usual, self._constants = None, _UNBOUND, None
         self._classes_met, self._array_fields = None, None
         self._compilations.clear()
         stale = [(backend, list(units.values())) for backend, units in self._units.items()]

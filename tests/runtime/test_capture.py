@@ -261,6 +261,19 @@ def test_a_redefined_method_is_called(heap):
     step.run()
     assert results.numpy().tolist() == [6, -3, 6, 6]
 
+
+def test_a_method_redefined_with_other_types(heap):
+    class Counter(oa.Object):
+        count: i32
+
+        def step(self) -> i32:
+            return self.count
+
+    counters = oa.new(Counter, 4, count=5)
+    with oa.capture() as step:
+        counters.step()
+    step.run()
+
     def in_halves(self) -> f32:
         return self.count * 0.5
 
