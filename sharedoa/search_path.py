@@ -1,12 +1,13 @@
 """Keeping a folder named like one of our packages from being imported in its place.
 
 ``python -m sharedoa`` puts the current folder first on the search path, where any ``apps`` or
-``dispatch`` would hide ours. Installed scripts do not have this problem. Importing this module
-mends the path.
+``dispatch`` would hide ours. Installed scripts do not have this problem, but files beside a script
+do. Importing this module mends the path, and says what is wrong where it cannot.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import sys
 from pathlib import Path
@@ -24,4 +25,18 @@ def drop_current_folder() -> None:
         del sys.path[0]
 
 
+def refuse_strangers() -> None:
+    """Raise ImportError, naming the file, where something else hides a package of ours."""
+    ours = Path(__file__).parents[1]
+    for name in ("dispatch", "ptxpass"):
+        found = importlib.util.find_spec(name)
+        origin = None if found is None else found.origin
+        if origin is not None and Path(origin).parent != ours / name:
+            raise ImportError(
+                f"{origin} hides the package {name} that sharedoa brings; rename it, or start "
+                "Python where it is not on the search path"
+            )
+
+
 drop_current_folder()
+refuse_strangers()

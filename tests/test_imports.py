@@ -110,3 +110,21 @@ def test_a_folder_of_ours_name_shadows_nothing(tmp_path: Path, name: str) -> Non
     )
     assert done.returncode == 0, done.stderr
     assert "traffic" in done.stdout
+
+
+@pytest.mark.parametrize("name", ["dispatch", "ptxpass"])
+def test_a_file_beside_a_script_that_hides_a_package_of_ours_is_named(
+    tmp_path: Path, name: str
+) -> None:
+    (tmp_path / f"{name}.py").write_text("")
+    (tmp_path / "script.py").write_text("import sharedoa\n")
+    done = subprocess.run(
+        [sys.executable, "script.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env={"PYTHONPATH": str(ROOT), "PATH": ""},
+        check=False,
+    )
+    assert done.returncode == 1
+    assert f"{tmp_path / name}.py hides the package {name} that sharedoa brings" in done.stderr

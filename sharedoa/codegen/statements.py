@@ -6,7 +6,7 @@ from ..errors import InternalError
 from ..frontend import tree
 from ..model.scalars import ScalarType, i64, u64, weak_float
 from ..model.types import Type
-from ..targets.base import PrintPiece
+from ..targets.base import PrintPiece, Unsigned
 from . import checks
 from .arithmetic import convert
 from .emitter import FunctionEmitter, statement
@@ -84,5 +84,6 @@ def _printable(emitter: FunctionEmitter, item: tree.Expression) -> PrintPiece:
         raise InternalError(f"a value of type {type!r} is printed")
     if type.kind == "bool":
         return value
-    wide = weak_float if type.is_float else u64 if type.kind == "uint" else i64
-    return convert(emitter.builder, type, wide, value)
+    if type.kind == "uint":
+        return Unsigned(convert(emitter.builder, type, u64, value))
+    return convert(emitter.builder, type, weak_float if type.is_float else i64, value)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+import builtins
+import inspect
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -19,7 +21,7 @@ from .dependencies import MethodDependency, ResolutionDependency
 from .expressions import expression, translate
 from .operands import BoundMethod, Static, UnboundMethod
 
-#: Arguments in the order of the parameters, and what to put around the call.
+#: What a call is given, in the order of the parameters, and what to put around the call.
 Bound = tuple[list[tree.Expression], Callable[[tree.Expression], tree.Expression]]
 
 
@@ -51,11 +53,26 @@ def _static_call(context: Context, callee: Static, node: ast.Call) -> tree.Expre
         return library.math_call(context, target, node)
     if not callable(target):
         context.reject(node, f"{callee.name} is not a function", "call functions and methods")
+    kernels_know = "use those of math and NumPy that kernels know, and oa's own"
+    help = _INSTEAD_OF.get(target) if inspect.isbuiltin(target) else None
+    if help is None and inspect.isfunction(target):
+        help = f"decorate it with @oa.func, or {kernels_know}"
     context.reject(
         node,
         f"{callee.name} is a Python function that kernels cannot call",
-        "decorate it with @oa.func, or use math, NumPy's mathematical functions and oa's own",
+        help or kernels_know,
     )
+
+
+#: What to write for builtin functions that kernels do not know.
+_INSTEAD_OF: dict[Callable[..., object], str] = {
+    builtins.round: "write math.floor(x + 0.5), which rounds halves up",
+    builtins.pow: "write x ** y",
+    builtins.sum: "add in a for loop over range",
+    builtins.any: "test in a for loop over range",
+    builtins.all: "test in a for loop over range",
+    builtins.id: "compare references with is; give objects a field that numbers them",
+}
 
 
 def _conversion(context: Context, target: ScalarType, node: ast.Call) -> tree.Expression:
@@ -119,8 +136,7 @@ def method_call(
         upcast = coerce(context, receiver, ReferenceType(method.owner), node, "the receiver")
         return _direct(context, symbol, method.signature, [upcast], node, label)
     location = context.locate(node)
-    # Python evaluates the receiver before the arguments; so does the fixed order of VirtualCall.
-    arguments, wrap = bind(context, method.signature, node, label)
+    (receiver, *arguments), wrap = bind(context, method.signature, node, label, [receiver])
     candidates = [
         tree.Candidate(c, context.program.require_method(_concrete_method(c, name)))
         for c in cls.concrete()
@@ -213,14 +229,21 @@ def _direct(
     node: ast.Call,
     label: str,
 ) -> tree.Expression:
-    arguments, wrap = bind(context, signature, node, label)
+    arguments, wrap = bind(context, signature, node, label, receiver)
     location = context.locate(node)
-    return wrap(tree.DirectCall(signature.result, location, symbol, [*receiver, *arguments]))
+    return wrap(tree.DirectCall(signature.result, location, symbol, arguments))
 
 
-def bind(context: Context, signature: Signature, node: ast.Call, label: str) -> Bound:
-    """Arguments in the order of the parameters, converted, and a function that wraps the call in
-    what keeps Python's evaluation order when keywords stand in another order."""
+def bind(
+    context: Context,
+    signature: Signature,
+    node: ast.Call,
+    label: str,
+    receiver: Sequence[tree.Expression] = (),
+) -> Bound:
+    """The receiver, if there is one, and the arguments in the order of the parameters, converted;
+    and a function that wraps the call in what keeps Python's evaluation order, the receiver first,
+    when keywords stand in another order."""
     if len(node.args) > len(signature.names):
         context.reject(
             node,
@@ -257,24 +280,29 @@ def bind(context: Context, signature: Signature, node: ast.Call, label: str) -> 
             f"its parameters are ({', '.join(signature.names)})",
         )
     if order == [name for name in signature.names if name in order]:
-        return [given[name] for name in signature.names], lambda made: made
-    return _reordered(context, signature, given, order)
+        return [*receiver, *(given[name] for name in signature.names)], lambda made: made
+    return _reordered(context, signature, given, order, receiver)
 
 
 def _reordered(
-    context: Context, signature: Signature, given: dict[str, tree.Expression], order: list[str]
+    context: Context,
+    signature: Signature,
+    given: dict[str, tree.Expression],
+    order: list[str],
+    receiver: Sequence[tree.Expression],
 ) -> Bound:
-    variables = {name: context.temporary(given[name].type) for name in order}
-    arguments = [
-        tree.Local(given[name].type, given[name].location, variables[name])
-        if name in variables
-        else given[name]
-        for name in signature.names
+    evaluated = [*receiver, *(given[name] for name in order)]
+    variables = [context.temporary(value.type) for value in evaluated]
+    held = [
+        tree.Local(value.type, value.location, variable)
+        for value, variable in zip(evaluated, variables, strict=True)
     ]
+    by_name = {**given, **dict(zip(order, held[len(receiver) :], strict=True))}
+    arguments = [*held[: len(receiver)], *(by_name[name] for name in signature.names)]
 
     def wrap(made: tree.Expression) -> tree.Expression:
-        for name in reversed(order):
-            made = tree.Let(made.type, made.location, variables[name], given[name], made)
+        for variable, value in zip(reversed(variables), reversed(evaluated), strict=True):
+            made = tree.Let(made.type, made.location, variable, value, made)
         return made
 
     return arguments, wrap

@@ -23,6 +23,7 @@ from ..model.types import (
     TupleType,
     Type,
     ValueType,
+    VoidType,
 )
 from . import tree
 from .context import Context
@@ -69,13 +70,16 @@ def convert_scalar(
     if value.type == target:
         return value
     if isinstance(value, tree.Constant):
-        return _fold(context, value, target, node)
+        try:
+            return _fold(value, target)
+        except (OverflowError, ValueError) as error:
+            context.reject(
+                node, f"this constant does not convert to {target}: {error}", "correct the constant"
+            )
     return tree.Convert(target, value.location, value)
 
 
-def _fold(
-    context: Context, value: tree.Constant, target: ScalarType, node: ast.AST
-) -> tree.Constant:
+def _fold(value: tree.Constant, target: ScalarType) -> tree.Constant:
     if target == weak_int:
         folded: Any = int(value.value)
     elif target == weak_float:
@@ -114,7 +118,7 @@ def coerce(
     """``value`` as ``target``, as an argument, assignment or return converts (same_kind); ``what``
     it is for is words, or the source of the target."""
     source = value.type
-    if source == target and not isinstance(value, tree.Constant):
+    if source == target and not isinstance(value, (tree.Constant, tree.MakeTuple)):
         return value
     if isinstance(source, ScalarType) and isinstance(target, ScalarType):
         if can_store(source, target):
@@ -165,11 +169,26 @@ def _words(what: str | ast.expr) -> str:
 def _advice(source: Type, target: Type) -> str:
     if isinstance(source, ReferenceType) and isinstance(target, ReferenceType):
         if target.cls.is_subclass_of(source.cls):
-            return f"test it first: if isinstance(x, {target.cls.name}): ..."
+            return (
+                f"put it into a variable x and use it inside `if isinstance(x, {target.cls.name}):`"
+            )
         return f"{source.cls.name} is not a subclass of {target.cls.name}"
     if isinstance(source, ArrayType) and isinstance(target, ArrayType):
         return "an array's element type must be exactly the declared one"
     return f"pass a value of type {target!r}"
+
+
+def require_value(context: Context, value: tree.Expression, node: ast.AST) -> tree.Expression:
+    """``value``, unless it is the call of a function without result."""
+    if isinstance(value.type, VoidType):
+        context.reject(node, "this call gives no value", "call it as a statement")
+    return value
+
+
+def as_variable(context: Context, value: tree.Expression, node: ast.AST) -> tree.Expression:
+    """``value`` as a variable of its own type holds it; an integer constant that does not fit is an
+    error."""
+    return coerce(context, require_value(context, value, node), value.type, node, "this")
 
 
 def truth(context: Context, value: tree.Expression, node: ast.AST) -> tree.Expression:
@@ -189,7 +208,8 @@ def truth(context: Context, value: tree.Expression, node: ast.AST) -> tree.Expre
 def as_index(context: Context, value: tree.Expression, node: ast.AST, what: str) -> tree.Expression:
     """An integer expression as a weak int."""
     if isinstance(value.type, ScalarType) and (value.type.is_integer or value.type == boolean):
-        return convert_scalar(context, value, weak_int, node)
+        index = convert_scalar(context, value, weak_int, node)
+        return weak_to_typed(context, index, weak_int, node)
     context.reject(
         node, f"{what} is {value.type!r}, not an integer", "convert it: int(x) or i32(x)"
     )

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import ast
+import enum
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from ..model.classes import ClassType
 from ..model.scalars import boolean, weak_int
 from ..model.types import ArrayType, InlineType, ReferenceType, TupleType, ValueType
 from . import tree
 from .context import Context, Rejected
-from .conversions import as_index, constant_of, is_nonnegative, truth
+from .conversions import as_index, as_variable, constant_of, is_nonnegative, require_value, truth
 from .names import attribute
 from .operands import BoundMethod, InlineArray, Operand, Static, UnboundMethod
 from .operators import BINARY, COMPARE, binary, compare, unary, unify
@@ -108,6 +109,8 @@ def _attribute(context: Context, node: ast.Attribute) -> Operand:
     if _is_super(node.value):
         return _super_method(context, node)
     base = translate(context, node.value)
+    if isinstance(base, Static) and hasattr(type(base.value), "__sharedoa_value__"):
+        base = constant_of(context, base.value, node.value, base.name)
     if isinstance(base, Static):
         return _static_attribute(context, base, node)
     if isinstance(base, InlineArray):
@@ -129,6 +132,8 @@ def _static_attribute(context: Context, base: Static, node: ast.Attribute) -> Op
     shared = getattr(base.value, "__sharedoa__", None)
     if isinstance(base.value, type) and isinstance(shared, ClassType) and node.attr in shared.slots:
         return UnboundMethod(shared, node.attr)
+    if isinstance(base.value, enum.Enum) and node.attr == "value":
+        return Static(base.value.value, f"{base.name}.value")
     if not (inspect.ismodule(base.value) or isinstance(base.value, type)):
         context.reject(
             node,
@@ -160,6 +165,7 @@ def _member(
         return BoundMethod(base, node.attr)
     host = getattr(cls.python_class, node.attr, None)
     if isinstance(host, (bool, int, float)):
+        _require_same_constant(context, cls, node, host)
         return Static(host, f"{cls.name}.{node.attr}")
     if host is not None:
         context.reject(
@@ -171,8 +177,28 @@ def _member(
     names = ", ".join([*cls.fields, *cls.slots]) or "nothing"
     help = f"{cls.name} has {names}"
     if below:
-        help = f"{', '.join(below)} has it: test isinstance first, or declare it in {cls.name}"
+        name = ast.unparse(node.value)
+        known = isinstance(node.value, ast.Name)
+        variable = "use it" if known else "put the object into a variable x and use it"
+        test = f"if isinstance({name if known else 'x'}, {below[0]}):"
+        help = f"{', '.join(below)} has it: {variable} inside `{test}`, or declare it in {cls.name}"
     context.reject(node, f"{cls.name} has no field or method {node.attr}", help)
+
+
+def _require_same_constant(
+    context: Context, cls: ClassType, node: ast.Attribute, value: Any
+) -> None:
+    """Reject a constant of ``cls`` that objects of its subclasses have another value of."""
+    context.program.depend_on_subclasses(cls)
+    for below in cls.concrete():
+        other = getattr(below.python_class, node.attr)
+        if type(other) is not type(value) or repr(other) != repr(value):
+            name = f"{cls.name}.{node.attr}"
+            context.reject(
+                node,
+                f"{name} is {value!r}, but {below.name}.{node.attr} is {other!r}",
+                f"write a method that returns it, or name the class: {name}",
+            )
 
 
 def _value_member(
@@ -202,7 +228,7 @@ def _is_super(node: ast.expr) -> bool:
 
 def _super_method(context: Context, node: ast.Attribute) -> Operand:
     assert isinstance(node.value, ast.Call)
-    owner = context.owner
+    owner = _super_owner(context)
     if owner is None or owner.base is None or node.value.args:
         context.reject(
             node,
@@ -217,6 +243,16 @@ def _super_method(context: Context, node: ast.Attribute) -> Operand:
     receiver = next(iter(context.parameters.values()))
     self = tree.Local(receiver.type, context.locate(node), receiver)
     return UnboundMethod(owner.base, name, self)
+
+
+def _super_owner(context: Context) -> ClassType | None:
+    """The class in whose body the method is written, which is where CPython's super() starts."""
+    try:
+        written_in, _ = context.names.lookup("__class__")
+    except KeyError:
+        return context.owner
+    found = getattr(written_in, "__sharedoa__", None)
+    return found if isinstance(found, ClassType) else None
 
 
 def _subscript(context: Context, node: ast.Subscript) -> Operand:
@@ -262,6 +298,7 @@ def _tuple_item(
     place %= len(type.items)
     if isinstance(base, tree.MakeTuple) and all(_is_pure(item) for item in base.items):
         return base.items[place]
+    base = as_variable(context, base, node)
     return tree.TupleItem(type.items[place], context.locate(node), base, place)
 
 
@@ -271,6 +308,8 @@ def _is_pure(value: tree.Expression) -> bool:
 
 def _tuple(context: Context, node: ast.Tuple) -> Operand:
     items = [expression(context, item) for item in node.elts]
+    for item, source in zip(items, node.elts, strict=True):
+        require_value(context, item, source)
     type = TupleType(tuple(item.type for item in items))
     return tree.MakeTuple(type, context.locate(node), items)
 
@@ -315,7 +354,8 @@ def _value_operator(
         a, b = tree.Local(left.type, location, first), tree.Local(right.type, location, second)
         call = call_value_method(context, b, f"__r{method}__", [a], node)
         inner = tree.Let(call.type, location, second, right, call)
-        return tree.Let(call.type, location, first, left, inner)
+        first_value = as_variable(context, left, node)
+        return tree.Let(call.type, location, first, first_value, inner)
     context.reject(
         node,
         f"{left.type!r} {symbol} {right.type!r} is not defined",
@@ -324,9 +364,9 @@ def _value_operator(
 
 
 def _unary(context: Context, node: ast.UnaryOp) -> Operand:
-    value = expression(context, node.operand)
     if isinstance(node.op, ast.Not):
-        return tree.Unary(boolean, context.locate(node), "not", truth(context, value, node))
+        return tree.Unary(boolean, context.locate(node), "not", condition(context, node.operand))
+    value = expression(context, node.operand)
     if isinstance(value.type, ValueType):
         from .calls import call_value_method
 
@@ -342,7 +382,7 @@ def _compare(context: Context, node: ast.Compare) -> Operand:
     for operator in node.ops:
         if type(operator) not in COMPARE:
             context.reject(
-                node, "in is outside the subset that kernels can use", "compare in a loop"
+                node, "in is outside the subset that kernels can use", _instead_of_in(node)
             )
     operands = [expression(context, n) for n in (node.left, *node.comparators)]
     names = [COMPARE[type(operator)][0] for operator in node.ops]
@@ -350,6 +390,15 @@ def _compare(context: Context, node: ast.Compare) -> Operand:
         return _compare_pair(context, names[0], operands[0], operands[1], node)
     location = context.locate(node)
     return _chain(context, names, operands[0], operands[1:], node, location)
+
+
+def _instead_of_in(node: ast.Compare) -> str:
+    items = node.comparators[0]
+    if len(node.ops) > 1 or not isinstance(items, (ast.Tuple, ast.List, ast.Set)) or not items.elts:
+        return "compare in a loop"
+    same, word = ("==", " or ") if isinstance(node.ops[0], ast.In) else ("!=", " and ")
+    left = ast.unparse(node.left)
+    return "write " + word.join(f"{left} {same} {ast.unparse(item)}" for item in items.elts)
 
 
 def _chain(
@@ -361,13 +410,23 @@ def _chain(
     location: tree.Location,
 ) -> tree.Expression:
     first, second = context.temporary(left.type), context.temporary(rest[0].type)
-    a, b = tree.Local(left.type, location, first), tree.Local(rest[0].type, location, second)
+    a, b = (_once(value, variable) for value, variable in ((left, first), (rest[0], second)))
     test = _compare_pair(context, names[0], a, b, node)
     if len(names) > 1:
         more = _chain(context, names[1:], b, rest[1:], node, location)
         test = tree.Logical(boolean, location, "and", test, more)
-    inner = tree.Let(boolean, location, second, rest[0], test)
-    return tree.Let(boolean, location, first, left, inner)
+    for variable, value in ((second, rest[0]), (first, left)):
+        if not isinstance(value, tree.Constant):
+            test = tree.Let(boolean, location, variable, value, test)
+    return test
+
+
+def _once(value: tree.Expression, variable: tree.Variable) -> tree.Expression:
+    """What stands for ``value`` where ``variable`` holds it; a constant, which may be larger than
+    any variable, stands for itself."""
+    if isinstance(value, tree.Constant):
+        return value
+    return tree.Local(value.type, value.location, variable)
 
 
 def _compare_pair(
@@ -417,15 +476,39 @@ def _compare_values(
     return tree.Let(boolean, location, first, left, inner)
 
 
-def _logical(context: Context, node: ast.BoolOp) -> Operand:
-    word = "and" if isinstance(node.op, ast.And) else "or"
+def condition(context: Context, node: ast.expr) -> tree.Expression:
+    """``bool(node)``, for what only asks whether it is true: the operands of ``and``, ``or`` and
+    ``not`` then need no common type."""
+    if isinstance(node, ast.BoolOp):
+        location = context.locate(node)
+        values = _parts(context, node, condition)
+        result = values[-1]
+        for value in reversed(values[:-1]):
+            result = tree.Logical(boolean, location, _word(node), value, result)
+        return result
+    return truth(context, expression(context, node), node)
+
+
+def _word(node: ast.BoolOp) -> Literal["and", "or"]:
+    return "and" if isinstance(node.op, ast.And) else "or"
+
+
+def _parts(
+    context: Context, node: ast.BoolOp, make: Callable[[Context, ast.expr], tree.Expression]
+) -> list[tree.Expression]:
+    """The operands of ``and`` or ``or``; each knows how those before it came out."""
     saved = dict(context.narrowed)
     values = []
     for part in node.values:
-        values.append(expression(context, part))
-        if word == "and":
-            context.narrowed.update(narrowings(context, part))
+        values.append(make(context, part))
+        context.narrowed.update(narrowings(context, part, isinstance(node.op, ast.And)))
     context.narrowed = saved
+    return values
+
+
+def _logical(context: Context, node: ast.BoolOp) -> Operand:
+    word = _word(node)
+    values = _parts(context, node, expression)
     location = context.locate(node)
     result = values[-1]
     for value in reversed(values[:-1]):
@@ -454,25 +537,30 @@ def _connect(
 
 
 def _conditional(context: Context, node: ast.IfExp) -> Operand:
-    test = truth(context, expression(context, node.test), node.test)
+    test = condition(context, node.test)
     saved = dict(context.narrowed)
     context.narrowed.update(narrowings(context, node.test))
     then = expression(context, node.body)
-    context.narrowed = saved
+    context.narrowed = {**saved, **narrowings(context, node.test, False)}
     otherwise = expression(context, node.orelse)
+    context.narrowed = saved
     type, (a, b) = unify(context, [then, otherwise], node, "the conditional expression")
     return tree.Conditional(type, context.locate(node), test, a, b)
 
 
-def narrowings(context: Context, test: ast.expr) -> dict[str, ClassType]:
-    """Locals that are of a subclass when ``test`` is true: ``isinstance(x, C)``, or in ``and``."""
-    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+def narrowings(context: Context, test: ast.expr, outcome: bool = True) -> dict[str, ClassType]:
+    """Locals that are of a subclass when ``test`` comes out as ``outcome``: ``isinstance(x, C)``
+    that is true, within ``and`` that is true, ``or`` that is false, and ``not``."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return narrowings(context, test.operand, not outcome)
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) == outcome:
         found: dict[str, ClassType] = {}
         for part in test.values:
-            found.update(narrowings(context, part))
+            found.update(narrowings(context, part, outcome))
         return found
     if (
-        isinstance(test, ast.Call)
+        outcome
+        and isinstance(test, ast.Call)
         and isinstance(test.func, ast.Name)
         and test.func.id == "isinstance"
         and len(test.args) == 2

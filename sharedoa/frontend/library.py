@@ -116,6 +116,10 @@ def _int(context: Context, node: ast.Call) -> tree.Expression:
 
 
 def _float(context: Context, node: ast.Call) -> tree.Expression:
+    if len(node.args) == 1 and isinstance(static_value(context, node.args[0]), str):
+        context.reject(
+            node, "kernels read no numbers from text", "write a number; math.inf and math.nan are"
+        )
     (value,) = arguments(context, node, 1)
     return _number(context, value, weak_float, node)
 

@@ -167,7 +167,11 @@ def compare(
     if not (isinstance(a, ScalarType) and isinstance(b, ScalarType)):
         context.reject(node, f"{a!r} and {b!r} cannot be compared", "compare their parts")
     if isinstance(left, tree.Constant) and isinstance(right, tree.Constant):
-        return constant(_COMPARE_FOLD[name](left.value, right.value), boolean, location)
+        return _fold_compare(context, name, left, right, node)
+    if isinstance(left, tree.Constant) and a == weak_int and not _holds(b, left.value):
+        return _compare_out_of_range(context, _MIRRORED[name], right, left, node)
+    if isinstance(right, tree.Constant) and b == weak_int and not _holds(a, right.value):
+        return _compare_out_of_range(context, name, left, right, node)
     if a.is_integer and b.is_integer and not _same_sign(a, b):
         return _compare_mixed_signs(context, name, left, right, node)
     target = boolean if a == b == boolean else _comparison_type(left, right, a, b)
@@ -180,6 +184,55 @@ _COMPARE_FOLD: dict[str, Callable[[Any, Any], bool]] = {
     "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le,
     "gt": operator.gt, "ge": operator.ge,
 }  # fmt: skip
+
+
+_MIRRORED: dict[tree.CompareOperator, tree.CompareOperator] = {
+    "eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le",
+}  # fmt: skip
+
+
+def _fold_compare(
+    context: Context,
+    name: tree.CompareOperator,
+    left: tree.Constant,
+    right: tree.Constant,
+    node: ast.AST,
+) -> tree.Constant:
+    """Integers, and Python's own numbers, compare exactly; others as NumPy promotes them."""
+    a, b = left.type, right.type
+    assert isinstance(a, ScalarType) and isinstance(b, ScalarType)
+    first: Any = left.value
+    second: Any = right.value
+    if not _plain(a, b) and (a.is_float or b.is_float):
+        target = promote(a, b)
+        converted = [convert_scalar(context, value, target, node) for value in (left, right)]
+        first, second = (value.value for value in converted if isinstance(value, tree.Constant))
+    return constant(_COMPARE_FOLD[name](first, second), boolean, context.locate(node))
+
+
+def _holds(type: ScalarType, value: Any) -> bool:
+    """Whether ``type``, or the 64 bits that it is widened to for a comparison, can hold the integer
+    ``value``; a float can, rounded."""
+    if type.is_float:
+        return True
+    low, high = u64.range if type == u64 else weak_int.range
+    return bool(low <= value <= high)
+
+
+def _compare_out_of_range(
+    context: Context,
+    name: tree.CompareOperator,
+    value: tree.Expression,
+    limit: tree.Constant,
+    node: ast.AST,
+) -> tree.Expression:
+    """``value`` against a constant beyond all that its type holds: the result is known, but what
+    ``value`` does besides is still done."""
+    location = context.locate(node)
+    # Any number on the same side of the constant compares as the value does: 0 is one.
+    result = constant(_COMPARE_FOLD[name](0, limit.value), boolean, location)
+    variable = context.temporary(value.type)
+    return tree.Let(boolean, location, variable, value, result)
 
 
 def _same_sign(a: ScalarType, b: ScalarType) -> bool:

@@ -18,8 +18,9 @@ from .dependencies import Dependency, SubclassDependency
 from .source import source_of
 from .statements import block
 
-#: Rounds of type inference; a variable's type can only widen twice.
-_MAX_ROUNDS = 32
+#: Rounds of type inference for each variable, whose type can only widen a few times: along its
+#: class hierarchy, or item by item of a tuple.
+_ROUNDS_PER_VARIABLE = 32
 
 
 @dataclass
@@ -116,14 +117,20 @@ class ProgramBuilder:
         context = Context(
             source, task.function, task.kind, task.signature, parameters, task.owner, self
         )
-        for _ in range(_MAX_ROUNDS):
-            context.begin_round()
-            body = block(context, source.definition.body)
-            if context.is_settled:
-                break
-        else:
-            raise InternalError(f"types of the variables of {task.name} do not settle")
         location = source.locate(source.definition)
+        try:
+            body = _settled_body(context)
+        except RecursionError:
+            raise CompileError(
+                [
+                    Diagnostic(
+                        f"the statements or expressions of {task.name} nest too deeply",
+                        location,
+                        "a long chain of elif, or of operators, nests as deeply as it is long: "
+                        "divide it into several statements or @oa.func functions",
+                    )
+                ]
+            ) from None
         falls_through = context.assigned is not None and not context.diagnostics
         if task.signature.result != VOID and falls_through:
             context.diagnostics.append(
@@ -151,6 +158,17 @@ class ProgramBuilder:
         if self.diagnostics:
             raise CompileError(_unique(self.diagnostics))
         return tree.Program(kernel, self.functions)
+
+
+def _settled_body(context: Context) -> list[tree.Statement]:
+    """The body of a function, translated until its variables' types change no more."""
+    source = context.source
+    for _ in range(_ROUNDS_PER_VARIABLE * (1 + len(context.local_names))):
+        context.begin_round()
+        body = block(context, source.definition.body)
+        if context.is_settled:
+            return body
+    raise InternalError(f"types of the variables of {source.name} do not settle")
 
 
 def _unique(diagnostics: list[Diagnostic]) -> list[Diagnostic]:

@@ -89,11 +89,30 @@ def _functions_of(file: str, module_globals: dict[str, Any]) -> _Functions:
 
 def _by_place(module: ast.Module) -> _Functions:
     functions: _Functions = {}
+    classes = []
     for node in statements_below(module.body):
         if isinstance(node, ast.FunctionDef):
             first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
             functions.setdefault((node.name, first), node)
+        elif isinstance(node, ast.ClassDef):
+            classes.append(node)
+    for cls in reversed(classes):  # inner classes first: a name is private to the innermost
+        _mangle(cls)
     return functions
+
+
+#: Where a syntax tree has names that CPython mangles.
+_NAMES = {ast.Attribute: "attr", ast.Name: "id", ast.arg: "arg"}
+
+
+def _mangle(cls: ast.ClassDef) -> None:
+    """Give private names in a class, such as ``self.__x``, the form that CPython gives them."""
+    prefix = cls.name.lstrip("_")
+    for node in ast.walk(cls):
+        attribute = _NAMES.get(type(node))
+        name = getattr(node, attribute) if attribute else None
+        if prefix and attribute and name and name.startswith("__") and not name.endswith("__"):
+            setattr(node, attribute, f"_{prefix}{name}")
 
 
 def statements_below(body: list[ast.stmt]) -> Iterator[ast.stmt]:

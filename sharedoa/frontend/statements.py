@@ -8,12 +8,20 @@ from collections.abc import Callable
 from typing import Any
 
 from ..model import intrinsics
-from ..model.scalars import ScalarType, weak_int
-from ..model.types import VOID, TupleType, VoidType
+from ..model.classes import ClassType
+from ..model.scalars import ScalarType, boolean, weak_int
+from ..model.types import VOID, ReferenceType, TupleType, VoidType
 from . import tree
 from .context import Context, Loop, Rejected
-from .conversions import as_index, coerce, constant, convert_scalar, is_nonnegative, truth
-from .expressions import expression, narrowings, operate, static_value, translate
+from .conversions import (
+    as_index,
+    as_variable,
+    coerce,
+    constant,
+    convert_scalar,
+    is_nonnegative,
+)
+from .expressions import condition, expression, narrowings, operate, static_value, translate
 from .operands import InlineArray
 
 UNSUPPORTED: dict[type[ast.stmt], tuple[str, str]] = {
@@ -71,6 +79,7 @@ def _assign(context: Context, node: ast.Assign) -> list[tree.Statement]:
     if len(node.targets) == 1:
         return assign_to(context, node.targets[0], value, node)
     variable = context.temporary(value.type)
+    value = as_variable(context, value, node)
     made: list[tree.Statement] = [tree.Assign(context.locate(node), variable, value)]
     for target in node.targets:
         local = tree.Local(value.type, value.location, variable)
@@ -112,7 +121,8 @@ def _unpack(
     if isinstance(value, tree.MakeTuple):
         for item in value.items:  # all are evaluated before the first is assigned
             variable = context.temporary(item.type)
-            made.append(tree.Assign(location, variable, item))
+            if not isinstance(item, tree.Constant):
+                made.append(tree.Assign(location, variable, as_variable(context, item, node)))
             parts.append(_known_sign(context, item, tree.Local(item.type, location, variable)))
     else:
         whole = context.temporary(value.type)
@@ -195,7 +205,7 @@ def _test(context: Context, node: ast.expr) -> tree.Expression | None:
     """A condition, or None where it was rejected: what it guards is translated all the same, for
     more complaints, and because that may give a variable the type that the condition lacked."""
     try:
-        return truth(context, expression(context, node), node)
+        return condition(context, node)
     except Rejected:
         return None
 
@@ -205,19 +215,27 @@ def _if(context: Context, node: ast.If) -> list[tree.Statement]:
     before, narrowed = _copy(context.assigned), dict(context.narrowed)
     context.narrowed.update(narrowings(context, node.test))
     then = block(context, node.body)
-    after_then = context.assigned
-    context.assigned, context.narrowed = before, dict(narrowed)
+    after_then, narrowed_then = context.assigned, context.narrowed
+    context.assigned = before
+    context.narrowed = {**narrowed, **narrowings(context, node.test, False)}
     otherwise = block(context, node.orelse)
+    if context.assigned is None:
+        context.narrowed = narrowed_then
+    elif after_then is not None:
+        context.narrowed = _both(narrowed_then, context.narrowed)
     context.assigned = _meet(after_then, context.assigned)
-    context.narrowed = {n: c for n, c in narrowed.items() if context.narrowed.get(n) is c}
-    _forget_reassigned(context, [*node.body, *node.orelse])
     if test is None:
         raise Rejected
     return [tree.If(context.locate(node), test, then, otherwise)]
 
 
+def _both(left: dict[str, ClassType], right: dict[str, ClassType]) -> dict[str, ClassType]:
+    """What is known of variables where two paths join."""
+    return {name: cls for name, cls in left.items() if right.get(name) is cls}
+
+
 def _forget_reassigned(context: Context, nodes: list[ast.stmt]) -> None:
-    """A variable assigned in a branch or loop body is no longer known to be of a subclass."""
+    """A variable assigned in a loop body is no longer known to be of a subclass."""
     for node in nodes:
         for child in ast.walk(node):
             if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
@@ -233,9 +251,10 @@ def _while(context: Context, node: ast.While) -> list[tree.Statement]:
     context.narrowed.update(narrowings(context, node.test))
     body = block(context, node.body)
     loop = context.loops.pop()
-    context.narrowed = narrowed
+    context.narrowed = dict(narrowed)
     context.assigned = None if endless else before
     otherwise = block(context, node.orelse)
+    context.narrowed = _both(narrowed, context.narrowed)
     for state in loop.breaks:
         context.assigned = _meet(context.assigned, state)
     if test is None:
@@ -258,8 +277,9 @@ def _for(context: Context, node: ast.For) -> list[tree.Statement]:
     context.loops.append(Loop())
     body = block(context, node.body)
     loop = context.loops.pop()
-    context.assigned, context.narrowed = before, narrowed
+    context.assigned, context.narrowed = before, dict(narrowed)
     otherwise = block(context, node.orelse)
+    context.narrowed = _both(narrowed, context.narrowed)
     for state in loop.breaks:
         context.assigned = _meet(context.assigned, state)
     if target.type == weak_int:
@@ -344,14 +364,48 @@ def _meet(left: set[str] | None, right: set[str] | None) -> set[str] | None:
 
 
 def _assert(context: Context, node: ast.Assert) -> list[tree.Statement]:
-    test = truth(context, expression(context, node.test), node.test)
+    test, location = condition(context, node.test), context.locate(node)
     message = ast.unparse(node.test)
     if node.msg is not None:
         if not isinstance(node.msg, ast.Constant) or not isinstance(node.msg.value, str):
             context.reject(node.msg, "the message of an assert is computed", "use a literal string")
         message = node.msg.value
     context.narrowed.update(narrowings(context, node.test))
-    return [tree.Assert(context.locate(node), test, message)]
+    if not _asks_about_objects(test):
+        return [tree.Assert(location, test, message)]
+    # What follows would take a null reference, or an object of another class, for what the assert
+    # promised, and write next to it: it must not run.
+    outcome = context.temporary(boolean)
+    passed = tree.Local(boolean, location, outcome)
+    failed = tree.Unary(boolean, location, "not", passed)
+    return [
+        tree.Assign(location, outcome, test),
+        tree.Assert(location, passed, message),
+        tree.If(location, failed, [_give_up(context, location)], []),
+    ]
+
+
+def _asks_about_objects(test: tree.Expression) -> bool:
+    """Whether a condition asks of which class an object is, or whether there is one."""
+    if isinstance(test, tree.Let):
+        return _asks_about_objects(test.body)
+    if isinstance(test, tree.Logical):
+        return _asks_about_objects(test.left) or _asks_about_objects(test.right)
+    if isinstance(test, tree.Unary):
+        return _asks_about_objects(test.operand)
+    if isinstance(test, tree.Truth):
+        return isinstance(test.value.type, ReferenceType)
+    if isinstance(test, tree.Compare):
+        return isinstance(test.left.type, ReferenceType)
+    return isinstance(test, tree.TypeTest)
+
+
+def _give_up(context: Context, location: tree.Location) -> tree.Return:
+    """Leave the function; its result, a variable that nothing assigns, is zero or null."""
+    result = context.signature.result
+    if result == VOID:
+        return tree.Return(location, None)
+    return tree.Return(location, tree.Local(result, location, context.temporary(result)))
 
 
 def _expression(context: Context, node: ast.Expr) -> list[tree.Statement]:
@@ -382,7 +436,7 @@ def _print(context: Context, node: ast.Call) -> tree.Statement:
         value = expression(context, argument)
         if not isinstance(value.type, ScalarType):
             context.reject(argument, f"{value.type!r} cannot be printed", "print its parts")
-        items.append(value)
+        items.append(as_variable(context, value, argument))
     end = "\n"
     for keyword in node.keywords:
         if keyword.arg != "end" or not isinstance(keyword.value, ast.Constant):

@@ -175,7 +175,16 @@ class Array(NumPyLike):
     def __repr__(self) -> str:
         return f"{self._description()}({self.numpy()!r})"
 
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            f"{self._description()} lies in the memory of its heap and cannot be copied or pickled "
+            "by itself; make another one from its .numpy(), or keep the heap with oa.dump"
+        )
+
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name in Array.__slots__:
+            # Not of this class, or of an array that copy or pickle has yet to fill.
+            raise AttributeError(name)
         advice = "; use .numpy() for what NumPy arrays have" if hasattr(np.ndarray, name) else ""
         raise AttributeError(f"{self._description()} has no attribute {name!r}{advice}")
 

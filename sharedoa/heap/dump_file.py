@@ -29,6 +29,10 @@ Block = np.ndarray[Any, Any]
 def write(path: str | os.PathLike[str], description: dict[str, Any], blocks: list[Block]) -> None:
     """Write the file whole or not at all: it appears under its name when it is complete."""
     target = Path(path)
+    if target.is_symlink():
+        target = target.resolve()
+    if target.exists() and not target.is_file():
+        raise DumpError(f"{path} is no file that a dump could take the place of", "name a file")
     text = json.dumps(description).encode()
     temporary = target.with_name(f"{target.name}.{os.getpid()}.part")
     try:
@@ -54,7 +58,10 @@ def write(path: str | os.PathLike[str], description: dict[str, Any], blocks: lis
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], BlockReader]:
     """The description, and a reader of the blocks. Raises DumpError, OSError if it cannot be
     opened."""
-    data = Path(path).read_bytes()
+    with open(path, "rb") as file:
+        data = file.read(len(MAGIC))
+        if data == MAGIC:
+            data += file.read()
     if not data.startswith(MAGIC):
         if data.startswith(MAGIC[:14]):
             raise DumpError(

@@ -46,7 +46,28 @@ def converting(
             return result
         return convert(types.result, result, f"{name}: the result")
 
+    mark_wrapper(call, function)
     return call
+
+
+def mark_wrapper(wrapper: Any, function: Callable[..., Any]) -> None:
+    """Note that ``wrapper`` stands for the user's ``function`` in a class."""
+    # Itself, too: functools.wraps copies the mark to a function that a user wraps around it.
+    wrapper.__sharedoa_wrapped__ = (wrapper, function)
+
+
+def user_function(function: Any) -> Any:
+    """The function that the user wrote, also for what a class gives for one of its methods."""
+    wrapper, wrapped = getattr(function, "__sharedoa_wrapped__", (None, None))
+    return wrapped if wrapper is function else function
+
+
+def refuse_lambda(function: Callable[..., Any], where: str) -> None:
+    """Raise ClassError for a lambda, whose parameters and result can have no types."""
+    if function.__code__.co_name == "<lambda>":
+        raise ClassError(
+            f"{where} is a lambda", "write it with def and give its parameters and result types"
+        )
 
 
 class DeviceFunction:
@@ -103,7 +124,8 @@ def is_abstract_body(function: Callable[..., Any]) -> bool:
         declared = function.__annotations__.get("return") not in (None, "None")
         return declared and set(code.co_consts) <= {None, function.__doc__}
     definition = tree.body[0]
-    assert isinstance(definition, ast.FunctionDef)
+    if not isinstance(definition, ast.FunctionDef):
+        return False
     last = definition.body[-1]
     return (
         isinstance(last, ast.Expr)

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Protocol, get_origin
 from ..errors import ArgumentError, ClassError, UnresolvedNameError
 from .annotations import Scope, declare, local_names, resolve
 from .classes import LAYOUTS, ClassType, Method, Signature
-from .functions import converting, is_abstract_body
+from .functions import converting, is_abstract_body, mark_wrapper, refuse_lambda, user_function
 from .signatures import resolve_signature, scope_of
 from .types import VOID, InlineType, Type
 from .world import World
@@ -119,6 +119,7 @@ class ObjectMeta(type):
             return super().__new__(mcls, name, bases, namespace, **options)
         _check_bases(name, bases)
         annotations = _field_annotations(name, namespace)
+        _check_members(name, bases[0], annotations, namespace)
         namespace["__slots__"] = ()
         layout = options.pop("layout", None)
         cls = super().__new__(mcls, name, bases, namespace, **options)
@@ -152,6 +153,7 @@ class ObjectMeta(type):
     def __setattr__(cls, name: str, value: Any) -> None:
         shared = cls.__dict__.get("__sharedoa__")
         if shared is None or name.startswith("__"):
+            _refuse_ignored(cls.__name__, name)
             super().__setattr__(name, value)
             return
         if not inspect.isfunction(value) or name not in shared.slots:
@@ -160,7 +162,9 @@ class ObjectMeta(type):
                 "a method that exists may be replaced by a function; for anything else define the "
                 "class again",
             )
-        _add_method(shared, cls, name, value, Scope(value.__globals__, value.__module__))
+        method = _make_method(shared, name, value, Scope(value.__globals__, value.__module__))
+        _check_replacement(method)
+        _install_method(cls, method)
         World.advance()
 
     def __delattr__(cls, name: str) -> None:
@@ -291,6 +295,57 @@ def _field_annotations(name: str, namespace: dict[str, Any]) -> dict[str, Any]:
     return annotations
 
 
+#: Special methods that CPython would call where kernels do something else, and what they do.
+_IGNORED = {
+    "__eq__": "== compares references",
+    "__ne__": "!= compares references",
+    "__bool__": "a condition asks whether a reference is null",
+    "__len__": "a condition asks whether a reference is null",
+}
+
+
+def _refuse_ignored(name: str, attribute: str) -> None:
+    if attribute in _IGNORED:
+        raise ClassError(
+            f"class {name} defines {attribute}, which kernels do not call: there, "
+            f"{_IGNORED[attribute]}",
+            "give the method a plain name and call it by that; write `is` and `is None` to compare "
+            "references",
+        )
+
+
+def _check_members(
+    name: str, base: type, annotations: dict[str, Any], namespace: dict[str, Any]
+) -> None:
+    """Raise ClassError for members of class ``name`` that mean something else in kernels, or hide
+    what kernels use through the base class."""
+    shared: ClassType | None = base.__sharedoa__  # type: ignore[attr-defined]
+    methods = shared.slots if shared else {}
+    for field in annotations:
+        if field in namespace:
+            raise ClassError(f"class {name}: {field} is both a field and a method", "rename one")
+        if field in methods:
+            raise ClassError(
+                f"class {name}: the field {field} hides the method of its base", "rename the field"
+            )
+    for attribute, value in namespace.items():
+        _refuse_ignored(name, attribute)
+        if attribute.startswith("__"):
+            continue
+        if inspect.isfunction(value):
+            refuse_lambda(value, f"method {name}.{attribute}")
+        elif attribute in methods:
+            raise ClassError(
+                f"class {name}: {attribute} overrides a method of its base by a "
+                f"{type(value).__name__}",
+                f"write a plain method: def {attribute}(self, ...)",
+            )
+        if isinstance(inspect.getattr_static(base, attribute, None), FieldAccess):
+            raise ClassError(
+                f"class {name}: {attribute} hides the field of its base", "give it another name"
+            )
+
+
 def _declare_class(
     cls: ObjectMeta,
     annotations: dict[str, Any],
@@ -321,7 +376,7 @@ def _declare_class(
     type.__setattr__(cls, "__sharedoa__", shared)
     for name, value in list(namespace.items()):
         if inspect.isfunction(value) and not name.startswith("__"):
-            _add_method(shared, cls, name, value, scope)
+            _install_method(cls, _make_method(shared, name, value, scope))
     shared.assign_slots()
     for name in annotations:
         type.__setattr__(cls, name, FieldAccess(name))
@@ -336,18 +391,26 @@ def _declare_class(
         raise
 
 
-def _add_method(shared: ClassType, cls: ObjectMeta, name: str, function: Any, scope: Scope) -> None:
+def _make_method(shared: ClassType, name: str, function: Any, scope: Scope) -> Method:
     where = f"method {shared.name}.{name}"
+    function = user_function(function)
+    refuse_lambda(function, where)
 
     def signature() -> Signature:
         names = scope_of(function, scope.local)
         return resolve_signature(function, names, where, receiver=True)
 
-    method = Method(name, shared, function, is_abstract_body(function), signature)
+    return Method(name, shared, function, is_abstract_body(function), signature)
+
+
+def _install_method(cls: ObjectMeta, method: Method) -> None:
+    shared, name, function = method.owner, method.name, method.function
     shared.methods[name] = method
     if method.abstract:
         wrapper = _abstract_caller(shared, name)
+        mark_wrapper(wrapper, function)
     else:
+        where = f"method {shared.name}.{name}"
         wrapper = converting(function, lambda: method.signature, where, receiver=True)
     type.__setattr__(cls, name, wrapper)
 
@@ -368,20 +431,48 @@ def _check_overrides(shared: ClassType) -> None:
     """Raise ClassError when a method's parameters or result differ from what it overrides."""
     for name, method in shared.methods.items():
         inherited = shared.base.find_method(name) if shared.base else None
-        if inherited is None:
-            continue
-        # Not kept yet: names may still come to mean later definitions.
-        mine, theirs = method.resolve(), inherited.resolve()
-        if mine.types != theirs.types or mine.result != theirs.result:
-            raise ClassError(
-                f"{shared.name}.{name}{_describe(mine)} overrides "
-                f"{inherited.owner.name}.{name}{_describe(theirs)} with another signature",
-                "give both the same parameter types and the same result",
-            )
+        if inherited is not None:
+            _check_override(method, inherited)
+
+
+def _check_replacement(method: Method) -> None:
+    """Raise ClassError when ``method`` would not fit what it overrides or what overrides it."""
+    owner, name = method.owner, method.name
+    inherited = owner.base.find_method(name) if owner.base else None
+    pairs = [(method, inherited)] if inherited is not None else []
+    below = [cls for cls in owner.descendants() if cls is not owner]
+    pairs += [(cls.methods[name], method) for cls in below if name in cls.methods]
+    for mine, theirs in pairs:
+        try:
+            _check_override(mine, theirs)
+        except UnresolvedNameError:
+            if mine.owner.is_resolved:
+                raise  # else it is checked again at the first use of that class
+
+
+def _check_override(method: Method, inherited: Method) -> None:
+    # Not kept yet: names may still come to mean later definitions.
+    mine, theirs = method.resolve(), inherited.resolve()
+    if mine.types != theirs.types or mine.result != theirs.result:
+        cure = "give both the same parameter types and the same result"
+    elif mine.names != theirs.names or mine.defaults != theirs.defaults:
+        cure = (
+            "give both the same parameter names and the same defaults: a call uses those of the "
+            "class that it knows, whichever method then runs"
+        )
+    else:
+        return
+    raise ClassError(
+        f"{method.owner.name}.{method.name}{_describe(mine)} overrides "
+        f"{inherited.owner.name}.{inherited.name}{_describe(theirs)} with another signature",
+        cure,
+    )
 
 
 def _describe(signature: Signature) -> str:
-    parameters = ", ".join(
-        f"{n}: {t!r}" for n, t in zip(signature.names, signature.types, strict=True)
-    )
-    return f"({parameters}) -> {signature.result!r}"
+    parameters = [
+        f"{name}: {type!r}"
+        + (f" = {signature.defaults[name]!r}" if name in signature.defaults else "")
+        for name, type in zip(signature.names, signature.types, strict=True)
+    ]
+    return f"({', '.join(parameters)}) -> {signature.result!r}"

@@ -14,8 +14,20 @@ from .types import VOID, InlineType
 
 def scope_of(function: Callable[..., Any], local: Mapping[str, Any] | None = None) -> Scope:
     """Names that the annotations of ``function`` may use; its closure belongs to them."""
-    closure = inspect.getclosurevars(function).nonlocals if function.__closure__ else {}
-    return Scope(function.__globals__, function.__module__, {**(local or {}), **closure})
+    local = {**(local or {}), **closure_values(function)}
+    return Scope(function.__globals__, function.__module__, local)
+
+
+def closure_values(function: Callable[..., Any]) -> dict[str, Any]:
+    """What the closure of ``function`` holds now. A name that is yet to be assigned is left out:
+    while a class statement runs, its own name is one."""
+    found = {}
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        try:
+            found[name] = cell.cell_contents
+        except ValueError:
+            continue
+    return found
 
 
 def resolve_signature(

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import inspect
 import sys
+import types
 from collections.abc import Callable
 from typing import Any, TypeVar, dataclass_transform
 
 from ..errors import ArgumentError, ClassError
 from .annotations import Scope, declare, local_names, resolve
 from .classes import Signature
-from .functions import converting
+from .functions import converting, refuse_lambda, user_function
 from .signatures import resolve_signature, scope_of
 from .types import ReferenceType, ScalarType, Type, ValueType
 from .values import convert
@@ -46,10 +47,11 @@ def value(python_class: T) -> T:
         raise ClassError(
             f"value struct {python_class.__name__} has no fields", "annotate at least one"
         )
+    _check_members(python_class, fields)
     methods: dict[str, Callable[..., Any]] = {
-        name: function
+        name: user_function(function)
         for name, function in python_class.__dict__.items()
-        if inspect.isfunction(function) and name not in ("__init__", "__repr__")
+        if inspect.isfunction(function) and name not in _HOST_ONLY
     }
     struct = ValueType(python_class.__name__, python_class, fields, methods)
     _install(python_class, struct, scope)
@@ -68,11 +70,49 @@ def foreign_value(name: str, module: str, fields: dict[str, Type], dtype: Any) -
 
 
 def method_signature(struct: ValueType, name: str) -> Signature:
-    """The signature of a method of a value struct, without its receiver."""
+    """The signature of a method of a value struct, without its receiver.
+
+    Raises ClassError when another function has taken the method's place in the Python class.
+    """
+    if user_function(vars(struct.python_class).get(name)) is not struct.methods[name]:
+        raise ClassError(
+            f"method {struct.name}.{name} was replaced after @oa.value had read the class",
+            "methods of values stay what they are: define the struct again",
+        )
+    return _signature(struct, name)
+
+
+def _signature(struct: ValueType, name: str) -> Signature:
     function = struct.methods[name]
     scope: Scope = vars(struct.python_class)["__sharedoa_scope__"]
     where = f"method {struct.name}.{name}"
     return resolve_signature(function, scope_of(function, scope.local), where, receiver=True)
+
+
+#: Methods that kernels have no use for: they stay as the user wrote them.
+_HOST_ONLY = ("__repr__", "__hash__")
+#: What @oa.value gives a class itself, and what a value, which is made whole, has no use for.
+_OWN = ("__new__", "__init__", "__post_init__", "__setattr__", "__delattr__")
+
+
+def _check_members(python_class: type, fields: dict[str, Type]) -> None:
+    """Raise ClassError for members that would have no effect."""
+    where = f"value struct {python_class.__name__}"
+    for name, member in vars(python_class).items():
+        if name in _OWN:
+            raise ClassError(
+                f"{where} defines {name}",
+                "values take their fields, in order or by name, and do not change: write an "
+                "@oa.func function that makes one from something else",
+            )
+        # __slots__ puts a descriptor where a default would be.
+        if name in fields and not isinstance(member, types.MemberDescriptorType):
+            raise ClassError(
+                f"{where}: field {name} has a default",
+                "values are made whole: pass every field, or write a function that fills some in",
+            )
+        if inspect.isfunction(member):
+            refuse_lambda(member, f"method {python_class.__name__}.{name}")
 
 
 def _field_type(annotation: Any, scope: Scope, where: str) -> Type:
@@ -114,6 +154,9 @@ def _install(python_class: type, struct: ValueType, scope: Scope) -> None:
         # Not as tuples: those call a NaN equal to itself when it is the same Python object.
         return all(bool(getattr(self, n) == getattr(other, n)) for n in struct.fields)
 
+    def hash_of_fields(self: Any) -> int:
+        return hash(tuple(getattr(self, n) for n in struct.fields))
+
     def text(self: Any) -> str:
         inner = ", ".join(f"{name}={getattr(self, name)!r}" for name in struct.fields)
         return f"{struct.name}({inner})"
@@ -121,10 +164,11 @@ def _install(python_class: type, struct: ValueType, scope: Scope) -> None:
     installed: dict[str, Any] = {
         "__init__": initialise,
         "__setattr__": refuse,
-        "__hash__": lambda self: hash(tuple(getattr(self, n) for n in struct.fields)),
         "__sharedoa_value__": struct,
         "__sharedoa_scope__": scope,
     }
+    if python_class.__dict__.get("__hash__") is None:  # which is what defining __eq__ makes it
+        installed["__hash__"] = hash_of_fields
     if "__repr__" not in python_class.__dict__:
         installed["__repr__"] = text
     if "__eq__" not in struct.methods:
@@ -140,7 +184,7 @@ def _converting_method(struct: ValueType, name: str) -> Any:
 
     def signature() -> Signature:
         if not found:
-            found.append(method_signature(struct, name))
+            found.append(_signature(struct, name))
         return found[0]
 
     where = f"method {struct.name}.{name}"

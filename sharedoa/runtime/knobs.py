@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
 
@@ -77,9 +78,11 @@ class Knob(Generic[T]):
 
 def _choice(names: tuple[str, ...]) -> Callable[[Any], str]:
     def parse(given: Any) -> str:
-        if given not in names:
+        # Some names are numbers, and may be given as such.
+        name = str(given).strip().lower()
+        if name not in names or isinstance(given, bool):
             raise ValueError("unknown name")
-        return str(given)
+        return name
 
     return parse
 
@@ -101,25 +104,25 @@ def _count(given: Any) -> int:
     return int(count)
 
 
-_UNITS = {"": 1} | {
+_UNITS = {"": 1, "b": 1} | {
     prefix + suffix: 1024**power
-    for power, prefix in enumerate("KMGT", start=1)
-    for suffix in ("", "B", "iB")
+    for power, prefix in enumerate("kmgt", start=1)
+    for suffix in ("", "b", "i", "ib")
 }
 
 
 def _bytes(given: Any) -> int:
     if not isinstance(given, str):
         return _count(given)
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", given)
-    if match is None or match[2].removesuffix("B") not in {u.removesuffix("B") for u in _UNITS}:
+    match = re.fullmatch(r"\s*(\d{1,20}(?:\.\d{1,20})?)\s*([a-z]*)\s*", given.lower())
+    if match is None or match[2] not in _UNITS:
         raise ValueError("not a number of bytes")
-    return _count(int(float(match[1]) * _UNITS[match[2] if match[2] != "B" else ""]))
+    return _count(int(Fraction(match[1]) * _UNITS[match[2]]))
 
 
 def _flag(given: Any) -> bool:
-    if given in ("0", "1") or isinstance(given, bool):
-        return given not in ("0", False)
+    if given in ("0", "1", 0, 1):
+        return given in ("1", 1)
     raise ValueError("neither 0 nor 1")
 
 
@@ -130,7 +133,7 @@ def _folder(given: Any) -> Path:
 
 
 def _folder_or_off(given: Any) -> Path | Literal["off"]:
-    return "off" if given == "off" else _folder(given)
+    return "off" if isinstance(given, str) and given.lower() == "off" else _folder(given)
 
 
 mode: Knob[str] = Knob(

@@ -7,6 +7,7 @@ target wraps it in the entry that its launches call. Values of the leaves travel
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from llvmlite import ir
@@ -19,7 +20,16 @@ I1, I8, I16, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 16, 32, 64))
 F32, F64 = ir.FloatType(), ir.DoubleType()
 POINTER = ir.PointerType()
 
-#: A piece of a print: text as it is, or an LLVM value of type i1, i64 or double.
+
+@dataclass(frozen=True)
+class Unsigned:
+    """An i64 that a print takes for a number without sign."""
+
+    value: ir.Value
+
+
+#: A piece of a print: text as it is, or an LLVM value of type i1, i64 (``Unsigned`` or not) or
+#: double.
 PrintPiece = Any
 
 
@@ -122,6 +132,9 @@ def print_format(pieces: Sequence[PrintPiece]) -> tuple[str, list[ir.Value]]:
     for piece in pieces:
         if isinstance(piece, str):
             format += piece.replace("%", "%%")
+        elif isinstance(piece, Unsigned):
+            format += "%llu"
+            values.append(piece.value)
         else:
             format += "%s" if piece.type == I1 else "%lld" if piece.type == I64 else "%g"
             values.append(piece)

@@ -40,7 +40,8 @@ from .trees import (
 @pytest.mark.parametrize(
     ("value", "type", "text"),
     [(-5, i8, "-5"), (200, u8, "200"), (True, boolean, "True"), (False, boolean, "False"),
-     (2**40, weak_int, str(2**40)), (0.5, f32, "0.5"), (-2.5, f64, "-2.5")],
+     (2**64 - 1, u64, str(2**64 - 1)), (2**40, weak_int, str(2**40)),
+     (0.5, f32, "0.5"), (-2.5, f64, "-2.5")],
 )  # fmt: skip
 def test_scalars_are_printed_as_python_does(value: Any, type: ScalarType, text: str) -> None:
     items: list[str | tree.Expression] = ["value:", const(value, type), "100%"]

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import sharedoa as oa
-from sharedoa import i32
+from sharedoa import f32, i32
 from sharedoa.frontend import Translation, translate_kernel
 
 from ..source_files import load_module
@@ -65,18 +65,16 @@ def names_of(module: ModuleType) -> dict[str, Any]:
 
 
 def replace_method(module: ModuleType) -> None:
-    def a(self) -> float:
+    def a(self) -> f32:
         return self.x
 
-    a.__annotations__["return"] = "f32"
     module.One.a = a
 
 
 def replace_unrelated_method(module: ModuleType) -> None:
-    def a(self) -> float:
+    def a(self) -> f32:
         return self.x
 
-    a.__annotations__["return"] = "f32"
     module.Stranger.a = a
 
 
@@ -151,6 +149,36 @@ def test_redefining_a_class_is_noticed_through_the_names_that_mean_it(module: Mo
     translation = translate_kernel(module.kernel)
     redefine(module, "Two", "class Two(One):\n    def b(self) -> f32:\n        return f32(2)\n")
     assert not translation.current()
+
+
+def test_a_subclass_with_another_constant_makes_the_one_of_its_base_ambiguous(
+    module: ModuleType,
+) -> None:
+    text = """
+from typing import ClassVar
+class Runner(oa.Object):
+    SPEED: ClassVar[int] = 1
+    x: i32
+    def speed(self) -> i32:
+        return self.SPEED
+    def least(self) -> i32:
+        return Runner.SPEED
+def kernel(runner: Runner, out: oa.Array[i32]):
+    out[0] = runner.{method}()
+"""
+    folder = Path(module.__file__ or "").parent
+    varying, fixed = (load_module(folder, text.replace("{method}", m)) for m in ("speed", "least"))
+    translations = [translate_kernel(m.kernel) for m in (varying, fixed)]
+    for m in (varying, fixed):
+        redefine(m, "Same", "class Same(Runner):\n    pass\n")
+        translate_kernel(m.kernel)
+        redefine(m, "Fast", "class Fast(Runner):\n    SPEED: ClassVar[int] = 5\n")
+    assert not translations[0].current()
+    with pytest.raises(oa.CompileError) as caught:
+        translate_kernel(varying.kernel)
+    assert caught.value.message == "Runner.SPEED is 1, but Fast.SPEED is 5"
+    assert caught.value.help == ("write a method that returns it, or name the class: Runner.SPEED")
+    translate_kernel(fixed.kernel)
 
 
 def test_a_closure_cell_is_a_dependency() -> None:

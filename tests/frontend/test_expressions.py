@@ -235,7 +235,8 @@ def test_narrowing_ends_where_it_may_be_wrong(tmp_path: Path, body: str) -> None
     kernel = kernel_from(tmp_path, "n: Node, out: oa.Array[i32]", body, Node=Node, Leaf=Leaf)
     (complaint,) = complaints(kernel)
     assert complaint.message == "Node has no field or method size"
-    assert complaint.help == "Leaf has it: test isinstance first, or declare it in Node"
+    test = "use it inside `if isinstance(n, Leaf):`"
+    assert complaint.help == f"Leaf has it: {test}, or declare it in Node"
 
 
 def test_references_compare_by_identity() -> None:

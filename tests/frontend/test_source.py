@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
+import inspect
 import linecache
 import os
 from pathlib import Path
@@ -41,6 +43,32 @@ def test_two_functions_of_one_name_are_told_apart_by_their_lines(tmp_path: Path)
     for function in (module.first, module.f):
         definition = source_of(function, "f").definition
         assert definition.lineno == function.__code__.co_firstlineno
+
+
+def test_private_names_are_those_that_cpython_makes_of_them(tmp_path: Path) -> None:
+    module = load_module(
+        tmp_path,
+        """
+        class _Outer:
+            class Inner:
+                def f(self, __x):
+                    __y = self.__field + __x
+                    return __y + self.__call__
+            def f(self, __x):
+                return self.__method(__x)
+        def f(self, __x):
+            return self.__field + __x
+        """,
+    )
+    outer = module._Outer
+    for function in (outer.Inner.f, outer.f, module.f):
+        definition = source_of(function, "f").definition
+        nodes = list(ast.walk(definition))
+        attributes = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+        names = {node.id for node in nodes if isinstance(node, ast.Name)}
+        assert attributes == set(function.__code__.co_names)
+        assert names == set(function.__code__.co_varnames)
+        assert [a.arg for a in definition.args.args] == list(inspect.signature(function).parameters)
 
 
 def test_a_file_is_read_again_when_its_lines_are(

@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
+import sharedoa as oa
 from sharedoa import i32
+from sharedoa.frontend import translate_kernel
 
 from ..source_files import PRELUDE_LINES, load_module
 from .translated import complaints, kernel_from
@@ -88,3 +90,91 @@ def test_code_without_source_says_so() -> None:
     (complaint,) = complaints(names["kernel"])
     assert complaint.message == "the source of kernel cannot be read"
     assert complaint.location is None
+
+
+@pytest.mark.parametrize(
+    ("statement", "message", "help"),
+    [
+        # constants that nothing can hold
+        ("t = (2**64, 1)", "18446744073709551616 does not fit int", "use a wider type"),
+        ("t, k = (n, 2**70), 1", "does not fit int", "use a wider type"),
+        ("p = q = 2**64", "does not fit int", "use a wider type"),
+        ("print(2**64)", "does not fit int", "use a wider type"),
+        ("n = (n, 2**64)[0]", "n = (n, 2**64)[0]", None),
+        ("for k in range(2**64): pass", "does not fit int", "use a wider type"),
+        ("a[2**64] = 1", "does not fit int", "use a wider type"),
+        ("n = int(math.inf)", "this constant does not convert to int", "correct the constant"),
+        ("n = int(math.nan)", "this constant does not convert to int", "correct the constant"),
+        ("x = f32(10**400)", "this constant does not convert to f32", "correct the constant"),
+        ("x = f64(10**400)", "this constant does not convert to f64", "correct the constant"),
+        ("x = math.sqrt(10**400)", "this constant does not convert to float", "correct the"),
+        ("x = 1.5 * n < 10**400", "this constant does not convert to f64", "correct the"),
+        ("x = f32(1) == 10**400", "this constant does not convert to f32", "correct the"),
+        # calls that give nothing
+        ("t = (nothing(), 1)", "this call gives no value", "call it as a statement"),
+        ("nothing(), nothing()", "this call gives no value", "call it as a statement"),
+        ("p = q = nothing()", "this call gives no value", "call it as a statement"),
+        # helps that can be followed
+        ("n = round(1.5)", "round is a Python function", "math.floor(x + 0.5)"),
+        ("n = pow(n, 2)", "pow is a Python function", "write x ** y"),
+        ("n = sum(a)", "sum is a Python function", "add in a for loop"),
+        ("n = id(n)", "id is a Python function", "compare references with is"),
+        ("n = math.gcd(n, 3)", "math.gcd is a Python function", "that kernels know"),
+        ("b = n in (1, 3)", "in is outside the subset", "write n == 1 or n == 3"),
+        ("b = n not in (1, 3)", "in is outside the subset", "write n != 1 and n != 3"),
+        ("b = n in a", "in is outside the subset", "compare in a loop"),
+        ("x = float('inf')", "kernels read no numbers from text", "math.inf"),
+    ],
+)
+def test_helps_say_what_to_write(
+    tmp_path: Path, statement: str, message: str, help: str | None
+) -> None:
+    @oa.func
+    def nothing() -> None:
+        pass
+
+    kernel = kernel_from(tmp_path, "n: i32, a: oa.Array[i32]", statement, nothing=nothing)
+    if help is None:  # what is left out of a tuple need not fit
+        translate_kernel(kernel)
+        return
+    (complaint,) = complaints(kernel)
+    assert message in complaint.message
+    assert help in complaint.help
+
+
+def test_an_object_that_is_no_variable_is_to_become_one(tmp_path: Path) -> None:
+    module = load_module(
+        tmp_path,
+        """
+        class Base(oa.Object):
+            next: Base
+
+        class Leaf(Base):
+            size: i32
+
+        def kernel(nodes: oa.Array[Base], out: oa.Array[i32]):
+            if isinstance(nodes[0].next, Leaf):
+                out[0] = nodes[0].next.size
+
+        def stores(node: Base, leaves: oa.Array[Leaf]):
+            leaves[0] = node.next
+        """,
+    )
+    advice = "put {} into a variable x and use it inside `if isinstance(x, Leaf):`"
+    (complaint,) = complaints(module.kernel)
+    assert advice.format("the object") in complaint.help
+    (complaint,) = complaints(module.stores)
+    assert complaint.help == advice.format("it")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if n == 0:\n    a[0] = 1\n" + "elif n == 1:\n    a[0] = 2\n" * 900,
+        "a[0] = " + " + ".join(["n"] * 900),
+    ],
+)
+def test_what_nests_too_deeply_is_a_complaint(tmp_path: Path, body: str) -> None:
+    (complaint,) = complaints(kernel_from(tmp_path, "n: i32, a: oa.Array[i32]", body))
+    assert complaint.message == "the statements or expressions of kernel nest too deeply"
+    assert "divide it" in complaint.help

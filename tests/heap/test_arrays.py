@@ -1,6 +1,8 @@
 """oa.Array on the host."""
 
+import copy
 import gc
+import pickle
 import weakref
 
 import numpy as np
@@ -249,3 +251,11 @@ class TestMemory:
             assert alive() is None
         finally:
             gc.enable()
+
+
+def test_arrays_that_are_copied_or_pickled_fail_clearly():
+    with oa.Heap(mode="auto", backend="cpu") as heap:
+        array = heap.zeros(4, oa.f32)
+        for attempt in (copy.copy, copy.deepcopy, pickle.dumps):
+            with pytest.raises(TypeError, match="make another one"):
+                attempt(array)

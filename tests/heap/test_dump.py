@@ -274,3 +274,23 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
 )
 def test_element_types_survive_json(element):
     assert find_element(json.loads(json.dumps(describe_type(element)))) == element
+
+
+def test_only_files_are_replaced_or_read_whole(tmp_path):
+    with oa.Heap(mode="auto", backend="cpu") as heap:
+        heap.new(Circle, 3)
+        pipe = tmp_path / "pipe"
+        os.mkfifo(pipe)
+        with pytest.raises(oa.DumpError, match="is no file that a dump could take the place of"):
+            oa.dump(pipe)
+        with pytest.raises(oa.DumpError, match="is no file"):
+            oa.dump(tmp_path)
+        target, link = tmp_path / "target", tmp_path / "link"
+        link.symlink_to(target)
+        oa.dump(link)
+        assert link.is_symlink() and target.is_file()
+    with oa.Heap(mode="auto", backend="cpu"):
+        oa.load(link)
+        assert len(oa.all(Circle)) == 3
+        with pytest.raises(oa.DumpError, match="is no dump"):
+            oa.load("/dev/zero")

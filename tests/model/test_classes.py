@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import Any, ClassVar, Optional
 
@@ -246,15 +247,137 @@ def test_a_class_with_an_error_leaves_the_hierarchy() -> None:
     assert shared_type(Base).subclasses == []
 
 
-def test_an_override_may_rename_parameters() -> None:
-    class Base(oa.Object):
-        def a(self, x: f32) -> i32: ...
+@pytest.mark.parametrize(
+    ("method", "text"),
+    [
+        ("def a(self, other: f32, k: i32 = 1) -> i32:", "C.a(other: f32, k: i32 = 1) -> i32"),
+        ("def a(self, x: f32, k: i32 = 2) -> i32:", "C.a(x: f32, k: i32 = 2) -> i32"),
+        ("def a(self, x: f32, k: i32) -> i32:", "C.a(x: f32, k: i32) -> i32"),
+        ("def a(self, x: f32 = 0, k: i32 = 1) -> i32:", "C.a(x: f32 = 0, k: i32 = 1) -> i32"),
+    ],
+)
+def test_an_override_keeps_names_and_defaults(tmp_path: Path, method: str, text: str) -> None:
+    """A call binds its arguments before it is known which method runs."""
+    with pytest.raises(oa.ClassError) as caught:
+        load_module(
+            tmp_path,
+            f"""
+            class Base(oa.Object):
+                def a(self, x: f32, k: i32 = 1) -> i32: ...
+            class C(Base):
+                {method}
+                    return 1
+            """,
+        )
+    overridden = "Base.a(x: f32, k: i32 = 1) -> i32"
+    assert caught.value.message == f"{text} overrides {overridden} with another signature"
+    assert "the same parameter names and the same defaults" in caught.value.help
 
-    class Renames(Base):
-        def a(self, other: f32) -> i32:
+
+def test_an_override_in_a_function_may_name_its_own_class_and_later_ones() -> None:
+    class A(oa.Object):
+        x: i32
+
+        def f(self, o: A) -> i32:
+            return 0
+
+    class B(A):
+        def f(self, o: A) -> i32:
+            return 1 if isinstance(o, B) else 2 if isinstance(o, C) else 3
+
+    class C(A):
+        pass
+
+    with oa.Heap(backend="cpu", capacity="64MiB"):
+        a, b, c = oa.new(A), oa.new(B), oa.new(C)
+        assert [b.f(o) for o in (b, c, a)] == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("name", "instead"),
+    [
+        ("__eq__", "== compares references"),
+        ("__ne__", "!= compares references"),
+        ("__bool__", "a condition asks whether a reference is null"),
+        ("__len__", "a condition asks whether a reference is null"),
+    ],
+)
+def test_special_methods_that_kernels_would_ignore(name: str, instead: str) -> None:
+    def method(self: Any, other: Any = None) -> bool:
+        return True
+
+    with pytest.raises(oa.ClassError) as caught:
+        type(oa.Object)("C", (oa.Object,), {name: method})
+    assert caught.value.message == f"class C defines {name}, which kernels do not call: " + (
+        f"there, {instead}"
+    )
+    assert "plain name" in caught.value.help
+
+    class Later(oa.Object):
+        x: i32
+
+    with pytest.raises(oa.ClassError, match=f"class Later defines {name}"):
+        setattr(Later, name, method)
+
+
+def test_special_methods_of_the_host_alone() -> None:
+    class Named(oa.Object):
+        x: i32
+
+        def __repr__(self) -> str:
+            return f"named {self.x}"
+
+        def __hash__(self) -> int:
             return 1
 
-    assert shared_type(Renames).fields == {}
+    with oa.Heap(backend="cpu", capacity="64MiB"):
+        assert repr(Named(x=3)) == "named 3"
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("area: f32", "class C: the field area hides the method of its base"),
+        ("def sides(self) -> i32:\n        return 1", "class C: sides hides the field of its base"),
+        ("sides: ClassVar[int] = 3", "class C: sides hides the field of its base"),
+        (
+            "@staticmethod\n    def area() -> f32:\n        return f32(1)",
+            "class C: area overrides a method of its base by a staticmethod",
+        ),
+        (
+            "@classmethod\n    def area(cls) -> f32:\n        return f32(1)",
+            "class C: area overrides a method of its base by a classmethod",
+        ),
+        (
+            "@property\n    def area(self) -> f32:\n        return f32(1)",
+            "class C: area overrides a method of its base by a property",
+        ),
+        (
+            "x: i32\n    def x(self) -> i32:\n        return 1",
+            "class C: x is both a field and a method",
+        ),
+        ("area = lambda self: 1", "method C.area is a lambda"),
+    ],
+)
+def test_members_that_hide_others_or_have_no_types(tmp_path: Path, body: str, message: str) -> None:
+    text = f"""
+from typing import ClassVar
+class Base(oa.Object):
+    sides: i32
+    def area(self) -> f32:
+        return f32(0)
+class Between(Base):
+    pass
+try:
+    class C(Between):
+        {body.replace(chr(10), chr(10) + "    ")}
+except oa.ClassError as error:
+    found = error
+"""
+    module = load_module(tmp_path, text)
+    assert module.found.message == message
+    assert module.found.help
+    assert shared_type(module.Between).subclasses == []
 
 
 @pytest.mark.parametrize(
@@ -295,6 +418,80 @@ def test_a_method_may_be_replaced_by_a_function_only() -> None:
         with pytest.raises(oa.ClassError) as caught:
             setattr(Thing, name, value)
         assert f"Thing.{name} cannot be set: the class is already laid out" in str(caught.value)
+
+
+def test_a_replaced_method_keeps_the_signature() -> None:
+    class Base(oa.Object):
+        x: i32
+
+        def a(self) -> i32:
+            return 1
+
+    class Middle(Base):
+        pass
+
+    class Below(Middle):
+        def a(self) -> i32:
+            return 2
+
+    def wrong(self: Any) -> f32:
+        return f32(3)
+
+    before = World.epoch
+    for cls, message in (
+        (Base, r"Below.a\(\) -> i32 overrides Base.a\(\) -> f32 with another signature"),
+        (Middle, r"Middle.a\(\) -> f32 overrides Base.a\(\) -> i32 with another signature"),
+        (Below, r"Below.a\(\) -> f32 overrides Base.a\(\) -> i32 with another signature"),
+    ):
+        with pytest.raises(oa.ClassError, match=message):
+            cls.a = wrong  # type: ignore[method-assign,assignment]
+    with pytest.raises(oa.ClassError, match=r"method Base\.a is a lambda"):
+        Base.a = lambda self: 3  # type: ignore[method-assign,assignment,return-value]
+    assert World.epoch == before
+    assert [list(shared_type(c).methods) for c in (Base, Middle, Below)] == [["a"], [], ["a"]]
+
+
+def test_a_replacement_that_names_what_does_not_exist_is_refused_once_the_class_is_in_use() -> None:
+    class Base(oa.Object):
+        def a(self, o: Base) -> i32:
+            return 1
+
+    class Derived(Base):
+        def a(self, o: Base) -> i32:
+            return 2
+
+    def later(self: Any, o: Nowhere) -> i32:  # type: ignore[name-defined]  # noqa: F821
+        return 3
+
+    shared_type(Derived).fields
+    with pytest.raises(oa.ClassError, match="'Nowhere' refers to a name that does not exist"):
+        Derived.a = later  # type: ignore[method-assign]
+
+
+def test_a_method_read_from_a_class_is_the_users_function_when_it_is_assigned() -> None:
+    class Base(oa.Object):
+        def a(self) -> i32: ...
+
+        def b(self) -> i32:
+            return 1
+
+    class Derived(Base):
+        a = Base.b
+
+    shared = shared_type(Base)
+    written = {name: shared.methods[name].function for name in ("a", "b")}
+    assert shared_type(Derived).methods["a"].function is written["b"]
+    abstract, concrete = Base.a, Base.b
+
+    @functools.wraps(concrete)
+    def other(self: Any) -> i32:
+        return 2
+
+    Base.a, Base.b = other, other  # type: ignore[method-assign]
+    assert shared.methods["b"].function is other and shared.abstract_methods == []
+    Base.a, Base.b = abstract, concrete  # type: ignore[method-assign]
+    assert {name: shared.methods[name].function for name in written} == written
+    assert shared.abstract_methods == ["a"]
 
 
 def test_replacing_an_inherited_method_makes_an_override() -> None:

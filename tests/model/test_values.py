@@ -10,6 +10,7 @@ import pytest
 
 import sharedoa as oa
 from sharedoa import f32, i32
+from sharedoa.model.structs import method_signature
 from sharedoa.model.types import ValueType
 
 from ..source_files import load_module
@@ -122,6 +123,12 @@ def test_methods_and_operators_convert_as_compiled_ones_do() -> None:
         ("class V:\n    x: oa.inline[f32, 2]", "cannot be part of a value"),
         ("class V:\n    x: int", "int says nothing about the width"),
         ("class V:\n    x: Missing", "refers to a name that does not exist"),
+        ("class V:\n    x: f32\n    y: f32 = 2.0", "value struct V: field y has a default"),
+        (
+            "class V:\n    x: f32\n    def __init__(self, x):\n        self.x = x + 1",
+            "value struct V defines __init__",
+        ),
+        ("class V:\n    x: f32\n    f = lambda self: self.x", "method V.f is a lambda"),
     ],
 )
 def test_structs_that_cannot_be(tmp_path: Path, source: str, message: str) -> None:
@@ -129,6 +136,45 @@ def test_structs_that_cannot_be(tmp_path: Path, source: str, message: str) -> No
         load_module(tmp_path, f"class Base:\n    y = 1\n@oa.value\n{source}\n")
     assert message in caught.value.message
     assert caught.value.help
+
+
+def test_a_struct_may_have_slots_and_methods_of_another() -> None:
+    @oa.value
+    class Slotted:
+        __slots__ = ("x",)
+        x: f32
+        count = Point.count
+
+        def __hash__(self) -> int:
+            return 7
+
+    assert Slotted(1.5).count() == 1
+    assert hash(Slotted(1.5)) == 7
+    methods = Point.__sharedoa_value__.methods  # type: ignore[attr-defined]
+    assert Slotted.__sharedoa_value__.methods["count"] is methods["count"]  # type: ignore[attr-defined]
+
+
+def test_a_replaced_method_is_refused_where_kernels_would_call_the_old_one() -> None:
+    @oa.value
+    class Local:
+        x: f32
+
+        def f(self) -> f32:
+            return self.x
+
+    struct, old = Local.__sharedoa_value__, Local.f  # type: ignore[attr-defined]
+    assert repr(method_signature(struct, "f").result) == "f32"
+
+    def other(self: Any) -> f32:
+        return old(self) + f32(1)
+
+    Local.f = other  # type: ignore[method-assign]
+    assert Local(1).f() == 2
+    with pytest.raises(oa.ClassError, match=r"Local\.f was replaced") as caught:
+        method_signature(struct, "f")
+    assert "define the struct again" in caught.value.help
+    Local.f = old  # type: ignore[method-assign]
+    method_signature(struct, "f")
 
 
 def test_a_struct_is_its_own_type() -> None:

@@ -115,3 +115,34 @@ def test_unknown_names_and_values_in_code_are_refused():
         knobs.capacity.resolve(0.5)
     assert knobs.debug.resolve(False) is False
     assert knobs.dump.resolve(Path("x")) == Path("x")
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("4GiB", 4 << 30), ("4Gi", 4 << 30), ("4gb", 4 << 30), ("4G", 4 << 30), ("1.5 KiB", 1536),
+        ("512", 512), ("512B", 512), ("99999999999999999999", 99999999999999999999),
+    ],
+)  # fmt: skip
+def test_bytes(text, size):
+    assert knobs.capacity.resolve(text) == size
+
+
+@pytest.mark.parametrize("text", ["4 parsecs", "4iB", "-4", "9" * 400, "4Q", "", "1e9"])
+def test_no_bytes(text):
+    with pytest.raises(ConfigurationError, match="is not valid"):
+        knobs.capacity.resolve(text)
+
+
+def test_values_as_they_are_written_elsewhere(monkeypatch):
+    """Numbers as numbers, and names in any case."""
+    assert knobs.references.resolve(32) == "32"
+    assert knobs.layout.resolve("TILE") == "tile"
+    assert [knobs.fastmath.resolve(value) for value in (0, 1, "0", "1", False, True)] == [
+        False, True, False, True, False, True,
+    ]  # fmt: skip
+    monkeypatch.setenv("SHAREDOA_CACHE_DIR", "OFF")
+    assert knobs.cache_dir.value() == "off"
+    for knob, value in ((knobs.references, True), (knobs.layout, 3), (knobs.debug, 2)):
+        with pytest.raises(ConfigurationError, match="is not valid"):
+            knob.resolve(value)

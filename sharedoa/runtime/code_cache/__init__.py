@@ -67,11 +67,14 @@ def compiled(compiler: Compiler, text: str, label: str) -> Stages:
 
 
 def open_folder() -> CodeFolder | None:
-    """The folder that the settings choose; None if they say ``off``."""
+    """The folder that the settings choose; None if they say ``off``, or nothing where the user has
+    no home folder."""
+    knobs.cache_size.value()  # a bad one is refused now, not when something is stored
     chosen = knobs.cache_dir.value()
     if chosen == "off":
         return None
-    return _folder(_default_path() if chosen is None else chosen)
+    path = _default_path() if chosen is None else chosen
+    return None if path is None else _folder(path)
 
 
 def key_of(compiler: Compiler, text: str) -> bytes:
@@ -97,10 +100,13 @@ def _stages(data: bytes | None, key: bytes) -> Stages | None:
 
 
 @cache
-def _default_path() -> Path:
+def _default_path() -> Path | None:
     import platformdirs  # here: only those who name no folder pay for it
 
-    return Path(platformdirs.user_cache_dir(_PACKAGE))
+    try:
+        return Path(platformdirs.user_cache_dir(_PACKAGE))
+    except RuntimeError:  # no home folder, as in some services and containers
+        return None
 
 
 @cache
