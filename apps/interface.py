@@ -54,6 +54,8 @@ class RunResult:
     regions: int = 0
     #: ``heap.stats()`` at the end.
     heap: Any = None
+    #: What the heap was made with: mode, backend, layout, bits of a reference, debug and fastmath.
+    heap_settings: dict[str, Any] = field(default_factory=dict)
     picture: Path | None = None
 
 

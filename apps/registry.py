@@ -44,6 +44,8 @@ class AppInfo:
     paper_size: int
     paper_steps: int
     settings: tuple[Setting, ...] = ()
+    #: Whether it has the classes that a user would write: ``RunOptions.natural``.
+    has_natural: bool = True
 
     def settings_from(self, texts: Sequence[str]) -> dict[str, Any]:
         """``NAME=VALUE`` each. Raises ValueError, with what there is, for anything else."""
@@ -60,15 +62,19 @@ class AppInfo:
                 ) from None
         return found
 
-    def run(self, options: RunOptions, **arguments: Any) -> RunResult:
-        """Run with the program's defaults for what ``options`` leaves open; ``arguments`` are what
-        this program takes besides."""
-        given = dataclasses.replace(
+    def with_defaults(self, options: RunOptions) -> RunOptions:
+        """``options`` with the program's own size, steps and seed for those left open."""
+        return dataclasses.replace(
             options,
             size=self.size if options.size is None else options.size,
             steps=self.steps if options.steps is None else options.steps,
             seed=self.seed if options.seed is None else options.seed,
         )
+
+    def run(self, options: RunOptions, **arguments: Any) -> RunResult:
+        """Run with the program's defaults for what ``options`` leaves open; ``arguments`` are what
+        this program takes besides."""
+        given = self.with_defaults(options)
         program = importlib.import_module(self.module)
         result: RunResult = program.run(given, **{**options.settings, **arguments})
         return result
@@ -135,6 +141,7 @@ APPS: dict[str, AppInfo] = {
             seed=0,
             paper_size=299_067,
             paper_steps=20,
+            has_natural=False,
         ),
         AppInfo(
             name="cc",
@@ -146,6 +153,7 @@ APPS: dict[str, AppInfo] = {
             seed=0,
             paper_size=299_067,
             paper_steps=20,
+            has_natural=False,
         ),
         AppInfo(
             name="pagerank",
@@ -157,6 +165,7 @@ APPS: dict[str, AppInfo] = {
             seed=0,
             paper_size=299_067,
             paper_steps=20,
+            has_natural=False,
         ),
         AppInfo(
             name="bfs_ven",
@@ -168,6 +177,7 @@ APPS: dict[str, AppInfo] = {
             seed=0,
             paper_size=299_067,
             paper_steps=20,
+            has_natural=False,
         ),
         AppInfo(
             name="cc_ven",
@@ -179,6 +189,7 @@ APPS: dict[str, AppInfo] = {
             seed=0,
             paper_size=299_067,
             paper_steps=20,
+            has_natural=False,
         ),
         AppInfo(
             name="pagerank_ven",
@@ -190,6 +201,7 @@ APPS: dict[str, AppInfo] = {
             seed=0,
             paper_size=299_067,
             paper_steps=20,
+            has_natural=False,
         ),
         AppInfo(
             name="routes",
@@ -224,6 +236,7 @@ APPS: dict[str, AppInfo] = {
             seed=1,
             paper_size=32 << 20,
             paper_steps=1,
+            has_natural=False,
             settings=(
                 Setting("num_classes", int, "classes"),
                 Setting("threads_per_block", int, "threads of a block"),

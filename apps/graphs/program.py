@@ -12,6 +12,7 @@ from sharedoa.errors import ArgumentError
 from ..common.graph import Graph
 from ..common.graph_files import MOST_VERTICES, read_graph
 from ..common.graph_generators import coauthors
+from ..common.heap_record import record_heap
 from ..common.launches import Launches
 from ..common.phases import timed
 from ..interface import RunOptions, RunResult
@@ -55,8 +56,7 @@ def run_workload(workload: Workload, options: RunOptions) -> RunResult:
             **workload.counts(values),
         }
         result.timings |= {f"kernel {name}": t for name, t in launches.seconds.items()}
-        result.heap = heap.stats()
-        result.objects, result.regions = result.heap.objects, result.heap.regions
+        record_heap(result, heap)
     if options.out is not None:
         with timed(result, "output"):
             if options.out.suffix.lower() == ".txt":

@@ -9,6 +9,7 @@ import sharedoa as oa
 from sharedoa.errors import ArgumentError
 
 from ..common.film import Film, require_drawable
+from ..common.heap_record import record_heap
 from ..common.launches import Launches
 from ..common.phases import pauses, timed
 from ..interface import RunOptions, RunResult
@@ -47,8 +48,7 @@ def run(options: RunOptions, objects: int = OBJECTS) -> RunResult:
         _advance(rendering, heap, options, film, result)
         result.counts = rendering.counts()
         result.timings |= {f"kernel {name}": t for name, t in launches.seconds.items()}
-        result.heap = heap.stats()
-        result.objects, result.regions = result.heap.objects, result.heap.regions
+        record_heap(result, heap)
         if film is not None:
             with timed(result, "picture"):
                 result.picture = film.write()

@@ -12,6 +12,7 @@ from sharedoa.errors import ArgumentError
 from ..common.film import require_drawable
 from ..common.graph_files import MOST_VERTICES
 from ..common.graph_generators import split_mix
+from ..common.heap_record import record_heap
 from ..common.launches import Launches
 from ..common.phases import pauses, timed
 from ..common.tntp import read_tntp
@@ -68,8 +69,7 @@ def run(options: RunOptions) -> RunResult:
             **counts,
         }
         result.timings |= {f"kernel {name}": t for name, t in launches.seconds.items()}
-        result.heap = heap.stats()
-        result.objects, result.regions = result.heap.objects, result.heap.regions
+        record_heap(result, heap)
     if drawing is not None and starts:
         result.picture = drawing.write()
     return result

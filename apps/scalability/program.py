@@ -16,6 +16,7 @@ from sharedoa.errors import ArgumentError
 
 from ..common.glibc_random import RAND_MAX
 from ..common.glibc_random_array import rand_array
+from ..common.heap_record import record_heap
 from ..common.launches import Launches
 from ..common.phases import pauses, timed
 from ..interface import CheckFailed, RunOptions, RunResult
@@ -95,8 +96,7 @@ def run(options: RunOptions, arguments: Arguments | None = None, **changes: int)
             "checksum": int(found.view(np.uint32).sum(dtype=np.uint64)),
         }
         result.timings |= {f"kernel {name}": t for name, t in launch.seconds.items()}
-        result.heap = heap.stats()
-        result.objects, result.regions = result.heap.objects, result.heap.regions
+        record_heap(result, heap)
     return result
 
 

@@ -9,6 +9,7 @@ import sharedoa as oa
 from sharedoa.errors import ArgumentError
 
 from ..common.film import Film, require_drawable
+from ..common.heap_record import record_heap
 from ..common.launches import Launches
 from ..common.phases import pauses, timed
 from ..interface import RunOptions, RunResult
@@ -54,8 +55,7 @@ def run(options: RunOptions, repair: bool = True) -> RunResult:
         _advance(simulation, heap, structure, options, result)
         result.counts = simulation.counts()
         result.timings |= {f"kernel {name}": t for name, t in launches.seconds.items()}
-        result.heap = heap.stats()
-        result.objects, result.regions = result.heap.objects, result.heap.regions
+        record_heap(result, heap)
     return result
 
 

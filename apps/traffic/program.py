@@ -8,6 +8,7 @@ from typing import Any
 import sharedoa as oa
 
 from ..common.film import Film, require_drawable
+from ..common.heap_record import record_heap
 from ..common.launches import Launches
 from ..common.phases import pauses, timed
 from ..interface import RunOptions, RunResult
@@ -50,8 +51,7 @@ def run(options: RunOptions, mix: Mix = NATURAL_MIX) -> RunResult:
         _advance(simulation, heap, network, options, film, result)
         result.counts = simulation.counts()
         result.timings |= {f"kernel {name}": t for name, t in launches.seconds.items()}
-        result.heap = heap.stats()
-        result.objects, result.regions = result.heap.objects, result.heap.regions
+        record_heap(result, heap)
         if film is not None:
             with timed(result, "picture"):
                 result.picture = film.write()

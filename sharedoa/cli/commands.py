@@ -3,25 +3,43 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+import typer.core
 
 from apps.interface import RunOptions
 from apps.registry import APPS, AppInfo
 from dispatch.mode import MODES
 
-from ..errors import ConfigurationError
+from .. import __version__
+from ..errors import ConfigurationError, SharedOAError
 from ..runtime import knobs
-from . import cache, comparison, figure, record, report
+from . import INTERRUPTED, cache, comparison, figure, record, report
+from .output_file import require_writable
+from .problems import show_error
 from .progress import reporting
 
+
+class _Commands(typer.core.TyperGroup):
+    def invoke(self, ctx: Any) -> Any:
+        """Typer itself would end without a word, or with another status, as its version goes."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            typer.echo("interrupted", err=True)
+            raise typer.Exit(INTERRUPTED) from None
+
+
 application = typer.Typer(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"]},
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    help="Polymorphic Python objects on CPU and GPU.",
 )
 
 application.add_typer(cache.application, name="cache")
@@ -41,6 +59,22 @@ Set = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="what one program takes besides: see `apps`"),
 ]
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"sharedoa {__version__}")
+        raise typer.Exit
+
+
+@application.callback()
+def common(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="print the version"),
+    ] = False,
+) -> None:
+    """Polymorphic Python objects on CPU and GPU."""
 
 
 @application.command()
@@ -84,12 +118,16 @@ def run(
         mode=mode, backend=backend, layout=layout, check=check, time_kernels=kernels,
     )  # fmt: skip
     found = _app(app)
-    options = _with_settings(options, found, set)
+    options = _options_of(found, options, set)
+    if json is not None:
+        require_writable("--json", json)
     with reporting(found.name) as progress:
         result = found.run(dataclasses.replace(options, progress=progress))
-    report.show_result(found, result)
-    if json is not None:
-        record.write_run(found, options, result, json)
+    try:
+        report.show_result(found, result)
+    finally:  # also when nothing can be printed
+        if json is not None:
+            record.write_run(found, options, result, json)
 
 
 @application.command()
@@ -115,22 +153,50 @@ def compare(
         layout=layout,
     )  # fmt: skip
     programs = [_app(name) for name in app]
-    given = [(each, _with_settings(options, each, set)) for each in programs]
-    found = [
-        comparison.compare(each, list(dict.fromkeys(chosen)), repeat, own) for each, own in given
-    ]
-    for each in found:
-        report.show_comparison(each)
+    given = [(each, _options_of(each, options, set)) for each in programs]
     if json is not None:
-        record.write_comparisons(found, json)
+        require_writable("--json", json)
     if plot is not None:
-        figure.draw(found, plot)
-    different = [each for each in found if each.differences]
-    if different:
+        figure.require_drawable(plot)
+    found: list[comparison.Comparison] = []
+    errors: list[SharedOAError] = []
+    try:
+        for each, own in given:
+            found.append(comparison.compare(each, list(dict.fromkeys(chosen)), repeat, own))
+            report.show_comparison(found[-1])
+    except SharedOAError as error:
+        errors.append(error)
+    finally:  # what was measured is kept, also when the user stops the rest
+        errors += _written(found, json, plot)
+        for told in errors:
+            show_error(told)
+    if errors or any(each.differences for each in found):
         raise typer.Exit(1)
 
 
-def _with_settings(options: RunOptions, app: AppInfo, texts: list[str] | None) -> RunOptions:
+def _written(
+    found: list[comparison.Comparison], json: Path | None, plot: Path | None
+) -> list[SharedOAError]:
+    """Write what is asked for, as far as that succeeds; the errors of what does not."""
+    errors: list[SharedOAError] = []
+    for write, file in ((record.write_comparisons, json), (figure.draw, plot)):
+        if found and file is not None:
+            try:
+                write(found, file)
+            except SharedOAError as error:
+                errors.append(error)
+    return errors
+
+
+def _options_of(app: AppInfo, options: RunOptions, texts: Sequence[str] | None) -> RunOptions:
+    """``options`` with the program's own settings; refused where it would refuse them itself, but
+    after others have run."""
+    if options.natural and not app.has_natural:
+        others = ", ".join(each.name for each in APPS.values() if each.has_natural)
+        raise ConfigurationError(
+            f"{app.name} has the classes of the paper's artifact only",
+            f"leave out --natural, or run a program that has others: {others}",
+        )
     try:
         return dataclasses.replace(options, settings=app.settings_from(texts or ()))
     except ValueError as error:
@@ -138,6 +204,11 @@ def _with_settings(options: RunOptions, app: AppInfo, texts: list[str] | None) -
 
 
 def _app(name: str) -> AppInfo:
-    if name not in APPS:
-        raise ConfigurationError(f"there is no program {name!r}", f"programs: {', '.join(APPS)}")
-    return APPS[name]
+    found = APPS.get(name.lower().replace("-", "_"))
+    if found is None:
+        near = difflib.get_close_matches(name.lower().replace("-", "_"), APPS)
+        question = f"did you mean {' or '.join(near)}? " if near else ""
+        raise ConfigurationError(
+            f"there is no program {name!r}", f"{question}programs: {', '.join(APPS)}"
+        )
+    return found

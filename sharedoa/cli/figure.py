@@ -6,19 +6,33 @@ from pathlib import Path
 
 from ..errors import ConfigurationError
 from .comparison import BASELINE, Comparison
+from .output_file import require_writable
+
+
+def require_drawable(file: Path) -> None:
+    """Raise ConfigurationError when a figure cannot be drawn to ``file``, for whatever reason."""
+    try:
+        from matplotlib.backend_bases import FigureCanvasBase
+    except ImportError as error:
+        raise ConfigurationError(
+            "--plot needs matplotlib", "run `pip install 'sharedoa[plot]'`"
+        ) from error
+    formats = FigureCanvasBase.get_supported_filetypes()
+    if file.suffix.lower().removeprefix(".") not in formats:
+        raise ConfigurationError(
+            f"--plot: no format of figures has the ending {file.suffix or '(none)'} of {file}",
+            f"name a .png, .svg or .pdf file; there are {', '.join(sorted(formats))}",
+        )
+    require_writable("--plot", file)
 
 
 def draw(comparisons: list[Comparison], file: Path) -> None:
-    """Write the figure in the format that the file's name ends in.
+    """Write the figure in the format that the file's name ends in (``require_drawable``).
 
-    Raises ConfigurationError without matplotlib, or for a file that cannot be written.
+    Raises ConfigurationError for a file that cannot be written.
     """
-    try:
-        import matplotlib
-    except ImportError as error:
-        raise ConfigurationError(
-            "--plot needs matplotlib", "run `pip install sharedoa[plot]`"
-        ) from error
+    import matplotlib
+
     matplotlib.use("agg")
     from matplotlib import pyplot
 

@@ -9,10 +9,11 @@ import platform
 from pathlib import Path
 from typing import Any
 
+import llvmlite
 import numpy as np
 
 from apps.interface import RunOptions, RunResult
-from apps.registry import AppInfo
+from apps.registry import APPS, AppInfo
 
 from .. import __version__
 from ..backends import available
@@ -22,7 +23,12 @@ from .comparison import BASELINE, Comparison
 
 def write_run(app: AppInfo, options: RunOptions, result: RunResult, file: Path) -> None:
     """One run: options, counts, checks, seconds of phases and kernels, objects, regions, heap."""
-    run = {"app": app.name, "options": _options(options), **_result(result)}
+    run = {
+        "app": app.name,
+        "options": _options(options),
+        "resolved": _resolved(app, options),
+        **_result(result),
+    }
     _write({**_origin(), "run": run}, file)
 
 
@@ -39,7 +45,11 @@ def _origin() -> dict[str, Any]:
             "python": platform.python_version(),
             "backends": {b.name: b.reason for b in available() if b.ok},
         },
-        "versions": {"sharedoa": __version__, "numpy": np.__version__},
+        "versions": {
+            "sharedoa": __version__,
+            "numpy": np.__version__,
+            "llvmlite": llvmlite.__version__,
+        },
     }
 
 
@@ -59,8 +69,15 @@ def _options(options: RunOptions) -> dict[str, Any]:
     return {
         name: str(value) if isinstance(value, Path) else value
         for name, value in given.items()
-        if value not in (None, False, {}) and name != "progress"
+        # By identity: a seed of 0 is equal to False, and was given.
+        if value is not None and value is not False and value != {} and name != "progress"
     }
+
+
+def _resolved(app: AppInfo, options: RunOptions) -> dict[str, Any]:
+    """What the program ran with, its defaults included."""
+    given = app.with_defaults(options)
+    return {"size": given.size, "steps": given.steps, "seed": given.seed}
 
 
 def _result(result: RunResult) -> dict[str, Any]:
@@ -72,6 +89,7 @@ def _result(result: RunResult) -> dict[str, Any]:
         "regions": result.regions,
         "timings": result.timings,
         "heap": heap,
+        "heap_settings": result.heap_settings,
     }
 
 
@@ -79,6 +97,7 @@ def _comparison(comparison: Comparison) -> dict[str, Any]:
     return {
         "app": comparison.app,
         "options": _options(comparison.options),
+        "resolved": _resolved(APPS[comparison.app], comparison.options),
         "equal": not comparison.differences,
         "baseline": BASELINE,
         "modes": [

@@ -19,12 +19,14 @@ from ..runtime import knobs
 from ..targets.libdevice import find_libdevice
 from ..targets.ptxas import find_ptxas
 from .comparison import BASELINE, Comparison
+from .problems import show_error
 
 
 def print_table(table: Table) -> None:
-    console = Console(highlight=False)
+    # What cells hold, such as paths and names of extras, must not be taken for markup or emoji.
+    console = Console(highlight=False, markup=False, emoji=False)
     if not console.is_terminal:
-        console = Console(highlight=False, width=200)
+        console = Console(highlight=False, markup=False, emoji=False, width=200)
     console.print(table)
 
 
@@ -102,4 +104,4 @@ def show_comparison(comparison: Comparison) -> None:
         )
     print_table(table)
     for difference in comparison.differences:
-        Console(stderr=True, highlight=False).print(f"error: {comparison.app}: {difference}")
+        show_error(f"{comparison.app}: {difference}")

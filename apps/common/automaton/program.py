@@ -14,6 +14,7 @@ from sharedoa.errors import ArgumentError
 
 from ...interface import CheckFailed, RunOptions, RunResult
 from ..film import Film, require_drawable
+from ..heap_record import record_heap
 from ..launches import Launches
 from ..phases import pauses, timed
 from .picture import Picture
@@ -62,8 +63,7 @@ def run_automaton(
         result.counts = automaton.measure(simulation.states())
         _verify_tally(simulation, result.counts)
         result.timings |= {f"kernel {name}": t for name, t in launches.seconds.items()}
-        result.heap = heap.stats()
-        result.objects, result.regions = result.heap.objects, result.heap.regions
+        record_heap(result, heap)
         if film is not None:
             with timed(result, "picture"):
                 result.picture = film.write()
