@@ -6,17 +6,17 @@ import ast
 import enum
 import inspect
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 from ..model.classes import ClassType
 from ..model.scalars import boolean, weak_int
 from ..model.types import ArrayType, InlineType, ReferenceType, TupleType, ValueType
 from . import tree
 from .context import Context, Rejected
-from .conversions import as_index, as_variable, constant_of, is_nonnegative, require_value, truth
+from .conversions import as_index, as_variable, constant_of, is_nonnegative, require_value
 from .names import attribute
 from .operands import BoundMethod, InlineArray, Operand, Static, UnboundMethod
-from .operators import BINARY, COMPARE, binary, compare, unary, unify
+from .operators import BINARY, binary, unary
 
 #: Constructs outside the subset: what they are called and what to write instead.
 UNSUPPORTED: dict[type[ast.expr], tuple[str, str]] = {
@@ -365,6 +365,8 @@ def _value_operator(
 
 def _unary(context: Context, node: ast.UnaryOp) -> Operand:
     if isinstance(node.op, ast.Not):
+        from .conditions import condition
+
         return tree.Unary(boolean, context.locate(node), "not", condition(context, node.operand))
     value = expression(context, node.operand)
     if isinstance(value.type, ValueType):
@@ -377,223 +379,25 @@ def _unary(context: Context, node: ast.UnaryOp) -> Operand:
     return unary(context, "neg" if isinstance(node.op, ast.USub) else "invert", value, node)
 
 
+# What the rest is built of, in files that build on this one.
+
+
 def _compare(context: Context, node: ast.Compare) -> Operand:
-    """Chains evaluate each operand once and stop at the first comparison that fails."""
-    for operator in node.ops:
-        if type(operator) not in COMPARE:
-            context.reject(
-                node, "in is outside the subset that kernels can use", _instead_of_in(node)
-            )
-    operands = [expression(context, n) for n in (node.left, *node.comparators)]
-    names = [COMPARE[type(operator)][0] for operator in node.ops]
-    if len(names) == 1:
-        return _compare_pair(context, names[0], operands[0], operands[1], node)
-    location = context.locate(node)
-    return _chain(context, names, operands[0], operands[1:], node, location)
+    from .comparisons import comparison
 
-
-def _instead_of_in(node: ast.Compare) -> str:
-    items = node.comparators[0]
-    if len(node.ops) > 1 or not isinstance(items, (ast.Tuple, ast.List, ast.Set)) or not items.elts:
-        return "compare in a loop"
-    same, word = ("==", " or ") if isinstance(node.ops[0], ast.In) else ("!=", " and ")
-    left = ast.unparse(node.left)
-    return "write " + word.join(f"{left} {same} {ast.unparse(item)}" for item in items.elts)
-
-
-def _chain(
-    context: Context,
-    names: list[tree.CompareOperator],
-    left: tree.Expression,
-    rest: list[tree.Expression],
-    node: ast.AST,
-    location: tree.Location,
-) -> tree.Expression:
-    first, second = context.temporary(left.type), context.temporary(rest[0].type)
-    a, b = (_once(value, variable) for value, variable in ((left, first), (rest[0], second)))
-    test = _compare_pair(context, names[0], a, b, node)
-    if len(names) > 1:
-        more = _chain(context, names[1:], b, rest[1:], node, location)
-        test = tree.Logical(boolean, location, "and", test, more)
-    for variable, value in ((second, rest[0]), (first, left)):
-        if not isinstance(value, tree.Constant):
-            test = tree.Let(boolean, location, variable, value, test)
-    return test
-
-
-def _once(value: tree.Expression, variable: tree.Variable) -> tree.Expression:
-    """What stands for ``value`` where ``variable`` holds it; a constant, which may be larger than
-    any variable, stands for itself."""
-    if isinstance(value, tree.Constant):
-        return value
-    return tree.Local(value.type, value.location, variable)
-
-
-def _compare_pair(
-    context: Context,
-    name: tree.CompareOperator,
-    left: tree.Expression,
-    right: tree.Expression,
-    node: ast.AST,
-) -> tree.Expression:
-    if isinstance(left.type, ValueType):
-        return _compare_values(context, name, left, right, node)
-    return compare(context, name, left, right, node)
-
-
-def _compare_values(
-    context: Context,
-    name: tree.CompareOperator,
-    left: tree.Expression,
-    right: tree.Expression,
-    node: ast.AST,
-) -> tree.Expression:
-    from .calls import call_value_method
-
-    struct = left.type
-    assert isinstance(struct, ValueType)
-    if f"__{name}__" in struct.methods:
-        return call_value_method(context, left, f"__{name}__", [right], node)
-    if name not in ("eq", "ne") or right.type is not struct or "__eq__" in struct.methods:
-        context.reject(
-            node,
-            f"{left.type!r} and {right.type!r} cannot be compared so",
-            f"define __{name}__ in the value struct, or compare fields",
-        )
-    location = context.locate(node)
-    first, second = context.temporary(struct), context.temporary(struct)
-    result: tree.Expression = tree.Constant(boolean, location, True)
-    for field, type in reversed(struct.fields.items()):
-        parts = [
-            tree.ValueField(type, location, tree.Local(struct, location, v), field)
-            for v in (first, second)
-        ]
-        same = _compare_pair(context, "eq", parts[0], parts[1], node)
-        result = tree.Logical(boolean, location, "and", same, result)
-    if name == "ne":
-        result = tree.Unary(boolean, location, "not", result)
-    inner = tree.Let(boolean, location, second, right, result)
-    return tree.Let(boolean, location, first, left, inner)
-
-
-def condition(context: Context, node: ast.expr) -> tree.Expression:
-    """``bool(node)``, for what only asks whether it is true: the operands of ``and``, ``or`` and
-    ``not`` then need no common type."""
-    if isinstance(node, ast.BoolOp):
-        location = context.locate(node)
-        values = _parts(context, node, condition)
-        result = values[-1]
-        for value in reversed(values[:-1]):
-            result = tree.Logical(boolean, location, _word(node), value, result)
-        return result
-    return truth(context, expression(context, node), node)
-
-
-def _word(node: ast.BoolOp) -> Literal["and", "or"]:
-    return "and" if isinstance(node.op, ast.And) else "or"
-
-
-def _parts(
-    context: Context, node: ast.BoolOp, make: Callable[[Context, ast.expr], tree.Expression]
-) -> list[tree.Expression]:
-    """The operands of ``and`` or ``or``; each knows how those before it came out."""
-    saved = dict(context.narrowed)
-    values = []
-    for part in node.values:
-        values.append(make(context, part))
-        context.narrowed.update(narrowings(context, part, isinstance(node.op, ast.And)))
-    context.narrowed = saved
-    return values
+    return comparison(context, node)
 
 
 def _logical(context: Context, node: ast.BoolOp) -> Operand:
-    word = _word(node)
-    values = _parts(context, node, expression)
-    location = context.locate(node)
-    result = values[-1]
-    for value in reversed(values[:-1]):
-        result = _connect(context, word, value, result, node, location)
-    return result
+    from .conditions import logical
 
-
-def _connect(
-    context: Context,
-    word: Any,
-    left: tree.Expression,
-    right: tree.Expression,
-    node: ast.AST,
-    location: tree.Location,
-) -> tree.Expression:
-    if left.type == boolean and right.type == boolean:
-        return tree.Logical(boolean, location, word, left, right)
-    # Python gives one of the operands, not a bool.
-    type, (a, b) = unify(context, [left, right], node, f"the result of {word}")
-    variable = context.temporary(type)
-    local = tree.Local(type, location, variable)
-    test = truth(context, local, node)
-    then, otherwise = (b, local) if word == "and" else (local, b)
-    choice = tree.Conditional(type, location, test, then, otherwise)
-    return tree.Let(type, location, variable, a, choice)
+    return logical(context, node)
 
 
 def _conditional(context: Context, node: ast.IfExp) -> Operand:
-    test = condition(context, node.test)
-    saved = dict(context.narrowed)
-    context.narrowed.update(narrowings(context, node.test))
-    then = expression(context, node.body)
-    context.narrowed = {**saved, **narrowings(context, node.test, False)}
-    otherwise = expression(context, node.orelse)
-    context.narrowed = saved
-    type, (a, b) = unify(context, [then, otherwise], node, "the conditional expression")
-    return tree.Conditional(type, context.locate(node), test, a, b)
+    from .conditions import conditional
 
-
-def narrowings(context: Context, test: ast.expr, outcome: bool = True) -> dict[str, ClassType]:
-    """Locals that are of a subclass when ``test`` comes out as ``outcome``: ``isinstance(x, C)``
-    that is true, within ``and`` that is true, ``or`` that is false, and ``not``."""
-    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        return narrowings(context, test.operand, not outcome)
-    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) == outcome:
-        found: dict[str, ClassType] = {}
-        for part in test.values:
-            found.update(narrowings(context, part, outcome))
-        return found
-    if (
-        outcome
-        and isinstance(test, ast.Call)
-        and isinstance(test.func, ast.Name)
-        and test.func.id == "isinstance"
-        and len(test.args) == 2
-        and isinstance(test.args[0], ast.Name)
-        and test.args[0].id in context.local_names
-    ):
-        cls = getattr(static_value(context, test.args[1]), "__sharedoa__", None)
-        known = context.types.get(test.args[0].id)
-        if isinstance(cls, ClassType) and isinstance(known, ReferenceType):
-            current = context.narrowed.get(test.args[0].id, known.cls)
-            if cls.is_subclass_of(current):
-                return {test.args[0].id: cls}
-    return {}
-
-
-def type_test(
-    context: Context, value: tree.Expression, cls: ClassType, node: ast.AST
-) -> tree.Expression:
-    """``isinstance(value, cls)``; decided here when the static type already says it."""
-    location = context.locate(node)
-    assert isinstance(value.type, ReferenceType)
-    known = value.type.cls
-    if cls.foreign is not None:
-        context.reject(
-            node,
-            f"{cls.name} is a class of a C++ program, whose kernels alone tell its objects apart",
-            "ask in C++, by a virtual function",
-        )
-    if known.is_subclass_of(cls):
-        return truth(context, value, node)
-    matching = [c for c in cls.concrete() if c.is_subclass_of(known)]
-    context.program.depend_on_subclasses(cls)
-    return tree.TypeTest(boolean, location, value, cls, matching)
+    return conditional(context, node)
 
 
 def _call(context: Context, node: ast.Call) -> Operand:

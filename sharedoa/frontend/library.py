@@ -15,9 +15,10 @@ from ..model.classes import ClassType
 from ..model.scalars import ScalarType, boolean, f64, weak_float, weak_int
 from ..model.types import ArrayType, ReferenceType, TupleType
 from . import tree
+from .conditions import type_test
 from .context import Context
 from .conversions import coerce, constant, convert_scalar, truth
-from .expressions import expression, static_value, translate, type_test
+from .expressions import expression, static_value, translate
 from .operands import InlineArray, Static
 from .operators import binary, compare, unary, unify
 

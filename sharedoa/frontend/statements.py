@@ -12,6 +12,7 @@ from ..model.classes import ClassType
 from ..model.scalars import ScalarType, boolean, weak_int
 from ..model.types import VOID, ReferenceType, TupleType, VoidType
 from . import tree
+from .conditions import condition, narrowings
 from .context import Context, Loop, Rejected
 from .conversions import (
     as_index,
@@ -21,7 +22,7 @@ from .conversions import (
     convert_scalar,
     is_nonnegative,
 )
-from .expressions import condition, expression, narrowings, operate, static_value, translate
+from .expressions import expression, operate, static_value, translate
 from .operands import InlineArray
 
 UNSUPPORTED: dict[type[ast.stmt], tuple[str, str]] = {

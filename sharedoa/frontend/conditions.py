@@ -1,0 +1,137 @@
+"""What is true: ``and`` and ``or``, conditional expressions, type tests, and what follows."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any, Literal
+
+from ..model.classes import ClassType
+from ..model.scalars import boolean
+from ..model.types import ReferenceType
+from . import tree
+from .context import Context
+from .conversions import truth
+from .expressions import expression, static_value
+from .operands import Operand
+from .operators import unify
+
+
+def condition(context: Context, node: ast.expr) -> tree.Expression:
+    """``bool(node)``, for what only asks whether it is true: the operands of ``and``, ``or`` and
+    ``not`` then need no common type."""
+    if isinstance(node, ast.BoolOp):
+        location = context.locate(node)
+        values = _parts(context, node, condition)
+        result = values[-1]
+        for value in reversed(values[:-1]):
+            result = tree.Logical(boolean, location, _word(node), value, result)
+        return result
+    return truth(context, expression(context, node), node)
+
+
+def _word(node: ast.BoolOp) -> Literal["and", "or"]:
+    return "and" if isinstance(node.op, ast.And) else "or"
+
+
+def _parts(
+    context: Context, node: ast.BoolOp, make: Callable[[Context, ast.expr], tree.Expression]
+) -> list[tree.Expression]:
+    """The operands of ``and`` or ``or``; each knows how those before it came out."""
+    saved = dict(context.narrowed)
+    values = []
+    for part in node.values:
+        values.append(make(context, part))
+        context.narrowed.update(narrowings(context, part, isinstance(node.op, ast.And)))
+    context.narrowed = saved
+    return values
+
+
+def logical(context: Context, node: ast.BoolOp) -> Operand:
+    word = _word(node)
+    values = _parts(context, node, expression)
+    location = context.locate(node)
+    result = values[-1]
+    for value in reversed(values[:-1]):
+        result = _connect(context, word, value, result, node, location)
+    return result
+
+
+def _connect(
+    context: Context,
+    word: Any,
+    left: tree.Expression,
+    right: tree.Expression,
+    node: ast.AST,
+    location: tree.Location,
+) -> tree.Expression:
+    if left.type == boolean and right.type == boolean:
+        return tree.Logical(boolean, location, word, left, right)
+    # Python gives one of the operands, not a bool.
+    type, (a, b) = unify(context, [left, right], node, f"the result of {word}")
+    variable = context.temporary(type)
+    local = tree.Local(type, location, variable)
+    test = truth(context, local, node)
+    then, otherwise = (b, local) if word == "and" else (local, b)
+    choice = tree.Conditional(type, location, test, then, otherwise)
+    return tree.Let(type, location, variable, a, choice)
+
+
+def conditional(context: Context, node: ast.IfExp) -> Operand:
+    test = condition(context, node.test)
+    saved = dict(context.narrowed)
+    context.narrowed.update(narrowings(context, node.test))
+    then = expression(context, node.body)
+    context.narrowed = {**saved, **narrowings(context, node.test, False)}
+    otherwise = expression(context, node.orelse)
+    context.narrowed = saved
+    type, (a, b) = unify(context, [then, otherwise], node, "the conditional expression")
+    return tree.Conditional(type, context.locate(node), test, a, b)
+
+
+def narrowings(context: Context, test: ast.expr, outcome: bool = True) -> dict[str, ClassType]:
+    """Locals that are of a subclass when ``test`` comes out as ``outcome``: ``isinstance(x, C)``
+    that is true, within ``and`` that is true, ``or`` that is false, and ``not``."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return narrowings(context, test.operand, not outcome)
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) == outcome:
+        found: dict[str, ClassType] = {}
+        for part in test.values:
+            found.update(narrowings(context, part, outcome))
+        return found
+    if (
+        outcome
+        and isinstance(test, ast.Call)
+        and isinstance(test.func, ast.Name)
+        and test.func.id == "isinstance"
+        and len(test.args) == 2
+        and isinstance(test.args[0], ast.Name)
+        and test.args[0].id in context.local_names
+    ):
+        cls = getattr(static_value(context, test.args[1]), "__sharedoa__", None)
+        known = context.types.get(test.args[0].id)
+        if isinstance(cls, ClassType) and isinstance(known, ReferenceType):
+            current = context.narrowed.get(test.args[0].id, known.cls)
+            if cls.is_subclass_of(current):
+                return {test.args[0].id: cls}
+    return {}
+
+
+def type_test(
+    context: Context, value: tree.Expression, cls: ClassType, node: ast.AST
+) -> tree.Expression:
+    """``isinstance(value, cls)``; decided here when the static type already says it."""
+    location = context.locate(node)
+    assert isinstance(value.type, ReferenceType)
+    known = value.type.cls
+    if cls.foreign is not None:
+        context.reject(
+            node,
+            f"{cls.name} is a class of a C++ program, whose kernels alone tell its objects apart",
+            "ask in C++, by a virtual function",
+        )
+    if known.is_subclass_of(cls):
+        return truth(context, value, node)
+    matching = [c for c in cls.concrete() if c.is_subclass_of(known)]
+    context.program.depend_on_subclasses(cls)
+    return tree.TypeTest(boolean, location, value, cls, matching)
