@@ -68,8 +68,13 @@ def results(method: str, by: float, backend: str, **options: Any) -> np.ndarray[
 def test_results_differ_in_the_last_digits_only(by: float, method: str) -> None:
     exact = results(method, by, "python")
     strict, fast = (results(method, by, "cpu", fastmath=fast) for fast in (False, True))
-    np.testing.assert_allclose(strict, exact, rtol=1e-6)
-    np.testing.assert_allclose(fast, exact, rtol=1e-4, atol=1e-4)
+    if method == "normalise":
+        np.testing.assert_array_equal(strict, exact)
+        np.testing.assert_allclose(fast, exact, rtol=2e-6)
+    else:
+        # Terms up to ``by`` and 1 may cancel, and sines may differ in the last bit of each.
+        np.testing.assert_allclose(strict, exact, rtol=0, atol=3e-7 * (by + 2))
+        np.testing.assert_allclose(fast, exact, rtol=0, atol=6e-7 * (by + 2))
 
 
 @pytest.mark.gpu
