@@ -68,8 +68,8 @@ def window_function(
     module: ir.Module, constant_space: int, windows: Windows, met: frozenset[int], key: ir.IntType
 ) -> ir.Function:
     """``i32 (key place)`` for places in windows of types in ``met``; defined at its first use. Any
-    other place is undefined behaviour. The number of the first bound in the state block is where
-    the first window begins."""
+    other place is undefined behaviour. The first bound of the state block is where the first
+    window begins."""
     types = [each if each in met else 0 for each in windows.types]
     name = "_".join([_NAME, str(windows.shift), *map(str, types)])
     function, builder = type_function(module, name, key)

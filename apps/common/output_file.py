@@ -15,14 +15,20 @@ def require_writable(file: Path, endings: tuple[str, ...]) -> None:
             f"{file}: no picture format has the ending {file.suffix or '(none)'}",
             f"use {' or '.join(endings)}",
         )
-    existed = file.exists()
     try:
-        with file.open("ab"):
-            pass
-        if not existed:
-            file.unlink()
+        try_to_write(file)
     except OSError as error:
         raise ArgumentError(
             f"{file} cannot be written: {error.strerror}",
             "name a file in a folder that exists and that you may write to",
         ) from None
+
+
+def try_to_write(file: Path) -> None:
+    """Raise OSError unless ``file`` can be written now. What it holds stays, and where there was no
+    file there is none."""
+    existed = file.exists()
+    with file.open("ab"):
+        pass
+    if not existed:
+        file.unlink()

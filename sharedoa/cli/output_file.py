@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from apps.common.output_file import try_to_write
+
 from ..errors import ConfigurationError
 
 
@@ -12,11 +14,7 @@ def require_writable(option: str, file: Path) -> None:
     that a long run does not fail at its end."""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        existed = file.exists()
-        with file.open("ab"):
-            pass
-        if not existed:
-            file.unlink()
+        try_to_write(file)
     except OSError as error:
         raise ConfigurationError(
             f"{option}: {file} cannot be written: {error.strerror}", "name another file"

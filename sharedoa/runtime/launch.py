@@ -114,9 +114,8 @@ class Program:
             heap: Heap | None = self._pack(slots, arguments)
             if heap is None:
                 heap = current_heap()
-            constants = self._constants
-            if constants is not None and not constants.hold():
-                World.advance()
+            if self._constants is not None:
+                self.look_at_constants()
             if mode is None and debug is None:
                 binding = self._usual
                 if (
@@ -184,8 +183,9 @@ class Program:
         while True:
             unit = self.unit(heap, mode, debug, runs)
             with heap.lock:
-                if self._facts(heap, mode, debug) == unit.compilation.facts:
-                    unit.bind(heap)
+                facts, bounds = self._facts(heap, mode, debug)
+                if facts == unit.compilation.facts:
+                    unit.bind(heap, bounds)
                     return unit
 
     # ---------------------------------------------------------------- compiling
@@ -212,7 +212,7 @@ class Program:
         with self.lock:
             program = self.translation().program
             layout, encoding = heap.layout, heap.encoding
-            population, pieces = self._facts(heap, mode, debug)
+            (population, pieces), _ = self._facts(heap, mode, debug)
             key = (
                 target.fingerprint, mode, layout.key, encoding.name, debug, heap.fastmath,
                 population, runs, pieces,
@@ -227,18 +227,19 @@ class Program:
                 self._compilations[key] = found
             return found
 
-    def _facts(self, heap: Heap, mode: Mode, debug: bool) -> Facts:
-        """What the code rests on besides the program, as it is now."""
+    def _facts(self, heap: Heap, mode: Mode, debug: bool) -> tuple[Facts, list[int]]:
+        """What the code rests on besides the program, as it is now, and the population's bounds."""
         if not mode.by_population:
-            return None, ()
+            return (None, ()), []
         with heap.lock:
-            return self._population(heap), () if debug else self._pieces(heap)
+            population, bounds = self._population(heap)
+            return (population, () if debug else self._pieces(heap)), bounds
 
-    def _population(self, heap: Heap) -> Population | None:
+    def _population(self, heap: Heap) -> tuple[Population | None, list[int]]:
         """What the code may rest on; None for a program that calls nothing through a class."""
         if self._classes_met is None:
             self._classes_met = classes_met(self.translation().program)
-        return Population.of(heap, self._classes_met) if self._classes_met else None
+        return Population.of(heap, self._classes_met) if self._classes_met else (None, [])
 
     def _pieces(self, heap: Heap) -> tuple[PieceField, ...]:
         """The fields whose arrays' elements the code may compute."""

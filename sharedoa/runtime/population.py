@@ -36,27 +36,19 @@ class Population:
     windows: Windows | None = None
 
     @classmethod
-    def of(cls, heap: Heap, met: frozenset[int]) -> Population:
+    def of(cls, heap: Heap, met: frozenset[int]) -> tuple[Population, list[int]]:
+        """What holds now, and where ``ranges`` or ``windows`` begin."""
         found = _ranges(heap, met)
         ranges = tuple(type_index for _, _, type_index in found)
         populated = frozenset(ranges)
         if len(ranges) > _MOST_RANGES_A_CLASS * len(populated):
-            return cls(met, populated)
+            return cls(met, populated), []
         windows = _windows(heap, found)
         if windows is not None:
-            return cls(met, populated, windows=windows[0])
-        return cls(met, populated or None, ranges if len(ranges) <= state.MOST_BOUNDS else ())
-
-    def bounds(self, heap: Heap) -> list[int]:
-        """Where ``ranges`` or ``windows`` begin, now."""
-        if not self.ranges and self.windows is None:
-            return []
-        found = _ranges(heap, self.met)
-        if self.windows is None:
-            return [first for first, _, _ in found]
-        windows = _windows(heap, found)
-        assert windows is not None
-        return [windows[1] % (1 << 64)]
+            return cls(met, populated, windows=windows[0]), [windows[1] % (1 << 64)]
+        if len(ranges) > state.MOST_BOUNDS:
+            return cls(met, populated), []
+        return cls(met, populated or None, ranges), [first for first, _, _ in found]
 
 
 def classes_met(program: tree.Program) -> frozenset[int]:

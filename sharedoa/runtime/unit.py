@@ -36,12 +36,11 @@ class Unit:
         self.state: list[int] = []
         """What the module's state block holds; another list after every change."""
 
-    def bind(self, heap: Heap) -> None:
-        """Fill the module's state block: what the heap gives, and this unit's error record."""
+    def bind(self, heap: Heap, bounds: Sequence[int]) -> None:
+        """Fill the module's state block: what the heap gives, this unit's error record, and
+        ``bounds`` of the population that the code was compiled for."""
         words: Sequence[int] = heap.launch_state()
-        words = [*words[: state.ERRORS], self._record, *words[state.ERRORS + 1 :]]
-        if self.compilation.population is not None:
-            words += self.compilation.population.bounds(heap)
+        words = [*words[: state.ERRORS], self._record, *words[state.ERRORS + 1 :], *bounds]
         if words != self.state:
             heap.backend.set_state(self.handle, words)
             self.state = words

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 import sharedoa as oa
 from sharedoa import i32
 
+from .population_steps import Step, take
+
 
 class Shape(oa.Object):
     size: i32
@@ -63,7 +65,6 @@ def check(objects: list[Any]) -> None:
     assert out.numpy().tolist() == expected(objects)
 
 
-Step = tuple[str, int, int]
 STEPS = st.lists(
     st.tuples(
         st.sampled_from(["new", "delete", "delete all"]), st.integers(0, 3), st.integers(1, 70)
@@ -79,14 +80,8 @@ def test_results_hold_whatever_the_population_becomes(
 ) -> None:
     held: list[list[Any]] = [[] for _ in CLASSES]
     with oa.Heap(mode="auto", backend="cpu", initial_region=initial_region, debug=debug):
-        for what, number, count in steps:
-            if what == "new":
-                held[number] += list(oa.new(CLASSES[number], count, size=range(count)))
-            else:
-                gone = held[number] if what == "delete all" else held[number][::2]
-                held[number] = [] if what == "delete all" else held[number][1::2]
-                for each in gone:
-                    oa.delete(each)
+        for step in steps:
+            take(step, held, CLASSES, "size")
             objects = [each for some in held for each in some]
             if objects:
                 check(objects[::-1])

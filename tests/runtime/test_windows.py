@@ -16,6 +16,8 @@ from bench.weighted_family import weighted_family
 from sharedoa import f64, i32
 from sharedoa.runtime import launch
 
+from .population_steps import Step, take
+
 
 class Plant(oa.Object):
     age: i32
@@ -87,7 +89,6 @@ def dispatch() -> str:
     return str(grow.asm["dispatch.ll"])
 
 
-Step = tuple[str, int, int]
 STEPS = st.lists(
     st.tuples(
         st.sampled_from(["new", "new", "delete", "delete all"]),
@@ -109,14 +110,8 @@ def play(backend: str, steps: list[Step], initial_region: int, references: str) 
         initial_region=initial_region,
         references=references,
     ):
-        for by, (what, number, count) in enumerate([*every, *steps]):
-            if what == "new":
-                held[number] += list(oa.new(CLASSES[number], count, age=range(count)))
-            else:
-                gone = held[number] if what == "delete all" else held[number][::2]
-                held[number] = [] if what == "delete all" else held[number][1::2]
-                for each in gone:
-                    oa.delete(each)
+        for by, step in enumerate([*every, *steps]):
+            take(step, held, CLASSES, "age")
             objects = [each for some in held for each in some]
             if objects and by >= len(CLASSES) - 1:
                 check(objects[::-1], by)
