@@ -70,7 +70,7 @@ def window_function(
     """``i32 (key place)`` for places in windows of types in ``met``; defined at its first use. Any
     other place is undefined behaviour. The first bound of the state block is where the first
     window begins."""
-    types = [each if each in met else 0 for each in windows.types]
+    types = _without_holes([each if each in met else 0 for each in windows.types])
     name = "_".join([_NAME, str(windows.shift), *map(str, types)])
     function, builder = type_function(module, name, key)
     if builder is None:
@@ -83,11 +83,19 @@ def window_function(
     builder.position_at_end(nowhere)
     builder.unreachable()
     # The switch becomes one with the switch on the type that follows.
-    blocks = {each: function.append_basic_block(f"type_{each}") for each in met & set(types)}
+    blocks = {each: function.append_basic_block(f"type_{each}") for each in dict.fromkeys(types)}
     for which, type_index in enumerate(types):
-        if type_index:
-            switch.add_case(I32(which), blocks[type_index])
+        switch.add_case(I32(which), blocks[type_index])
     for type_index, block in blocks.items():
         builder.position_at_end(block)
         builder.ret(I32(type_index))
     return function
+
+
+def _without_holes(types: Sequence[int]) -> list[int]:
+    """Empty windows have the type of a neighbour. LLVM makes one switch of this one and the next
+    only if at least 40 % of the numbers are cases."""
+    filled: list[int] = []
+    for each in types:
+        filled.append(each or (filled[-1] if filled else next(filter(None, types), 0)))
+    return filled

@@ -192,12 +192,10 @@ def _define_kernel_body(
         argument.name = name
     values = iter(body.args)
     builder, encoding = emitter.builder, program.encoding
-    for place, variable in enumerate(kernel.parameters):
+    for variable in kernel.parameters:
         parts = list(itertools.islice(values, len(leaves(variable.type))))
         for part in parts:
             part.name = variable.name
-        if place in runs:
-            parts[0] = encoding.emit_from_host(builder, parts[0])
         emitter.take(variable, assemble(builder, variable.type, iter(parts), encoding))
     _emit_body(emitter)
     return body

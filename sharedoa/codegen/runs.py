@@ -47,13 +47,16 @@ def emit_reference(
     """The reference of the object that many places after the first one of an array, whose first
     word (``ARRAY``) is ``first``."""
     builder, layout = emitter.builder, emitter.program.layout
+    encoding = emitter.program.encoding
     if form.whole is not None:
-        encoding = emitter.program.encoding
         begin, origin = (_word(emitter, form.whole, which) for which in (0, 1))
         size = integer(encoding.dtype.itemsize)
         position = builder.add(builder.udiv(builder.sub(first, begin), size), position)
-        first = encoding.emit_from_host(builder, origin)
-    return layout.emit_neighbour(builder, first, position, form)
+        first = origin
+    place = layout.emit_neighbour(builder, first, position, form)
+    space = emitter.program.target.constant_space
+    reference: ir.Value = encoding.emit_from_origin(builder, place, space)
+    return reference
 
 
 def _word(emitter: FunctionEmitter, whole: int, which: int) -> ir.Value:

@@ -47,21 +47,22 @@ class ByTypePlacement:
         encoding: ReferenceEncoding,
         residency: Residency,
         initial_region: int,
-        poison: bool,
+        debug: bool,
         header: Callable[[ClassType], bytes],
         retire: Callable[[Extent], None],
         pieces: PieceFields,
         in_windows: bool,
     ) -> None:
-        """``header`` gives the bytes that an object of a class starts with; ``retire`` frees an
-        extent once launches under way have finished; ``in_windows``: whether classes are kept in
-        windows apart (``class_windows``)."""
+        """``debug``: what is freed is overwritten, and kernels see which objects live; ``header``
+        gives the bytes that an object of a class starts with; ``retire`` frees an extent once
+        launches under way have finished; ``in_windows``: whether classes are kept in windows apart
+        (``class_windows``)."""
         self._extents = extents
         self._layout = layout
         self._encoding = encoding
         self._residency = residency
         self._initial_region = initial_region
-        self._poison = poison
+        self._debug = debug
         self._header = header
         self._retire = retire
         self._pieces = pieces
@@ -116,12 +117,13 @@ class ByTypePlacement:
         touched = {id(part.region): part.region for part in selection.parts}
         before = {region.cls: self.count(region.cls) for region in touched.values()}
         for part in selection.parts:
-            part.region.give_back(part.slots, self._poison)
+            part.region.give_back(part.slots, self._debug)
         for region in touched.values():
             if region.used == 0:
                 self._drop(region)
                 self._extents.free(region.extent)
-                self._extents.free(region.live_extent)
+                if region.live_extent is not None:
+                    self._extents.free(region.live_extent)
         for cls, count in before.items():
             self._note_population(cls, count)
         self.generation += 1
@@ -166,11 +168,15 @@ class ByTypePlacement:
         capacity = -(-capacity // arrangement.group) * arrangement.group
         extent = self._place(cls, capacity * arrangement.record.size)
         try:
-            live = self._extents.allocate(capacity, from_top=True)
+            live = self._live_extent(capacity)
         except NoRoom:
             self._extents.free(extent)
             raise
         return Region(cls, arrangement, capacity, extent, live)
+
+    def _live_extent(self, capacity: int) -> Extent | None:
+        """Where a region keeps which of its objects live, if kernels read it. Raises NoRoom."""
+        return self._extents.allocate(capacity, from_top=True) if self._debug else None
 
     def _place(self, cls: ClassType, size: int) -> Extent:
         if self._windows is None:
@@ -210,14 +216,15 @@ class ByTypePlacement:
             return None
         capacity = (high.end - low.start) // arrangement.record.size
         try:
-            live = self._extents.allocate(capacity, from_top=True)
+            live = self._live_extent(capacity)
         except NoRoom:
             return None  # two ranges work as well as one
         merged = Region(low.cls, arrangement, capacity, extent, live)
         merged.absorb(low, high)
         for region in (low, high):
             self._drop(region)
-            self._retire(region.live_extent)
+            if region.live_extent is not None:
+                self._retire(region.live_extent)
         self._insert(merged)
         self.generation += 1
         return merged

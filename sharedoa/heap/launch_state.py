@@ -96,5 +96,5 @@ def _tree(placement: ByTypePlacement) -> SegmentTree:
             encode_stride(region.arrangement.record.size, region.arrangement.is_tiled)
             for region in regions
         ],
-        [region.live_extent.address for region in regions],
+        [0 if region.live_extent is None else region.live_extent.address for region in regions],
     )

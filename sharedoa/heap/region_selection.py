@@ -61,8 +61,7 @@ class Part:
     def host_uses(self, residency: Residency) -> None:
         """The host is about to read or write fields of these objects."""
         region = self.region
-        size = self.count * region.arrangement.record.size
-        residency.host_uses(region.start, *region.span(*self.extremes()), size)
+        residency.host_uses(region.start, *region.span(*self.extremes()), self.count)
 
 
 class RegionSelection:

@@ -1,7 +1,7 @@
 """A region: slots for objects of one class, side by side ("Judging a Type by Its Pointer", 4).
 
 Slots are taken from the free list first, then from the part that was never used. One byte a slot
-says whether an object lives there; kernels in debug mode read these too.
+says whether an object lives there; in debug mode kernels read these too.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class FreeList:
 
 class Region:
     """``capacity`` slots, a multiple of the arrangement's groups, in ``extent``; ``live`` is one
-    byte a slot."""
+    byte a slot, in ``live_extent`` where kernels are to read it."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class Region:
         arrangement: Arrangement,
         capacity: int,
         extent: Extent,
-        live_extent: Extent,
+        live_extent: Extent | None,
     ) -> None:
         self.cls = cls
         self.arrangement = arrangement
@@ -68,7 +68,8 @@ class Region:
         self.start = extent.address
         self.end = extent.address + size
         self.memory = extent.memory[:size]
-        self.live = live_extent.memory[:capacity]
+        lives = np.zeros(capacity, np.uint8) if live_extent is None else live_extent.memory
+        self.live = lives[:capacity]
         self.unused_from = 0
         self.free_list = FreeList()
         self.used = 0

@@ -19,8 +19,9 @@ DEVICE_BULK = 4 << 20
 device each time, and for the first time makes a buffer, which takes about as long as moving so much
 memory to the host and back."""
 
-_SPARSE = 4
-"""Scattered accesses are fetched in one go if they use such a part of what lies between them."""
+_BYTES_A_PLACE = 256 << 10
+"""Scattered accesses are fetched in one go if they lie no further apart on average. A fault takes
+about as long as moving so much, and moves neighbours that later launches have to fault back."""
 
 #: address, size in bytes, whether to the device
 Prefetch = Callable[[int, int, bool], None]
@@ -40,16 +41,16 @@ class Residency:
         #: A part of each that is on the host for certain.
         self._fetched: dict[int, tuple[int, int]] = {}
 
-    def host_uses(self, block: int, start: int, end: int, size: int | None = None) -> None:
+    def host_uses(self, block: int, start: int, end: int, places: int | None = None) -> None:
         """The host is about to read or write [start, end) of the block that begins at ``block``, or
-        only ``size`` bytes here and there in it."""
+        only something at so many ``places`` in it."""
         if self._prefetch is None:
             return
         fetched = self._fetched.get(block)
         if fetched is not None and fetched[0] <= start and end <= fetched[1]:
             return
         is_bulk = end - start >= BULK
-        if not is_bulk or size is None or size * _SPARSE >= end - start:
+        if not is_bulk or places is None or places * _BYTES_A_PLACE >= end - start:
             if is_bulk:
                 self._prefetch(start, end - start, False)
             self._fetched[block] = _joined(fetched, start, end)

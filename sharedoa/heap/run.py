@@ -30,7 +30,8 @@ class RunPlace:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """The objects from ``slot`` on; ``first`` is the reference of that one.
+    """The objects from ``slot`` on; ``first`` is what kernels compute the
+    references of it and of those after it from (``ReferenceEncoding.origin``).
 
     It says where objects were placed, whatever becomes of them or of their region since; what
     remembers it keeps no memory.
@@ -48,7 +49,7 @@ class Run:
         address = int(place.arrangement.addresses(place.start, slots)[0])
         is_first = slot % place.arrangement.group == 0
         form = RunForm(place.cls, is_first and place.size <= NEAR_BYTES)
-        first = encoding.encode(address, place.cls.type_index)
+        first = encoding.origin(address, place.cls.type_index)
         return cls(place, slot, encoding, first, form)
 
     def after(self, count: int) -> Run:

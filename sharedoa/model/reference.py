@@ -58,6 +58,15 @@ class ReferenceEncoding(Protocol):
         """LLVM i64: the reference that is ``number`` on the host, as i64."""
         ...
 
+    def origin(self, address: int, type_index: int) -> int:
+        """What kernels count from for the references of objects side by side (``codegen.runs``)."""
+        ...
+
+    def emit_from_origin(self, builder: Any, number: Any, constant_space: int) -> Any:
+        """LLVM i64: the reference of the object that lies some bytes after that of ``origin``, from
+        the sum of the two."""
+        ...
+
     def emit_address(self, builder: Any, reference: Any, constant_space: int) -> Any:
         """LLVM i64: the address of the object that an i64 reference names; null's is undefined."""
         ...
@@ -83,6 +92,9 @@ class _WideReference:
     def emit_from_host(self, builder: Any, number: Any) -> Any:
         return number
 
+    def emit_from_origin(self, builder: Any, number: Any, constant_space: int) -> Any:
+        return number
+
 
 class PlainReference(_WideReference):
     """The address itself."""
@@ -94,6 +106,9 @@ class PlainReference(_WideReference):
     reach = 1 << 64
 
     def encode(self, address: Any, type_index: int) -> Any:
+        return address
+
+    def origin(self, address: int, type_index: int) -> int:
         return address
 
     def address(self, reference: Any) -> Any:
@@ -124,6 +139,9 @@ class TaggedReference(_WideReference):
         if isinstance(address, np.ndarray):
             return address | np.uint64(tag << TAG_SHIFT)
         return int(address) | tag << TAG_SHIFT
+
+    def origin(self, address: int, type_index: int) -> int:
+        return int(self.encode(address, type_index))
 
     def address(self, reference: Any) -> Any:
         if isinstance(reference, np.ndarray):
@@ -166,6 +184,10 @@ class NarrowReference:
             return (address - np.uint64(self.base)) >> np.uint64(_UNIT_SHIFT)
         return int(address) - self.base >> _UNIT_SHIFT
 
+    def origin(self, address: int, type_index: int) -> int:
+        # Who only wants what lies in the object adds the base again: LLVM leaves out both.
+        return address
+
     def address(self, reference: Any) -> Any:
         if isinstance(reference, np.ndarray):
             wide = reference.astype(np.uint64)
@@ -183,11 +205,11 @@ class NarrowReference:
     def emit_from_host(self, builder: Any, number: Any) -> Any:
         return builder.shl(number, _I64(_UNIT_SHIFT), flags=("nuw", "nsw"))
 
+    def emit_from_origin(self, builder: Any, number: Any, constant_space: int) -> Any:
+        return builder.sub(number, _emit_base(builder, constant_space))
+
     def emit_address(self, builder: Any, reference: Any, constant_space: int) -> Any:
-        base = state.load(builder, constant_space, state.REFERENCE_BASE)
-        # The mask changes nothing; it tells LLVM which lane of a tile a reference names.
-        base = builder.and_(base, _I64(-BASE_ALIGNMENT))
-        return builder.add(base, reference)
+        return builder.add(_emit_base(builder, constant_space), reference)
 
     def emit_order(self, builder: Any, reference: Any) -> Any:
         # Comparisons of 32 bits are one instruction of a GPU, those of 64 are two.
@@ -195,6 +217,12 @@ class NarrowReference:
 
     def order(self, address: int) -> int:
         return int(self.encode(address, 0))
+
+
+def _emit_base(builder: Any, constant_space: int) -> Any:
+    base = state.load(builder, constant_space, state.REFERENCE_BASE)
+    # The mask changes nothing; it tells LLVM which lane of a tile a reference names.
+    return builder.and_(base, _I64(-BASE_ALIGNMENT))
 
 
 _UNIT_SHIFT = NarrowReference.unit.bit_length() - 1

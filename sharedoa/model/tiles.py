@@ -52,11 +52,13 @@ def emit_neighbour(
     constant = reference.type
     if near:
         slot = builder.trunc(position, _I32)
-        tile = builder.mul(builder.lshr(slot, _I32(_LANE_SHIFT)), _I32(LANES * record_size))
+        # A product of 64 bits of numbers of 32: GPUs add it to an address in one instruction.
+        number = builder.zext(builder.lshr(slot, _I32(_LANE_SHIFT)), constant)
+        tile = builder.mul(number, constant(LANES * record_size), flags=("nuw", "nsw"))
         lane = builder.shl(builder.and_(slot, _I32(LANES - 1)), _I32(_WORD_SHIFT))
         # The mask changes nothing; it tells LLVM that the lane is all that the lowest bits hold.
         first = builder.and_(reference, constant(-_ROW))
-        start = builder.add(first, builder.zext(tile, constant))
+        start = builder.add(first, tile)
         return builder.or_(start, builder.zext(lane, constant))
     in_row = builder.and_(reference, constant(_ROW - 1))
     slot = builder.add(builder.lshr(in_row, constant(_WORD_SHIFT)), position)

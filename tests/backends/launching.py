@@ -34,6 +34,7 @@ class Launcher:
         )
         self.leaves = leaves
         self.slots = (ctypes.c_uint64 * leaves)()
+        self._shape: tuple[tuple[int, int], tuple[int, int]] = (0, 0), (0, 0)
 
     def __call__(
         self,
@@ -43,8 +44,10 @@ class Launcher:
     ) -> None:
         """Launch and wait."""
         self.slots[: self.leaves] = list(leaves)
-        nx, ny = threads if isinstance(threads, tuple) else (threads, 1)
-        self.backend.launch(self.handle, (nx, ny), block, self.slots, self.leaves)
+        shape = threads if isinstance(threads, tuple) else (threads, 1), block
+        if shape != self._shape:  # the same launch again has the same tuples
+            self._shape = shape
+        self.backend.launch(self.handle, *self._shape, self.slots, self.leaves)
         self.backend.synchronize()
 
 

@@ -40,12 +40,18 @@ def test_the_range_table_tells_every_class(by_type):
     assert len(by_type.ranges()) > 4
 
 
-def test_leaves_know_stride_and_living_objects(by_type):
-    circles = oa.new(Circle, 8)
-    oa.delete(circles[2:4])
-    leaf = tree_of(by_type).nodes[0]
-    assert leaf["stride"] == by_type.layout.record(Circle.__sharedoa__).size
-    assert memory_at(int(leaf["live"]), np.uint8, 8).tolist() == [1, 1, 0, 0, 1, 1, 1, 1]
+@pytest.mark.parametrize("debug", [False, True])
+def test_leaves_know_the_stride_and_in_debug_mode_living_objects(debug: bool) -> None:
+    with oa.Heap(mode="coal", backend="cpu", debug=debug) as heap:
+        circles = oa.new(Circle, 8)
+        oa.delete(circles[2:4])
+        leaf = tree_of(heap).nodes[0]
+        assert leaf["stride"] == heap.layout.record(Circle.__sharedoa__).size
+        if debug:
+            lives = memory_at(int(leaf["live"]), np.uint8, 8)
+            assert lives.tolist() == [1, 1, 0, 0, 1, 1, 1, 1]
+        else:
+            assert leaf["live"] == 0, "nothing of it is in memory that moves"
 
 
 def test_the_table_is_made_again_only_when_the_layout_changed(by_type):
