@@ -62,7 +62,7 @@ class ByTypePlacement:
         self._encoding = encoding
         self._residency = residency
         self._initial_region = initial_region
-        self._debug = debug
+        self._poison = self._shows_living = debug
         self._header = header
         self._retire = retire
         self._pieces = pieces
@@ -117,7 +117,7 @@ class ByTypePlacement:
         touched = {id(part.region): part.region for part in selection.parts}
         before = {region.cls: self.count(region.cls) for region in touched.values()}
         for part in selection.parts:
-            part.region.give_back(part.slots, self._debug)
+            part.region.give_back(part.slots, self._poison)
         for region in touched.values():
             if region.used == 0:
                 self._drop(region)
@@ -176,7 +176,15 @@ class ByTypePlacement:
 
     def _live_extent(self, capacity: int) -> Extent | None:
         """Where a region keeps which of its objects live, if kernels read it. Raises NoRoom."""
-        return self._extents.allocate(capacity, from_top=True) if self._debug else None
+        return self._extents.allocate(capacity, from_top=True) if self._shows_living else None
+
+    def show_living(self) -> None:
+        """From now on kernels can read which objects live: debug mode. Raises NoRoom."""
+        for region in self.all_regions():
+            if region.live_extent is None:
+                region.show_living(self._extents.allocate(region.capacity, from_top=True))
+                self.layout_epoch += 1
+        self._shows_living = True
 
     def _place(self, cls: ClassType, size: int) -> Extent:
         if self._windows is None:

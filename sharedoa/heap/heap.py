@@ -338,10 +338,11 @@ class Heap:
 
     # ------------------------------------------------------------------ launches
 
-    def launch_state(self) -> list[int]:
-        """The words of a module's state block that this heap determines (``dispatch.state``)."""
+    def launch_state(self, debug: bool = False) -> list[int]:
+        """The words of a module's state block that this heap determines (``dispatch.state``);
+        ``debug``: for code that checks references."""
         with self.lock:
-            return self.memory.launch_words()
+            return self.memory.launch_words(debug)
 
     def before_launch(self) -> None:
         """Start moving to the device what the host has used since the last launch."""

@@ -124,9 +124,9 @@ class HeapMemory:
         transfer.write([(column, values)])
         return True
 
-    def launch_words(self) -> list[int]:
-        """What kernels must know (``dispatch.state``)."""
-        return self._with_room("the range table", self._launch_state.words)
+    def launch_words(self, debug: bool) -> list[int]:
+        """What kernels must know (``dispatch.state``), with or without the checks of debug mode."""
+        return self._with_room("the range table", lambda: self._launch_state.words(debug))
 
     def _with_room(self, what: str, attempt: Callable[[], T]) -> T:
         try:

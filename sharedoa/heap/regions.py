@@ -63,17 +63,24 @@ class Region:
         self.arrangement = arrangement
         self.capacity = capacity
         self.extent = extent
-        self.live_extent = live_extent
+        self.live_extent: Extent | None = None
         size = capacity * arrangement.record.size
         self.start = extent.address
         self.end = extent.address + size
         self.memory = extent.memory[:size]
-        lives = np.zeros(capacity, np.uint8) if live_extent is None else live_extent.memory
-        self.live = lives[:capacity]
+        self.live = np.zeros(capacity, np.uint8)
+        if live_extent is not None:
+            self.show_living(live_extent)
         self.unused_from = 0
         self.free_list = FreeList()
         self.used = 0
         self._fields: dict[FieldPath, SlotValues] = {}
+
+    def show_living(self, extent: Extent) -> None:
+        """Keep which objects live in ``extent``, where kernels can read it."""
+        lives = extent.memory[: self.capacity]
+        lives[:] = self.live
+        self.live, self.live_extent = lives, extent
 
     @property
     def room(self) -> int:

@@ -39,7 +39,7 @@ class Unit:
     def bind(self, heap: Heap, bounds: Sequence[int]) -> None:
         """Fill the module's state block: what the heap gives, this unit's error record, and
         ``bounds`` of the population that the code was compiled for."""
-        words: Sequence[int] = heap.launch_state()
+        words: Sequence[int] = heap.launch_state(self.compilation.debug)
         words = [*words[: state.ERRORS], self._record, *words[state.ERRORS + 1 :], *bounds]
         if words != self.state:
             heap.backend.set_state(self.handle, words)

@@ -18,8 +18,8 @@ def memory_at(address, dtype, count=1):
     return np.frombuffer((ctypes.c_uint8 * size).from_address(address), dtype, count)
 
 
-def tree_of(heap):
-    words = heap.launch_state()
+def tree_of(heap, debug=False):
+    words = heap.launch_state(debug)
     size = words[state.RANGE_TREE_SIZE]
     return SegmentTree(memory_at(words[state.RANGE_TREE], NODE_DTYPE, size).copy())
 
@@ -41,17 +41,24 @@ def test_the_range_table_tells_every_class(by_type):
 
 
 @pytest.mark.parametrize("debug", [False, True])
-def test_leaves_know_the_stride_and_in_debug_mode_living_objects(debug: bool) -> None:
+def test_leaves_know_the_stride_and_for_debug_launches_living_objects(debug: bool) -> None:
     with oa.Heap(mode="coal", backend="cpu", debug=debug) as heap:
         circles = oa.new(Circle, 8)
         oa.delete(circles[2:4])
         leaf = tree_of(heap).nodes[0]
         assert leaf["stride"] == heap.layout.record(Circle.__sharedoa__).size
-        if debug:
-            lives = memory_at(int(leaf["live"]), np.uint8, 8)
-            assert lives.tolist() == [1, 1, 0, 0, 1, 1, 1, 1]
-        else:
+        if not debug:
             assert leaf["live"] == 0, "nothing of it is in memory that moves"
+            epoch = heap.layout_epoch
+            leaf = tree_of(heap, debug=True).nodes[0]
+            assert heap.layout_epoch > epoch, "other units are to be told where the table is"
+        lives = memory_at(int(leaf["live"]), np.uint8, 8)
+        assert lives.tolist() == [1, 1, 0, 0, 1, 1, 1, 1]
+        oa.delete(circles[:1])
+        assert lives.tolist() == [0, 1, 0, 0, 1, 1, 1, 1]
+        oa.new(Square, 2)
+        leaves = tree_of(heap).nodes[1:]
+        assert len(leaves) == 2 and (leaves["live"] != 0).all()
 
 
 def test_the_table_is_made_again_only_when_the_layout_changed(by_type):
