@@ -38,7 +38,6 @@ _ANSWERS: dict[str, tuple[Any, ...]] = {
     "cuModuleLoadDataEx": ("module",),
     "cuModuleGetFunction": (0xF0000,),
     "cuModuleGetGlobal": (0x5000, 128),
-    "cuFuncGetAttribute": (1024,),
 }
 
 
@@ -63,6 +62,9 @@ class StubDriver:
 
     def cuDeviceGetAttribute(self, key: Any, device: Any) -> tuple[Any, int]:
         return self._success, _ATTRIBUTES[key.name.removeprefix("CU_DEVICE_ATTRIBUTE_")]
+
+    def cuFuncGetAttribute(self, key: Any, function: Any) -> tuple[Any, int]:
+        return self._success, 1024 if key.name.endswith("MAX_THREADS_PER_BLOCK") else 0
 
     def cuGetProcAddress(self, symbol: bytes, version: int, flags: int) -> tuple[Any, int, Any]:
         return self._success, self._nothing.address("nothing"), None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 import sys
 import weakref
 from collections.abc import Callable, Sequence
@@ -36,6 +37,11 @@ _LARGEST_ROW = (1 << 31) - 1
 _LARGEST_GRID_Y = (1 << 16) - 1
 #: Threads of a block of a launch that is too small for so many usual blocks a multiprocessor.
 _SMALL_BLOCK, _BLOCKS_EACH = 64, 2
+_MOST_REGISTERS = 48
+"""Of a thread, at first. Left alone, ptxas takes as few as fill a multiprocessor with threads, and
+loads of a loop then wait for one another; with so many five eighths of the threads fit, and loops
+have more loads under way (docs/performance.md)."""
+_CALL = re.compile(r"^\s*call", re.MULTILINE)
 #: Words of PTX that tell how a kernel uses the device.
 _INDIRECT_CALL, _PRINT = ".callprototype", "vprintf"
 
@@ -157,11 +163,24 @@ class CudaBackend:
     ) -> CudaKernel:
         ptx = stages["ptx"]
         assert isinstance(ptx, str)
+        # Around calls registers go to memory anyway; elsewhere only if the bound is too tight.
+        if not _CALL.search(ptx):
+            bounded = self.load_module(ptx, recursive, most_registers=_MOST_REGISTERS)
+            kernel = self.kernel(bounded, symbol)
+            if self._function_attribute(kernel.function, "LOCAL_SIZE_BYTES") == 0:
+                return kernel
         return self.kernel(self.load_module(ptx, recursive), symbol)
 
-    def load_module(self, ptx: str, recursive: bool, compiler: str = "this LLVM") -> CudaModule:
+    def load_module(
+        self,
+        ptx: str,
+        recursive: bool,
+        compiler: str = "this LLVM",
+        most_registers: int | None = None,
+    ) -> CudaModule:
         """A module with a state block, of any number of kernels. ``recursive``: its functions may
-        call themselves; ``compiler`` is what wrote it, for messages.
+        call themselves; ``compiler`` is what wrote it, for messages; ``most_registers``: of a
+        thread, where that is not left to the driver.
 
         Raises BackendError if the driver is too old, InternalError if it refuses the text.
         """
@@ -169,7 +188,7 @@ class CudaBackend:
         context.enter()
         if recursive or _INDIRECT_CALL in ptx:
             context.raise_stack(RECURSIVE_STACK if recursive else INDIRECT_STACK)
-        handle = self._link(ptx, compiler)
+        handle = self._link(ptx, compiler, most_registers)
         state_address, _ = context.call("cuModuleGetGlobal", handle, state_block.SYMBOL.encode())
         module = CudaModule(handle, state_address, _PRINT in ptx)
         weakref.finalize(module, _unload, context, handle).atexit = False
@@ -202,7 +221,7 @@ class CudaBackend:
         context.synchronize()
         return found.raw
 
-    def _link(self, ptx: str, compiler: str) -> Any:
+    def _link(self, ptx: str, compiler: str, most_registers: int | None) -> Any:
         context, driver = self.context, self.context.driver
         image = ctypes.create_string_buffer(ptx.encode())
         log = bytearray(_LOG_BYTES)
@@ -210,6 +229,8 @@ class CudaBackend:
             driver.CUjit_option.CU_JIT_ERROR_LOG_BUFFER: log,
             driver.CUjit_option.CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES: _LOG_BYTES,
         }
+        if most_registers is not None:
+            options[driver.CUjit_option.CU_JIT_MAX_REGISTERS] = most_registers
         error, module = driver.cuModuleLoadDataEx(
             ctypes.addressof(image), len(options), list(options), list(options.values())
         )

@@ -52,9 +52,13 @@ def emit_neighbour(
     constant = reference.type
     if near:
         slot = builder.trunc(position, _I32)
-        # A product of 64 bits of numbers of 32: GPUs add it to an address in one instruction.
-        number = builder.zext(builder.lshr(slot, _I32(_LANE_SHIFT)), constant)
-        tile = builder.mul(number, constant(LANES * record_size), flags=("nuw", "nsw"))
+        number, size = builder.lshr(slot, _I32(_LANE_SHIFT)), LANES * record_size
+        if size & (size - 1):
+            # A product of 64 bits of numbers of 32: GPUs add it to an address in one instruction.
+            tile = builder.mul(builder.zext(number, constant), constant(size))
+        else:
+            # LLVM makes it a mask, which is cheaper for 32 bits.
+            tile = builder.zext(builder.mul(number, _I32(size)), constant)
         lane = builder.shl(builder.and_(slot, _I32(LANES - 1)), _I32(_WORD_SHIFT))
         # The mask changes nothing; it tells LLVM that the lane is all that the lowest bits hold.
         first = builder.and_(reference, constant(-_ROW))

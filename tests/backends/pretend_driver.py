@@ -25,6 +25,7 @@ class PretendDriver:
         self.calls: list[tuple[str, tuple[Any, ...]]] = []
         self.failures: dict[str, object] = {}
         self.memory: list[np.ndarray] = []
+        self.of_functions = {"MAX_THREADS_PER_BLOCK": 1024}
         self.limits = {"STACK_SIZE": 1024, "MALLOC_HEAP_SIZE": 8 << 20}
         self.answers = {
             "cuDeviceGet": 0,
@@ -35,7 +36,6 @@ class PretendDriver:
             "cuModuleLoadDataEx": "module",
             "cuModuleGetFunction": FUNCTION,
             "cuModuleGetGlobal": (0x5000, 128),
-            "cuFuncGetAttribute": 1024,
             "cuGetErrorString": b"pretended",
             "cuStreamEndCapture": "graph",
             "cuGraphInstantiate": "executable",
@@ -67,6 +67,9 @@ class PretendDriver:
         if name in ("cuMemAllocManaged", "cuMemHostAlloc"):
             self.memory.append(np.zeros(arguments[0], np.uint8))
             return bindings.CUresult.CUDA_SUCCESS, self.memory[-1].ctypes.data
+        if name == "cuFuncGetAttribute":
+            key = arguments[0].name.removeprefix("CU_FUNC_ATTRIBUTE_")
+            return bindings.CUresult.CUDA_SUCCESS, self.of_functions.get(key, 0)
         if name == "cuEventCreate":
             return bindings.CUresult.CUDA_SUCCESS, f"event {len(self.called(name))}"
         if name == "cuCtxGetLimit":

@@ -10,6 +10,7 @@ import weakref
 from collections.abc import Callable
 
 import pytest
+from llvmlite import ir
 
 from sharedoa.backends import available, cuda_context, open_backend
 from sharedoa.backends.cuda import CudaBackend, CudaKernel
@@ -161,6 +162,29 @@ def test_stack_is_raised_for_recursion_and_indirect_calls(driver):
     assert driver.limits["STACK_SIZE"] == RECURSIVE_STACK
     backend.load("kernel", {"ptx": f"{plain['ptx']}// .callprototype"}, False, False)
     assert driver.limits["STACK_SIZE"] == RECURSIVE_STACK
+
+
+def emit_call(target, builder, leaves, thread):
+    callee = ir.Function(builder.module, ir.FunctionType(ir.VoidType(), []), "callee")
+    builder.call(callee, [])
+
+
+@pytest.mark.parametrize(
+    "emit, local_bytes, tried",
+    [
+        pytest.param(store_coordinates, 0, [48], id="it fits"),
+        pytest.param(store_coordinates, 8, [48, None], id="too tight"),
+        pytest.param(emit_call, 0, [None], id="calls"),
+    ],
+)
+def test_registers_are_bounded_where_nothing_spills(driver, emit, local_bytes, tried):
+    driver.of_functions["LOCAL_SIZE_BYTES"] = local_bytes
+    loaded = CudaBackend().load("kernel", stages(emit), False, False)
+    key = bindings.CUjit_option.CU_JIT_MAX_REGISTERS
+    calls = driver.called("cuModuleLoadDataEx")
+    assert [dict(zip(keys, values, strict=True)).get(key) for _, _, keys, values in calls] == tried
+    assert len(driver.called("cuModuleUnload")) == len(tried) - 1
+    del loaded
 
 
 def test_stack_leaves_most_of_the_memory(driver):

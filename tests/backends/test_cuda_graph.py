@@ -200,7 +200,7 @@ def test_a_launch_that_the_driver_refuses_ends_the_capture(driver, heap):
 
 
 def test_blocks_too_large_are_refused(driver, heap):
-    driver.answers["cuFuncGetAttribute"] = 128
+    driver.of_functions["MAX_THREADS_PER_BLOCK"] = 128
     numbers = oa.zeros(64, f32)
     with pytest.raises(ArgumentError, match="at most 128 fit"):
         with oa.capture():
