@@ -124,6 +124,23 @@ def test_tables_of_the_reproduction_are_those_of_the_record():
     assert with_tables(text, made) == text
 
 
+def test_where_auto_stands_is_what_was_recorded():
+    text = (ROOT / "docs/performance.md").read_text()
+    name = re.findall(r"`(reproduction-auto[\w.-]+)`", text)[0]
+    recorded = {
+        row["workload"]: 1e3 * row["median"] - 0.003 * sum(row["launches"].values())
+        for row in json.loads((ROOT / "bench/results" / name).read_text())["rows"]
+        if row["figure"] == "6" and row["mode"] == "auto"
+    }
+    section = text.partition("## Where it stands")[2]
+    number = r" ([\d.]+) \|"
+    stands = re.findall(rf"^\| ([A-Z][\w ()]+) \|{number * 3} [\d.]+ \|", section, re.M)
+    assert {workload for workload, *_ in stands} == {*recorded}
+    for workload, artifact, ours, ratio in stands:
+        assert float(ours) == pytest.approx(recorded[workload], rel=0.01)
+        assert float(ratio) == pytest.approx(float(artifact) / float(ours), rel=0.03)
+
+
 def test_pictures_exist():
     for document in DOCUMENTS:
         folder = (ROOT / document).parent
