@@ -19,7 +19,7 @@ from .bounds import load_bound, type_function
 I32 = ir.IntType(32)
 _NAME = "sharedoa_window"
 
-MOST_WINDOWS = 256
+MOST_WINDOWS = 1024
 """With more of them the code's table of places to branch to would be long."""
 
 Range = tuple[int, int, int]
