@@ -1,10 +1,11 @@
 """Arrays whose elements are objects side by side: references are computed instead of loaded.
 
 A parameter is such a *run* where the runtime says so: its value then is not where references lie
-but the first object's reference, with the number of objects. The arrays that a field holds may be
-pieces of one array whose objects are a run (``heap.pieces``): their values are those of any array,
-and where one lies in the whole tells where its objects do. Functions that are called with either
-are written once more for it. What comes out of a run is of a class that is known.
+but what the first object's reference is computed from (``ReferenceEncoding.origin``), with the
+number of objects. The arrays that a field holds may be pieces of one array whose objects are a run
+(``heap.pieces``): their values are those of any array, and where one lies in the whole tells where
+its objects do. Functions that are called with either are written once more for it. What comes out
+of a run is of a class that is known.
 """
 
 from __future__ import annotations

@@ -74,8 +74,7 @@ class Kernel:
                 return
             loaded = self.program.loaded(heap.mode, backend)
             # Two heaps may share the module, whose state block is that of one at a time.
-            with loaded.lock:
-                loaded.bind(heap)
+            with loaded.lock, loaded.bound(heap):
                 heap.before_launch()
                 backend.launch(
                     loaded.kernel(self),
@@ -84,7 +83,7 @@ class Kernel:
                     self._slots,
                     self.parameters.count,
                 )
-            heap.note_launch()
+                heap.note_launch()
 
 
 class Launcher:

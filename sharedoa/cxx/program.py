@@ -6,6 +6,7 @@ import struct
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -79,12 +80,22 @@ class Loaded:
             )
         return found
 
-    def bind(self, heap: Heap) -> None:
-        """Fill the state block with what ``heap`` gives, if it is not there already."""
-        epoch = heap.layout_epoch
-        if self._heap() is not heap or self._epoch != epoch:
+    @contextmanager
+    def bound(self, heap: Heap) -> Iterator[None]:
+        """The state block holds what ``heap`` gives, for a launch that is noted inside."""
+        launching = heap.memory.launching
+        while True:
+            launching.append(None)
+            epoch = heap.layout_epoch
+            if self._heap() is heap and self._epoch == epoch:
+                break
+            launching.pop()
             self.backend.set_module_state(self.module, heap.launch_state())
             self._heap, self._epoch = weakref.ref(heap), epoch
+        try:
+            yield
+        finally:
+            launching.pop()
 
 
 class Program:

@@ -179,12 +179,23 @@ class ByTypePlacement:
         return self._extents.allocate(capacity, from_top=True) if self._shows_living else None
 
     def show_living(self) -> None:
-        """From now on kernels can read which objects live: debug mode. Raises NoRoom."""
-        for region in self.all_regions():
-            if region.live_extent is None:
-                region.show_living(self._extents.allocate(region.capacity, from_top=True))
-                self.layout_epoch += 1
+        """From now on kernels can read which objects live: debug mode. Raises NoRoom, having
+        changed nothing."""
+        if self._shows_living:
+            return
+        taken: list[Extent] = []
+        regions = list(self.all_regions())
+        try:
+            for region in regions:
+                taken.append(self._extents.allocate(region.capacity, from_top=True))
+        except NoRoom:
+            for extent in taken:
+                self._extents.free(extent)
+            raise
+        for region, extent in zip(regions, taken, strict=True):
+            region.show_living(extent)
         self._shows_living = True
+        self.layout_epoch += 1
 
     def _place(self, cls: ClassType, size: int) -> Extent:
         if self._windows is None:

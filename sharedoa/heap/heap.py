@@ -375,7 +375,7 @@ class Heap:
         for hook in self._hooks:
             hook()
         with self.lock:
-            if self.memory.last_launch is last:
+            if self.memory.last_launch is last and not self.memory.launching:
                 self.memory.collect()
 
     def add_synchronize_hook(self, hook: Callable[[], None]) -> None:
@@ -391,7 +391,8 @@ class Heap:
 
     @property
     def layout_epoch(self) -> int:
-        """Raised when a region is added, merged or dropped."""
+        """Raised when a region is added, merged or dropped, when pieces of arrays change, and by
+        the first launch in debug mode."""
         return self.placement.layout_epoch
 
     @property

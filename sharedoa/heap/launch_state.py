@@ -44,11 +44,8 @@ class LaunchState:
         self._words = [0] * state.WORDS
         self._table: Extent | None = None
 
-    def words(self, debug: bool) -> list[int]:
-        """Up to date, for a kernel with or without the checks of debug mode; the list is the
-        caller's. Raises NoRoom."""
-        if debug and isinstance(self._placement, ByTypePlacement):
-            self._placement.show_living()
+    def words(self) -> list[int]:
+        """Up to date; the list is the caller's. Raises NoRoom."""
         if self._epoch != self._placement.layout_epoch:
             self._write()
             self._epoch = self._placement.layout_epoch

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -29,7 +30,7 @@ T = TypeVar("T")
 _SMALL_SLAB_SIZE = 1 << 20
 _COLLECT_SHARE = 8
 """Arrays that only fields might hold are looked for when they are this part of the memory."""
-_WAITS = 3
+_WAITS, _WAIT_SECONDS = 100, 0.01
 """How often to wait for launches before giving up, where other threads launch again meanwhile."""
 
 
@@ -44,6 +45,9 @@ class HeapMemory:
         #: Another object after every launch: what is free when none is under way may be in use if
         #: it changed during a wait.
         self.last_launch: object = None
+        #: One item for each launch, of any thread, that has looked at what the heap gives to
+        #: kernels and is not noted yet (``Heap.note_launch``).
+        self.launching: list[None] = []
         self.residency = (
             Residency(backend.prefetch, backend.transfer) if on_device else Residency(None)
         )
@@ -126,7 +130,9 @@ class HeapMemory:
 
     def launch_words(self, debug: bool) -> list[int]:
         """What kernels must know (``dispatch.state``), with or without the checks of debug mode."""
-        return self._with_room("the range table", lambda: self._launch_state.words(debug))
+        if debug and isinstance(self.placement, ByTypePlacement):
+            self._with_room("one byte an object, for debug mode", self.placement.show_living)
+        return self._with_room("the range table", self._launch_state.words)
 
     def _with_room(self, what: str, attempt: Callable[[], T]) -> T:
         try:
@@ -135,9 +141,10 @@ class HeapMemory:
             for _ in range(_WAITS):
                 last = self.last_launch
                 self._settings.backend.synchronize()
-                if self.last_launch is last:
+                if self.last_launch is last and not self.launching:
                     self.collect(thorough=True)
                     break
+                time.sleep(_WAIT_SECONDS)
         try:
             return attempt()
         except NoRoom as shortage:

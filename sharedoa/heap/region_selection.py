@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from ..model.arrangement import Slots
+from ..model.arrangement import Slots, slot_numbers
 from ..model.reference import ReferenceEncoding
 from .parallel import in_chunks
 from .pieces import PieceFields
 from .placement import Change, FieldPath, Fields, References, Values
 from .regions import Region
-from .residency import Residency
+from .residency import BLOCK, Residency
 from .run import Run, run_of_slots
 from .transfer import Column, Transfer
 
@@ -60,8 +60,19 @@ class Part:
 
     def host_uses(self, residency: Residency) -> None:
         """The host is about to read or write fields of these objects."""
-        region = self.region
-        residency.host_uses(region.start, *region.span(*self.extremes()), self.count)
+        if residency.moves:
+            region = self.region
+            start, end = region.span(*self.extremes())
+            residency.host_uses(region.start, start, end, self._blocks())
+
+    def _blocks(self) -> int | None:
+        """How many blocks of memory the objects lie in, or None where they lie side by side."""
+        if _consecutive(self) is not None:
+            return None
+        size = self.region.arrangement.record.size
+        used = np.zeros(self.region.capacity * size // BLOCK + 1, bool)
+        used[slot_numbers(self.slots) * size // BLOCK] = True
+        return int(used.sum())
 
 
 class RegionSelection:

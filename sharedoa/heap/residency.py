@@ -19,9 +19,10 @@ DEVICE_BULK = 4 << 20
 device each time, and for the first time makes a buffer, which takes about as long as moving so much
 memory to the host and back."""
 
-_BYTES_A_PLACE = 256 << 10
-"""Scattered accesses are fetched in one go if they lie no further apart on average. A fault takes
-about as long as moving so much, and moves neighbours that later launches have to fault back."""
+BLOCK = 256 << 10
+"""Scattered accesses are fetched in one go if they lie in half of the blocks of so many bytes. A
+fault takes about as long as moving a block, and moves neighbours that later launches have to fault
+back."""
 
 #: address, size in bytes, whether to the device
 Prefetch = Callable[[int, int, bool], None]
@@ -35,29 +36,31 @@ class Residency:
         nothing by itself."""
         self._prefetch = prefetch
         self._transfer = transfer
-        #: All that is to be sent back lies in these, by block; stays empty where host and device
-        #: are one.
+        self.moves = prefetch is not None
+        """Whether host and device are two."""
+        #: All that is to be sent back lies in these, by extent; stays empty where host and
+        #: device are one.
         self.on_host: dict[int, tuple[int, int]] = {}
         #: A part of each that is on the host for certain.
         self._fetched: dict[int, tuple[int, int]] = {}
 
-    def host_uses(self, block: int, start: int, end: int, places: int | None = None) -> None:
-        """The host is about to read or write [start, end) of the block that begins at ``block``, or
-        only something at so many ``places`` in it."""
+    def host_uses(self, extent: int, start: int, end: int, blocks: int | None = None) -> None:
+        """The host is about to read or write [start, end) of the extent that begins at ``extent``,
+        or only something in so many ``blocks`` (``BLOCK``) of it."""
         if self._prefetch is None:
             return
-        fetched = self._fetched.get(block)
+        fetched = self._fetched.get(extent)
         if fetched is not None and fetched[0] <= start and end <= fetched[1]:
             return
         is_bulk = end - start >= BULK
-        if not is_bulk or places is None or places * _BYTES_A_PLACE >= end - start:
+        if not is_bulk or blocks is None or 2 * blocks * BLOCK >= end - start:
             if is_bulk:
                 self._prefetch(start, end - start, False)
-            self._fetched[block] = _joined(fetched, start, end)
-        known = self.on_host.get(block)
+            self._fetched[extent] = _joined(fetched, start, end)
+        known = self.on_host.get(extent)
         if known is not None:
             start, end = min(start, known[0]), max(end, known[1])
-        self.on_host[block] = start, end
+        self.on_host[extent] = start, end
 
     def transfer_between(self, start: int, end: int) -> Transfer | None:
         """What moves values to and from [start, end) on the device; None where the host had better
@@ -70,37 +73,37 @@ class Residency:
             return None
         if not transfer.ready():
             return None
-        for block, (low, high) in list(self.on_host.items()):
+        for extent, (low, high) in list(self.on_host.items()):
             if low < end and start < high:
                 self._prefetch(low, high - low, True)
-                self._forget_block(block)
+                self._forget_extent(extent)
         return transfer
 
     def before_launch(self) -> None:
         if self._prefetch is None:
             return
         # One at a time: other threads may use more memory meanwhile.
-        for block in list(self.on_host):
-            self._fetched.pop(block, None)
-            known = self.on_host.pop(block, None)
+        for extent in list(self.on_host):
+            self._fetched.pop(extent, None)
+            known = self.on_host.pop(extent, None)
             if known is None:
                 continue
             start, end = known
             try:
                 self._prefetch(start, end - start, True)
             except BaseException:
-                self.on_host.setdefault(block, known)
+                self.on_host.setdefault(extent, known)
                 raise
 
     def forget(self, start: int, end: int) -> None:
         """The memory was freed: nothing in it is worth moving."""
-        for block, (low, high) in list(self.on_host.items()):
+        for extent, (low, high) in list(self.on_host.items()):
             if start <= low and high <= end:
-                self._forget_block(block)
+                self._forget_extent(extent)
 
-    def _forget_block(self, block: int) -> None:
-        self._fetched.pop(block, None)
-        self.on_host.pop(block, None)
+    def _forget_extent(self, extent: int) -> None:
+        self._fetched.pop(extent, None)
+        self.on_host.pop(extent, None)
 
 
 def _joined(known: tuple[int, int] | None, start: int, end: int) -> tuple[int, int]:

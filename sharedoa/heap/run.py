@@ -1,4 +1,4 @@
-"""Objects side by side in one region: one reference tells them all."""
+"""Objects side by side in one region: one number tells all their references."""
 
 from __future__ import annotations
 

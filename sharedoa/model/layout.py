@@ -156,7 +156,8 @@ class Layout:
         return builder.add(object_address, object_address.type(offset))
 
     def emit_neighbour(self, builder: Any, reference: Any, position: Any, form: RunForm) -> Any:
-        """LLVM i64: the reference ``position`` (i64) slots after the first of a run."""
+        """LLVM i64: what ``ReferenceEncoding.origin`` is for the object ``position`` (i64) slots
+        after the first of a run, from ``reference``, which it is for that one."""
         size = self.record(form.cls).size
         if self.is_tiled(form.cls):
             return emit_neighbour(builder, reference, position, size, form.near)

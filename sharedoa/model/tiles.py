@@ -48,7 +48,8 @@ def emit_scalar_address(builder: Any, place: Any, object_address: Any, size: int
 def emit_neighbour(
     builder: Any, reference: Any, position: Any, record_size: int, near: bool
 ) -> Any:
-    """LLVM i64: the reference ``position`` slots further; ``near`` is as in ``RunForm``."""
+    """As ``Layout.emit_neighbour``, in tiles of records of that size; ``near`` is as in
+    ``RunForm``."""
     constant = reference.type
     if near:
         slot = builder.trunc(position, _I32)

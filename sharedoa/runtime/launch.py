@@ -116,36 +116,53 @@ class Program:
                 heap = current_heap()
             if self._constants is not None:
                 self.look_at_constants()
-            if mode is None and debug is None:
-                binding = self._usual
-                if (
+            is_usual = mode is None and debug is None
+            binding = self._usual if is_usual else _UNBOUND
+            launching = heap.memory.launching
+            launching.append(None)
+            try:
+                while (
                     binding.epoch != World.epoch + heap.placement.layout_epoch
                     or binding.heap() is not heap
                     or (binding.run_places and not _write_runs(binding, slots, arguments))
                 ):
-                    binding = self.bind(heap, heap.mode, heap.debug, slots, arguments)
-                    self._usual = binding
-            else:
-                settings = own_settings(heap, mode, debug)
-                binding = self.bind(heap, *settings, slots, arguments)
-            if binding.geometry is not geometry:
-                if geometry.is_empty:
-                    return
-                if binding.unit is None:
-                    heap.synchronize()
-                    cpython.launch(self.source, self.plan.host_values(arguments), geometry)
-                    return
-                binding.geometry = geometry
-                binding.handle = binding.unit.handle
-                binding.block = self.block(heap.backend, geometry)
-            if heap.residency.on_host:
-                heap.before_launch()
-            heap.backend.launch(
-                binding.handle, geometry.threads, binding.block, slots, self._leaf_count
-            )
-            heap.note_launch(binding.stores_references)
+                    binding = self._bind_anew(heap, mode, debug, slots, arguments)
+                    if is_usual:
+                        self._usual = binding
+                if binding.geometry is not geometry:
+                    if geometry.is_empty:
+                        return
+                    if binding.unit is None:
+                        heap.synchronize()
+                        cpython.launch(self.source, self.plan.host_values(arguments), geometry)
+                        return
+                    binding.geometry = geometry
+                    binding.handle = binding.unit.handle
+                    binding.block = self.block(heap.backend, geometry)
+                if heap.residency.on_host:
+                    heap.before_launch()
+                heap.backend.launch(
+                    binding.handle, geometry.threads, binding.block, slots, self._leaf_count
+                )
+                heap.note_launch(binding.stores_references)
+            finally:
+                launching.pop()
         finally:
             self.lock.release()
+
+    def _bind_anew(
+        self, heap: Heap, mode: Any, debug: Any, slots: Slots, arguments: tuple[Any, ...]
+    ) -> Binding:
+        """``bind``, during which the launch is none that is under way: it has read nothing yet that
+        it goes on to use."""
+        heap.memory.launching.pop()
+        try:
+            settings = (heap.mode, heap.debug)
+            if mode is not None or debug is not None:
+                settings = own_settings(heap, mode, debug)
+            return self.bind(heap, *settings, slots, arguments)
+        finally:
+            heap.memory.launching.append(None)
 
     def block(self, backend: Backend, geometry: Geometry) -> Pair:
         """The block that a launch asks for, else what the backend thinks best."""
@@ -183,9 +200,11 @@ class Program:
         while True:
             unit = self.unit(heap, mode, debug, runs)
             with heap.lock:
+                # First, as making room for them may change the facts.
+                words = heap.launch_state(debug)
                 facts, bounds = self._facts(heap, mode, debug)
                 if facts == unit.compilation.facts:
-                    unit.bind(heap, bounds)
+                    unit.bind(heap, words, bounds)
                     return unit
 
     # ---------------------------------------------------------------- compiling

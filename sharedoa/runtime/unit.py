@@ -36,10 +36,9 @@ class Unit:
         self.state: list[int] = []
         """What the module's state block holds; another list after every change."""
 
-    def bind(self, heap: Heap, bounds: Sequence[int]) -> None:
-        """Fill the module's state block: what the heap gives, this unit's error record, and
-        ``bounds`` of the population that the code was compiled for."""
-        words: Sequence[int] = heap.launch_state(self.compilation.debug)
+    def bind(self, heap: Heap, words: Sequence[int], bounds: Sequence[int]) -> None:
+        """Fill the module's state block: the ``words`` that the heap gives, this unit's error
+        record, and ``bounds`` of the population that the code was compiled for."""
         words = [*words[: state.ERRORS], self._record, *words[state.ERRORS + 1 :], *bounds]
         if words != self.state:
             heap.backend.set_state(self.handle, words)

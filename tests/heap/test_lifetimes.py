@@ -189,9 +189,9 @@ def test_what_lies_between_far_accesses_is_fetched_when_it_is_used() -> None:
 def test_few_objects_far_apart_do_not_fetch_what_lies_between() -> None:
     moved: list[tuple[int, int, bool]] = []
     residency = Residency(lambda *move: moved.append(move))
-    residency.host_uses(0, 0, 1 << 30, places=1)
+    residency.host_uses(0, 0, 1 << 30, blocks=1)
     assert moved == [] and residency.on_host == {0: (0, 1 << 30)}
-    residency.host_uses(0, 0, 1 << 30, places=1 << 12)
+    residency.host_uses(0, 0, 1 << 30, blocks=1 << 11)
     assert moved == [(0, 1 << 30, False)]
 
 
