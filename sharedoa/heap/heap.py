@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
-from contextvars import ContextVar, Token
+from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any
 from weakref import WeakValueDictionary
@@ -90,7 +90,6 @@ class Heap:
         self._pending = False
         #: Held by whatever makes, frees or moves objects or arrays.
         self.lock = threading.RLock()
-        self._tokens: list[Token[Heap | None]] = []
         self._hooks: list[Callable[[], None]] = []
         self._proxies: WeakValueDictionary[int, Any] = WeakValueDictionary()
         self._reference_types: dict[ClassType, ReferenceType] = {}
@@ -105,11 +104,11 @@ class Heap:
         self.pieces.watch(self.placement)
 
     def __enter__(self) -> Heap:
-        self._tokens.append(_current.set(self))
+        _entered.set((*_entered.get(), self))
         return self
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        _current.reset(self._tokens.pop())
+        _entered.set(_without_last(_entered.get(), self))
         if kind is None:
             self.synchronize()
 
@@ -444,17 +443,28 @@ def _objects_of_other_heap() -> HeapError:
     return HeapError("something to delete is no object of this heap", "delete it in its own heap")
 
 
-_current: ContextVar[Heap | None] = ContextVar("sharedoa_heap", default=None)
+#: The heaps whose ``with`` blocks are open, innermost last. Every thread and asyncio task has its
+#: own; a tuple, as a task begins with that of the task which made it and must not change it.
+_entered: ContextVar[tuple[Heap, ...]] = ContextVar("sharedoa_heaps", default=())
 _default_lock = threading.Lock()
 _default: list[Heap] = []
+
+
+def _without_last(entered: tuple[Heap, ...], left: Heap) -> tuple[Heap, ...]:
+    """The open blocks without the innermost one of ``left``: generators may leave theirs in any
+    order, or in a context that never entered it."""
+    for place in reversed(range(len(entered))):
+        if entered[place] is left:
+            return entered[:place] + entered[place + 1 :]
+    return entered
 
 
 def current_heap() -> Heap:
     """The heap of the innermost ``with oa.Heap(...)``, else the default one, which is made from the
     environment at first use."""
-    found = _current.get()
-    if found is not None:
-        return found
+    entered = _entered.get()
+    if entered:
+        return entered[-1]
     with _default_lock:
         if not _default:
             _default.append(Heap())

@@ -1,5 +1,7 @@
 """What a heap is made from: arguments, the environment, the current heap."""
 
+import asyncio
+import contextvars
 import threading
 
 import pytest
@@ -89,6 +91,85 @@ def test_the_current_heap_is_the_threads_own():
         thread.start()
         thread.join()
         assert found[0] is not heap
+
+
+def test_one_heap_in_overlapping_blocks_of_two_threads():
+    heap, found, failures = oa.Heap(backend="cpu"), [], []
+    both_entered, first_left = threading.Barrier(2), threading.Event()
+
+    def work(leaves_first):
+        outside = oa.current_heap()
+        try:
+            with heap:
+                both_entered.wait(60)
+                if not leaves_first:
+                    first_left.wait(60)
+                found.append(oa.current_heap() is heap)
+            found.append(oa.current_heap() is outside)
+        except Exception as failure:
+            failures.append(failure)
+        finally:
+            first_left.set()
+
+    threads = [threading.Thread(target=work, args=(first,)) for first in (True, False)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    assert found == [True] * 4
+
+
+def test_one_heap_in_overlapping_blocks_of_tasks():
+    heap, inner = oa.Heap(backend="cpu"), oa.Heap(backend="cpu")
+    outside = oa.current_heap()
+
+    async def work(turns):
+        outer = oa.current_heap()
+        with heap:
+            await asyncio.sleep(0)
+            with inner, heap:
+                for _ in range(turns):
+                    await asyncio.sleep(0)
+                assert oa.current_heap() is heap
+            assert oa.current_heap() is heap
+        assert oa.current_heap() is outer
+
+    async def both():
+        await asyncio.gather(work(1), work(3))
+        with inner:
+            tasks = asyncio.gather(work(3), work(1))  # they begin with what is current here
+        await tasks
+        assert oa.current_heap() is outside
+
+    asyncio.run(both())
+
+
+def test_blocks_left_in_the_wrong_order():
+    outside = oa.current_heap()
+
+    def entered(heap):
+        with heap:
+            yield
+
+    first, second = oa.Heap(backend="cpu"), oa.Heap(backend="cpu")
+    outer, inner = entered(first), entered(second)
+    next(outer), next(inner)
+    outer.close()
+    assert oa.current_heap() is second
+    inner.close()
+    assert oa.current_heap() is outside
+
+
+def test_a_block_left_in_a_context_that_did_not_enter_it():
+    outside, heap = oa.current_heap(), oa.Heap(backend="cpu")
+    contextvars.copy_context().run(heap.__enter__)
+    assert oa.current_heap() is outside
+    heap.__exit__(None, None, None)
+    assert oa.current_heap() is outside
+    with heap:
+        assert oa.current_heap() is heap
+    assert oa.current_heap() is outside
 
 
 def test_knobs_in_code():
