@@ -70,9 +70,11 @@ def check_exponent(emitter: FunctionEmitter, exponent: ir.Value, location: tree.
     _report_unless(emitter, valid, I32(ErrorCode.NEGATIVE_EXPONENT), location, value)
 
 
-def check_assertion(emitter: FunctionEmitter, test: ir.Value, location: tree.Location) -> None:
-    """Report a failed assertion (always)."""
-    _report_unless(emitter, test, I32(ErrorCode.ASSERTION), location)
+def check_assertion(
+    emitter: FunctionEmitter, test: ir.Value, text: str, location: tree.Location
+) -> None:
+    """Report a failed assertion, which says ``text`` (always)."""
+    _report_at(emitter, test, I32(ErrorCode.ASSERTION), emitter.program.site_number(location, text))
 
 
 def _check_nonzero(
@@ -92,8 +94,18 @@ def _report_unless(
     value: ir.Value | None = None,
     extra: ir.Value | None = None,
 ) -> None:
+    _report_at(emitter, valid, code, emitter.program.site_number(location), value, extra)
+
+
+def _report_at(
+    emitter: FunctionEmitter,
+    valid: ir.Value,
+    code: ir.Value,
+    site: int,
+    value: ir.Value | None = None,
+    extra: ir.Value | None = None,
+) -> None:
     program = emitter.program
-    site = program.site_number(location)
     emitter.when(
         emitter.builder.not_(valid),
         lambda: emit_report(program, emitter.builder, code, site, value, extra),

@@ -85,6 +85,8 @@ class ProgramEmitter:
     queries: list[TypeQuery] = field(default_factory=list)
     #: Places in the source, by their number in error records.
     source_sites: list[tree.Location] = field(default_factory=list)
+    #: What the assertions among ``source_sites`` say, by the same number.
+    assertion_texts: dict[int, str] = field(default_factory=dict)
     #: The number in error records of each of ``sites``.
     call_sites: list[int] = field(default_factory=list)
     #: Symbols that each function may call, directly or through a vtable.
@@ -94,7 +96,7 @@ class ProgramEmitter:
     uses_barrier: bool = False
     #: Functions that are called, by symbol and what is known of their parameters.
     variants: dict[Variant, ir.Function] = field(default_factory=dict)
-    _site_numbers: dict[tree.Location, int] = field(default_factory=dict)
+    _site_numbers: dict[tuple[tree.Location, str | None], int] = field(default_factory=dict)
     _alignments: dict[ClassType, int] = field(default_factory=dict)
 
     def emit_address(self, builder: ir.IRBuilder, reference: ir.Value) -> ir.Value:
@@ -116,12 +118,16 @@ class ProgramEmitter:
             found = self._alignments[cls] = self.layout.object_alignment(cls)
         return found
 
-    def site_number(self, location: tree.Location) -> int:
-        """The number that stands for a place in the source in error records."""
-        number = self._site_numbers.get(location)
+    def site_number(self, location: tree.Location, assertion: str | None = None) -> int:
+        """The number that stands in error records for a place in the source, or for an assertion
+        there and what it says. The text itself is no part of the code, nor of its cache's keys."""
+        key = location, assertion
+        number = self._site_numbers.get(key)
         if number is None:
-            number = self._site_numbers[location] = len(self.source_sites)
+            number = self._site_numbers[key] = len(self.source_sites)
             self.source_sites.append(location)
+            if assertion is not None:
+                self.assertion_texts[number] = assertion
         return number
 
     def variant(

@@ -55,6 +55,8 @@ class LoweredModule:
     leaves: list[Leaf]
     #: Places in the source, by the ``site`` of an error record.
     source_sites: list[tree.Location]
+    #: What the assertions among them say, by the same number.
+    assertion_texts: dict[int, str]
     uses_barrier: bool
     #: Whether some function may call itself, directly or through others.
     recursive: bool
@@ -115,6 +117,7 @@ def lower(
         emit_vtable_address=_vtable_address(emitter),
         leaves=kernel_leaves,
         source_sites=emitter.source_sites,
+        assertion_texts=emitter.assertion_texts,
         uses_barrier=emitter.uses_barrier,
         recursive=_has_cycle(emitter.calls),
     )

@@ -56,7 +56,7 @@ def _return(emitter: FunctionEmitter, node: tree.Return) -> None:
 
 @statement(tree.Assert)
 def _assert(emitter: FunctionEmitter, node: tree.Assert) -> None:
-    checks.check_assertion(emitter, emitter.evaluate(node.test), node.location)
+    checks.check_assertion(emitter, emitter.evaluate(node.test), node.message, node.location)
 
 
 @statement(tree.Print)

@@ -108,11 +108,13 @@ def _error(unit: Unit, record: Any) -> DeviceError:
         index=value - (1 << 64) if value >> 63 else value,
         extra=int(record["extra"]),
     )
+    site, lowered = int(record["site"]), unit.compilation.lowered
+    if asserted := lowered.assertion_texts.get(site):
+        text = f"{text}: {asserted}"
     x, y = int(record["thread_x"]), int(record["thread_y"])
     thread = "" if x < 0 else f", thread {x if y <= 0 else (x, y)}"
     text = f"kernel {unit.name}{thread}: {text}"
-    site = int(record["site"])
-    sites = unit.compilation.lowered.source_sites
+    sites = lowered.source_sites
     location = sites[site] if 0 <= site < len(sites) else None
     if location is None and not unit.compilation.debug:
         help = f"{help}; {_DEBUG_HELP} to see the source line"

@@ -195,6 +195,40 @@ def test_a_second_process_launches_without_compiling(tmp_path):
         assert told.strip() == "[9.0, 9.0, 9.0]"
 
 
+_INSIST = """
+import sharedoa as oa
+
+@oa.kernel
+def insist(limit: oa.i32) -> None:
+    assert oa.grid(1) < limit, "{text}"
+"""
+_FAIL = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import sharedoa as oa
+from sharedoa.targets.host import HostTarget
+from program import insist
+
+if sys.argv[2] == "second":
+    def refuse(self, text):
+        raise AssertionError("compiled again")
+
+    HostTarget.compile = refuse
+with oa.Heap(backend="cpu", capacity="128MiB"):
+    try:
+        insist[1](0)
+        oa.synchronize()
+    except oa.DeviceError as error:
+        print(error.message.splitlines()[0].partition("an assertion failed: ")[2])
+"""
+
+
+def test_code_from_the_cache_says_what_the_assertions_of_now_say(tmp_path):
+    for which, text in (("first", "too far"), ("second", "far too far")):
+        (tmp_path / "program.py").write_text(_INSIST.format(text=text))
+        assert run(_FAIL, tmp_path / "c", str(tmp_path), which).strip() == text
+
+
 @oa.kernel
 def _sine(out: oa.Array[oa.f32]) -> None:
     i = oa.grid(1)

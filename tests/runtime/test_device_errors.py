@@ -119,9 +119,36 @@ def test_an_assertion_is_checked_without_debug_too():
     with oa.Heap(backend="cpu", capacity="256MiB"):
         out = oa.zeros(4, i32)
         error = caught_by(lambda: insist[4](out, 2))
-        assert "insist" in error.message and "too far" in error.message
+        assert "insist" in error.message
+        assert "an assertion failed: too far\n" in error.message
         insist[4](out, 4)
         assert out.numpy().tolist() == [1] * 4
+
+
+class Counted(oa.Object):
+    value: i32
+
+    def lower(self, k: i32) -> i32:
+        assert k > 0, "{k} must be positive"
+        assert self.value >= k
+        return self.value - k
+
+
+@oa.kernel
+def lower_all(objects: oa.Array[Counted], k: i32):
+    objects[oa.grid(1)].lower(k)
+
+
+@pytest.mark.parametrize("backend", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+@pytest.mark.parametrize("debug", [False, True])
+def test_an_assertion_says_its_text_or_else_what_it_tests(backend, debug):
+    with oa.Heap(backend=backend, capacity="256MiB", debug=debug):
+        counted = oa.new(Counted, 3, value=2)
+        for launch in (lambda k: lower_all[3](counted, k), counted.lower):
+            error = caught_by(lambda launch=launch: launch(-1))
+            assert ": an assertion failed: {k} must be positive\n" in error.message
+            error = caught_by(lambda launch=launch: launch(3))
+            assert ": an assertion failed: self.value >= k\n" in error.message
 
 
 def test_reading_results_reports_too(checked):
@@ -155,7 +182,7 @@ def test_a_record_that_is_being_filled_is_left_until_it_is():
     records = ErrorRecords(HostProvider())
 
     def claimed(name: str) -> np.ndarray:
-        lowered = SimpleNamespace(source_sites=())
+        lowered = SimpleNamespace(source_sites=(), assertion_texts={})
         unit = SimpleNamespace(name=name, compilation=SimpleNamespace(lowered=lowered, debug=True))
         memory = (ctypes.c_uint8 * RECORD_DTYPE.itemsize).from_address(records.claim(unit))
         record = np.ctypeslib.as_array(memory).view(RECORD_DTYPE)
