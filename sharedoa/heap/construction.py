@@ -11,8 +11,9 @@ from ..errors import ArgumentError
 from ..model.annotations import Scope, resolve
 from ..model.classes import ClassType, common_base
 from ..model.scalars import ScalarType
-from ..model.types import ReferenceType, Type, ValueType
-from .conversion import Column, as_numpy, column
+from ..model.types import ArrayType, InlineType, ReferenceType, Type, ValueType
+from ..model.values import holds_many
+from .conversion import Column, as_numpy, column, raw_value
 from .objects import ManyObjects
 
 if TYPE_CHECKING:
@@ -52,6 +53,39 @@ def field_columns(
         name: column(type, fields[name], count, f"{cls.name}.{name}", heap)
         for name, type in declared_fields(cls, fields).items()
     }
+
+
+def field_values(heap: Heap, cls: ClassType, fields: dict[str, Any]) -> dict[str, Any]:
+    """The values of ``fields`` for one new object. Raises ArgumentError."""
+    declared = declared_fields(cls, fields)
+    try:
+        return {
+            name: column(type, fields[name], 1, f"{cls.name}.{name}", heap)
+            if isinstance(type, InlineType)
+            else raw_value(type, fields[name], f"{cls.name}.{name}", heap)
+            for name, type in declared.items()
+        }
+    except ArgumentError:
+        for name, type in declared.items():
+            if _is_meant_for_many(type, fields[name]):
+                raise _number_is_missing(cls, name, len(fields[name])) from None
+        raise
+
+
+def _is_meant_for_many(type: Type, value: Any) -> bool:
+    """Whether ``value`` can only be one value for each of several objects."""
+    if not holds_many(value) or isinstance(type, ArrayType):
+        return False
+    if isinstance(type, InlineType):
+        return getattr(value, "ndim", 1) > 1 and len(value) != 1
+    return not (isinstance(type, ValueType) and isinstance(value, (tuple, type.python_class)))
+
+
+def _number_is_missing(cls: ClassType, name: str, given: int) -> ArgumentError:
+    return ArgumentError(
+        f"{cls.name}.{name}: {given} values for one object",
+        f"give the number of objects: oa.new({cls.name}, {given}, {name}=...)",
+    )
 
 
 def element_type(heap: Heap, annotation: Any) -> Type:

@@ -26,12 +26,12 @@ from .arrays import Array, ObjectArray, make_array
 from .construction import (
     concatenated,
     count_of,
-    declared_fields,
     element_column,
     element_type,
     field_columns,
+    field_values,
 )
-from .conversion import column, other_heap, raw_value
+from .conversion import other_heap, raw_value
 from .memory import HeapMemory
 from .objects import ManyObjects
 from .placement import (
@@ -139,13 +139,7 @@ class Heap:
         return array
 
     def _new_one(self, cls: ClassType, fields: dict[str, Any]) -> Any:
-        declared = declared_fields(cls, fields)
-        values = {
-            name: column(type, fields[name], 1, f"{cls.name}.{name}", self)
-            if isinstance(type, InlineType)
-            else raw_value(type, fields[name], f"{cls.name}.{name}", self)
-            for name, type in declared.items()
-        }
+        values = field_values(self, cls, fields)
         with self.lock:
             selection = self.memory.new_objects(cls, 1, {})
             reference = int(selection.references[0])

@@ -53,9 +53,10 @@ def convert(type: Type, value: Any, what: str) -> Any:
             return value
     elif isinstance(type, (VoidType, NullType)) and value is None:
         return None
-    raise ArgumentError(
-        f"{what} takes {type!r}, not {describe(value)}", f"pass a value of type {type!r}"
-    )
+    help = f"pass a value of type {type!r}"
+    if isinstance(type, ArrayType) and isinstance(value, (np.ndarray, list, tuple)):
+        help = f"make one that kernels can reach: oa.array({type.element!r}, data)"
+    raise ArgumentError(f"{what} takes {type!r}, not {describe(value)}", help)
 
 
 def accepts(type: ArrayType, array: Any) -> bool:
@@ -73,7 +74,8 @@ def accepts_elements(type: ArrayType, element: Type) -> bool:
 def _convert_scalar(type: ScalarType, value: Any, what: str) -> Any:
     source = scalar_type_of(value)
     if source is None:
-        raise ArgumentError(f"{what} takes {type}, not {describe(value)}", f"pass {type}(...)")
+        help = "pass one number of them" if holds_many(value) else f"pass {type}(...)"
+        raise ArgumentError(f"{what} takes {type}, not {describe(value)}", help)
     if source == type:
         return value
     if not can_store(source, type):
@@ -89,6 +91,15 @@ def _convert_scalar(type: ScalarType, value: Any, what: str) -> Any:
                 f"use a smaller number, or {type}(...) to wrap it",
             )
     return type(value)
+
+
+def holds_many(value: Any) -> bool:
+    """Whether a host value is a sequence of values, such as a list, an array or a view of a field
+    of many objects; text and NumPy's arrays without dimensions are one value."""
+    # Asked of the class: what shared objects are asked for may be a field.
+    if not hasattr(type(value), "__len__") or isinstance(value, (str, bytes)):
+        return False
+    return bool(getattr(value, "ndim", 1))
 
 
 def describe(value: Any) -> str:

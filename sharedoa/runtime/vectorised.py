@@ -13,6 +13,8 @@ from functools import lru_cache, partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
+import numpy as np
+
 from ..errors import ArgumentError, HeapError
 from ..heap.arrays import Array, ObjectArray
 from ..heap.heap import Heap
@@ -20,7 +22,9 @@ from ..heap.population import Population
 from ..heap.recording import is_recorded
 from ..heap.run import Run, RunOfObjects
 from ..model.classes import ClassType, Method
-from ..model.types import VOID, ArrayType, TupleType
+from ..model.scalars import ScalarType
+from ..model.types import VOID, ArrayType, ReferenceType, TupleType, ValueType
+from ..model.values import describe, holds_many
 from ..model.world import World
 from .geometry import Geometry, parse_geometry
 from .launch import Program
@@ -36,6 +40,7 @@ def call(objects: ObjectArray | Population, name: str, arguments: tuple[Any, ...
     method = objects.cls.find_method(name)
     assert method is not None
     given = _by_position(method, arguments)
+    _refuse_sequences(method, given)
     if isinstance(objects, Population) and _call_by_plan(objects, method, given):
         return None
     stretches = _stretches(objects, name)
@@ -208,6 +213,21 @@ def _by_position(method: Method, arguments: tuple[Any, ...]) -> list[Any]:
             f"it takes ({expected}), each as one value or as an array with one an object",
         )
     return [*arguments, *(signature.defaults[name] for name in missing)]
+
+
+def _refuse_sequences(method: Method, given: list[Any]) -> None:
+    """Lists and NumPy arrays are in no memory that kernels reach."""
+    signature = method.signature
+    for name, type, value in zip(signature.names, signature.types, given, strict=True):
+        if not holds_many(value) or isinstance(value, Array):
+            continue
+        if isinstance(type, (ScalarType, ReferenceType)) or (
+            isinstance(type, ValueType) and isinstance(value, (list, np.ndarray))
+        ):
+            raise ArgumentError(
+                f"{method.owner.name}.{method.name}: {name} takes {type!r}, not {describe(value)}",
+                f"pass oa.array({type!r}, data) for one value an object, or one value for all",
+            )
 
 
 def _elementwise(method: Method, given: list[Any], count: int) -> tuple[bool, ...]:

@@ -1,6 +1,7 @@
 """Objects: creation, identity, host access to one, deletion, and every mistake."""
 
 import gc
+from functools import partial
 
 import numpy as np
 import pytest
@@ -127,7 +128,25 @@ def test_bad_fields_make_nothing(heap, fields, text):
     assert len(oa.all(Circle)) == 0
 
 
+@pytest.mark.parametrize(
+    ("python_class", "fields", "text"),
+    [
+        (Circle, {"number": 1, "radius": np.ones(3)}, "Circle.radius: 3.*Circle, 3, radius=..."),
+        (Circle, {"radius": [1.0, 2.0]}, "Circle.radius: 2 values.*Circle, 2, radius=..."),
+        (Circle, {"next": [None, None]}, "Circle.next: 2 values.*Circle, 2, next=..."),
+        (Node, {"weights": np.ones((2, 3))}, "Node.weights: 2 values.*Node, 2, weights=..."),
+    ],
+)
+def test_a_forgotten_number_of_objects(heap, python_class, fields, text):
+    for make in (partial(oa.new, python_class), python_class):
+        with pytest.raises(oa.ArgumentError, match=f"(?s){text}"):
+            make(**fields)
+    assert len(oa.all(python_class)) == 0
+
+
 def test_bad_single_fields(heap):
+    with pytest.raises(oa.ArgumentError, match="pass one number"):
+        oa.new(Circle).radius = [1.0, 2.0]
     with pytest.raises(oa.ArgumentError, match=r"Circle has no field diameter.*\n.*number, next"):
         oa.new(Circle, diameter=1.0)
     circle = oa.new(Circle)

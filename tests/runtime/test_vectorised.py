@@ -103,6 +103,47 @@ def test_wrong_arguments_are_refused(arguments, complaint):
             stars.weight(oa.zeros(3, i32))
 
 
+@pytest.mark.parametrize("backend", ["python", "cpu"])
+def test_sequences_that_kernels_do_not_reach_are_refused(backend):
+    class Taker(oa.Object):
+        number: f32
+
+        def take(self, number: f32):
+            self.number = number
+
+        def meet(self, body: Body):
+            pass
+
+        def go(self, point: Point):
+            pass
+
+        def sum(self, numbers: oa.Array[f32]):
+            pass
+
+    with oa.Heap(backend=backend, capacity="256MiB"):
+        takers, bodies, points = oa.new(Taker, 3), oa.new(Star, 3), [Point(f32(1), f32(2))] * 3
+        for method, data, element in (
+            ("take", np.ones(3, np.float32), "f32"),
+            ("take", [1, 2, 3], "f32"),
+            ("take", (1, 2, 3), "f32"),
+            ("take", takers.number, "f32"),
+            ("meet", [bodies[0], None, bodies[1]], "Body"),
+            ("meet", oa.all(Star), "Body"),
+            ("go", points, "Point"),
+        ):
+            cure = rf"Taker\.{method}: \w+ takes {element}, not .*\n.*oa\.array\({element}, data\)"
+            for objects in (takers, oa.all(Taker)):
+                with pytest.raises(oa.ArgumentError, match=cure):
+                    getattr(objects, method)(data)
+        with pytest.raises(oa.ArgumentError, match=r"takes Array.*\n.*oa\.array\(f32, data\)"):
+            takers.sum(np.ones(3, np.float32))
+        with pytest.raises(oa.ArgumentError, match=r"pass f32\(\.\.\.\)"):
+            takers.take(np.array(1))
+        takers.take(oa.array(f32, [1, 2, 3]))
+        takers.meet(oa.array(Body, [bodies[0], None, bodies[1]]))
+        takers.go(oa.array(Point, points))
+
+
 def test_a_redefined_method_is_called(heap):
     class Counter(oa.Object):
         count: i32
