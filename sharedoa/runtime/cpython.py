@@ -34,7 +34,7 @@ def launch(source: Source, arguments: tuple[Any, ...], geometry: Geometry) -> No
         return
     with np.errstate(all="ignore"):
         for y, x in itertools.product(range(threads[1]), range(threads[0])):
-            _run_thread(function, name, arguments, HostThread((x, y), threads, None))
+            _run_thread(function, name, arguments, HostThread((x, y), threads, None, function))
 
 
 def _run_thread(
@@ -46,7 +46,7 @@ def _run_thread(
     except bdb.BdbQuit:
         raise
     except Exception as error:
-        raise _device_error(error, function, name, thread) from error
+        raise _device_error(error, name, thread) from error
     finally:
         current_thread.reset(token)
 
@@ -70,8 +70,9 @@ def _run_block(
 
     def run(index: Pair) -> None:
         try:
+            thread = HostThread(index, threads, barrier, function)
             with np.errstate(all="ignore"):
-                _run_thread(function, name, arguments, HostThread(index, threads, barrier))
+                _run_thread(function, name, arguments, thread)
         except BaseException as error:
             errors.append(error)
         finally:
@@ -86,11 +87,10 @@ def _run_block(
         raise errors[0]
 
 
-def _device_error(
-    error: Exception, function: Callable[..., Any], name: str, thread: HostThread
-) -> DeviceError:
+def _device_error(error: Exception, name: str, thread: HostThread) -> DeviceError:
     """Names the innermost line that is not ours; the original stays reachable as the cause."""
-    place = function.__code__.co_filename, function.__code__.co_firstlineno
+    code = thread.function.__code__
+    place = code.co_filename, code.co_firstlineno
     trace = error.__traceback__
     while trace is not None:
         if not trace.tb_frame.f_globals.get("__name__", "").startswith("sharedoa."):
@@ -98,8 +98,9 @@ def _device_error(
         trace = trace.tb_next
     message = error.message if isinstance(error, SharedOAError) else str(error)
     index = thread.index[0] if thread.size[1] == 1 else thread.index
-    return DeviceError(
-        f"kernel {name}, thread {index}: {type(error).__name__}: {message}\n"
-        f"at {place[0]}:{place[1]}",
-        "step into the kernel with pdb on the python backend: put breakpoint() before that line",
-    )
+    help = "step into the kernel with pdb on the python backend: put breakpoint() before that line"
+    if isinstance(error, DeviceError):  # in the words of compiled kernels already
+        help = error.help
+    else:
+        message = f"{type(error).__name__}: {message}"
+    return DeviceError(f"kernel {name}, thread {index}: {message}\nat {place[0]}:{place[1]}", help)

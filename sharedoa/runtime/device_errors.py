@@ -50,6 +50,11 @@ _MESSAGES: dict[int, tuple[str, str]] = {
 }
 
 
+def null_reference_used() -> DeviceError:
+    """What compiled kernels report, for those that CPython runs."""
+    return DeviceError(*_MESSAGES[ErrorCode.NULL])
+
+
 class ErrorRecords:
     """Error records of the kernels that one backend has loaded, in memory that it can write."""
 

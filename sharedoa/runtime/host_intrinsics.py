@@ -6,6 +6,7 @@ Importing this module makes them work.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
@@ -49,13 +50,15 @@ class BlockBarrier:
             self._changed.notify_all()
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class HostThread:
     """The thread of a launch that CPython is running."""
 
     index: tuple[int, int]
     size: tuple[int, int]
     barrier: BlockBarrier | None
+    #: The user's function that errors name where no line of the user's is under way.
+    function: Callable[..., Any]
 
 
 #: Which thread of a launch runs now; unset outside kernels.

@@ -24,8 +24,11 @@ from ..frontend.streaming import is_short, is_streaming
 from ..frontend.walk import nodes_of
 from ..model import intrinsics
 from ..model.classes import ClassType, Method, Signature
+from ..model.object import shared_type
 from ..model.scalars import boolean, i64, weak_int
 from ..model.types import VOID, ArrayType, ReferenceType, Type
+from .device_errors import null_reference_used
+from .host_intrinsics import current_thread
 from .launch import Program, Source
 
 Statements = list[tree.Statement]
@@ -61,7 +64,7 @@ def call_program(
             name,
             signature,
             lambda: _Kernel(name, [(c, _as_now(c, m)) for c, m in methods], signature, form).made(),
-            _in_cpython(method.name, len(methods), form),
+            _in_cpython(methods, form),
             uses_barrier=False,
         )
     )
@@ -109,9 +112,9 @@ def _launch_signature(methods: tuple[tuple[ClassType, Method], ...], form: CallF
     return Signature(tuple(names), tuple(types), VOID)
 
 
-def _in_cpython(name: str, count: int, form: CallForm) -> Any:
+def _in_cpython(methods: tuple[tuple[ClassType, Method], ...], form: CallForm) -> Any:
     """What CPython runs for a thread, each of which has one object there."""
-    elementwise = form.elementwise
+    count, elementwise = len(methods), form.elementwise
 
     def run(*given: Any) -> None:
         thread = intrinsics.grid(1)
@@ -124,7 +127,18 @@ def _in_cpython(name: str, count: int, form: CallForm) -> Any:
         if place < len(objects):
             i = place + (positions[number] if positions else 0)
             pieces = [v[i] if e else v for v, e in zip(values, elementwise, strict=False)]
-            result = getattr(objects[place], name)(*pieces)
+            method = methods[number][1]
+            executing = current_thread.get()
+            assert executing is not None
+            # Errors name the user's method, not this function.
+            executing.function = method.function
+            receiver = objects[place]
+            if receiver is None:
+                raise null_reference_used()
+            found = shared_type(type(receiver)).find_method(method.name)
+            assert found is not None
+            executing.function = found.function
+            result = getattr(receiver, method.name)(*pieces)
             if len(values) > len(elementwise):
                 values[-1][i] = result
 

@@ -16,6 +16,30 @@ class Cell(oa.Object):
         return self.value * 2
 
 
+class Plain(oa.Object):
+    value: i32
+
+    def double(self) -> i32:
+        return self.value * 2
+
+
+class Base(oa.Object):
+    value: i32
+
+    def double(self) -> i32: ...
+
+
+class Careful(Base):
+    def double(self) -> i32:
+        return self.value * 2
+
+
+class Forgetful(Base):
+    def double(self) -> i32:  # type: ignore[return]  # on purpose
+        if self.value > 0:
+            return self.value
+
+
 seen: list[int] = []
 
 
@@ -71,6 +95,32 @@ def test_a_failure_is_told_with_thread_and_line_and_has_its_cause(monkeypatch):
     assert f"{__file__}:{line}" in caught.value.message
     assert isinstance(caught.value.__cause__, AttributeError)
     assert "pdb" in caught.value.help
+
+
+def test_a_null_receiver_of_a_vectorised_call_is_told_in_the_words_of_compiled_kernels():
+    cells = oa.array(Cell, [Cell(value=1), None])
+    with pytest.raises(oa.DeviceError) as caught:
+        cells.double()
+    line = Cell.double.__wrapped__.__code__.co_firstlineno
+    assert caught.value.message == (
+        f"kernel Cell.double, thread 1: a null reference is used\nat {__file__}:{line}"
+    )
+    with oa.Heap(backend="cpu", capacity="256MiB", debug=True):
+        with pytest.raises(oa.DeviceError) as compiled:
+            oa.array(Plain, [Plain(), None]).double()
+            oa.synchronize()
+    assert ": a null reference is used\n" in compiled.value.message
+    assert caught.value.help == compiled.value.help
+
+
+def test_a_missing_result_of_a_vectorised_call_names_the_method_that_was_called():
+    cells = oa.array(Base, [Careful(value=1), Forgetful(value=0)])
+    with pytest.raises(oa.DeviceError) as caught:
+        cells.double()
+    line = Forgetful.double.__wrapped__.__code__.co_firstlineno
+    assert "kernel Base.double, thread 1: " in caught.value.message
+    assert "method Forgetful.double: the result takes i32, not None" in caught.value.message
+    assert caught.value.message.endswith(f"\nat {__file__}:{line}")
 
 
 def test_a_failure_before_a_barrier_ends_the_block():
