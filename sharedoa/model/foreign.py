@@ -14,7 +14,8 @@ from dispatch.mode import Mode
 from ..errors import ClassError
 from .annotations import declare
 from .classes import ClassType
-from .object import FieldAccess, Object, ObjectMeta
+from .field_access import FieldAccess
+from .object import Object, ObjectMeta
 from .record import Record
 from .types import Type
 from .world import World

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Iterator
-from typing import Any, ClassVar, Protocol, get_origin
+from typing import Any, ClassVar, Protocol
 
 from ..errors import ArgumentError, ClassError, UnresolvedNameError
 from .annotations import Scope, declare, local_names, resolve
+from .class_body import check_bases, check_members, field_annotations, refuse_ignored
 from .classes import LAYOUTS, ClassType, Method, Signature
+from .field_access import FieldAccess
 from .functions import converting, is_abstract_body, mark_wrapper, refuse_lambda, user_function
 from .signatures import resolve_signature, scope_of
-from .types import VOID, InlineType, Type
+from .types import VOID, Type
 from .world import World
 
 
@@ -37,73 +38,6 @@ class ObjectMemory(Protocol):
     def new(self, python_class: type, n: int | None = None, **fields: Any) -> Any: ...
 
 
-class FieldAccess:
-    """The descriptor of one field: reads and writes it in the heap."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __get__(self, instance: Object | None, owner: type) -> Any:
-        if instance is None:
-            return self
-        cls = owner.__sharedoa__  # type: ignore[attr-defined]
-        type = cls.fields[self.name]
-        if isinstance(type, InlineType):
-            return InlineField(instance, cls, self.name, type)
-        return instance._heap.read_field(instance._reference, cls, self.name)
-
-    def __set__(self, instance: Object, value: Any) -> None:
-        cls = instance.__sharedoa__
-        type = cls.fields[self.name]
-        if not isinstance(type, InlineType):
-            instance._heap.write_field(instance._reference, cls, self.name, value)
-            return
-        place = InlineField(instance, cls, self.name, type)
-        if len(value) != len(place):
-            raise ArgumentError(
-                f"{cls.name}.{self.name} holds {len(place)} elements, not {len(value)}",
-                "assign a sequence of the same length",
-            )
-        for index, element in enumerate(value):
-            place[index] = element
-
-
-class InlineField:
-    """An inline array of one object, element by element."""
-
-    def __init__(self, owner: Object, cls: ClassType, name: str, type: InlineType) -> None:
-        self._object, self._cls, self._name, self._length = owner, cls, name, type.length
-        self.element_type = type.element
-
-    def __len__(self) -> int:
-        return self._length
-
-    def _place(self, index: Any) -> int:
-        place = int(index)
-        if place < 0:
-            place += self._length
-        if not 0 <= place < self._length:
-            raise IndexError(
-                f"index {index} is outside {self._cls.name}.{self._name}, "
-                f"which holds {self._length} elements"
-            )
-        return place
-
-    def __getitem__(self, index: Any) -> Any:
-        place, owner = self._place(index), self._object
-        return owner._heap.read_element(owner._reference, self._cls, self._name, place)
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        place, owner = self._place(index), self._object
-        owner._heap.write_element(owner._reference, self._cls, self._name, place, value)
-
-    def __iter__(self) -> Iterator[Any]:
-        return (self[index] for index in range(self._length))
-
-    def __repr__(self) -> str:
-        return repr(list(self))
-
-
 class ObjectMeta(type):
     """Turns a class statement into a ``ClassType``; watches methods that are replaced later."""
 
@@ -117,9 +51,9 @@ class ObjectMeta(type):
         is_root = not any(isinstance(base, ObjectMeta) for base in bases)
         if is_root:
             return super().__new__(mcls, name, bases, namespace, **options)
-        _check_bases(name, bases)
-        annotations = _field_annotations(name, namespace)
-        _check_members(name, bases[0], annotations, namespace)
+        check_bases(name, bases)
+        annotations = field_annotations(name, namespace)
+        check_members(name, bases[0], annotations, namespace)
         namespace["__slots__"] = ()
         layout = options.pop("layout", None)
         cls = super().__new__(mcls, name, bases, namespace, **options)
@@ -153,7 +87,7 @@ class ObjectMeta(type):
     def __setattr__(cls, name: str, value: Any) -> None:
         shared = cls.__dict__.get("__sharedoa__")
         if shared is None or name.startswith("__"):
-            _refuse_ignored(cls.__name__, name)
+            refuse_ignored(cls.__name__, name)
             super().__setattr__(name, value)
             return
         if not inspect.isfunction(value) or name not in shared.slots:
@@ -257,93 +191,6 @@ def require_concrete(cls: ClassType) -> None:
             f"{'has' if len(missing) == 1 else 'have'} no body",
             "instantiate a subclass that overrides " + ("it" if len(missing) == 1 else "them"),
         )
-
-
-def _check_bases(name: str, bases: tuple[type, ...]) -> None:
-    if len(bases) != 1:
-        raise ClassError(
-            f"class {name} has {len(bases)} bases",
-            "shared classes inherit from one class; hold a reference to the other instead",
-        )
-
-
-def _field_annotations(name: str, namespace: dict[str, Any]) -> dict[str, Any]:
-    """The annotations that declare fields. Raises ClassError for a value without annotation."""
-    annotations = {
-        field: annotation
-        for field, annotation in namespace.get("__annotations__", {}).items()
-        if get_origin(annotation) is not ClassVar and not str(annotation).startswith("ClassVar")
-    }
-    host_only = (staticmethod, classmethod, property, type)
-    for attribute, value in namespace.items():
-        if attribute.startswith("__") or inspect.isfunction(value) or isinstance(value, host_only):
-            continue
-        if attribute in annotations:
-            raise ClassError(
-                f"class {name}: field {attribute} has a default",
-                "fields start at zero or null; give values to oa.new or write an __init__",
-            )
-        if attribute not in namespace.get("__annotations__", {}):
-            raise ClassError(
-                f"class {name}: field {attribute} has no annotation",
-                f"declare it as {attribute}: f32 (or another type), or move a constant out of "
-                "the class",
-            )
-    for field in annotations:
-        if field in ("_heap", "_reference"):
-            raise ClassError(f"class {name}: the field name {field} is taken", "rename the field")
-    return annotations
-
-
-#: Special methods that CPython would call where kernels do something else, and what they do.
-_IGNORED = {
-    "__eq__": "== compares references",
-    "__ne__": "!= compares references",
-    "__bool__": "a condition asks whether a reference is null",
-    "__len__": "a condition asks whether a reference is null",
-}
-
-
-def _refuse_ignored(name: str, attribute: str) -> None:
-    if attribute in _IGNORED:
-        raise ClassError(
-            f"class {name} defines {attribute}, which kernels do not call: there, "
-            f"{_IGNORED[attribute]}",
-            "give the method a plain name and call it by that; write `is` and `is None` to compare "
-            "references",
-        )
-
-
-def _check_members(
-    name: str, base: type, annotations: dict[str, Any], namespace: dict[str, Any]
-) -> None:
-    """Raise ClassError for members of class ``name`` that mean something else in kernels, or hide
-    what kernels use through the base class."""
-    shared: ClassType | None = base.__sharedoa__  # type: ignore[attr-defined]
-    methods = shared.slots if shared else {}
-    for field in annotations:
-        if field in namespace:
-            raise ClassError(f"class {name}: {field} is both a field and a method", "rename one")
-        if field in methods:
-            raise ClassError(
-                f"class {name}: the field {field} hides the method of its base", "rename the field"
-            )
-    for attribute, value in namespace.items():
-        _refuse_ignored(name, attribute)
-        if attribute.startswith("__"):
-            continue
-        if inspect.isfunction(value):
-            refuse_lambda(value, f"method {name}.{attribute}")
-        elif attribute in methods:
-            raise ClassError(
-                f"class {name}: {attribute} overrides a method of its base by a "
-                f"{type(value).__name__}",
-                f"write a plain method: def {attribute}(self, ...)",
-            )
-        if isinstance(inspect.getattr_static(base, attribute, None), FieldAccess):
-            raise ClassError(
-                f"class {name}: {attribute} hides the field of its base", "give it another name"
-            )
 
 
 def _declare_class(

@@ -15,7 +15,8 @@ import numpy as np
 
 from ..errors import ArgumentError, DeviceError
 from ..model import intrinsics
-from ..model.object import InlineField, Object
+from ..model.field_access import InlineField
+from ..model.object import Object
 from ..model.types import InlineType, ReferenceType, ScalarType, Type
 from ..model.values import convert, describe
 

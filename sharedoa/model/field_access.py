@@ -1,0 +1,80 @@
+"""Fields of one object on the host: descriptors that read and write them in the heap."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ArgumentError
+from .classes import ClassType
+from .types import InlineType
+
+if TYPE_CHECKING:
+    from .object import Object
+
+
+class FieldAccess:
+    """The descriptor of one field: reads and writes it in the heap."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: Object | None, owner: type) -> Any:
+        if instance is None:
+            return self
+        cls = owner.__sharedoa__  # type: ignore[attr-defined]
+        type = cls.fields[self.name]
+        if isinstance(type, InlineType):
+            return InlineField(instance, cls, self.name, type)
+        return instance._heap.read_field(instance._reference, cls, self.name)
+
+    def __set__(self, instance: Object, value: Any) -> None:
+        cls = instance.__sharedoa__
+        type = cls.fields[self.name]
+        if not isinstance(type, InlineType):
+            instance._heap.write_field(instance._reference, cls, self.name, value)
+            return
+        place = InlineField(instance, cls, self.name, type)
+        if len(value) != len(place):
+            raise ArgumentError(
+                f"{cls.name}.{self.name} holds {len(place)} elements, not {len(value)}",
+                "assign a sequence of the same length",
+            )
+        for index, element in enumerate(value):
+            place[index] = element
+
+
+class InlineField:
+    """An inline array of one object, element by element."""
+
+    def __init__(self, owner: Object, cls: ClassType, name: str, type: InlineType) -> None:
+        self._object, self._cls, self._name, self._length = owner, cls, name, type.length
+        self.element_type = type.element
+
+    def __len__(self) -> int:
+        return self._length
+
+    def _place(self, index: Any) -> int:
+        place = int(index)
+        if place < 0:
+            place += self._length
+        if not 0 <= place < self._length:
+            raise IndexError(
+                f"index {index} is outside {self._cls.name}.{self._name}, "
+                f"which holds {self._length} elements"
+            )
+        return place
+
+    def __getitem__(self, index: Any) -> Any:
+        place, owner = self._place(index), self._object
+        return owner._heap.read_element(owner._reference, self._cls, self._name, place)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        place, owner = self._place(index), self._object
+        owner._heap.write_element(owner._reference, self._cls, self._name, place, value)
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[index] for index in range(self._length))
+
+    def __repr__(self) -> str:
+        return repr(list(self))
