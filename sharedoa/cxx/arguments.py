@@ -117,7 +117,7 @@ def _wide(value: Any, may_be_float: bool, what: str, program: Any) -> Packed:
         if isinstance(element, ReferenceType):
             _require_class(element.cls, what, program)
             _require_pointers(value, what)
-        return value.address, value.heap
+        return value._address, value._heap
     if value is None:
         return 0, None
     if isinstance(value, Object):
@@ -140,9 +140,9 @@ def _require_class(cls: Any, what: str, program: Any) -> None:
 
 def _require_pointers(array: Array, what: str) -> None:
     """C++ takes an array of references for one of pointers."""
-    if array.dtype.itemsize != 8:
+    if array._dtype.itemsize != 8:
         raise ArgumentError(
-            f"{what} is given references of {8 * array.dtype.itemsize} bits, and C++ has 64",
+            f"{what} is given references of {8 * array._dtype.itemsize} bits, and C++ has 64",
             "make the heap with oa.Heap(references='64')",
         )
 
@@ -172,7 +172,7 @@ def _refuse(value: Any, bits: int, what: str) -> int:
             f"{what} is given {describe(value)}",
             "make an array that kernels can reach: oa.array(type, data)",
         )
-    if bits == 64 and hasattr(value, "references"):
+    if bits == 64 and hasattr(value, "_references"):
         raise ArgumentError(
             f"{what} is given {value!r}, which is no array", "make one: oa.concat(objects)"
         )

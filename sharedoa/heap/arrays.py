@@ -33,20 +33,23 @@ class Array(NumPyLike):
     """Scalars, values or references; made by ``oa.array``, ``oa.zeros``, ``oa.concat``, ``oa.new``.
 
     Every access by the host first waits for launches. A slice of step 1 shares memory.
+
+    What this package itself uses of an array has an underscore, public names besides: those give
+    way to fields and methods of that name on arrays of objects (``ManyObjects``).
     """
 
     __slots__ = (
         "__sharedoa_element__",
         "__weakref__",
+        "_address",
+        "_heap",
+        "_leaves",
         "_length",
         "_storage",
-        "address",
-        "heap",
-        "leaves",
     )
-    heap: Heap
-    address: int
-    leaves: tuple[int, int]
+    _heap: Heap
+    _address: int
+    _leaves: tuple[int, int]
     _storage: ArrayStorage | None
     _length: int
 
@@ -55,21 +58,34 @@ class Array(NumPyLike):
     ) -> None:
         # Arrays of objects define attributes of their own; these are the array's.
         put = object.__setattr__
-        put(self, "heap", heap)
+        put(self, "_heap", heap)
         put(self, "__sharedoa_element__", element)
         put(self, "_storage", storage)
-        put(self, "address", address)
+        put(self, "_address", address)
         put(self, "_length", length)
-        put(self, "leaves", (address, length))
+        put(self, "_leaves", (address, length))
 
     def __class_getitem__(cls, element: Any) -> Any:
         return ArrayAnnotation(element)
 
     @property
+    def heap(self) -> Heap:
+        return self._heap
+
+    @property
+    def address(self) -> int:
+        """Of the first element; 0 where there is none."""
+        return self._address
+
+    @property
     def dtype(self) -> np.dtype[Any]:
         """References are u64, or u32 where a heap has 32 bits for them; value structs are
         structured."""
-        return self.heap.layout.dtype(self.__sharedoa_element__)
+        return self._dtype
+
+    @property
+    def _dtype(self) -> np.dtype[Any]:
+        return self._heap.layout.dtype(self.__sharedoa_element__)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -83,22 +99,25 @@ class Array(NumPyLike):
 
         References are read-only numbers: assign objects through the array itself.
         """
+        return self._numpy()
+
+    def _numpy(self) -> Values:
         values = self._values()
         if isinstance(self.__sharedoa_element__, ReferenceType):
             values.flags.writeable = False
         return values
 
     def _values(self) -> Values:
-        self.heap.wait()
+        self._heap.wait()
         return self._raw(0, self._length)
 
     def _raw(self, first: int, stop: int) -> Values:
         """Elements from ``first`` to before ``stop``; the host is going to use them all."""
-        dtype, storage = self.dtype, self._storage
+        dtype, storage = self._dtype, self._storage
         if storage is None:
             return np.empty(0, dtype)
-        start, end = (self.address + place * dtype.itemsize for place in (first, stop))
-        self.heap.residency.host_uses(storage.address, start, end)
+        start, end = (self._address + place * dtype.itemsize for place in (first, stop))
+        self._heap.residency.host_uses(storage.address, start, end)
         return np.asarray(storage)[start - storage.address : end - storage.address].view(dtype)
 
     def _place(self, index: int) -> Values:
@@ -106,74 +125,74 @@ class Array(NumPyLike):
         place = index + self._length if index < 0 else index
         if not 0 <= place < self._length:
             raise IndexError(f"index {index} is outside an array of {self._length} elements")
-        self.heap.wait()
+        self._heap.wait()
         return self._raw(place, place + 1)
 
     def __getitem__(self, key: Any) -> Any:
         """One element for an int; a slice of step 1 is a view, every other selection a copy."""
         if isinstance(key, (int, np.integer)):
-            return to_host(self.__sharedoa_element__, self._place(int(key))[0], self.heap)
+            return to_host(self.__sharedoa_element__, self._place(int(key))[0], self._heap)
         if isinstance(key, slice):
             start, stop, step = key.indices(self._length)
             if step == 1:
                 return self._view(start, max(0, stop - start))
-        return self.heap.array_of(self.__sharedoa_element__, self._values()[key])
+        return self._heap.array_of(self.__sharedoa_element__, self._values()[key])
 
     def _view(self, start: int, length: int) -> Array:
-        address = self.address + start * self.dtype.itemsize if length else 0
+        address = self._address + start * self._dtype.itemsize if length else 0
         storage = self._storage if length else None
-        return make_array(self.heap, self.__sharedoa_element__, storage, address, length)
+        return make_array(self._heap, self.__sharedoa_element__, storage, address, length)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         element = self.__sharedoa_element__
         if isinstance(key, (int, np.integer)):
             place = self._place(int(key))
-            place[0] = raw_value(element, value, self._description(), self.heap)
+            place[0] = raw_value(element, value, self._description(), self._heap)
         else:
             values = self._values()
             count = values[key].size
-            values[key] = column(element, value, count, self._description(), self.heap)
+            values[key] = column(element, value, count, self._description(), self._heap)
         storage = self._storage
         if storage is not None:
             storage.version += 1
-            self.heap.pieces.changed(storage.address, storage.address + storage.size)
+            self._heap.pieces.changed(storage.address, storage.address + storage.size)
 
-    def note_pieces(self) -> None:
+    def _note_pieces(self) -> None:
         """Fields are about to get pieces of this array (``pieces``)."""
 
-    def write_raw(self, values: Values) -> None:
+    def _write_raw(self, values: Values) -> None:
         """Fill a new array, which no launch can know yet, with elements as memory holds them."""
         if self._storage is not None:
             self._raw(0, self._length)[:] = values
 
     def __iter__(self) -> Iterator[Any]:
-        element, heap = self.__sharedoa_element__, self.heap
+        element, heap = self.__sharedoa_element__, self._heap
         return (to_host(element, value, heap) for value in self._values())
 
     @property
     def __array_interface__(self) -> dict[str, Any]:
-        return self.numpy().__array_interface__
+        return self._numpy().__array_interface__
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
-        if self.heap.backend.name != "cuda":
+        if self._heap.backend.name != "cuda":
             raise AttributeError("__cuda_array_interface__")
-        return {**self.numpy().__array_interface__, "version": 3, "stream": None}
+        return {**self._numpy().__array_interface__, "version": 3, "stream": None}
 
     def __dlpack__(self, **options: Any) -> Any:
-        return self.numpy().__dlpack__(**options)
+        return self._numpy().__dlpack__(**options)
 
     def __dlpack_device__(self) -> Any:
-        return self.numpy().__dlpack_device__()
+        return self._numpy().__dlpack_device__()
 
     def _change(self, change: Change) -> None:
-        change(self.numpy(), slice(None))
+        change(self._numpy(), slice(None))
 
     def _description(self) -> str:
         return f"Array[{self.__sharedoa_element__!r}]"
 
     def __repr__(self) -> str:
-        return f"{self._description()}({self.numpy()!r})"
+        return f"{self._description()}({self._numpy()!r})"
 
     def __reduce__(self) -> Any:
         raise TypeError(
@@ -192,44 +211,44 @@ class Array(NumPyLike):
 class ObjectArray(ManyObjects, Array):
     """References to objects of one class or its subclasses, or null."""
 
-    __slots__ = ("_run", "_selected")
+    __slots__ = ("_known_run", "_selected")
     _selected: tuple[Any, Selection] | None
     #: What ``_contents`` was, and the run that the elements were then.
-    _run: tuple[tuple[int, int], Run | None]
+    _known_run: tuple[tuple[int, int], Run | None]
 
     def __init__(
         self, heap: Heap, element: Type, storage: ArrayStorage | None, address: int, length: int
     ) -> None:
         super().__init__(heap, element, storage, address, length)
         object.__setattr__(self, "_selected", None)
-        object.__setattr__(self, "_run", ((0, 0), None))
+        object.__setattr__(self, "_known_run", ((0, 0), None))
 
-    def fill(self, selection: Selection) -> None:
+    def _fill(self, selection: Selection) -> None:
         """Refer to the objects of ``selection``; the array is as long and new."""
         if self._storage is not None:
             selection.copy_references(self._raw(0, self._length))
-        self.know(selection)
+        self._know(selection)
 
-    def know(self, selection: Selection) -> None:
+    def _know(self, selection: Selection) -> None:
         """The array refers to the objects of ``selection``, in that order."""
         object.__setattr__(self, "_selected", (self._state(), selection))
         self._know_run(selection.run)
 
     def _know_run(self, run: Run | None) -> None:
-        object.__setattr__(self, "_run", (self._contents(), run))
+        object.__setattr__(self, "_known_run", (self._contents(), run))
 
     @property
-    def run(self) -> Run | None:
+    def _run(self) -> Run | None:
         """The elements as a run, where that is known without looking at them."""
-        (version, writes), run = self._run
-        if run is None or writes != self.heap.reference_writes:
+        (version, writes), run = self._known_run
+        if run is None or writes != self._heap.reference_writes:
             return None
         storage = self._storage
         return run if version == (0 if storage is None else storage.version) else None
 
-    def stretches(self) -> Iterator[ObjectArray]:
+    def _stretches(self) -> Iterator[ObjectArray]:
         """The array cut into views that are runs, where it consists of a few."""
-        pieces = self.selection().stretches()
+        pieces = self._selection().stretches()
         if len(pieces) > MOST_RUNS:
             pieces = [(0, len(self), None)]
         for first, stop, run in pieces:
@@ -241,31 +260,31 @@ class ObjectArray(ManyObjects, Array):
 
     def _view(self, start: int, length: int) -> Array:
         view = super()._view(start, length)
-        run = self.run
+        run = self._run
         if run is not None and length:
             assert isinstance(view, ObjectArray)
             view._know_run(run.after(start))
         return view
 
-    def note_pieces(self) -> None:
-        run = self.run
+    def _note_pieces(self) -> None:
+        run = self._run
         if run is not None and len(self):
-            item = self.dtype.itemsize
-            self.heap.pieces.note(WholeArray(self.address, len(self) * item, item, run))
+            item = self._dtype.itemsize
+            self._heap.pieces.note(WholeArray(self._address, len(self) * item, item, run))
 
     @property
-    def cls(self) -> ClassType:
+    def _cls(self) -> ClassType:
         element = self.__sharedoa_element__
         assert isinstance(element, ReferenceType)
         return element.cls
 
-    def references(self) -> References:
+    def _references(self) -> References:
         return self._values()
 
-    def selection(self) -> Selection:
+    def _selection(self) -> Selection:
         state = self._state()
         if self._selected is None or self._selected[0] != state:
-            found = self.heap.placement.select(self.references())
+            found = self._heap.placement.select(self._references())
             object.__setattr__(self, "_selected", (state, found))
         assert self._selected is not None
         return self._selected[1]
@@ -273,15 +292,15 @@ class ObjectArray(ManyObjects, Array):
     def _contents(self) -> tuple[int, int]:
         """Changes when the references may have changed."""
         version = 0 if self._storage is None else self._storage.version
-        return version, self.heap.reference_writes
+        return version, self._heap.reference_writes
 
     def _state(self) -> tuple[int, ...]:
         """Changes when the references, or what they refer to, may have changed."""
-        return *self._contents(), self.heap.placement.generation
+        return *self._contents(), self._heap.placement.generation
 
     def _operand(self, value: Any) -> Any:
         if value is None or isinstance(value, Object):
-            return self.heap.reference(value)
+            return self._heap.reference(value)
         return super()._operand(value)
 
     def __array_ufunc__(
@@ -289,7 +308,7 @@ class ObjectArray(ManyObjects, Array):
     ) -> Any:
         if ufunc not in (np.equal, np.not_equal) or out:
             raise ArgumentError(
-                f"{ufunc.__name__} cannot compute with references to {self.cls.name}",
+                f"{ufunc.__name__} cannot compute with references to {self._cls.name}",
                 "use a field of the objects: objects.field",
             )
         return super().__array_ufunc__(ufunc, method, *inputs, **options)
@@ -308,9 +327,9 @@ class FieldReferences(ObjectArray):
 
     @classmethod
     def of(cls, source: ManyObjects, name: str, type: ReferenceType) -> FieldReferences:
-        heap = source.heap
+        heap = source._heap
         heap.wait()
-        selection = source.selection()
+        selection = source._selection()
         values = selection.read(FieldPath(name)) if selection.count else np.empty(0, np.uint64)
         found = heap.array_of(type, values, cls)
         assert isinstance(found, FieldReferences)
@@ -321,7 +340,7 @@ class FieldReferences(ObjectArray):
     def __setitem__(self, key: Any, value: Any) -> None:
         super().__setitem__(key, value)
         places = np.atleast_1d(np.arange(len(self))[key])
-        owners = self.heap.placement.select(self._source.references()[places])
+        owners = self._heap.placement.select(self._source._references()[places])
         if owners.count:
             owners.write(FieldPath(self._name), self._values()[places])
 

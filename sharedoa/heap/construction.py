@@ -131,11 +131,11 @@ def concatenated(heap: Heap, parts: tuple[Any, ...]) -> tuple[Type, Column]:
     if not parts:
         raise ArgumentError("oa.concat is given nothing", "pass one array or more")
     for part in parts:
-        if getattr(part, "heap", heap) is not heap:
+        if getattr(part, "_heap", heap) is not heap:
             raise ArgumentError(
                 "oa.concat is given arrays of different heaps", "create them in one heap"
             )
-    many = [part.cls for part in parts if isinstance(part, ManyObjects)]
+    many = [part._cls for part in parts if isinstance(part, ManyObjects)]
     if len(many) == len(parts):
         base = common_base(many)
         if base is None:
@@ -145,7 +145,7 @@ def concatenated(heap: Heap, parts: tuple[Any, ...]) -> tuple[Type, Column]:
                 "derive them from one class: class Base(oa.Object)",
             )
         assert all(isinstance(part, ManyObjects) for part in parts)
-        return heap.reference_type(base), np.concatenate([part.references() for part in parts])
+        return heap.reference_type(base), np.concatenate([part._references() for part in parts])
     elements = [getattr(part, "__sharedoa_element__", None) for part in parts]
     if elements[0] is None or any(element != elements[0] for element in elements):
         kinds = ", ".join(

@@ -38,7 +38,7 @@ _PYTHON_NUMBERS = {i64: weak_int, u64: weak_int, f64: weak_float}
 def raw_value(type: Type, value: Any, what: str, heap: Any) -> Any:
     """One value as memory holds it. Raises ArgumentError."""
     raw = from_host(type, value, what, heap)
-    if isinstance(type, ArrayType) and value.heap is not heap:
+    if isinstance(type, ArrayType) and value._heap is not heap:
         raise other_heap(what)
     return raw
 
@@ -125,16 +125,16 @@ def _reference_column(type: ReferenceType, value: Any, what: str, heap: Any) -> 
         return np.zeros((), REFERENCE_DTYPE)
     if isinstance(value, Object):
         return np.asarray(raw_value(type, value, what, heap), REFERENCE_DTYPE)
-    if hasattr(value, "references") or hasattr(value, "__sharedoa_element__"):
-        many = getattr(value, "cls", None)
+    if hasattr(value, "_references") or hasattr(value, "__sharedoa_element__"):
+        many = getattr(value, "_cls", None)
         if not isinstance(many, ClassType) or not many.is_subclass_of(type.cls):
             raise ArgumentError(
                 f"{what} takes {type!r}, not {describe(value)}",
                 f"pass objects of {type!r} or a subclass",
             )
-        if value.heap is not heap:
+        if value._heap is not heap:
             raise other_heap(what)
-        references: Column = value.references()
+        references: Column = value._references()
         return references
     if isinstance(value, np.ndarray) and value.dtype != object:
         raise ArgumentError(
@@ -155,7 +155,7 @@ def _array_column(type: ArrayType, value: Any, what: str, heap: Any) -> Column:
     if isinstance(value, SplitArray):
         array = value.array
         return _stored_arrays(
-            type, array.__sharedoa_element__, array.heap, value.stored, what, heap
+            type, array.__sharedoa_element__, array._heap, value.stored, what, heap
         )
     given = getattr(value, "type", None)
     if isinstance(given, ArrayType):  # of a FieldView

@@ -107,7 +107,7 @@ def _check_roots(heap: Heap, roots: dict[str, Any]) -> None:
                 f"the root {name} of a dump is {describe(root)}",
                 "roots are objects and arrays; make an array of the rest with oa.array(T, data)",
             )
-        if (root._heap if isinstance(root, Object) else root.heap) is not heap:
+        if root._heap is not heap:
             raise ArgumentError(
                 f"the root {name} lies in another heap", "dump the heap that it lies in"
             )
@@ -127,7 +127,7 @@ def _storages(
     heap: Heap, classes: list[ClassType], selections: list[Selection], roots: dict[str, Any]
 ) -> list[ArrayStorage]:
     """Every array that a field or a root refers to, by address."""
-    in_roots = [root.address for root in roots.values() if isinstance(root, Array)]
+    in_roots = [root._address for root in roots.values() if isinstance(root, Array)]
     addresses = [np.array(in_roots, np.uint64)]
     for cls, selection in zip(classes, selections, strict=True):
         for name, type in cls.fields.items():
@@ -140,7 +140,7 @@ def _describe_root(root: Object | Array, references: Any, arrays: Any) -> dict[s
     if isinstance(root, Object):
         return {"object": int(references(np.array([root._reference], np.uint64))[0])}
     return {
-        "array": int(arrays(np.array([root.address], np.uint64))[0]),
+        "array": int(arrays(np.array([root._address], np.uint64))[0]),
         "length": len(root),
         "element": describe_type(root.__sharedoa_element__),
     }

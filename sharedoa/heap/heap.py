@@ -164,9 +164,9 @@ class Heap:
         if isinstance(objects, Object):
             objects = [objects]
         if isinstance(objects, ManyObjects):
-            if objects.heap is not self:
+            if objects._heap is not self:
                 raise _objects_of_other_heap()
-            return objects.references()
+            return objects._references()
         if not isinstance(objects, (list, tuple)):
             raise ArgumentError(
                 f"oa.delete takes objects, not {describe(objects)}",
@@ -195,7 +195,7 @@ class Heap:
             if kept is not None:
                 storage, selection = kept
                 array = self._array_of_objects(cls, storage, selection.count)
-                array.know(selection)
+                array._know(selection)
                 return array
             selection = self.placement.objects([cls])
             storage = self._new_storage(self.reference_type(cls), selection.count)
@@ -307,8 +307,8 @@ class Heap:
     def array_of(self, element: Type, values: Values, kind: type[Array] | None = None) -> Array:
         """A new array of elements as memory holds them."""
         array = self.blank(element, len(values), kind)
-        if not self.memory.send(array_column(array.address, array.dtype, len(array)), values):
-            array.write_raw(values)
+        if not self.memory.send(array_column(array._address, array._dtype, len(array)), values):
+            array._write_raw(values)
         return array
 
     def array_at(self, element: Type, address: int, length: int) -> Array:
@@ -427,10 +427,10 @@ class Heap:
 
 def _fill(array: ObjectArray, selection: Selection) -> None:
     """Make a new array refer to the objects of ``selection``."""
-    if selection.send_references(array.address):
-        array.know(selection)
+    if selection.send_references(array._address):
+        array._know(selection)
     else:
-        array.fill(selection)
+        array._fill(selection)
 
 
 def _objects_of_other_heap() -> HeapError:

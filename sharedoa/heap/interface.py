@@ -28,7 +28,7 @@ def zeros(n: int, element: Any) -> Array:
 
 def concat(*parts: Any) -> Array:
     """Arrays one after another (``Heap.concat``), in the heap that they lie in."""
-    heap = getattr(parts[0], "heap", None) if parts else None
+    heap = getattr(parts[0], "_heap", None) if parts else None
     return (heap or current_heap()).concat(*parts)
 
 
@@ -51,7 +51,7 @@ def all(python_class: type) -> Population:
 
 def delete(objects: Any) -> None:
     """Free objects (``Heap.delete``), in the heap that they lie in."""
-    heap = getattr(objects, "_heap", None) or getattr(objects, "heap", None)
+    heap = getattr(objects, "_heap", None)
     (heap or current_heap()).delete(objects)
 
 

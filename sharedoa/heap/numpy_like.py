@@ -19,6 +19,10 @@ class NumPyLike(NDArrayOperatorsMixin):
     def numpy(self) -> Values:
         raise NotImplementedError
 
+    def _numpy(self) -> Values:
+        """The same, whatever fields of objects are called."""
+        return self.numpy()
+
     def _change(self, change: Change) -> None:
         """Call ``change`` on the memory, piece by piece."""
         raise NotImplementedError
@@ -36,10 +40,10 @@ class NumPyLike(NDArrayOperatorsMixin):
 
     def _operand(self, value: Any) -> Any:
         """What an operator computes with in place of ``value``."""
-        return value.numpy() if isinstance(value, NumPyLike) else value
+        return value._numpy() if isinstance(value, NumPyLike) else value
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Values:
-        return np.array(self.numpy(), dtype=dtype, copy=copy)
+        return np.array(self._numpy(), dtype=dtype, copy=copy)
 
     def __array_ufunc__(
         self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = (), **options: Any

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -17,74 +18,116 @@ if TYPE_CHECKING:
     from .heap import Heap
 
 
+class _GivesWay:
+    """An attribute of arrays, where the class of the objects declares none of that name."""
+
+    def __init__(self, name: str, own: Any) -> None:
+        self._name, self._own = name, own
+        self.__doc__ = own.__doc__
+
+    def __get__(self, instance: ManyObjects | None, owner: type) -> Any:
+        if instance is not None and instance._declares(self._name):
+            return instance._declared(self._name)
+        return self._own.__get__(instance, owner)
+
+
 class ManyObjects:
     """``objects.field`` is a view of the field of each, ``objects.method(...)`` calls it on each.
 
-    A field with the name of an attribute that arrays themselves have is reached by
-    ``objects.field(name)``.
+    Declared fields and methods come before attributes that arrays themselves have. That is why this
+    package uses names with an underscore, which classes cannot declare (``internal_names``).
     """
 
     __slots__ = ()
-    heap: Heap
+    _heap: Heap
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        for name in dir(cls):
+            own = inspect.getattr_static(cls, name)
+            if not name.startswith("_") and not isinstance(own, _GivesWay):
+                setattr(cls, name, _GivesWay(name, own))
+
+    @property
+    def heap(self) -> Heap:
+        return self._heap
 
     @property
     def cls(self) -> ClassType:
         """The declared class: every element is of it or of a subclass."""
-        raise NotImplementedError
+        return self._cls
 
     def references(self) -> References:
         """One a object, u64 of shape (objects,)."""
-        raise NotImplementedError
+        return self._references()
 
     def selection(self) -> Selection:
         """The objects ready for access. Raises HeapError if one is null or was deleted."""
-        raise NotImplementedError
+        return self._selection()
 
     def field(self, name: str) -> Any:
         """A ``FieldView``; for a field that refers to objects, an array of these."""
-        if name not in self.cls.fields:
+        return self._field(name)
+
+    @property
+    def _cls(self) -> ClassType:
+        raise NotImplementedError
+
+    def _references(self) -> References:
+        raise NotImplementedError
+
+    def _selection(self) -> Selection:
+        raise NotImplementedError
+
+    def _field(self, name: str) -> Any:
+        if name not in self._cls.fields:
             raise AttributeError(self._unknown(name))
-        type = self.cls.fields[name]
+        type = self._cls.fields[name]
         if isinstance(type, ReferenceType):
             from .arrays import FieldReferences
 
             return FieldReferences.of(self, name, type)
-        self.heap.wait()
-        return FieldView(self.heap, self.cls, self.selection(), FieldPath(name), self)
+        self._heap.wait()
+        return FieldView(self._heap, self._cls, self._selection(), FieldPath(name), self)
 
-    def set_field(self, name: str, value: Any) -> None:
+    def _set_field(self, name: str, value: Any) -> None:
         """Assign one value to the field of every object, or to each its own.
 
         Raises ArgumentError for values that do not convert.
         """
         if isinstance(value, FieldView) and value.source is self and str(value.path) == name:
             return  # the end of an in-place operator, which has written already
-        self.heap.wait()
-        selection = self.selection()
-        what = f"{self.cls.name}.{name}"
-        type = self.cls.fields[name]
+        self._heap.wait()
+        selection = self._selection()
+        what = f"{self._cls.name}.{name}"
+        type = self._cls.fields[name]
         if selection.count:
-            values = column(type, value, selection.count, what, self.heap)
+            values = column(type, value, selection.count, what, self._heap)
             selection.write(FieldPath(name), values)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        if name in self.cls.fields:
-            return self.field(name)
-        if name in self.cls.slots:
-            return partial(self._call, name)
-        raise AttributeError(self._unknown(name))
+        if not self._declares(name):
+            raise AttributeError(self._unknown(name))
+        return self._declared(name)
+
+    def _declares(self, name: str) -> bool:
+        return name in self._cls.slots or name in self._cls.fields
+
+    def _declared(self, name: str) -> Any:
+        """The field or method of every object."""
+        return self._field(name) if name in self._cls.fields else partial(self._call, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name not in self.cls.fields:
+        if name not in self._cls.fields:
             raise AttributeError(self._unknown(name))
-        self.set_field(name, value)
+        self._set_field(name, value)
 
     def _call(self, name: str, *arguments: Any, **named: Any) -> Any:
         if named:
             raise ArgumentError(
-                f"{self.cls.name}.{name} is called on many objects with named arguments",
+                f"{self._cls.name}.{name} is called on many objects with named arguments",
                 "pass them by position",
             )
         if hooks.vectorised_call is None:
@@ -92,7 +135,7 @@ class ManyObjects:
         return hooks.vectorised_call(self, name, arguments)
 
     def _unknown(self, name: str) -> str:
-        cls = self.cls
+        cls = self._cls
         return (
             f"{cls.name} has no field or method {name!r}; fields: "
             f"{', '.join(cls.fields) or 'none'}; methods: {', '.join(cls.slots) or 'none'}"

@@ -44,56 +44,56 @@ class Population(ManyObjects):
     """The objects as they are when asked: those made later belong to it, too. They are in order of
     class and, within a class, as they were made; an object in a reused place has that place."""
 
-    __slots__ = ("_cls", "heap")
+    __slots__ = ("_class", "_heap")
 
     def __init__(self, heap: Heap, cls: ClassType) -> None:
-        object.__setattr__(self, "heap", heap)
-        object.__setattr__(self, "_cls", cls)
+        object.__setattr__(self, "_heap", heap)
+        object.__setattr__(self, "_class", cls)
 
     @property
-    def cls(self) -> ClassType:
-        found: ClassType = object.__getattribute__(self, "_cls")
+    def _cls(self) -> ClassType:
+        found: ClassType = object.__getattribute__(self, "_class")
         return found
 
-    def classes(self) -> list[ClassType]:
+    def _classes(self) -> list[ClassType]:
         """The classes that have objects, by type index."""
-        populated = self.heap.placement.classes()
-        return [cls for cls in populated if cls.is_subclass_of(self.cls)]
+        populated = self._heap.placement.classes()
+        return [cls for cls in populated if cls.is_subclass_of(self._cls)]
 
     def by_class(self) -> Iterator[ObjectArray]:
         """The objects of each class that has any, class by class."""
-        return (self.heap.objects_of(cls) for cls in self.classes())
+        return (self._heap.objects_of(cls) for cls in self._classes())
 
-    def stretches(self) -> Iterator[ObjectArray | RunOfObjects]:
+    def _stretches(self) -> Iterator[ObjectArray | RunOfObjects]:
         """The objects class by class, as arguments for kernels: where these use runs, as such."""
-        heap = self.heap
-        for cls in self.classes():
+        heap = self._heap
+        for cls in self._classes():
             runs = heap.runs_of_classes.of(cls) if heap.uses_runs else None
             if runs is not None:
                 yield from (RunOfObjects(heap, run, count) for run, count in runs)
             elif heap.uses_runs:
-                yield from heap.objects_of(cls).stretches()
+                yield from heap.objects_of(cls)._stretches()
             else:
                 yield heap.objects_of(cls)
 
-    def selection(self) -> Selection:
-        return self.heap.placement.objects(self.classes())
+    def _selection(self) -> Selection:
+        return self._heap.placement.objects(self._classes())
 
-    def references(self) -> References:
-        return self.selection().references
+    def _references(self) -> References:
+        return self._selection().references
 
     def __len__(self) -> int:
-        return sum(map(self.heap.placement.count, self.classes()))
+        return sum(map(self._heap.placement.count, self._classes()))
 
     def __iter__(self) -> Iterator[Any]:
-        return map(self.heap.wrap, self.references().tolist())
+        return map(self._heap.wrap, self._references().tolist())
 
     def __getitem__(self, key: Any) -> Any:
         """An object for an int, an array of objects for a slice."""
-        references = self.references()
+        references = self._references()
         if isinstance(key, (int, np.integer)):
-            return self.heap.wrap(int(references[key]))
-        return self.heap.array_of(self.heap.reference_type(self.cls), references[key])
+            return self._heap.wrap(int(references[key]))
+        return self._heap.array_of(self._heap.reference_type(self._cls), references[key])
 
     def __repr__(self) -> str:
-        return f"<all {len(self)} {self.cls.name}>"
+        return f"<all {len(self)} {self._cls.name}>"

@@ -61,20 +61,20 @@ class RunOfObjects:
     """An array of references that nobody has written down: an argument for compiled code that takes
     it for the run that it is."""
 
-    __slots__ = ("__sharedoa_element__", "heap", "leaves", "run")
+    __slots__ = ("__sharedoa_element__", "_heap", "_leaves", "_run")
 
     def __init__(self, heap: Heap, run: Run, count: int) -> None:
-        self.heap = heap
-        self.run = run
-        self.leaves = (0, count)
+        self._heap = heap
+        self._run = run
+        self._leaves = (0, count)
         self.__sharedoa_element__: ReferenceType = heap.reference_type(run.form.cls)
 
     @property
-    def cls(self) -> ClassType:
-        return self.run.form.cls
+    def _cls(self) -> ClassType:
+        return self._run.form.cls
 
     def __len__(self) -> int:
-        return self.leaves[1]
+        return self._leaves[1]
 
 
 def run_of_slots(

@@ -61,13 +61,13 @@ class SplitArray:
 
     def stored(self) -> Values:
         """The pieces as fields hold them, of shape (pieces,) and ``ARRAY_DTYPE``."""
-        self.array.note_pieces()
+        self.array._note_pieces()
         found = np.zeros(len(self), ARRAY_DTYPE)
         found["length"] = self.lengths
         # An empty array has no address: one past the end would be that of somebody else's memory.
         used = self.lengths > 0
-        offsets = (self._starts * self.array.dtype.itemsize).astype(np.uint64)
-        np.add(offsets, np.uint64(self.array.address), out=found["address"], where=used)
+        offsets = (self._starts * self.array._dtype.itemsize).astype(np.uint64)
+        np.add(offsets, np.uint64(self.array._address), out=found["address"], where=used)
         return found
 
     def __repr__(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from functools import cache
 from typing import Any, ClassVar, get_origin
 
 from ..errors import ClassError
@@ -42,9 +43,30 @@ def field_annotations(name: str, namespace: dict[str, Any]) -> dict[str, Any]:
                 "the class",
             )
     for field in annotations:
-        if field in ("_heap", "_reference"):
-            raise ClassError(f"class {name}: the field name {field} is taken", "rename the field")
+        refuse_internal(name, "field", field)
     return annotations
+
+
+def refuse_internal(name: str, kind: str, member: str) -> None:
+    """Raise ClassError for a field or method of class ``name`` that would hide what this package
+    itself uses of objects or arrays of them."""
+    if member in ("_heap", "_reference") or member in internal_names():
+        raise ClassError(
+            f"class {name}: the {kind} name {member} is taken: objects or arrays of them have an "
+            "attribute of that name themselves",
+            f"rename the {kind}, best without the underscore: {member.lstrip('_')}",
+        )
+
+
+@cache
+def internal_names() -> frozenset[str]:
+    """What arrays of objects and populations have for this package's own use. Their public
+    attributes give way to fields and methods."""
+    from ..heap.arrays import FieldReferences
+    from ..heap.population import Population
+
+    found = {*dir(FieldReferences), *dir(Population)}
+    return frozenset(name for name in found if name[:1] == "_" and name[:2] != "__")
 
 
 #: Special methods that CPython would call where kernels do something else, and what they do.
@@ -86,6 +108,7 @@ def check_members(
             continue
         if inspect.isfunction(value):
             refuse_lambda(value, f"method {name}.{attribute}")
+            refuse_internal(name, "method", attribute)
         elif attribute in methods:
             raise ClassError(
                 f"class {name}: {attribute} overrides a method of its base by a "

@@ -126,7 +126,7 @@ def from_host(type: Type, value: Any, what: str, heap: Any) -> Any:
         fields = type.fields.items()
         return tuple(from_host(t, getattr(value, n), f"{what}.{n}", heap) for n, t in fields)
     if isinstance(type, ArrayType):
-        return (value.address, len(value))
+        return (value._address, len(value))
     return value
 
 

@@ -40,9 +40,9 @@ def quick_packer(
             names[f"element{number}"] = type.element
             checks.append(f"{given}.__sharedoa_element__ is element{number}")
             # Named one by one: a call with a starred argument first makes a list of all.
-            cuts.append(f"p{number}, n{number} = {given}.leaves")
+            cuts.append(f"p{number}, n{number} = {given}._leaves")
             leaves += [f"p{number}", f"n{number}"]
-            heaps.append(f"{given}.heap")
+            heaps.append(f"{given}._heap")
         elif isinstance(type, ReferenceType):
             names[f"class{number}"] = type.cls.python_class
             checks.append(f"isinstance({given}, class{number})")

@@ -146,8 +146,8 @@ def _binder(type: Type, what: str) -> Binder:
 def _array_binder(type: ArrayType, what: str) -> Binder:
     def bind(value: Any, values: list[Any]) -> Any:
         _require_array(type, value, what)
-        values += value.leaves
-        return value.heap
+        values += value._leaves
+        return value._heap
 
     return bind
 

@@ -59,7 +59,7 @@ class _Recorded:
         """Its arrays that may be runs, and what they are now."""
         assert self.binding is not None
         for place, _, _ in self.binding.run_places:
-            yield self.arguments[place], self.arguments[place].run
+            yield self.arguments[place], self.arguments[place]._run
 
     def prepared(self, heap: Heap) -> KernelLaunch:
         program, geometry = self.program, self.geometry
@@ -212,7 +212,7 @@ class Capture:
         return (
             self._epoch == World.epoch + self.heap.layout_epoch
             and all(unit.state is words for unit, words in self._states)
-            and all(array.run is run for array, run in self._runs)
+            and all(array._run is run for array, run in self._runs)
         )
 
     def _prepare(self) -> None:

@@ -184,7 +184,7 @@ class Program:
         if heap.backend.name == "python":
             return Binding(weakref.ref(heap), None, epoch)
         places = indexed_parameters(self.translation().program) if mode.by_population else ()
-        found = [(place, arguments[place].run) for place in places]
+        found = [(place, arguments[place]._run) for place in places]
         forms = [(place, None if run is None else run.form) for place, run in found]
         unit = self._bound_unit(heap, mode, debug, tuple((p, form) for p, form in forms if form))
         first = self.plan.first_slots
@@ -307,7 +307,7 @@ def _write_runs(binding: Binding, slots: Slots, arguments: tuple[Any, ...]) -> b
     """Write where the runs among ``arguments`` begin; False if other arguments are runs, or of
     another form, than ``binding`` was made for."""
     for place, slot, form in binding.run_places:
-        run = arguments[place].run
+        run = arguments[place]._run
         if run is None:
             if form is not None:
                 return False

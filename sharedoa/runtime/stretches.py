@@ -37,7 +37,7 @@ class Stretch:
 
     @property
     def cls(self) -> ClassType:
-        return self.objects.cls
+        return self.objects._cls
 
 
 @dataclass(eq=False, slots=True)
@@ -70,7 +70,7 @@ def share_out(
         yield from _together(stretches, 1, whole_warps=not heap.debug)
     else:
         # Of a large launch with long methods, the one that needs most registers slows all down.
-        aligned = all(array.address % _GROUP_BYTES == 0 for array in elementwise)
+        aligned = all(array._address % _GROUP_BYTES == 0 for array in elementwise)
         wide: list[Stretch] = []
         short: list[Stretch] = []
         for stretch in stretches:
@@ -99,7 +99,7 @@ def _is_large(heap: Heap, count: int) -> bool:
 
 def _in_groups(heap: Heap, stretch: Stretch, is_located: bool) -> bool:
     """Whether a thread may take whole groups of neighbours."""
-    run = stretch.objects.run
+    run = stretch.objects._run
     return (
         run is not None
         and run.form.near

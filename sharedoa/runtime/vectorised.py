@@ -37,7 +37,7 @@ def call(objects: ObjectArray | Population, name: str, arguments: tuple[Any, ...
 
     Raises ArgumentError for wrong arguments, or arrays that are not as long as the receivers.
     """
-    method = objects.cls.find_method(name)
+    method = objects._cls.find_method(name)
     assert method is not None
     given = _by_position(method, arguments)
     _refuse_sequences(method, given)
@@ -52,23 +52,23 @@ def call(objects: ObjectArray | Population, name: str, arguments: tuple[Any, ...
             f"{method.owner.name}.{name} returns {result!r}, of which there are no arrays",
             "return an @oa.value struct instead",
         )
-    if isinstance(objects, Population) and is_recorded(objects.heap):
+    if isinstance(objects, Population) and is_recorded(objects._heap):
         raise HeapError(
-            f"oa.all({objects.cls.name}).{name} is called inside a block of oa.capture(), whose "
+            f"oa.all({objects._cls.name}).{name} is called inside a block of oa.capture(), whose "
             "launches keep the objects that they were given",
             "call it on an array of objects, or outside of the block",
         )
-    results = None if result == VOID else objects.heap.blank(result, count)
+    results = None if result == VOID else objects._heap.blank(result, count)
     values = given if results is None else [*given, results]
     if stretches is None:
         form = CallForm(elementwise, exact=False)
-        program = call_program(objects.cls, ((objects.cls, method),), form)
+        program = call_program(objects._cls, ((objects._cls, method),), form)
         program.launch(_geometry(count), (objects, *values))
         return results
     is_located = elementwise if results is None else (*elementwise, True)
     located = [value for value, whole in zip(values, is_located, strict=True) if whole]
-    for shared in share_out(objects.heap, stretches, located):
-        _launch(objects.cls, shared, values, elementwise, is_located)
+    for shared in share_out(objects._heap, stretches, located):
+        _launch(objects._cls, shared, values, elementwise, is_located)
     return results
 
 
@@ -97,7 +97,7 @@ _plans: WeakKeyDictionary[Heap, dict[tuple[ClassType, str], _Plan]] = WeakKeyDic
 def _call_by_plan(objects: Population, method: Method, given: list[Any]) -> bool:
     """Call ``method`` on all objects, where they are runs, nothing has one element an object and
     nothing is returned: then the launches are those of the last call. False if that is not so."""
-    heap, types = objects.heap, method.signature.types
+    heap, types = objects._heap, method.signature.types
     if not heap.uses_runs or method.signature.result != VOID or is_recorded(heap):
         return False
     if any(
@@ -108,12 +108,12 @@ def _call_by_plan(objects: Population, method: Method, given: list[Any]) -> bool
     placement = heap.placement
     facts = placement.population_version, placement.layout_epoch, World.epoch
     plans = _plans.setdefault(heap, {})
-    plan = plans.get((objects.cls, method.name))
+    plan = plans.get((objects._cls, method.name))
     if plan is None or plan.facts != facts:
         launches = _planned(objects, method.name, (False,) * len(types))
         if launches is None:
             return False
-        plan = plans[objects.cls, method.name] = _Plan(facts, launches)
+        plan = plans[objects._cls, method.name] = _Plan(facts, launches)
     for launch in plan.launches:
         arrays = [RunOfObjects(heap, run, count) for run, count in launch.runs]
         launch.program.launch(launch.geometry, (*arrays, *launch.first_threads, *given))
@@ -128,11 +128,11 @@ def _planned(
     if not all(isinstance(stretch.objects, RunOfObjects) for stretch in stretches):
         return None
     found = []
-    for shared in share_out(objects.heap, stretches, []):
-        program, threads = _program(objects.cls, shared, elementwise, is_located=False)
+    for shared in share_out(objects._heap, stretches, []):
+        program, threads = _program(objects._cls, shared, elementwise, is_located=False)
         *first_threads, _ = shared.first_threads()
         objects_of = (stretch.objects for stretch in shared.stretches)
-        runs = tuple((o.run, len(o)) for o in objects_of if isinstance(o, RunOfObjects))
+        runs = tuple((o._run, len(o)) for o in objects_of if isinstance(o, RunOfObjects))
         found.append(_PlannedLaunch(program, _geometry(threads), runs, tuple(first_threads[1:])))
     return tuple(found)
 
@@ -140,16 +140,16 @@ def _planned(
 def _stretches(objects: ObjectArray | Population, name: str) -> list[Stretch] | None:
     """The objects as stretches of known classes, where that is of use."""
     if isinstance(objects, Population):
-        arrays: Iterable[ObjectArray | RunOfObjects] = objects.stretches()
+        arrays: Iterable[ObjectArray | RunOfObjects] = objects._stretches()
     else:
-        run, count = objects.run, len(objects)
-        if run is None or not takes_groups(objects.heap, count):
+        run, count = objects._run, len(objects)
+        if run is None or not takes_groups(objects._heap, count):
             return None
-        arrays = [RunOfObjects(objects.heap, run, count)]
+        arrays = [RunOfObjects(objects._heap, run, count)]
     found = []
     position = 0
     for array in arrays:
-        method = array.cls.find_method(name)
+        method = array._cls.find_method(name)
         assert method is not None
         found.append(Stretch(array, position, method))
         position += len(array)

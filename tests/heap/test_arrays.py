@@ -131,7 +131,7 @@ def test_interfaces(heap):
     assert np.array(made, dtype=np.float64).dtype == np.float64
     assert made.__array_interface__["data"][0] == made.address
     assert hasattr(made, "__cuda_array_interface__") == (heap.backend.name == "cuda")
-    assert made.leaves == (made.address, 3)
+    assert made._leaves == (made.address, 3)
     assert repr(made) == "Array[f32](array([1., 2., 3.], dtype=float32))"
 
 

@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 
 import sharedoa as oa
+from sharedoa.heap.arrays import FieldReferences
+from sharedoa.heap.population import Population
 
+from ..source_files import load_module
 from .shapes import Circle, Node, Point, Shape, Square
 
 
@@ -205,15 +208,39 @@ def test_mixed_classes_have_the_fields_of_their_base(heap):
         shapes.colour = 3
 
 
-def test_a_field_named_like_an_attribute_of_arrays(heap):
-    class Parcel(oa.Object):
-        address: oa.i64
-        heap: oa.i32
+PUBLIC = sorted(
+    name for kind in (FieldReferences, Population) for name in dir(kind) if not name.startswith("_")
+)
 
-    parcels = oa.new(Parcel, 3, address=[5, 6, 7])
-    assert parcels.field("address").numpy().tolist() == [5, 6, 7]
-    parcels.heap = 4
-    assert parcels.field("heap")[1] == 4
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_a_field_named_like_an_attribute_of_arrays(heap, tmp_path, name):
+    source = f"import sharedoa as oa\nclass Parcel(oa.Object):\n    {name}: oa.i64\n"
+    source += f"    next: 'Parcel'\n    def double(self): self.{name} *= 2\n"
+    parcel = load_module(tmp_path, source).Parcel
+    parcels = oa.new(parcel, 3, **{name: [5, 6, 7]})
+    for objects in (parcels, oa.all(parcel), oa.concat(parcels[:1], parcels[1:])):
+        field = getattr(objects, name)
+        assert isinstance(field, oa.FieldView) and field.numpy().tolist() == [5, 6, 7]
+    parcels.next = parcels[[1, 2, 0]]
+    assert getattr(parcels.next, name).numpy().tolist() == [6, 7, 5]
+    assert (parcels.next == parcels[0]).tolist() == [False, False, True]
+    parcels.double()
+    oa.all(parcel).double()
+    setattr(parcels[1:], name, 4)
+    assert [getattr(each, name) for each in parcels] == [20, 4, 4]
+    oa.delete(parcels[:1])
+    assert getattr(oa.all(parcel), name).numpy().tolist() == [4, 4]
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_a_method_named_like_an_attribute_of_arrays(heap, tmp_path, name):
+    source = "import sharedoa as oa\nclass Task(oa.Object):\n    number: oa.i32\n"
+    source += f"    def {name}(self) -> oa.i32: return self.number + 1\n"
+    task = load_module(tmp_path, source).Task
+    tasks = oa.new(task, 3, number=[5, 6, 7])
+    assert getattr(tasks, name)().numpy().tolist() == [6, 7, 8]
+    assert getattr(oa.all(task), name)().numpy().tolist() == [6, 7, 8]
 
 
 @pytest.mark.parametrize(

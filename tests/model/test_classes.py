@@ -143,6 +143,8 @@ def test_host_only_members_stay_pythons() -> None:
         ("x = 3", "class C: field x has no annotation", "declare it as x: f32"),
         ("x: f32 = 3", "class C: field x has a default", "give values to oa.new"),
         ("_heap: i32", "the field name _heap is taken", "rename the field"),
+        ("_leaves: i32", "the field name _leaves is taken", "without the underscore: leaves"),
+        ("def _run(self): ...", "the method name _run is taken", "rename the method"),
     ],
 )
 def test_what_a_class_body_must_not_hold(

@@ -184,9 +184,9 @@ def test_objects_side_by_side_need_no_references(
             assert out.numpy().tolist() == [len(shapes) + int(each.size) for each in shapes]
         if how in ("new", "slice"):
             in_one_region = len(arrays[-1].selection().stretches()) == 1
-            assert (shapes.run is not None) == in_one_region
+            assert (shapes._run is not None) == in_one_region
         if how == "assigned":
-            assert shapes.run is None
+            assert shapes._run is None
         assert sorted(oa.all(One).weigh().numpy()) == sorted(each.weigh() for each in oa.all(One))
 
 
