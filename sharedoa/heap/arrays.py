@@ -16,7 +16,7 @@ from ..model.values import to_host
 from .array_memory import ArrayStorage
 from .conversion import column, raw_value
 from .field_view import FieldView
-from .numpy_like import NumPyLike
+from .numpy_like import NumPyLike, advice_for
 from .objects import ManyObjects
 from .pieces import WholeArray
 from .placement import Change, FieldPath, References, Selection, Values
@@ -204,8 +204,7 @@ class Array(NumPyLike):
         if name.startswith("__") or name in Array.__slots__:
             # Not of this class, or of an array that copy or pickle has yet to fill.
             raise AttributeError(name)
-        advice = "; use .numpy() for what NumPy arrays have" if hasattr(np.ndarray, name) else ""
-        raise AttributeError(f"{self._description()} has no attribute {name!r}{advice}")
+        raise AttributeError(f"{self._description()} has no attribute {name!r}{advice_for(name)}")
 
 
 class ObjectArray(ManyObjects, Array):

@@ -11,7 +11,7 @@ from ..model.classes import ClassType
 from ..model.types import ArrayType, InlineType, Type, ValueType
 from ..model.values import to_host
 from .conversion import column
-from .numpy_like import NumPyLike
+from .numpy_like import NumPyLike, advice_for
 from .placement import Change, FieldPath, Selection, Values
 
 if TYPE_CHECKING:
@@ -152,6 +152,18 @@ class FieldView(NumPyLike):
 
     def _description(self) -> str:
         return f"{self._cls.name}.{self.path}"
+
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            f"{self._description()} lies in the memory of its heap and cannot be copied or pickled "
+            "by itself; .numpy().copy() has the values, oa.dump keeps the heap"
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name in FieldView.__slots__:
+            # Not of this class, or of a view that was never made in full.
+            raise AttributeError(name)
+        raise AttributeError(f"{self._description()} has no attribute {name!r}{advice_for(name)}")
 
     def __repr__(self) -> str:
         return f"FieldView of {self._description()}: {self.numpy()!r}"

@@ -11,6 +11,11 @@ from ..errors import ArgumentError
 from .placement import Change, Values
 
 
+def advice_for(name: str) -> str:
+    """What to say of an attribute that there is not."""
+    return "; use .numpy() for what NumPy arrays have" if hasattr(np.ndarray, name) else ""
+
+
 class NumPyLike(NDArrayOperatorsMixin):
     """Operators make NumPy arrays; in-place operators change the memory itself, without a copy."""
 

@@ -95,5 +95,11 @@ class Population(ManyObjects):
             return self._heap.wrap(int(references[key]))
         return self._heap.array_of(self._heap.reference_type(self._cls), references[key])
 
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            f"oa.all({self._cls.name}) is all objects of a heap and cannot be copied or pickled by "
+            "itself; oa.concat makes an array of them, oa.dump keeps the heap"
+        )
+
     def __repr__(self) -> str:
         return f"<all {len(self)} {self._cls.name}>"

@@ -156,6 +156,12 @@ class Object(metaclass=ObjectMeta):
     def __hash__(self) -> int:
         return hash(self._reference)
 
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            f"an object of {type(self).__name__} lies in the memory of its heap and cannot be copied "
+            "or pickled by itself; make another one with oa.new, or keep the heap with oa.dump"
+        )
+
     def __repr__(self) -> str:
         address = self._heap.encoding.address(self._reference)
         return f"<{type(self).__name__} at {address:#x}>"

@@ -1,5 +1,8 @@
 """Fields of many objects as NumPy sees them."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -289,3 +292,24 @@ def test_views_after_the_references_change(by_type):
     oa.delete(circles[0])
     with pytest.raises(oa.HeapError, match="element 0: the Circle at"):
         _ = shapes.number
+
+
+def test_what_lies_in_a_heap_fails_clearly_when_copied_or_pickled(heap):
+    circles = oa.new(Circle, 3)
+    messages = {
+        "an object of Circle lies in the memory of its heap.*oa.dump": circles[0],
+        r"Circle.radius lies in the memory of its heap.*.numpy\(\)": circles.radius,
+        r"oa.all\(Circle\) is all objects of a heap.*oa.concat": oa.all(Circle),
+    }
+    for message, value in messages.items():
+        for attempt in (copy.copy, copy.deepcopy, pickle.dumps):
+            with pytest.raises(TypeError, match=message):
+                attempt(value)
+
+
+def test_methods_of_numpy_are_said_to_be_numpys(heap):
+    radius = oa.new(Circle, 3).radius
+    with pytest.raises(AttributeError, match=r"Circle.radius has no attribute 'sum'; use .numpy"):
+        radius.sum()
+    with pytest.raises(AttributeError, match="Circle.radius has no attribute 'other'$"):
+        radius.other()
