@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import inspect
 from functools import cache
-from typing import Any, ClassVar, get_origin
+from typing import Any
 
 from ..errors import ClassError
 from .classes import ClassType
 from .field_access import FieldAccess
 from .functions import refuse_lambda
+from .scalars import ScalarType
 
 
 def check_bases(name: str, bases: tuple[type, ...]) -> None:
@@ -20,13 +21,10 @@ def check_bases(name: str, bases: tuple[type, ...]) -> None:
         )
 
 
-def field_annotations(name: str, namespace: dict[str, Any]) -> dict[str, Any]:
+def field_annotations(name: str, base: type, namespace: dict[str, Any]) -> dict[str, Any]:
     """The annotations that declare fields. Raises ClassError for a value without annotation."""
-    annotations = {
-        field: annotation
-        for field, annotation in namespace.get("__annotations__", {}).items()
-        if get_origin(annotation) is not ClassVar and not str(annotation).startswith("ClassVar")
-    }
+    given = namespace.get("__annotations__", {})
+    annotations = {field: found for field, found in given.items() if not _is_constant(found)}
     host_only = (staticmethod, classmethod, property, type)
     for attribute, value in namespace.items():
         if attribute.startswith("__") or inspect.isfunction(value) or isinstance(value, host_only):
@@ -36,15 +34,44 @@ def field_annotations(name: str, namespace: dict[str, Any]) -> dict[str, Any]:
                 f"class {name}: field {attribute} has a default",
                 "fields start at zero or null; give values to oa.new or write an __init__",
             )
-        if attribute not in namespace.get("__annotations__", {}):
-            raise ClassError(
-                f"class {name}: field {attribute} has no annotation",
-                f"declare it as {attribute}: f32 (or another type), or move a constant out of "
-                "the class",
-            )
+        if attribute not in given and not _is_constant_of(base, attribute):
+            raise _not_annotated(name, attribute, value)
     for field in annotations:
         refuse_internal(name, "field", field)
     return annotations
+
+
+def _is_constant(annotation: Any) -> bool:
+    """Whether it is ClassVar, whatever that is qualified by, perhaps as text."""
+    return str(annotation).strip("'\"").partition("[")[0].rpartition(".")[2] == "ClassVar"
+
+
+def _is_constant_of(base: type, attribute: str) -> bool:
+    """Whether ``base``, or a class above it, declares ``attribute`` as a constant."""
+    above = (vars(cls).get("__annotations__", {}) for cls in base.__mro__)
+    return any(_is_constant(annotations.get(attribute)) for annotations in above)
+
+
+def _not_annotated(name: str, attribute: str, value: Any) -> ClassError:
+    if isinstance(value, ScalarType):
+        return ClassError(
+            f"class {name}: field {attribute} has no annotation",
+            f"write a colon: {attribute}: {value}",
+        )
+    if callable(value) or hasattr(type(value), "__get__"):
+        return ClassError(
+            f"class {name}: {attribute} is a {type(value).__name__}, not a plain function; "
+            "decorated methods are not supported",
+            f"remove the decorator: def {attribute}(self, ...)",
+        )
+    python_type = type(value)
+    shown = {bool: "bool", int: "i32", float: "f32"}.get(python_type, python_type.__name__)
+    text = repr(value) if isinstance(value, (bool, int, float, str)) else "..."
+    return ClassError(
+        f"class {name}: {attribute} has a value and no annotation",
+        f"declare a constant as {attribute}: ClassVar[{shown}] = {text}, a field as "
+        f"{attribute}: f32 (or another type) without a value",
+    )
 
 
 def refuse_internal(name: str, kind: str, member: str) -> None:

@@ -52,7 +52,7 @@ class ObjectMeta(type):
         if is_root:
             return super().__new__(mcls, name, bases, namespace, **options)
         check_bases(name, bases)
-        annotations = field_annotations(name, namespace)
+        annotations = field_annotations(name, bases[0], namespace)
         check_members(name, bases[0], annotations, namespace)
         namespace["__slots__"] = ()
         layout = options.pop("layout", None)
@@ -158,8 +158,9 @@ class Object(metaclass=ObjectMeta):
 
     def __reduce__(self) -> Any:
         raise TypeError(
-            f"an object of {type(self).__name__} lies in the memory of its heap and cannot be copied "
-            "or pickled by itself; make another one with oa.new, or keep the heap with oa.dump"
+            f"an object of {type(self).__name__} lies in the memory of its heap and cannot be "
+            "copied or pickled by itself; make another one with oa.new, or keep the heap with "
+            "oa.dump"
         )
 
     def __repr__(self) -> str:

@@ -311,5 +311,5 @@ def test_methods_of_numpy_are_said_to_be_numpys(heap):
     radius = oa.new(Circle, 3).radius
     with pytest.raises(AttributeError, match=r"Circle.radius has no attribute 'sum'; use .numpy"):
         radius.sum()
-    with pytest.raises(AttributeError, match="Circle.radius has no attribute 'other'$"):
+    with pytest.raises(AttributeError, match=r"Circle.radius has no attribute 'other'$"):
         radius.other()

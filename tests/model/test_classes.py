@@ -140,7 +140,10 @@ def test_host_only_members_stay_pythons() -> None:
 @pytest.mark.parametrize(
     ("body", "message", "help"),
     [
-        ("x = 3", "class C: field x has no annotation", "declare it as x: f32"),
+        ("x = 3", "class C: x has a value and no annotation", "as x: ClassVar[i32] = 3, a field"),
+        ("x = 0.5", "class C: x has a value and no annotation", "as x: ClassVar[f32] = 0.5, a"),
+        ("x = (1, 2)", "class C: x has a value and no annotation", "as x: ClassVar[tuple] = ..."),
+        ("x = oa.f32", "class C: field x has no annotation", "write a colon: x: f32"),
         ("x: f32 = 3", "class C: field x has a default", "give values to oa.new"),
         ("_heap: i32", "the field name _heap is taken", "rename the field"),
         ("_leaves: i32", "the field name _leaves is taken", "without the underscore: leaves"),
@@ -154,6 +157,42 @@ def test_what_a_class_body_must_not_hold(
         load_module(tmp_path, f"class C(oa.Object):\n    {body}\n")
     assert message in caught.value.message
     assert help in caught.value.help
+
+
+@pytest.mark.parametrize(
+    ("decorator", "kind"),
+    [
+        ("oa.func", "DeviceFunction"),
+        ("functools.lru_cache", "_lru_cache_wrapper"),
+        ("functools.cached_property", "cached_property"),
+        ("functools.partialmethod", "partialmethod"),
+        ("functools.partial", "partial"),
+    ],
+)
+def test_decorated_methods_are_refused(tmp_path: Path, decorator: str, kind: str) -> None:
+    body = f"    @{decorator}\n    def f(self) -> oa.f32: return oa.f32(1)\n"
+    with pytest.raises(oa.ClassError, match=f"class C: f is a {kind}, not a plain") as caught:
+        load_module(tmp_path, f"import functools\nclass C(oa.Object):\n{body}")
+    assert "decorated methods are not supported" in caught.value.message
+    assert caught.value.help == "remove the decorator: def f(self, ...)"
+
+
+@pytest.mark.parametrize("annotation", ["ClassVar[int]", "ClassVar", "typing.ClassVar[int]"])
+@pytest.mark.parametrize("quote", ["", "'"])
+def test_subclasses_override_constants(tmp_path: Path, annotation: str, quote: str) -> None:
+    source = f"""
+import typing
+from typing import ClassVar
+class Base(oa.Object):
+    LIMIT: {quote}{annotation}{quote} = 3
+class Between(Base):
+    LIMIT = 4
+class Last(Between):
+    LIMIT = 5
+"""
+    module = load_module(tmp_path, source)
+    assert [c.LIMIT for c in (module.Base, module.Between, module.Last)] == [3, 4, 5]
+    assert shared_type(module.Last).fields == {}
 
 
 def test_a_shared_class_has_one_base() -> None:
