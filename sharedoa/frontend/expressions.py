@@ -237,9 +237,11 @@ def _super_method(context: Context, node: ast.Attribute) -> Operand:
         )
     name = node.attr
     if name not in owner.base.slots:
-        context.reject(
-            node, f"{owner.base.name} has no method {name}", f"it has {', '.join(owner.base.slots)}"
-        )
+        if name in owner.base.fields:
+            cure = f"{name} is a field, which objects have once: write self.{name}"
+        else:
+            cure = f"its methods: {', '.join(owner.base.slots) or 'none'}"
+        context.reject(node, f"{owner.base.name} has no method {name}", cure)
     receiver = next(iter(context.parameters.values()))
     self = tree.Local(receiver.type, context.locate(node), receiver)
     return UnboundMethod(owner.base, name, self)

@@ -294,6 +294,11 @@ class Heap:
     def zeros(self, n: int, element: Any) -> Array:
         """``n`` elements, all zero or null."""
         require_executing(self, "creating an array")
+        if isinstance(element, (int, np.integer)):
+            raise ArgumentError(
+                f"oa.zeros takes the type of elements second, not {element!r}",
+                "write the length first: oa.zeros(3, f32)",
+            )
         type = element_type(self, element)
         return self.blank(type, count_of(n, "the length of an array"))
 

@@ -18,7 +18,7 @@ from .classes import LAYOUTS, ClassType, Method, Signature
 from .field_access import FieldAccess
 from .functions import converting, is_abstract_body, mark_wrapper, refuse_lambda, user_function
 from .signatures import resolve_signature, scope_of
-from .types import VOID, Type
+from .types import VOID, TupleType, Type
 from .world import World
 
 
@@ -223,6 +223,11 @@ def _declare_class(
             fields[name] = resolve(annotation, scope, where)
             if fields[name] == VOID:
                 raise ClassError(f"{where}: None is not a type", "give the field a type")
+            if isinstance(fields[name], TupleType):
+                raise ClassError(
+                    f"{where}: a tuple {fields[name]!r} cannot be stored in memory",
+                    "make a field of each part, oa.inline[T, N], or an @oa.value class",
+                )
         _check_overrides(shared)
         return fields
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -259,3 +260,23 @@ def test_an_override_that_names_a_later_class_is_checked_when_it_would_be_called
     text = "Wrong.a(x: Later) -> i32 overrides Base.a(x: f32) -> i32 with another signature"
     assert text in str(caught.value)
     translate(module.kernel)  # without the class that had the error
+
+
+@pytest.mark.parametrize(
+    ("member", "help"),
+    [("age", "age is a field.*: write self.age"), ("fly()", "its methods: none")],
+)
+def test_super_of_what_is_no_method(tmp_path: Path, member: str, help: str) -> None:
+    module = load_module(
+        tmp_path,
+        f"""
+        class Base(oa.Object):
+            age: i32
+        class Derived(Base):
+            def older(self) -> i32: return super().{member}
+        """,
+    )
+    kernel = kernel_from(tmp_path, "d: Derived", "r = d.older()", Derived=module.Derived)
+    (complaint,) = complaints(kernel)
+    assert "Base has no method" in complaint.message
+    assert re.search(help, complaint.help)

@@ -76,6 +76,12 @@ def test_bad_lengths(heap, length):
         oa.zeros(length, f32)
 
 
+def test_zeros_of_arguments_in_the_wrong_order(heap):
+    with pytest.raises(oa.ArgumentError, match=r"oa.zeros takes the type of elements second") as e:
+        oa.zeros(f32, 3)
+    assert e.value.help == "write the length first: oa.zeros(3, f32)"
+
+
 def test_elements(heap):
     made = oa.array(f64, [1, 2, 3])
     made[1] = 5

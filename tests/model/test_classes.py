@@ -467,3 +467,12 @@ def test_functions_convert_on_the_host_as_compiled() -> None:
         twice(1, 2**40)
     with pytest.raises(oa.ArgumentError, match="takes f32, not None"):
         twice(None)
+
+
+def test_a_tuple_as_a_field_names_class_and_field() -> None:
+    class Pair(oa.Object):
+        both: tuple[f32, f32]
+
+    with pytest.raises(oa.ClassError, match="class Pair, field both: a tuple") as caught:
+        _ = shared_type(Pair).fields
+    assert "make a field of each part" in caught.value.help
