@@ -50,20 +50,47 @@ def column(type: Type, value: Any, count: int, what: str, heap: Any) -> Column:
     """
     if isinstance(type, InlineType):
         return _inline_column(type, value, count, what, heap)
-    if isinstance(type, ReferenceType):
-        found = _reference_column(type, value, what, heap)
-    elif isinstance(type, ScalarType):
-        found = _scalar_column(type, value, what)
-    elif isinstance(type, ArrayType):
-        found = _array_column(type, value, what, heap)
-    else:
-        found = _struct_column(type, value, what, heap)
+    found = _elements(type, value, what, heap)
     if found.shape not in ((), (count,)):
         shape = f"{len(found)} values" if found.ndim == 1 else f"an array of shape {found.shape}"
         raise ArgumentError(
             f"{what}: {shape} for {count} places", "pass one value, or one for each place"
         )
     return found
+
+
+def block(type: Type, value: Any, shape: tuple[int, ...], what: str, heap: Any) -> Column:
+    """``value`` for places that form an array of ``shape``, to which it is broadcast by NumPy's
+    rules of assignment. Raises ArgumentError."""
+    found = _elements(type, value, what, heap)
+    while found.ndim > len(shape) and found.shape[0] == 1:
+        found = found[0]
+    try:
+        return np.broadcast_to(found, shape)
+    except ValueError:
+        given = f"{len(found)} values" if found.ndim == 1 else f"an array of shape {found.shape}"
+        places = f"{shape[0]} places" if len(shape) == 1 else f"places of shape {shape}"
+        raise ArgumentError(
+            f"{what}: {given} for {places}", "pass one value, or an array that broadcasts to them"
+        ) from None
+
+
+def _elements(type: Type, value: Any, what: str, heap: Any) -> Column:
+    """``value`` as it is shaped, converted to what memory holds."""
+    if isinstance(type, ScalarType):
+        return _scalar_column(type, value, what)
+    if isinstance(type, ArrayType):
+        return _array_column(type, value, what, heap)
+    # A tuple may be a value struct.
+    nested = (list, tuple) if isinstance(type, ReferenceType) else list
+    if isinstance(value, (list, tuple)) and value and isinstance(value[0], nested):
+        rows = [_elements(type, row, what, heap) for row in value]
+        if len({row.shape for row in rows}) > 1:
+            raise ArgumentError(f"{what}: rows of different lengths", "pass rows of one length")
+        return np.stack(rows)
+    if isinstance(type, ReferenceType):
+        return _reference_column(type, value, what, heap)
+    return _struct_column(type, value, what, heap)
 
 
 def other_heap(what: str) -> ArgumentError:

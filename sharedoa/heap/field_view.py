@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,9 +11,10 @@ from ..errors import ArgumentError
 from ..model.classes import ClassType
 from ..model.types import ArrayType, InlineType, Type, ValueType
 from ..model.values import to_host
-from .conversion import column
+from .conversion import block, column
+from .field_places import FieldValues, Places, choose, place_of
 from .numpy_like import NumPyLike, advice_for
-from .placement import Change, FieldPath, Selection, Values
+from .placement import Change, FieldPath, References, Selection, Values
 
 if TYPE_CHECKING:
     from .heap import Heap
@@ -65,8 +67,8 @@ class FieldView(NumPyLike):
     def numpy(self) -> Values:
         """The values. One strided piece is a view that shares memory with the objects; several,
         gathered ones, or those of objects in tiles (``SHAREDOA_LAYOUT``) are a copy, which is
-        read-only so that no change to it is lost unseen: assign
-        to the view instead, or ``.copy()`` it. Arrays, as ``address`` and ``length``, are always
+        read-only so that no change to it is lost unseen: assign to the view instead, or to
+        ``view[...]``, or ``.copy()`` it. Arrays, as ``address`` and ``length``, are always
         read-only: assign arrays, or what ``oa.split`` makes of one."""
         self._heap.wait()
         if not self._selection.count:
@@ -77,25 +79,45 @@ class FieldView(NumPyLike):
         return values
 
     def __getitem__(self, key: Any) -> Any:
-        """One value for an int, a ``FieldView`` for a slice or the name of a component, otherwise a
-        NumPy array."""
+        """One value for an int, a ``FieldView`` for a slice or the name of a component, otherwise
+        what NumPy's indexing makes of the values.
+
+        Where that shares memory with an array (``view[...]``, ``view[:, 0]``, the row of an inline
+        array), assigning to its elements and operators in place change the objects, wherever these
+        lie: it is a view of them, or a copy that writes through (``FieldValues``)."""
         if isinstance(key, str):
             return self._component(key)
-        if isinstance(key, (int, np.integer)):
-            value, type = self._one(int(key)), self.type
-            return value if isinstance(type, InlineType) else to_host(type, value, self._heap)
+        if isinstance(key, (int, np.integer)) and not isinstance(key, bool):
+            return self._one(int(key))
         if isinstance(key, slice):
             part = self._heap.placement.select(self._selection.references[key])
             return FieldView(self._heap, self._cls, part, self.path)
-        return self.numpy()[key]
+        return self._through(
+            self.numpy()[key], lambda: self._places(lambda: self._selection.references, key)
+        )
 
     def _one(self, index: int) -> Any:
-        place = index + len(self) if index < 0 else index
-        if not 0 <= place < len(self):
-            raise IndexError(f"index {index} is outside {len(self)} objects")
+        place, type = place_of(index, len(self)), self.type
         self._heap.wait()
-        reference = int(self._selection.references[place])
-        return self._heap.placement.read_one(self._heap.encoding.address(reference), self.path)
+        references = self._selection.references[place : place + 1]
+        address = self._heap.encoding.address(int(references[0]))
+        value = self._heap.placement.read_one(address, self.path)
+        if not isinstance(type, InlineType):
+            return to_host(type, value, self._heap)
+        return self._through(value, lambda: self._places(lambda: references, 0))
+
+    def _places(self, references: Callable[[], References], *keys: Any) -> Places:
+        type = self.type
+        length = type.length if isinstance(type, InlineType) else None
+        return Places(self._heap, self.path, references, length, keys)
+
+    def _through(self, found: Any, places: Callable[[], Places]) -> Any:
+        """What indexing ``found``, such that a change to part of a copy is not lost. What NumPy
+        copied itself is the caller's own."""
+        is_lost = isinstance(found, np.ndarray) and not found.flags.writeable
+        if not is_lost or isinstance(self.type, ArrayType):
+            return found
+        return FieldValues.of(found.copy(), places())
 
     def _component(self, name: str) -> FieldView:
         type = self.type
@@ -105,7 +127,7 @@ class FieldView(NumPyLike):
                 f"{self._description()} is {type!r} and has no component {name!r}",
                 fields or "only value structs have components",
             )
-        path = FieldPath(self.path.name, (*self.path.components, name))
+        path = self.path.component(name)
         return FieldView(self._heap, self._cls, self._selection, path)
 
     def __setitem__(self, key: Any, value: Any) -> None:
@@ -127,20 +149,40 @@ class FieldView(NumPyLike):
 
     def _assign_some(self, key: Any, value: Any) -> None:
         self._heap.wait()
-        first, *inner = key if isinstance(key, tuple) else (key,)
-        places = np.arange(len(self))[first]
-        if inner:
-            type = self.type
-            assert isinstance(type, InlineType)
-            given = column(type.element, value, places.size, self._description(), self._heap)
-            values = self._selection.read(self.path) if len(self) else self.numpy()
-            values[(first, *inner)] = given
-            self._selection.write(self.path, values)
+        key = key if isinstance(key, tuple) else (key,)
+        type, what, inner = self.type, self._description(), key[1:]
+        chosen = choose(self._selection.references, key)
+        if chosen is None or (inner and not isinstance(type, InlineType)):
+            places = self._places(lambda: self._selection.references, key)
+            element = type.element if isinstance(type, InlineType) else type
+            places.write(block(element, value, places.shape, what, self._heap))
             return
-        count = 1 if np.ndim(places) == 0 else len(places)
-        given = column(self.type, value, count, self._description(), self._heap)
-        references = np.atleast_1d(self._selection.references[places])
+        references, first = chosen
+        if inner and isinstance(type, InlineType):
+            is_all = isinstance(key[0], slice) and key[0] == slice(None)
+            selection = self._selection if is_all else self._heap.placement.select(references)
+            self._assign_elements(type, references, selection, (first, *inner), value)
+            return
+        given = column(type, value, len(references), what, self._heap)
         self._heap.placement.select(references).write(self.path, given)
+
+    def _assign_elements(
+        self, type: InlineType, references: References, selection: Selection, key: Any, value: Any
+    ) -> None:
+        """Assign to elements of ``selection``, the objects that ``references`` refer to."""
+        what, inner = self._description(), key[1]
+        if len(key) > 2 or not isinstance(inner, (int, slice)) or isinstance(inner, bool):
+            places = self._places(lambda: references, key)
+            places.write(block(type.element, value, places.shape, what, self._heap))
+            return
+        # Columns, which need no index of every place.
+        shape = np.broadcast_to(np.False_, (len(references), type.length))[key].shape
+        given = block(type.element, value, shape, what, self._heap)
+        elements = np.atleast_1d(np.arange(type.length)[inner])
+        # A copy, as one column that is written may be another one's values.
+        columns = given.reshape(len(references), len(elements)).copy()
+        for number, index in enumerate(elements):
+            selection.write(self.path.element(int(index)), columns[:, number])
 
     def _change(self, change: Change) -> None:
         self._heap.wait()

@@ -32,6 +32,7 @@ from .construction import (
     field_values,
 )
 from .conversion import other_heap, raw_value
+from .field_view import FieldView
 from .memory import HeapMemory
 from .objects import ManyObjects
 from .placement import (
@@ -278,6 +279,12 @@ class Heap:
         assert isinstance(type, InlineType)
         raw = raw_value(type.element, value, f"{owner.name}.{name}[{index}]", self)
         self.placement.write_one(self.encoding.address(reference), _path(name), raw, index)
+
+    def field_of_one(self, reference: int, owner: ClassType, name: str) -> FieldView:
+        """The field of one object as if of many."""
+        self.wait()
+        selection = self.placement.select(np.array([reference], np.uint64))
+        return FieldView(self, owner, selection, _path(name))
 
     # ------------------------------------------------------------------ arrays
 

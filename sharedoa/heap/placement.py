@@ -14,7 +14,8 @@ import numpy as np
 
 from ..errors import HeapError
 from ..model.classes import ClassType
-from ..model.types import Type, ValueType
+from ..model.record import Component
+from ..model.types import InlineType, Type, ValueType
 
 if TYPE_CHECKING:
     from .run import Run
@@ -29,20 +30,33 @@ Change = Callable[[Values, Any], None]
 
 @dataclass(frozen=True)
 class FieldPath:
-    """A field, or inside a value struct the component that ``components`` leads to."""
+    """A field, or what ``components`` lead to in it: the element of an inline array, the component
+    of a value struct."""
 
     name: str
-    components: tuple[str, ...] = ()
+    components: tuple[Component, ...] = ()
 
     def type(self, cls: ClassType) -> Type:
         found = cls.fields[self.name]
         for component in self.components:
-            assert isinstance(found, ValueType)
-            found = found.fields[component]
+            if isinstance(component, int):
+                assert isinstance(found, InlineType)
+                found = found.element
+            else:
+                assert isinstance(found, ValueType)
+                found = found.fields[component]
         return found
 
+    def component(self, name: str) -> FieldPath:
+        return FieldPath(self.name, (*self.components, name))
+
+    def element(self, index: int) -> FieldPath:
+        """The same of element ``index``, as only fields themselves are inline arrays."""
+        return FieldPath(self.name, (index, *self.components))
+
     def __str__(self) -> str:
-        return ".".join((self.name, *self.components))
+        inside = (f"[{c}]" if isinstance(c, int) else f".{c}" for c in self.components)
+        return "".join((self.name, *inside))
 
 
 #: What new objects are given: values that broadcast to (objects,), or (objects, N) if inline.
@@ -123,7 +137,8 @@ class Placement(Protocol):
         ...
 
     def read_one(self, address: int, path: FieldPath) -> Any:
-        """The field of the live object at ``address``: a NumPy scalar, or an array if inline."""
+        """The field of the live object at ``address``: a NumPy scalar, or an array if inline,
+        which is read-only where it is a copy."""
         ...
 
     def write_one(self, address: int, path: FieldPath, value: Any, index: int | None) -> None:

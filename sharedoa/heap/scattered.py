@@ -143,7 +143,10 @@ class ScatteredPlacement:
         return self._selection(references, classes[0] if classes else None)
 
     def read_one(self, address: int, path: FieldPath) -> Any:
-        return self.one(address).read(path)[0]
+        value = self.one(address).read(path)[0]
+        if isinstance(value, np.ndarray):
+            value.flags.writeable = False
+        return value
 
     def write_one(self, address: int, path: FieldPath, value: Any, index: int | None) -> None:
         selection = self.one(address)

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .record import Record
+from .record import Component, Record
 
 #: Slots of one region: a slice where they have a constant distance, else an array of numbers.
 Slots = slice | np.ndarray[Any, np.dtype[np.int64]]
@@ -63,8 +63,10 @@ class Arrangement(Protocol):
         maybe others."""
         ...
 
-    def field(self, memory: Memory, name: str, components: tuple[str, ...] = ()) -> SlotValues:
-        """The field of every slot of a region, or a component of a value struct."""
+    def field(
+        self, memory: Memory, name: str, components: tuple[Component, ...] = ()
+    ) -> SlotValues:
+        """The field of every slot of a region, or what ``components`` lead to in it."""
         ...
 
     def header(self, memory: Memory, size: int) -> SlotValues:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import EllipsisType
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ..errors import ArgumentError
 from .classes import ClassType
+from .scalars import ScalarType
 from .types import InlineType
 
 if TYPE_CHECKING:
@@ -45,7 +49,9 @@ class FieldAccess:
 
 
 class InlineField:
-    """An inline array of one object, element by element."""
+    """An inline array of one object. ``field[1:]``, or any other index of several elements, is
+    assigned to as in NumPy; reading it gives what ``objects.field[0, 1:]`` is for scalars, whose
+    changes reach the object, and a list of anything else."""
 
     def __init__(self, owner: Object, cls: ClassType, name: str, type: InlineType) -> None:
         self._object, self._cls, self._name, self._length = owner, cls, name, type.length
@@ -65,11 +71,23 @@ class InlineField:
             )
         return place
 
+    def _field(self) -> Any:
+        """The field of the object as one of many."""
+        owner = self._object
+        return owner._heap.field_of_one(owner._reference, self._cls, self._name)
+
     def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, _MANY):
+            if isinstance(self.element_type, ScalarType):
+                return self._field()[_inside(index)]
+            return [self[place] for place in np.arange(self._length)[index].flat]
         place, owner = self._place(index), self._object
         return owner._heap.read_element(owner._reference, self._cls, self._name, place)
 
     def __setitem__(self, index: Any, value: Any) -> None:
+        if isinstance(index, _MANY):
+            self._field()[_inside(index)] = value
+            return
         place, owner = self._place(index), self._object
         owner._heap.write_element(owner._reference, self._cls, self._name, place, value)
 
@@ -78,3 +96,12 @@ class InlineField:
 
     def __repr__(self) -> str:
         return repr(list(self))
+
+
+#: Indices that choose several elements.
+_MANY = (slice, list, tuple, EllipsisType, np.ndarray)
+
+
+def _inside(index: Any) -> tuple[Any, ...]:
+    """``index`` for the first row of an array."""
+    return (0, *index) if isinstance(index, tuple) else (0, index)

@@ -8,6 +8,9 @@ from typing import Any
 
 import numpy as np
 
+#: Leads into a field: a component of a value struct, or the element of an inline array.
+Component = str | int
+
 
 @dataclass(frozen=True)
 class Header:
@@ -26,12 +29,15 @@ class Record:
     offsets: dict[str, int]
     dtypes: dict[str, np.dtype[Any]]
 
-    def place(self, name: str, components: tuple[str, ...] = ()) -> tuple[int, np.dtype[Any]]:
-        """Offset and dtype of a field, or of the component of a value struct in it."""
+    def place(self, name: str, components: tuple[Component, ...] = ()) -> tuple[int, np.dtype[Any]]:
+        """Offset and dtype of a field, or of what ``components`` lead to in it."""
         offset, dtype = self.offsets[name], self.dtypes[name]
         for component in components:
-            assert dtype.fields is not None
-            dtype, inside = dtype.fields[component][:2]
+            if isinstance(component, int):
+                dtype, inside = dtype.base, component * dtype.base.itemsize
+            else:
+                assert dtype.fields is not None
+                dtype, inside = dtype.fields[component][:2]
             offset += inside
         return offset, dtype
 

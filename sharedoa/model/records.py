@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .arrangement import Addresses, Memory, Slots, SlotValues
-from .record import Record
+from .record import Component, Record
 
 
 class Records:
@@ -43,10 +43,12 @@ class Records:
     def span(self, first: int, last: int) -> tuple[int, int]:
         return first * self.record.size, (last + 1) * self.record.size
 
-    def field(self, memory: Memory, name: str, components: tuple[str, ...] = ()) -> SlotValues:
+    def field(
+        self, memory: Memory, name: str, components: tuple[Component, ...] = ()
+    ) -> SlotValues:
         found = self._strided(memory, self.record.offsets[name], self.record.dtypes[name])
         for component in components:
-            found = found[component]
+            found = found[:, component] if isinstance(component, int) else found[component]
         return found
 
     def header(self, memory: Memory, size: int) -> SlotValues:

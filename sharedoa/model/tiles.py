@@ -18,7 +18,7 @@ import numpy as np
 from llvmlite import ir
 
 from .arrangement import Addresses, Memory, Slots, SlotValues, slot_numbers
-from .record import Header, Record, scalars
+from .record import Component, Header, Record, scalars
 
 LANES = 32
 """Objects of a tile, and how many times as far apart as in the record its scalars begin."""
@@ -110,7 +110,9 @@ class Tiles:
     def span(self, first: int, last: int) -> tuple[int, int]:
         return first // LANES * self.group_bytes, (last // LANES + 1) * self.group_bytes
 
-    def field(self, memory: Memory, name: str, components: tuple[str, ...] = ()) -> SlotValues:
+    def field(
+        self, memory: Memory, name: str, components: tuple[Component, ...] = ()
+    ) -> SlotValues:
         return self._rows(memory, *self.record.place(name, components))
 
     def header(self, memory: Memory, size: int) -> SlotValues:
@@ -139,7 +141,7 @@ class Tiles:
 
 class TileRows:
     """A field of every slot, as rows of tiles (``model.arrangement.SlotValues``). What is read is a
-    copy."""
+    copy; that of one slot is read-only."""
 
     def __init__(
         self, tiles: int, dtype: np.dtype[Any], rows: list[tuple[tuple[str, ...], Any]]
@@ -155,6 +157,7 @@ class TileRows:
             found = self._blank(self.shape[1:])
             for members, rows in self._rows:
                 _member(found, members)[...] = rows[_place(slots)]
+            found.flags.writeable = False
             return found[()]
         found = self._blank((_count(slots), *self.shape[1:]))
         for members, rows in self._rows:
