@@ -21,6 +21,7 @@ from llvmlite import binding as llvm
 
 import sharedoa
 from dispatch.mode import MODES, parse_mode
+from ptxpass.output_file import write_whole
 from sharedoa.backends import available
 from sharedoa.runtime import knobs
 from sharedoa.runtime.explanation import table
@@ -154,9 +155,7 @@ def write_record(head: dict[str, Any], rows: Sequence[dict[str, Any]], file: Pat
     # One row a line: a file of raw samples that can still be read, and compared by line.
     lines = ",\n".join(f"  {json.dumps(row, default=_plain)}" for row in rows)
     file.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = file.with_suffix(".unfinished")
-    unfinished.write_text(f'{json.dumps(head, indent=1)[:-2]},\n "rows": [\n{lines}\n ]\n}}\n')
-    unfinished.replace(file)
+    write_whole(file, f'{json.dumps(head, indent=1)[:-2]},\n "rows": [\n{lines}\n ]\n}}\n')
 
 
 def _plain(value: Any) -> Any:

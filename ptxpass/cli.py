@@ -5,9 +5,7 @@ Exit status: 0 when everything was written, 2 for bad input; then nothing was wr
 
 from __future__ import annotations
 
-import os
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, NoReturn
@@ -16,6 +14,7 @@ import typer
 
 from dispatch.mode import MODES, Mode, ModeError, parse_mode
 
+from .output_file import write_whole
 from .text import LEFT_ALONE, PtxError, Rewriting, read_module, report_lines, rewrite
 from .text.tables import number_classes
 from .text.vtables import Vtables
@@ -97,19 +96,8 @@ def _read(file: Path) -> str:
 
 
 def _write(target: Path, text: str) -> None:
-    """All of it or nothing."""
     try:
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=target.name)
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text)
-            umask = os.umask(0)
-            os.umask(umask)
-            os.chmod(name, 0o666 & ~umask)
-            os.replace(name, target)
-        except BaseException:
-            os.unlink(name)
-            raise
+        write_whole(target, text)
     except OSError as error:
         _fail(f"{target}: {error.strerror}")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ptxpass.output_file import try_to_write
 from sharedoa.errors import ArgumentError
 
 
@@ -22,13 +23,3 @@ def require_writable(file: Path, endings: tuple[str, ...]) -> None:
             f"{file} cannot be written: {error.strerror}",
             "name a file in a folder that exists and that you may write to",
         ) from None
-
-
-def try_to_write(file: Path) -> None:
-    """Raise OSError unless ``file`` can be written now. What it holds stays, and where there was no
-    file there is none."""
-    existed = file.exists()
-    with file.open("ab"):
-        pass
-    if not existed:
-        file.unlink()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from apps.common.output_file import try_to_write
+from ptxpass.output_file import try_to_write
 
 from ..errors import ConfigurationError
 

@@ -47,6 +47,15 @@ def test_records_are_named_by_device_and_date(tmp_path):
     assert file.name.endswith(f"{record['date'][:10]}.json")
 
 
+def test_a_record_goes_where_a_symlink_leads(tmp_path):
+    (tmp_path / "record.unfinished").write_text("somebody's")
+    (tmp_path / "record.json").symlink_to("target.json")
+    harness.write_record({"benchmark": "some-name"}, [{"a": 1}], tmp_path / "record.json")
+    assert (tmp_path / "record.json").is_symlink()
+    assert json.loads((tmp_path / "target.json").read_text())["rows"] == [{"a": 1}]
+    assert (tmp_path / "record.unfinished").read_text() == "somebody's"
+
+
 def test_records_name_settings_of_the_environment(tmp_path, monkeypatch):
     monkeypatch.setenv("SHAREDOA_REFERENCES", "32")
     monkeypatch.setenv("SHAREDOA_DUMP", str(tmp_path))

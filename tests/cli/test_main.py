@@ -122,6 +122,15 @@ def test_what_must_fail_fails_before_anything_ran(arguments, complaint, runs, fo
     assert [file.name for file in folder.iterdir()] == ["file"]
 
 
+@pytest.mark.parametrize("option", ["--json", "--out"])
+def test_a_symlink_as_output_stays(option, folder):
+    link = folder / "link.png"
+    link.symlink_to("target.png")
+    done = invoke("run", *TRAFFIC, option, "link.png")
+    assert done.exit_code == 0, done.output
+    assert link.is_symlink() and (folder / "target.png").stat().st_size > 0
+
+
 def test_plots_without_matplotlib_fail_before_anything_ran(runs, monkeypatch, folder):
     monkeypatch.setitem(sys.modules, "matplotlib.backend_bases", None)
     error = invoke("compare", "traffic", "--plot", "times.png").exception

@@ -94,6 +94,14 @@ def test_bad_input_writes_nothing(tmp_path: Path, arguments: list[str], message:
     assert sorted(tmp_path.iterdir()) == before
 
 
+def test_a_symlink_as_output_stays(tmp_path: Path):
+    link = tmp_path / "link.ptx"
+    link.symlink_to("out.ptx")
+    assert ptxpass(SINGLE, "--mode", "coal", "-o", link, folder=tmp_path).returncode == 0
+    assert link.is_symlink()
+    assert "sharedoa_vtables" in (tmp_path / "out.ptx").read_text()
+
+
 def test_a_folder_that_cannot_be_written(tmp_path: Path):
     done = ptxpass(SINGLE, "--mode", "coal", "-o", "absent/out.ptx", folder=tmp_path)
     assert (done.returncode, list(tmp_path.iterdir())) == (2, [])
