@@ -29,8 +29,9 @@ class IndexOf:
         self._sorted = references[self._order]
 
     def __call__(self, references: Any) -> Indices:
-        """The index of each; NOTHING for null. Every other reference must be in the array."""
+        """The index of each; NOTHING for null. Every other reference must be in the array: one that
+        is not has some index from 0 on, so that it is not taken for null."""
         wanted = np.asarray(references)
         place = np.searchsorted(self._sorted, wanted)
-        found = self._order[np.minimum(place, len(self._sorted) - 1)]
+        found = self._order[np.minimum(place, len(self._sorted) - 1)] if len(self._sorted) else 0
         return np.where(wanted == 0, NOTHING, found).astype(np.int32)

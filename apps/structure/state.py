@@ -38,15 +38,12 @@ class StrictIndexOf:
 
     def __init__(self, objects: Any, what: str) -> None:
         self._references = objects.numpy()
-        self._find = IndexOf(objects) if len(objects) else None
+        self._find = IndexOf(objects)
         self._what = what
 
     def __call__(self, references: Any) -> Ints:
         wanted = np.asarray(references)
-        if self._find is None:
-            indices = np.full(wanted.shape, NOTHING, np.int32)
-        else:
-            indices = self._find(wanted)
+        indices = self._find(wanted)
         found = np.append(self._references, np.uint64(0))[indices]
         _require(found == wanted, f"a reference leads to no {self._what}")
         return indices

@@ -40,9 +40,9 @@ class Comparison:
     differences: list[str] = field(default_factory=list)
 
     def ratio(self, result: ModeResult) -> float | None:
-        """Time relative to mode ``sharedoa``, None if that was not run."""
+        """Time relative to mode ``sharedoa``, None if that was not run or took no time."""
         for other in self.modes:
-            if other.mode == BASELINE:
+            if other.mode == BASELINE and other.seconds:
                 return result.seconds / other.seconds
         return None
 

@@ -165,6 +165,23 @@ def test_a_plot_is_drawn_when_the_record_cannot_be_written(monkeypatch, folder):
     assert Path("times.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_there_is_no_ratio_to_no_time(monkeypatch, folder):
+    def run(app: AppInfo, options: RunOptions) -> RunResult:
+        return RunResult(counts={}, timings={"run": 0.0})
+
+    monkeypatch.setattr(AppInfo, "run", run)
+    files = ("--json", "times.json", "--plot", "times.png")
+    done = invoke("compare", "traffic", "--modes", "sharedoa,coal", *files)
+    assert done.exit_code == 0, done.output
+    (app,) = json.loads(Path("times.json").read_text())["apps"]
+    assert [mode["ratio"] for mode in app["modes"]] == [None, None]
+
+
+def test_a_run_in_which_no_vehicle_starts_is_checked():
+    done = invoke("run", "traffic", "--natural", "--size", "2", "--steps", "2", "--check")
+    assert done.exit_code == 0, done.output
+
+
 def test_records_say_what_ran(folder, monkeypatch):
     monkeypatch.setenv("SHAREDOA_DEBUG", "1")
     done = invoke("run", *TRAFFIC, "--seed", "0", "--mode", "coal", "--json", "run.json")
