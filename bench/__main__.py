@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-from bench.harness import argument_parser, options_from, record
+from bench.harness import argument_parser, errors_in_words, options_from, record
 
 NAMES = (
     "launch_cost",
@@ -22,6 +22,7 @@ NAMES = (
 )
 
 
+@errors_in_words()
 def main() -> None:
     """Run the benchmarks named on the command line, all by default."""
     parser = argument_parser(__doc__)

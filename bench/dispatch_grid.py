@@ -39,6 +39,7 @@ from bench.harness import (
     Options,
     Result,
     argument_parser,
+    errors_in_words,
     options_from,
     record,
     show,
@@ -270,6 +271,7 @@ def _numbers_of_types(text: str) -> tuple[int, ...]:
     return numbers
 
 
+@errors_in_words()
 def main() -> None:
     """The command line of this benchmark: as others have it, and ``--types``."""
     parser = argument_parser(__doc__)

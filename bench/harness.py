@@ -20,12 +20,14 @@ import numpy as np
 from llvmlite import binding as llvm
 
 import sharedoa
-from dispatch.mode import MODES, parse_mode
-from ptxpass.output_file import write_whole
+from dispatch.mode import MODES, ModeError, parse_mode
+from ptxpass.output_file import try_to_write, write_whole
 from sharedoa.backends import available
+from sharedoa.errors import ConfigurationError, SharedOAError
 from sharedoa.runtime import knobs
 from sharedoa.runtime.explanation import table
 
+BACKENDS = ("auto", "cuda", "cpu")
 RESULTS = Path(__file__).parent / "results"
 #: Samples of every timed launch; the least that quartiles mean something for.
 REPEAT = 20
@@ -63,7 +65,7 @@ class Result:
         """Note an error of the code inside as a failure of ``what``, and go on."""
         try:
             yield
-        except (AssertionError, sharedoa.SharedOAError) as error:
+        except (AssertionError, SharedOAError) as error:
             self.failures.append(f"{what}: {error}")
             print(f"failed: {self.failures[-1]}", file=sys.stderr)
 
@@ -151,11 +153,20 @@ def write(result: Result, folder: Path) -> Path:
 
 
 def write_record(head: dict[str, Any], rows: Sequence[dict[str, Any]], file: Path) -> None:
-    """Write a record. A program that is ended meanwhile leaves the file as it was."""
+    """Write a record. A program that is ended meanwhile leaves the file as it was.
+
+    Raises ConfigurationError for a file that cannot be written.
+    """
     # One row a line: a file of raw samples that can still be read, and compared by line.
     lines = ",\n".join(f"  {json.dumps(row, default=_plain)}" for row in rows)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(file, f'{json.dumps(head, indent=1)[:-2]},\n "rows": [\n{lines}\n ]\n}}\n')
+    text = f'{json.dumps(head, indent=1)[:-2]},\n "rows": [\n{lines}\n ]\n}}\n'
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(file, text)
+    except OSError as error:
+        raise ConfigurationError(
+            f"{file} cannot be written: {error.strerror}", "name a file that you may write"
+        ) from error
 
 
 def _plain(value: Any) -> Any:
@@ -184,10 +195,12 @@ def argument_parser(description: str | None, add_help: bool = True) -> argparse.
     parser = argparse.ArgumentParser(
         description=description, formatter_class=style, add_help=add_help
     )
-    parser.add_argument("--backend", default="auto", help="auto, cuda or cpu")
+    parser.add_argument("--backend", default="auto", choices=BACKENDS)
     parser.add_argument("--full", action="store_true", help="the sizes that are recorded")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the JSON files")
-    parser.add_argument("--repeat", type=int, default=REPEAT, help="samples of each launch")
+    parser.add_argument(
+        "--repeat", type=parse_positive, default=REPEAT, help="samples of each launch"
+    )
     parser.add_argument(
         "--modes", type=parse_modes, default=MODES, help="names with commas between; all"
     )
@@ -196,11 +209,55 @@ def argument_parser(description: str | None, add_help: bool = True) -> argparse.
 
 def parse_modes(text: str) -> tuple[str, ...]:
     """Names of modes with commas between."""
-    return tuple(parse_mode(name).name for name in text.split(","))
+    try:
+        return tuple(parse_mode(name).name for name in text.split(","))
+    except ModeError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def parse_positive(text: str) -> int:
+    """A number from 1 on."""
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text} is no number from 1 on")
+    return int(text)
+
+
+def parse_label(text: str) -> str:
+    """The end of a record's name, which becomes a part of a file's name."""
+    if not re.fullmatch(r"[A-Za-z0-9._-]*", text):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} has other characters than letters, digits, '.', '_' and '-'"
+        )
+    return text
+
+
+def require_folder(folder: Path) -> None:
+    """Make ``folder``; raises ConfigurationError unless files can be written into it now, so that
+    nothing is measured in vain."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        try_to_write(folder / "record.json")
+    except OSError as error:
+        raise ConfigurationError(
+            f"--out: {folder} is no folder that can be written to: {error.strerror}",
+            "name one that can be made, and that you may write to",
+        ) from error
+
+
+@contextmanager
+def errors_in_words(*others: type[Exception]) -> Iterator[None]:
+    """Where a user's mistake, or one of the ``others``, ends the program: told without a traceback,
+    with exit status 1. Decorates functions that are command lines."""
+    try:
+        yield
+    except (SharedOAError, *others) as error:
+        sys.exit(f"error: {error}")
 
 
 def options_from(given: argparse.Namespace) -> Options:
-    """Options as a command line gives them."""
+    """Options as a command line gives them. Raises ConfigurationError for a folder that cannot be
+    written to."""
+    require_folder(given.out)
     return Options(given.backend, given.full, given.out, given.repeat, given.modes)
 
 
@@ -212,6 +269,7 @@ def record(result: Result, options: Options) -> None:
     print(f"recorded in {write(result, options.out)}", flush=True)
 
 
+@errors_in_words()
 def main(run: Callable[[Options], Result], description: str | None) -> None:
     """The command line of one benchmark: run it, record what it gives."""
     options = options_from(argument_parser(description).parse_args())

@@ -13,10 +13,18 @@ import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from bench.harness import RESULTS, Options, write
-from bench.reproduction.document import with_tables
+from bench.harness import (
+    BACKENDS,
+    RESULTS,
+    Options,
+    errors_in_words,
+    parse_label,
+    parse_positive,
+    require_folder,
+    write,
+)
+from bench.reproduction.document import publish
 from bench.reproduction.measure import backend_name
-from sharedoa.errors import SharedOAError
 
 from .cases import WORKLOADS, cases
 from .records import RecordError, join, read
@@ -28,6 +36,7 @@ from .toolset import BY_NAME
 REPEAT, FEW = 30, 5
 
 
+@errors_in_words(RecordError)
 def main(arguments: list[str] | None = None) -> None:
     """The command line."""
     parser = argparse.ArgumentParser(
@@ -38,15 +47,19 @@ def main(arguments: list[str] | None = None) -> None:
     commands = parser.add_subparsers(required=True, metavar="command")
 
     measured = commands.add_parser("run", help="measure, record and report")
-    measured.add_argument("--backend", default="auto", choices=("auto", "cuda", "cpu"))
+    measured.add_argument("--backend", default="auto", choices=BACKENDS)
     measured.add_argument("--full", action="store_true", help="the sizes that are recorded")
     measured.add_argument("--out", type=Path, default=RESULTS, help="folder of record and report")
     measured.add_argument(
-        "--repeat", type=int, help=f"samples of each step: {REPEAT}, without --full {FEW}"
+        "--repeat",
+        type=parse_positive,
+        help=f"samples of each step: {REPEAT}, without --full {FEW}",
     )
     measured.add_argument("--tools", type=_some(BY_NAME), help=", ".join(BY_NAME))
     measured.add_argument("--workloads", type=_some(WORKLOADS), help=", ".join(WORKLOADS))
-    measured.add_argument("--label", default="", help="end of the record's name, for parts")
+    measured.add_argument(
+        "--label", type=parse_label, default="", help="end of the record's name, for parts"
+    )
     measured.set_defaults(command=_run)
 
     reported = commands.add_parser("report", help="the HTML page of records")
@@ -63,13 +76,11 @@ def main(arguments: list[str] | None = None) -> None:
         command.add_argument("records", type=Path, nargs="+", help="of one device, by tools")
 
     given = parser.parse_args(arguments)
-    try:
-        given.command(given)
-    except (RecordError, SharedOAError) as error:
-        sys.exit(str(error))
+    given.command(given)
 
 
 def _run(given: argparse.Namespace) -> None:
+    require_folder(given.out)
     backend = backend_name(Options(backend=given.backend))
     chosen = given.workloads or tuple(WORKLOADS)
     selection = Selection(
@@ -88,15 +99,12 @@ def _run(given: argparse.Namespace) -> None:
 
 
 def _report(given: argparse.Namespace) -> None:
+    require_folder(given.out)
     print(write_report(join(given.records), given.out))
 
 
 def _tables(given: argparse.Namespace) -> None:
-    made = tables(join(given.records))
-    if given.into is None:
-        print("\n\n".join("\n".join([t.heading, "", *t.markdown()]) for t in made))
-    else:
-        given.into.write_text(with_tables(given.into.read_text(), made))
+    publish(tables(join(given.records)), given.into)
 
 
 def _some(known: Iterable[str]) -> Callable[[str], tuple[str, ...]]:

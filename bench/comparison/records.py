@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bench.reproduction.records import RecordError
+from bench.reproduction.records import RecordError, read_parts
 
 from .cases import CALL_EACH, FEW_OBJECTS, MICROBENCHMARK, OBJECT_GRAPH
 from .run import NAME
 
 __all__ = ["Form", "Group", "Record", "RecordError", "groups", "join", "not_measured", "read"]
 Row = dict[str, Any]
+_SETTINGS = {"full": bool, "repeat": int, "tools": dict}
 
 
 @dataclass(frozen=True)
@@ -56,16 +56,7 @@ class Group:
 
 def read(file: Path) -> Record:
     """The record in a file. Raises RecordError."""
-    try:
-        document = json.loads(file.read_text())
-        rows, name = document.pop("rows"), document["benchmark"]
-    except OSError as error:
-        raise RecordError(f"{file} cannot be read: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise RecordError(f"{file} is no record of a benchmark: {error!r}") from error
-    if not name.startswith(NAME):
-        raise RecordError(f"{file} is a record of {name}, not of the comparison")
-    return Record(document, rows)
+    return Record(*read_parts(file, NAME, "the comparison", _SETTINGS, "tool"))
 
 
 def join(files: Sequence[Path]) -> Record:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from bench.harness import MICROSECONDS
 from bench.reproduction.tables import Table
+from ptxpass.output_file import write_whole
 
 from .cases import WORKLOADS
 from .charts import Bar, bars
@@ -30,11 +31,10 @@ agree with NumPy. All compute in single precision without fast math.
 
 
 def write_report(record: Record, folder: Path) -> Path:
-    """Write the page of ``record`` into ``folder``, named as records are; its path."""
+    """Write the page of ``record`` into an existing ``folder``, named as records are; its path."""
     device = record.head["machine"]["device"].lower().replace(" ", "-")
     file = folder / f"{record.head['benchmark']}-{device}-{record.head['date'][:10]}.html"
-    folder.mkdir(parents=True, exist_ok=True)
-    file.write_text(page(record))
+    write_whole(file, page(record))
     return file
 
 

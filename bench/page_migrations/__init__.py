@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 import sharedoa as oa
-from bench.harness import Options, Result, options_from, record
+from bench.harness import Options, Result, errors_in_words, options_from, record
 from bench.harness import argument_parser as options_parser
 
 from .analysis import FEW_PAGES
@@ -111,6 +111,7 @@ def _measure(case: Case, backend: str, cupti: str, limit: float) -> dict[str, An
     return found
 
 
+@errors_in_words()
 def main() -> None:
     """The command line: as of every benchmark, and names of programs."""
     from apps.registry import APPS

@@ -14,15 +14,18 @@ from bench.harness import (
     RESULTS,
     Result,
     argument_parser,
+    errors_in_words,
     file_of,
     options_from,
+    parse_label,
     parse_modes,
+    parse_positive,
+    require_folder,
     write_record,
 )
-from sharedoa.errors import SharedOAError
 
 from . import counters, plots
-from .document import with_tables
+from .document import publish
 from .measure import PARTS, SCATTERED_SAMPLES, Selection, backend_name, measure
 from .ncu import find
 from .records import PREFIX, RecordError, merge
@@ -30,6 +33,7 @@ from .tables import tables
 from .workloads import DATA, MODES, NAMES, parse_workloads
 
 
+@errors_in_words(RecordError)
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(
@@ -50,12 +54,12 @@ def main() -> None:
     counted = commands.add_parser("counters", help="hardware counters by Nsight Compute")
     counted.add_argument("--out", type=Path, default=RESULTS, help="folder of the JSON file")
     counted.add_argument("--modes", type=parse_modes, default=MODES, help=", ".join(MODES))
-    counted.add_argument("--steps", type=_positive, help="at most so many steps a run")
+    counted.add_argument("--steps", type=parse_positive, help="at most so many steps a run")
     counted.description = "At full size, in modes that place objects by class."
     counted.set_defaults(command=_counters)
     for each in (part, counted):
         each.add_argument("--workloads", type=_workloads, default=NAMES, help=", ".join(NAMES))
-        each.add_argument("--label", default="", help="end of the record's name")
+        each.add_argument("--label", type=parse_label, default="", help="end of the record's name")
 
     joined = commands.add_parser("merge", help="one record of several")
     joined.add_argument("record", type=Path, help="the file to write")
@@ -74,10 +78,7 @@ def main() -> None:
     drawn.set_defaults(command=_plots)
 
     given = parser.parse_args()
-    try:
-        given.command(given)
-    except (RecordError, SharedOAError) as error:
-        sys.exit(str(error))
+    given.command(given)
 
 
 def _measure(given: argparse.Namespace) -> None:
@@ -88,6 +89,7 @@ def _measure(given: argparse.Namespace) -> None:
 
 
 def _counters(given: argparse.Namespace) -> None:
+    require_folder(given.out)
     ncu, name = find(), _name(counters.NAME, given.label)
     _require_new(name, "cuda", given.out)
     result = counters.count(ncu, given.workloads, given.modes, given.steps, name, given.out)
@@ -120,22 +122,12 @@ def _merge(given: argparse.Namespace) -> None:
 
 
 def _tables(given: argparse.Namespace) -> None:
-    made = tables(merge(given.files))
-    if given.into is None:
-        print("\n\n".join("\n".join([t.heading, "", *t.markdown()]) for t in made))
-    else:
-        given.into.write_text(with_tables(given.into.read_text(), made))
+    publish(tables(merge(given.files)), given.into)
 
 
 def _plots(given: argparse.Namespace) -> None:
     for file in plots.draw(merge(given.files), given.calls, given.folder):
         print(file)
-
-
-def _positive(text: str) -> int:
-    if not text.isdecimal() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"{text} is no number from 1 on")
-    return int(text)
 
 
 def _parts(text: str) -> tuple[str, ...]:

@@ -1,13 +1,33 @@
-"""Tables in a Markdown document: those below their headings are replaced, prose is kept."""
+"""Tables as Markdown: printed, or in a document, where those below their headings are replaced and
+prose is kept."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import takewhile
+from pathlib import Path
+
+from ptxpass.output_file import write_whole
+from sharedoa.errors import ConfigurationError
 
 from .tables import Table
 
 _MARK = "|"
+
+
+def publish(tables: Sequence[Table], into: Path | None) -> None:
+    """Print ``tables``, or put them ``into`` a document. Raises ConfigurationError for one that
+    cannot be read and written."""
+    if into is None:
+        print("\n\n".join("\n".join([t.heading, "", *t.markdown()]) for t in tables))
+        return
+    try:
+        write_whole(into, with_tables(into.read_text(encoding="utf-8"), tables))
+    except (OSError, UnicodeError) as error:
+        raise ConfigurationError(
+            f"--into: {into}: {getattr(error, 'strerror', None) or error}",
+            "name a Markdown document that you may write",
+        ) from error
 
 
 def with_tables(text: str, tables: Sequence[Table]) -> str:

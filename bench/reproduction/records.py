@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,15 @@ _SAME = ("counts", "objects", "regions", "bytes_an_object", "launches")
 #: What must be equal in records that are put together.
 _ORIGIN = ("device", "versions", "settings", "environment")
 PREFIX = "reproduction"
+_HEAD = {
+    "date": str,
+    "versions": dict,
+    "machine": dict,
+    "settings": dict,
+    "failures": list,
+    "rows": list,
+}
+_SETTINGS = {"full": bool, "inputs": list}
 
 
 class RecordError(ValueError):
@@ -43,17 +52,39 @@ class Record:
 
 def read(file: Path) -> Record:
     """The record in a file. Raises RecordError."""
+    return Record(*read_parts(file, PREFIX, "the evaluation", _SETTINGS, "figure"))
+
+
+def read_parts(
+    file: Path, prefix: str, of: str, settings: Mapping[str, type], tells_rows: str
+) -> tuple[dict[str, Any], list[Row]]:
+    """Head and rows of the record ``of`` something, whose name starts with ``prefix``: with these
+    ``settings`` of these types, and ``tells_rows`` in each row. Raises RecordError."""
     try:
-        document = json.loads(file.read_text())
-        rows = document.pop("rows")
-        name = document["benchmark"]
+        document = json.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise RecordError(f"{file} cannot be read: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise RecordError(f"{file} is no record of a benchmark: {error!r}") from error
-    if not name.startswith(PREFIX):
-        raise RecordError(f"{file} is a record of {name}, not of the evaluation")
-    return Record(document, rows)
+    except ValueError as error:
+        raise RecordError(f"{file} is no record of a benchmark: {error}") from error
+    _require(file, "the document", document, {"benchmark": str})
+    if not document["benchmark"].startswith(prefix):
+        raise RecordError(f"{file} is a record of {document['benchmark']}, not of {of}")
+    _require(file, "its head", document, _HEAD)
+    _require(file, "machine", document["machine"], {"device": str, "backend": str})
+    _require(file, "settings", document["settings"], settings)
+    rows = document.pop("rows")
+    for number, row in enumerate(rows):
+        _require(file, f"row {number}", row, {tells_rows: str})
+    return document, rows
+
+
+def _require(file: Path, where: str, found: Any, parts: Mapping[str, type]) -> None:
+    """Raise RecordError unless ``found`` is a JSON object with ``parts`` of these types."""
+    for name, kind in parts.items():
+        if not isinstance(found, dict) or not isinstance(found.get(name), kind):
+            raise RecordError(
+                f"{file} is no record of a benchmark: {where} has no {name} of type {kind.__name__}"
+            )
 
 
 def merge(files: Sequence[Path]) -> Record:

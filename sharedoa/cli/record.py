@@ -14,6 +14,7 @@ import numpy as np
 
 from apps.interface import RunOptions, RunResult
 from apps.registry import APPS, AppInfo
+from ptxpass.output_file import write_whole
 
 from .. import __version__
 from ..backends import available
@@ -56,7 +57,7 @@ def _origin() -> dict[str, Any]:
 def _write(document: dict[str, Any], file: Path) -> None:
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps(document, indent=2) + "\n")
+        write_whole(file, json.dumps(document, indent=2) + "\n")
     except OSError as error:
         raise ConfigurationError(
             f"--json: {file} cannot be written: {error.strerror}", "name another file"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -13,7 +14,16 @@ from apps.common.automaton.reference import Reference
 from apps.common.automaton.rule import ALIVE
 from apps.game_of_life.boards import random_board
 from apps.game_of_life.parameters import RULE
-from bench import class_family, cpu_numba, harness, traffic, virtual_call
+from bench import __main__ as bench_command
+from bench import (
+    class_family,
+    cpu_numba,
+    dispatch_grid,
+    harness,
+    page_migrations,
+    traffic,
+    virtual_call,
+)
 from bench.__main__ import NAMES
 from bench.harness import Options, Result, summary, write
 from bench.peers import plain_life
@@ -136,6 +146,78 @@ def test_failures_are_recorded_and_fail_the_command(monkeypatch, tmp_path):
         harness.main(lambda options: result, None)
     (file,) = tmp_path.iterdir()
     assert json.loads(file.read_text())["failures"] == result.failures
+
+
+COMMANDS = {
+    "harness": ([], lambda: harness.main(NoDriver.run, None)),
+    "bench": (["stand_in"], bench_command.main),
+    "dispatch_grid": ([], dispatch_grid.main),
+    "page_migrations": ([], page_migrations.main),
+}
+
+
+class NoDriver:
+    """In place of the modules of benchmarks: ``run`` fails as where there is no driver."""
+
+    ran = 0
+
+    @classmethod
+    def run(cls, *given):
+        cls.ran += 1
+        raise oa.BackendError("there is no driver", "install one")
+
+
+@pytest.fixture(params=COMMANDS)
+def command(request, monkeypatch):
+    """Calls a command line with arguments; its benchmark cannot run."""
+    own, main = COMMANDS[request.param]
+    monkeypatch.setattr(bench_command, "NAMES", ("stand_in",))
+    monkeypatch.setitem(sys.modules, "bench.stand_in", NoDriver)
+    for module in (dispatch_grid, page_migrations):
+        monkeypatch.setattr(module, "run", NoDriver.run)
+    monkeypatch.setattr(NoDriver, "ran", 0)
+
+    def call(*arguments):
+        monkeypatch.setattr("sys.argv", ["bench", *own, *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return ended.value.code
+
+    return call
+
+
+def test_a_user_s_mistake_is_told_in_words(command, tmp_path):
+    assert command("--out", tmp_path) == "error: there is no driver\nhelp: install one"
+    assert NoDriver.ran == 1
+
+
+def test_a_folder_that_cannot_be_written_to_is_told_before_anything_runs(command, tmp_path):
+    file = tmp_path / "file"
+    file.touch()
+    for folder in (file, file / "folder"):
+        message = command("--out", folder)
+        assert f"error: --out: {folder} is no folder that can be written to" in message
+    assert NoDriver.ran == 0
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("--repeat", "0", "0 is no number from 1 on"),
+        ("--repeat=-1", None, "-1 is no number from 1 on"),
+        ("--backend", "rocm", "invalid choice: 'rocm'"),
+        ("--modes", "coal,tagged", "unknown mode 'tagged'; valid modes are cuda, concord"),
+    ],
+)
+def test_values_that_mean_nothing_are_refused(command, capsys, option, value, message):
+    assert command(option, *([] if value is None else [value])) == 2
+    assert message in capsys.readouterr().err
+    assert NoDriver.ran == 0
+
+
+def test_a_record_that_cannot_be_written_is_told_with_its_file(tmp_path):
+    with pytest.raises(oa.ConfigurationError, match="cannot be written: Is a directory"):
+        harness.write_record({"benchmark": "some-name"}, [], tmp_path)
 
 
 def test_without_numba_there_is_nothing_to_compare(monkeypatch, capsys):

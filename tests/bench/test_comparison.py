@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import sharedoa as oa
+from bench.comparison import __main__ as command_line
 from bench.comparison import cases, inputs, program, run, scene, toolset, user_lines, worker
 from bench.comparison.__main__ import main
 from bench.comparison.cases import (
@@ -35,6 +36,7 @@ from bench.comparison.tables import tables
 from bench.comparison.tools import cuda_cxx, numpy_tool, sharedoa_tool, traffic
 from bench.harness import Result, write, write_record
 from bench.peers import cuda_programs
+from bench.reproduction import document as document_writer
 
 TINY = (
     Case(FEW_OBJECTS, 128, 9, 3, RANDOM),
@@ -161,6 +163,53 @@ def test_files_that_are_no_records(tmp_path):
     with pytest.raises(SystemExit, match="no record"):
         (tmp_path / "text").write_text("text")
         main(["tables", str(tmp_path / "text")])
+
+
+def test_records_with_another_head_or_rows(record, tmp_path):
+    whole = json.loads(record.read_text())
+    file = tmp_path / "record.json"
+    settings = {name: value for name, value in whole["settings"].items() if name != "tools"}
+    for change, missing in (
+        ({"benchmark": 7}, "benchmark"),
+        ({"machine": {"backend": "cpu"}}, "device"),
+        ({"settings": settings}, "tools"),
+        ({"failures": None}, "failures"),
+        ({"rows": [{"samples": [1.0]}]}, "row 0 has no tool"),
+    ):
+        file.write_text(json.dumps({**whole, **change}))
+        with pytest.raises(RecordError, match=missing):
+            read(file)
+
+
+def test_a_document_that_cannot_be_written_stays(record, tmp_path, monkeypatch):
+    with pytest.raises(SystemExit, match=r"--into: .*No such file"):
+        main(["tables", str(record), "--into", str(tmp_path / "absent.md")])
+    document = tmp_path / "comparison.md"
+    document.write_text("# Title\n")
+    # What no file can hold, as on a full disk.
+    monkeypatch.setattr(document_writer, "with_tables", lambda text, made: "\ud800")
+    with pytest.raises(SystemExit, match="--into"):
+        main(["tables", str(record), "--into", str(document)])
+    assert document.read_text() == "# Title\n"
+    assert list(tmp_path.iterdir()) == [document]
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--repeat", "0"], ["--label", "a/b"], ["--label", "two words"]]
+)
+def test_values_that_mean_nothing_are_refused(arguments):
+    with pytest.raises(SystemExit) as ended:
+        main(["run", *arguments])
+    assert ended.value.code == 2
+
+
+def test_a_folder_that_cannot_be_written_to_is_told_first(record, tmp_path, monkeypatch):
+    monkeypatch.setattr(command_line, "compare", lambda *given: pytest.fail("it ran"))
+    file = tmp_path / "file"
+    file.touch()
+    for arguments in (["run"], ["report", str(record)]):
+        with pytest.raises(SystemExit, match="no folder that can be written to"):
+            main([*arguments, "--out", str(file)])
 
 
 def test_unknown_names_are_refused(capsys):

@@ -270,6 +270,43 @@ def call(monkeypatch, *arguments):
     command_line.main()
 
 
+def test_records_with_another_head_or_rows(tmp_path):
+    for change, missing in (
+        ({"benchmark": ["reproduction"]}, "benchmark"),
+        ({"date": None}, "date"),
+        ({"versions": []}, "versions"),
+        ({"machine": "a GPU"}, "machine"),
+        ({"machine": {"device": "a GPU"}}, "backend"),
+        ({"settings": {"full": True}}, "inputs"),
+        ({"failures": "none"}, "failures"),
+    ):
+        with pytest.raises(RecordError, match=missing):
+            read(saved(tmp_path, "record.json", [], **change))
+    for count, rows in enumerate((None, {}, [7], [{"workload": "RAY"}])):
+        with pytest.raises(RecordError, match="no rows" if count < 2 else "row 0 has no figure"):
+            read(saved(tmp_path, "record.json", rows))
+    (tmp_path / "list.json").write_text("[]")
+    with pytest.raises(RecordError, match="no benchmark"):
+        read(tmp_path / "list.json")
+
+
+@pytest.mark.parametrize("command", ["measure", "counters"])
+def test_labels_and_folders_are_checked_before_anything_runs(
+    monkeypatch, tmp_path, capsys, command
+):
+    monkeypatch.setattr(command_line, "measure", lambda *given: pytest.fail("it ran"))
+    monkeypatch.setattr(command_line, "find", lambda: pytest.fail("it ran"))
+    with pytest.raises(SystemExit) as ended:
+        call(monkeypatch, command, "--label", "../elsewhere")
+    assert (
+        ended.value.code == 2 and "'../elsewhere' has other characters" in capsys.readouterr().err
+    )
+    file = tmp_path / "file"
+    file.touch()
+    with pytest.raises(SystemExit, match="no folder that can be written to"):
+        call(monkeypatch, command, "--out", file)
+
+
 def test_parts_merged_shown_and_drawn(monkeypatch, tmp_path, capsys):
     shared = ("--backend", "cpu", "--repeat", 2, "--modes", "sharedoa,coal", "--out", tmp_path)
     for workload in ("ray", "stut"):

@@ -165,6 +165,18 @@ def test_a_plot_is_drawn_when_the_record_cannot_be_written(monkeypatch, folder):
     assert Path("times.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_a_record_that_cannot_be_written_leaves_the_file(runs, folder, monkeypatch):
+    Path("run.json").write_text("before")
+
+    def fail(file: Path, target: Path) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", fail)
+    error = invoke("run", "traffic", "--json", "run.json").exception
+    assert isinstance(error, SharedOAError) and "No space left" in error.message
+    assert [(file.name, file.read_text()) for file in folder.iterdir()] == [("run.json", "before")]
+
+
 def test_there_is_no_ratio_to_no_time(monkeypatch, folder):
     def run(app: AppInfo, options: RunOptions) -> RunResult:
         return RunResult(counts={}, timings={"run": 0.0})
