@@ -12,6 +12,8 @@ from .structure import ANCHOR, FREE, PULLED, Floats, Ints, Structure
 
 #: Of twenty nodes; one in the rest is held.
 FREE_SHARE, PULLED_SHARE, SHARES = 13, 5, 20
+#: So many are drawn one by one within a minute, and the draws take a few GiB.
+MOST_NODES = 10_000_000
 LOW, HIGH = 0.35, 0.65
 PULLED_SPEED = 0.05
 SOFTEST, STIFFEST = 3.0, 5.0
@@ -21,12 +23,17 @@ def generate(nodes: int, seed: int) -> Structure:
     """Draw a structure from the stream of ``rand()`` that ``seed`` starts.
 
     65 % of the nodes are free, 25 % pulled, 10 % anchors, and there are 7 springs for 4 nodes.
-    Raises ArgumentError unless ``nodes`` is a positive multiple of 20, which gives whole numbers.
+    Raises ArgumentError unless ``nodes`` is a positive multiple of 20, which gives whole numbers,
+    and at most MOST_NODES.
     """
     if nodes < SHARES or nodes % SHARES:
         raise ArgumentError(
             f"{nodes} nodes cannot be 65 % free, 25 % pulled and 10 % anchors",
             f"give a size that is a multiple of {SHARES}: {max(SHARES, nodes // SHARES * SHARES)}",
+        )
+    if nodes > MOST_NODES:
+        raise ArgumentError(
+            f"a structure of {nodes:,} nodes is too large", f"give a size of at most {MOST_NODES:,}"
         )
     stream = GlibcRandom(seed)
     free, pulled = nodes * FREE_SHARE // SHARES, nodes * PULLED_SHARE // SHARES

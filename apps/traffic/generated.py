@@ -10,17 +10,24 @@ from ..common.glibc_random import RAND_MAX, GlibcRandom
 from .road_graph import MAX_DEGREE, RoadGraph
 
 CELL_LENGTH = np.float32(0.005)
+#: With some 260 cells each; at eight times as many, places of cells would leave int32.
+MOST_INTERSECTIONS = 1_000_000
 
 
 def generate(intersections: int, seed: int) -> RoadGraph:
     """Draw a network from the stream of ``rand()`` that ``seed`` starts.
 
     Lengths are computed in float32, as the artifact does, because they decide how many cells a road
-    has. Raises ArgumentError for fewer than two intersections.
+    has. Raises ArgumentError for fewer than two intersections, and more than MOST_INTERSECTIONS.
     """
     if intersections < 2:
         raise ArgumentError(
             f"{intersections} intersections make no network", "give a size of at least 2"
+        )
+    if intersections > MOST_INTERSECTIONS:
+        raise ArgumentError(
+            f"a network of {intersections:,} intersections is too large",
+            f"give a size of at most {MOST_INTERSECTIONS:,}",
         )
     stream = GlibcRandom(seed)
     degrees, x, y = [], [], []

@@ -29,6 +29,12 @@ def _run() -> None:
     except SharedOAError as error:
         show_error(error)
         sys.exit(1)
+    except MemoryError as error:
+        show_error(
+            f"the memory of this machine is not enough: {str(error) or 'an allocation failed'}\n"
+            "help: give a smaller --size, or a smaller --input"
+        )
+        sys.exit(1)
     except OSError as error:
         # Files are named in such errors, what is printed to has no name.
         if error.filename is not None:

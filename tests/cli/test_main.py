@@ -15,6 +15,8 @@ from typer.testing import CliRunner
 import sharedoa
 from apps.interface import RunOptions, RunResult
 from apps.registry import APPS, AppInfo
+from apps.structure.generated import MOST_NODES
+from apps.traffic.generated import MOST_INTERSECTIONS
 from sharedoa import cli
 from sharedoa.backends import Availability
 from sharedoa.cli import commands, problems, report
@@ -243,6 +245,35 @@ def test_faults_with_files_keep_their_traceback(monkeypatch):
     monkeypatch.setattr(commands, "application", fail)
     with pytest.raises(FileNotFoundError):
         cli.main()
+
+
+@pytest.mark.parametrize("said", ["", "Unable to allocate 8.00 EiB"])
+def test_too_little_memory_is_told_in_words(monkeypatch, capsys, said):
+    def fail(app: AppInfo, options: RunOptions) -> RunResult:
+        raise MemoryError(said)
+
+    monkeypatch.setattr(AppInfo, "run", fail)
+    monkeypatch.setattr(sys, "argv", ["sharedoa", "run", "traffic"])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 1
+    told = capsys.readouterr().err
+    assert "error: the memory of this machine is not enough: " in told and said in told
+    assert "help: give a smaller --size" in told
+
+
+@pytest.mark.parametrize("app", ["traffic", "structure"])
+def test_sizes_that_cannot_fit_are_refused_at_once(app):
+    error = invoke("run", app, "--size", "1000000000000").exception
+    assert isinstance(error, ArgumentError) and "1,000,000,000,000" in error.message
+    assert "give a size of at most" in error.help
+
+
+@pytest.mark.parametrize(
+    ("app", "most"), [("traffic", MOST_INTERSECTIONS), ("structure", MOST_NODES)]
+)
+def test_ten_times_the_sizes_of_the_paper_are_allowed(app, most):
+    assert APPS[app].paper_size * 10 <= most
 
 
 def test_interruption_is_told_in_words(monkeypatch, capsys, folder):
