@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import ArgumentError
 from ..model.annotations import ArrayAnnotation
 from ..model.classes import ClassType
+from ..model.layout import pack_array
 from ..model.object import Object
 from ..model.types import ReferenceType, Type
 from ..model.values import to_host
@@ -43,13 +44,14 @@ class Array(NumPyLike):
         "__weakref__",
         "_address",
         "_heap",
-        "_leaves",
         "_length",
+        "_packed",
         "_storage",
     )
     _heap: Heap
     _address: int
-    _leaves: tuple[int, int]
+    #: What kernels take for it.
+    _packed: bytes
     _storage: ArrayStorage | None
     _length: int
 
@@ -63,7 +65,7 @@ class Array(NumPyLike):
         put(self, "_storage", storage)
         put(self, "_address", address)
         put(self, "_length", length)
-        put(self, "_leaves", (address, length))
+        put(self, "_packed", pack_array(address, length))
 
     def __class_getitem__(cls, element: Any) -> Any:
         return ArrayAnnotation(element)

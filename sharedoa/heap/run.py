@@ -9,6 +9,7 @@ import numpy as np
 
 from ..model.arrangement import Arrangement
 from ..model.classes import ClassType
+from ..model.layout import pack_array
 from ..model.reference import ReferenceEncoding
 from ..model.run_form import NEAR_BYTES, RunForm
 from ..model.types import ReferenceType
@@ -61,12 +62,13 @@ class RunOfObjects:
     """An array of references that nobody has written down: an argument for compiled code that takes
     it for the run that it is."""
 
-    __slots__ = ("__sharedoa_element__", "_heap", "_leaves", "_run")
+    __slots__ = ("__sharedoa_element__", "_heap", "_length", "_packed", "_run")
 
     def __init__(self, heap: Heap, run: Run, count: int) -> None:
         self._heap = heap
         self._run = run
-        self._leaves = (0, count)
+        self._length = count
+        self._packed = pack_array(0, count)
         self.__sharedoa_element__: ReferenceType = heap.reference_type(run.form.cls)
 
     @property
@@ -74,7 +76,7 @@ class RunOfObjects:
         return self._run.form.cls
 
     def __len__(self) -> int:
-        return self._leaves[1]
+        return self._length
 
 
 def run_of_slots(

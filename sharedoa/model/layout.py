@@ -9,6 +9,7 @@ scalars of 32 records lie row by row (``tiles``).
 from __future__ import annotations
 
 import math
+import struct
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,9 @@ from .types import ArrayType, InlineType, ReferenceType, Type, ValueType
 
 #: An array as it is stored: where its elements lie and how many there are.
 ARRAY_DTYPE = np.dtype([("address", np.uint64), ("length", np.int64)], align=True)
+_ARRAY = struct.Struct("<Qq")
+#: The same from Python's numbers and back, in a tenth of NumPy's time.
+pack_array, unpack_array = _ARRAY.pack, _ARRAY.unpack
 REFERENCE_DTYPE = np.dtype(np.uint64)
 #: The most bytes that one access of a device takes at once.
 _WIDEST_ACCESS = 16

@@ -11,6 +11,7 @@ import struct
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..model.layout import ARRAY_DTYPE
 from ..model.scalars import ScalarType
 from ..model.types import ArrayType, ReferenceType, Type
 
@@ -21,17 +22,16 @@ _UNUSUAL = (AttributeError, ValueError, OverflowError, struct.error)
 
 
 def quick_packer(
-    types: Sequence[Type], write: Callable[..., None], careful: Packer
+    types: Sequence[Type], formats: Sequence[str], careful: Packer
 ) -> tuple[Packer, dict[str, Any]]:
-    """A function that packs arguments of ``types`` with ``write`` (``Struct.pack_into``) if they
+    """A function that packs arguments of ``types``, each by one of ``formats`` (``struct``), if they
     are of the usual classes, and calls ``careful`` otherwise; and the names that it uses, of which
     ``careful`` sets ``element<n>`` to the element type of an array that it took as argument n.
 
     It is ``careful`` itself where a parameter is a value struct.
     """
-    names: dict[str, Any] = {"write": write, "careful": careful, "unusual": _UNUSUAL}
+    names: dict[str, Any] = {"careful": careful, "unusual": _UNUSUAL}
     checks: list[str] = []
-    cuts: list[str] = []
     leaves: list[str] = []
     heaps: list[str] = []
     for number, type in enumerate(types):
@@ -39,9 +39,7 @@ def quick_packer(
         if isinstance(type, ArrayType):
             names[f"element{number}"] = type.element
             checks.append(f"{given}.__sharedoa_element__ is element{number}")
-            # Named one by one: a call with a starred argument first makes a list of all.
-            cuts.append(f"p{number}, n{number} = {given}._leaves")
-            leaves += [f"p{number}", f"n{number}"]
+            leaves.append(f"{given}._packed")
             heaps.append(f"{given}._heap")
         elif isinstance(type, ReferenceType):
             names[f"class{number}"] = type.cls.python_class
@@ -63,13 +61,18 @@ def pack(slots, arguments):
         {f"{places}= arguments" if places else "() = arguments"}
         heap = {first_heap}
         if {" and ".join(checks) or "True"}:
-            {"; ".join(cuts) or "pass"}
             write({", ".join(["slots", "0", *leaves])})
             return heap
     except unusual:
         pass
     return careful(slots, arguments)
 """
+    arrays = (isinstance(type, ArrayType) for type in types)
+    whole = "".join(
+        f"{ARRAY_DTYPE.itemsize}s" if is_array else format
+        for is_array, format in zip(arrays, formats, strict=True)
+    )
+    names["write"] = struct.Struct(f"<{whole}").pack_into
     exec(source, names)
     packer: Packer = names["pack"]
     return packer, names

@@ -19,6 +19,7 @@ import numpy as np
 from ..codegen.abi import SLOT_BYTES, leaves
 from ..errors import ArgumentError
 from ..model.classes import Signature
+from ..model.layout import unpack_array
 from ..model.scalars import ScalarType
 from ..model.types import ArrayType, ReferenceType, TupleType, Type, ValueType
 from ..model.values import accepts, convert, describe
@@ -40,8 +41,8 @@ class ArgumentPlan:
         self.leaf_count = len(found)
         #: The slot at which each parameter's leaves begin.
         self.first_slots = tuple(accumulate(map(len, cut), initial=0))[:-1]
-        formats = "".join(_slot_format(leaf.dtype) for leaf in found)
-        self._write = struct.Struct(f"<{formats}").pack_into
+        formats = ["".join(_slot_format(leaf.dtype) for leaf in parts) for parts in cut]
+        self._write = struct.Struct(f"<{''.join(formats)}").pack_into
         self._binders = [
             _binder(type, f"kernel {kernel}, argument {name}")
             for name, type in zip(signature.names, signature.types, strict=True)
@@ -52,7 +53,7 @@ class ArgumentPlan:
         #: Writes the leaves of arguments into slots: ``pack(slots, arguments)``. The result is the
         #: heap that their arrays and objects lie in, None if there are none. Raises ArgumentError
         #: for a wrong number or type of arguments, or arguments of two heaps.
-        self.pack, self._names = quick_packer(signature.types, self._write, self._pack_carefully)
+        self.pack, self._names = quick_packer(signature.types, formats, self._pack_carefully)
 
     @property
     def count(self) -> int:
@@ -146,7 +147,7 @@ def _binder(type: Type, what: str) -> Binder:
 def _array_binder(type: ArrayType, what: str) -> Binder:
     def bind(value: Any, values: list[Any]) -> Any:
         _require_array(type, value, what)
-        values += value._leaves
+        values += unpack_array(value._packed)
         return value._heap
 
     return bind

@@ -10,6 +10,7 @@ import pytest
 
 import sharedoa as oa
 from sharedoa import f32, f64, i32, u8
+from sharedoa.model.layout import unpack_array
 
 from .shapes import Circle, Point, Ring, Shape, Square
 
@@ -137,7 +138,7 @@ def test_interfaces(heap):
     assert np.array(made, dtype=np.float64).dtype == np.float64
     assert made.__array_interface__["data"][0] == made.address
     assert hasattr(made, "__cuda_array_interface__") == (heap.backend.name == "cuda")
-    assert made._leaves == (made.address, 3)
+    assert unpack_array(made._packed) == (made.address, 3)
     assert repr(made) == "Array[f32](array([1., 2., 3.], dtype=float32))"
 
 

@@ -146,7 +146,7 @@ def test_host_only_members_stay_pythons() -> None:
         ("x = oa.f32", "class C: field x has no annotation", "write a colon: x: f32"),
         ("x: f32 = 3", "class C: field x has a default", "give values to oa.new"),
         ("_heap: i32", "the field name _heap is taken", "rename the field"),
-        ("_leaves: i32", "the field name _leaves is taken", "without the underscore: leaves"),
+        ("_packed: i32", "the field name _packed is taken", "without the underscore: packed"),
         ("def _run(self): ...", "the method name _run is taken", "rename the method"),
     ],
 )
