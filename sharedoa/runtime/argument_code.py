@@ -24,9 +24,10 @@ _UNUSUAL = (AttributeError, ValueError, OverflowError, struct.error)
 def quick_packer(
     types: Sequence[Type], formats: Sequence[str], careful: Packer
 ) -> tuple[Packer, dict[str, Any]]:
-    """A function that packs arguments of ``types``, each by one of ``formats`` (``struct``), if they
-    are of the usual classes, and calls ``careful`` otherwise; and the names that it uses, of which
-    ``careful`` sets ``element<n>`` to the element type of an array that it took as argument n.
+    """A function that packs arguments of ``types``, each by one of ``formats`` (``struct``), if
+    they are of the usual classes, and calls ``careful`` otherwise; and the names that it uses, of
+    which ``careful`` sets ``element<n>`` to the element type of an array that it took as argument
+    n.
 
     It is ``careful`` itself where a parameter is a value struct.
     """
