@@ -217,10 +217,11 @@ def _by_position(method: Method, arguments: tuple[Any, ...]) -> list[Any]:
 
 def _refuse_sequences(method: Method, given: list[Any]) -> None:
     """Lists and NumPy arrays are in no memory that kernels reach."""
-    signature = method.signature
-    for name, type, value in zip(signature.names, signature.types, given, strict=True):
+    # The signature is asked for only where there are any: usually there are none.
+    for place, value in enumerate(given):
         if not holds_many(value) or isinstance(value, Array):
             continue
+        name, type = method.signature.names[place], method.signature.types[place]
         if isinstance(type, (ScalarType, ReferenceType)) or (
             isinstance(type, ValueType) and isinstance(value, (list, np.ndarray))
         ):
