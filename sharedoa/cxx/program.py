@@ -84,15 +84,13 @@ class Loaded:
     def bound(self, heap: Heap) -> Iterator[None]:
         """The state block holds what ``heap`` gives, for a launch that is noted inside."""
         launching = heap.memory.launching
-        while True:
-            launching.append(None)
-            epoch = heap.layout_epoch
-            if self._heap() is heap and self._epoch == epoch:
-                break
-            launching.pop()
-            self.backend.set_module_state(self.module, heap.launch_state())
-            self._heap, self._epoch = weakref.ref(heap), epoch
+        launching.append(None)
         try:
+            while self._heap() is not heap or self._epoch != heap.layout_epoch:
+                with heap.memory.starting_anew():
+                    epoch = heap.layout_epoch
+                    self.backend.set_module_state(self.module, heap.launch_state())
+                    self._heap, self._epoch = weakref.ref(heap), epoch
             yield
         finally:
             launching.pop()

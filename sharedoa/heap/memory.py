@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 import numpy as np
@@ -46,7 +47,7 @@ class HeapMemory:
         #: it changed during a wait.
         self.last_launch: object = None
         #: One item for each launch, of any thread, that has looked at what the heap gives to
-        #: kernels and is not noted yet (``Heap.note_launch``).
+        #: kernels and is not noted yet (``Heap.note_launch``). It stays in use until then.
         self.launching: list[None] = []
         self.residency = (
             Residency(backend.prefetch, backend.transfer) if on_device else Residency(None)
@@ -127,6 +128,16 @@ class HeapMemory:
             return False
         transfer.write([(column, values)])
         return True
+
+    @contextmanager
+    def starting_anew(self) -> Iterator[None]:
+        """While a launch, which is one of ``launching``, looks at everything again: until then it
+        has looked at nothing that it goes on to use."""
+        self.launching.pop()
+        try:
+            yield
+        finally:
+            self.launching.append(None)
 
     def launch_words(self, debug: bool) -> list[int]:
         """What kernels must know (``dispatch.state``), with or without the checks of debug mode."""

@@ -180,20 +180,13 @@ class Capture:
             launching.append(None)
             try:
                 while not self._is_current():
-                    self._prepare_anew()
+                    with heap.memory.starting_anew():
+                        self._prepare()
                 heap.before_launch()
                 heap.backend.replay(self._ready, count)
                 heap.note_launch(self._stores_references)
             finally:
                 launching.pop()
-
-    def _prepare_anew(self) -> None:
-        """``_prepare``, during which the step is no launch that is under way."""
-        self.heap.memory.launching.pop()
-        try:
-            self._prepare()
-        finally:
-            self.heap.memory.launching.append(None)
 
     def _run_in_cpython(self, count: int) -> None:
         self.heap.synchronize()

@@ -126,7 +126,9 @@ class Program:
                     or binding.heap() is not heap
                     or (binding.run_places and not _write_runs(binding, slots, arguments))
                 ):
-                    binding = self._bind_anew(heap, mode, debug, slots, arguments)
+                    with heap.memory.starting_anew():
+                        settings = own_settings(heap, mode, debug)
+                        binding = self.bind(heap, *settings, slots, arguments)
                     if is_usual:
                         self._usual = binding
                 if binding.geometry is not geometry:
@@ -149,20 +151,6 @@ class Program:
                 launching.pop()
         finally:
             self.lock.release()
-
-    def _bind_anew(
-        self, heap: Heap, mode: Any, debug: Any, slots: Slots, arguments: tuple[Any, ...]
-    ) -> Binding:
-        """``bind``, during which the launch is none that is under way: it has read nothing yet that
-        it goes on to use."""
-        heap.memory.launching.pop()
-        try:
-            settings = (heap.mode, heap.debug)
-            if mode is not None or debug is not None:
-                settings = own_settings(heap, mode, debug)
-            return self.bind(heap, *settings, slots, arguments)
-        finally:
-            heap.memory.launching.append(None)
 
     def block(self, backend: Backend, geometry: Geometry) -> Pair:
         """The block that a launch asks for, else what the backend thinks best."""
