@@ -53,6 +53,12 @@ class Mode:
     def header_alignment(self) -> int:
         return self.header.alignment
 
+    @property
+    def shares_loops(self) -> bool:
+        """Whether threads of a GPU's warp share the iterations of their loops. Modes that are there
+        to be compared leave loops as they are written."""
+        return self.name == AUTO
+
     def header_bytes(self, type_index: int, vtable: int) -> bytes:
         """The ``header_size`` bytes that an object starts with; ``vtable`` is the address of word 0
         of the vtable record."""

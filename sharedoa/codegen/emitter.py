@@ -7,7 +7,8 @@ needs while its body is written. A file of this package registers an emitter per
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,6 +22,7 @@ from ptxpass.ir import CallSite, TypeQuery
 
 from ..errors import InternalError
 from ..frontend import tree
+from ..frontend.shared_loops import SharedLoop
 from ..model.classes import ClassType, Family
 from ..model.layout import Layout
 from ..model.reference import ReferenceEncoding
@@ -78,6 +80,8 @@ class ProgramEmitter:
     pieces: Mapping[tuple[ClassType, str], RunForm] = field(default_factory=dict)
     #: Variables that some statement of the program assigns to.
     assigned: frozenset[tree.Variable] = frozenset()
+    #: Loops that threads of a warp share (``shared_loops``).
+    shared_loops: Mapping[tree.ForRange, SharedLoop] = field(default_factory=dict)
     #: Whether floating-point arithmetic may be approximate.
     fastmath: bool = False
     functions: dict[str, ir.Function] = field(default_factory=dict)
@@ -243,11 +247,8 @@ class FunctionEmitter:
         return alloca
 
     def assign(self, variable: tree.Variable, value: ir.Value) -> None:
-        slot = self._variables.get(variable)
-        if slot is None:
-            slot = self._variables[variable] = self.slot(llvm_type(variable.type), variable.name)
         require_type(value, variable.type)
-        self.builder.store(value, slot)
+        self.builder.store(value, self._slot_of(variable))
 
     def take(self, variable: tree.Variable, value: ir.Value) -> None:
         """Begin with ``value`` in a parameter; one that keeps it needs no slot."""
@@ -265,10 +266,30 @@ class FunctionEmitter:
         bound = self._bindings.get(variable)
         if bound is not None:
             return bound
+        slot = self._slot_of(variable)
+        return self.builder.load(slot, variable.name, typ=llvm_type(variable.type))
+
+    def _slot_of(self, variable: tree.Variable) -> ir.Value:
         slot = self._variables.get(variable)
         if slot is None:
             slot = self._variables[variable] = self.slot(llvm_type(variable.type), variable.name)
-        return self.builder.load(slot, variable.name, typ=llvm_type(variable.type))
+        return slot
+
+    @contextmanager
+    def standing_in(
+        self, values: Mapping[tree.Variable, ir.Value], renewed: Sequence[tree.Variable]
+    ) -> Iterator[tuple[list[ir.Value], list[ir.Value]]]:
+        """For a while these variables name other values, and ``renewed`` have new slots. Gives
+        the new slots and those that they have otherwise."""
+        new = [self.slot(llvm_type(v.type), f"{v.name}.part") for v in renewed]
+        own = [self._slot_of(v) for v in renewed]
+        bindings, variables = self._bindings, self._variables
+        self._bindings = {**bindings, **values}
+        self._variables = {**variables, **dict(zip(renewed, new, strict=True))}
+        yield new, own
+        known = self._variables
+        self._bindings = bindings
+        self._variables = {**known, **{v: variables[v] for v in renewed}}
 
     # --------------------------------------------------------- control flow
 

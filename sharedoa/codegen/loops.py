@@ -9,6 +9,7 @@ from llvmlite import ir
 from ..frontend import tree
 from . import checks
 from .emitter import FunctionEmitter, Loop, integer, statement
+from .shared_loops import Bounds, emit_shared
 from .types import I32, I64
 
 
@@ -62,22 +63,40 @@ def _finish(
 
 @statement(tree.ForRange)
 def _for_range(emitter: FunctionEmitter, node: tree.ForRange) -> None:
+    emit_loop(emitter, node, emit_bounds(emitter, node))
+
+
+def emit_loop(emitter: FunctionEmitter, node: tree.ForRange, bounds: Bounds) -> None:
+    if node in emitter.program.shared_loops:
+        emit_shared(emitter, node, bounds, lambda: _emit_alone(emitter, node, bounds))
+    else:
+        _emit_alone(emitter, node, bounds)
+
+
+def emit_bounds(emitter: FunctionEmitter, node: tree.ForRange) -> Bounds:
+    """Evaluate where the loop begins, ends, and how far apart its numbers are."""
     start = emitter.evaluate(node.start)
     stop = emitter.evaluate(node.stop)
     step = emitter.evaluate(node.step)
     checks.check_step(emitter, step, node.location)
-    if isinstance(step, ir.Constant) and step.constant in (1, -1):
-        _count_by_one(emitter, node, start, stop, int(step.constant))
+    bounds = Bounds(start, stop, step)
+    if bounds.by_one is None:
+        return bounds
+    short = _in_32_bits(start), _in_32_bits(stop)
+    return bounds if short[0] is None or short[1] is None else Bounds(short[0], short[1], step)
+
+
+def _emit_alone(emitter: FunctionEmitter, node: tree.ForRange, bounds: Bounds) -> None:
+    """The loop as each thread runs it by itself."""
+    if bounds.by_one is not None:
+        _count_by_one(emitter, node, bounds.start, bounds.stop, bounds.by_one)
     else:
-        _count_iterations(emitter, node, start, stop, step)
+        _count_iterations(emitter, node, bounds.start, bounds.stop, bounds.step)
 
 
 def _count_by_one(
     emitter: FunctionEmitter, node: tree.ForRange, start: ir.Value, stop: ir.Value, step: int
 ) -> None:
-    short = _in_32_bits(start), _in_32_bits(stop)
-    if short[0] is not None and short[1] is not None:
-        start, stop = short
     type = start.type
     counter = emitter.slot(type, f"{node.variable.name}.next")
     emitter.builder.store(start, counter)

@@ -15,6 +15,7 @@ from dispatch.mode import Mode
 from ptxpass.ir import CallSite, TypeQuery
 
 from ..frontend import tree
+from ..frontend.shared_loops import shared_loops
 from ..frontend.walk import assigned_variables, nodes_of
 from ..model.layout import Layout
 from ..model.reference import ReferenceEncoding
@@ -57,6 +58,8 @@ class LoweredModule:
     source_sites: list[tree.Location]
     #: What the assertions among them say, by the same number.
     assertion_texts: dict[int, str]
+    #: Where the loops begin that threads of a warp share.
+    shared_loops: list[tree.Location]
     uses_barrier: bool
     #: Whether some function may call itself, directly or through others.
     recursive: bool
@@ -90,11 +93,12 @@ def lower(
         RoleMetadata(module, stored_roles(program)),
         {(each.owner, each.name): each.form for each in pieces},
         assigned_variables(program),
+        shared_loops(program) if mode.shares_loops and target.warp and not debug else {},
         fastmath,
     )
     functions = [function for function in program.functions.values() if function is not kernel]
     for function in functions:
-        emitter.functions[function.symbol] = _declare(module, function)
+        emitter.functions[function.symbol] = _declare(emitter, function)
     kernel_leaves = [leaf for variable in kernel.parameters for leaf in leaves(variable.type)]
     body = _define_kernel_body(emitter, kernel, kernel_leaves, runs or {})
     _define_what_is_called(emitter, program)
@@ -118,6 +122,7 @@ def lower(
         leaves=kernel_leaves,
         source_sites=emitter.source_sites,
         assertion_texts=emitter.assertion_texts,
+        shared_loops=[loop.location for loop in emitter.shared_loops],
         uses_barrier=emitter.uses_barrier,
         recursive=_has_cycle(emitter.calls),
     )
@@ -140,12 +145,20 @@ def _vtable_address(program: ProgramEmitter) -> VtableAddress:
     return emit
 
 
-def _declare(module: ir.Module, function: tree.Function) -> ir.Function:
+def _declare(program: ProgramEmitter, function: tree.Function) -> ir.Function:
     types = [variable.type for variable in function.parameters]
-    declared = ir.Function(module, function_type(types, function.result), function.symbol)
+    type = function_type(types, function.result)
+    declared = ir.Function(program.module, type, function.symbol)
     declared.linkage = "internal"
-    declared.attributes.add("nounwind")
+    _describe(program, declared)
     return declared
+
+
+def _describe(program: ProgramEmitter, function: ir.Function) -> None:
+    function.attributes.add("nounwind")
+    if program.shared_loops:
+        # Threads of a warp meet in it, or in what it calls: LLVM must not move it into a branch.
+        function.attributes.add("convergent")
 
 
 def _define_what_is_called(program: ProgramEmitter, source: tree.Program) -> None:
@@ -186,8 +199,8 @@ def _define_kernel_body(
     types = [leaf.type for leaf in kernel_leaves] + [I64] * len(_THREAD_PARAMETERS)
     body = ir.Function(program.module, ir.FunctionType(VOID, types), f"{kernel.symbol}.body")
     body.linkage = "internal"
-    for attribute in ("alwaysinline", "nounwind"):
-        body.attributes.add(attribute)
+    body.attributes.add("alwaysinline")
+    _describe(program, body)
     emitter = FunctionEmitter(program, kernel, body)
     _note_runs(emitter, runs)
     emitter.thread = body.args[len(kernel_leaves) :]

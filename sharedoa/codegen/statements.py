@@ -7,7 +7,7 @@ from ..frontend import tree
 from ..model.scalars import ScalarType, i64, u64, weak_float
 from ..model.types import Type
 from ..targets.base import PrintPiece, Unsigned
-from . import checks
+from . import checks, cut_branches
 from .arithmetic import convert
 from .emitter import FunctionEmitter, statement
 from .runs import exact_class, run_of
@@ -31,6 +31,9 @@ def _evaluate(emitter: FunctionEmitter, node: tree.Evaluate) -> None:
 
 @statement(tree.If)
 def _if(emitter: FunctionEmitter, node: tree.If) -> None:
+    if cut_branches.is_cut(emitter, node):
+        cut_branches.emit_cut(emitter, node)
+        return
     test = emitter.evaluate(node.test)
     then, end = emitter.new_block("if.then"), emitter.new_block("if.end")
     otherwise = emitter.new_block("if.else") if node.otherwise else end

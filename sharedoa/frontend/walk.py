@@ -21,16 +21,21 @@ def nodes(program: tree.Program) -> Iterator[Any]:
 
 def nodes_of(function: tree.Function) -> Iterator[Any]:
     """Those of one function; a node that is part of several is there several times."""
-    pending: list[Any] = [function.body]
+    return nodes_in(function.body)
+
+
+def nodes_in(part: Any) -> Iterator[Any]:
+    """A node, or a list of them, with every node below."""
+    pending: list[Any] = [part]
     while pending:
         node = pending.pop()
         if isinstance(node, list):
             pending += node
             continue
-        parts = _parts(node.__class__)
-        if parts is not None:
+        names = part_names(node.__class__)
+        if names is not None:
             yield node
-            pending += [getattr(node, name) for name in parts]
+            pending += [getattr(node, name) for name in names]
 
 
 def assigned_variables(program: tree.Program) -> frozenset[tree.Variable]:
@@ -41,7 +46,7 @@ def assigned_variables(program: tree.Program) -> frozenset[tree.Variable]:
 
 
 @cache
-def _parts(kind: Any) -> tuple[str, ...] | None:
+def part_names(kind: Any) -> tuple[str, ...] | None:
     """The fields in which nodes of a class may have others; None for what is no node."""
     if not is_dataclass(kind) or kind.__module__ != tree.__name__ or kind is tree.Variable:
         return None

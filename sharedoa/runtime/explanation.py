@@ -57,6 +57,11 @@ def explain(program: Program, heap: Heap, mode: Mode, debug: bool) -> str:
             f"\n{field.owner.name}.{field.name}: pieces of one array of {field.form.cls.name} "
             "objects side by side, no reference is loaded"
         )
+    for location in compilation.lowered.shared_loops:
+        head += (
+            f"\n{_short(location.file)}:{location.line}: threads of a warp share the iterations of "
+            "their loops where some are much longer than others"
+        )
     calls = table([_COLUMNS, *rows]) if rows else ["no virtual calls"]
     resources = _resources(
         lambda: program.compilation(heap, mode, debug, open_target("nvptx"), runs), used

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from llvmlite import ir
+
+if TYPE_CHECKING:
+    from .nvptx_warp import NvptxWarp
 
 #: What each stage of compilation made, by extension: "opt.ll", "ptx", "s" are text, "o" is bytes.
 Stages = dict[str, str | bytes]
@@ -42,6 +45,11 @@ class Target(Protocol):
     constant_space: int
     """Address space of function tables and of the module state block."""
     is_device: bool
+
+    @property
+    def warp(self) -> NvptxWarp | None:
+        """What threads that run in step do together, where there are such threads."""
+        ...
 
     @property
     def fingerprint(self) -> str:

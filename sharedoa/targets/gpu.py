@@ -14,6 +14,7 @@ from llvmlite import ir
 from dispatch import state
 
 from .base import I32, I64, VOID
+from .nvptx_warp import NvptxWarp
 
 AXES = ("x", "y")
 
@@ -28,6 +29,10 @@ class GpuTarget(ABC):
     object_space = 1
     constant_space: int
     is_device = True
+
+    @property
+    def warp(self) -> NvptxWarp | None:
+        return None
 
     def __init__(self, architecture: str) -> None:
         llvm.initialize_all_targets()

@@ -50,6 +50,7 @@ class HostTarget:
     object_space = 0
     constant_space = 0
     is_device = False
+    warp = None
 
     def __init__(self) -> None:
         llvm.initialize_native_target()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 from llvmlite import ir
 
@@ -23,6 +24,7 @@ from .base import (
 from .gpu import AXES, GpuTarget
 from .mathematics import emit_exact, emit_library_call
 from .nvptx_root import emit_root
+from .nvptx_warp import LEAST_CAPABILITY, NvptxWarp
 from .optimise import optimise, parse
 
 TRIPLE = "nvptx64-nvidia-cuda"
@@ -52,6 +54,10 @@ class NvptxTarget(GpuTarget):
 
     def __init__(self, architecture: str = DEFAULT_ARCHITECTURE) -> None:
         super().__init__(architecture)
+
+    @cached_property
+    def warp(self) -> NvptxWarp | None:
+        return NvptxWarp() if int(self.architecture[3:]) >= LEAST_CAPABILITY else None
 
     def libraries(self, ir_text: str) -> str:
         used = libdevice.used_functions(ir_text)

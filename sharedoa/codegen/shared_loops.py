@@ -1,0 +1,330 @@
+"""Loops that the threads of a warp share (``frontend.shared_loops`` says which can be).
+
+A whole warp that comes to such a loop counts the iterations of its threads. Where sharing them
+takes fewer rounds than the longest of the loops has iterations, thread by thread takes the next
+iteration of all, whoever's it is: a prefix sum of the counts tells whose, and what the iteration
+needs is fetched from that thread's registers. Values that are reduced are combined among the
+threads of one owner, and then by the owner. Threads that do not come as a whole warp, or whose
+loops are of equal length, run the loop as it is written.
+
+Idea: nested parallelism within warps, as CUDA-NP (Yang and Zhou, PPoPP 2014) has it; the balance
+among lists of unequal length is that of load-balancing search (Baxter, moderngpu).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from llvmlite import ir
+
+from ..errors import InternalError
+from ..frontend import tree
+from ..frontend.shared_loops import Operator, Reduction, SharedLoop
+from ..targets.nvptx_warp import WIDTH, NvptxWarp
+from .abi import build_struct
+from .emitter import FunctionEmitter, Loop
+from .types import F32, F64, I32, I64, llvm_type
+
+_MOST_ITERATIONS = 1 << 26
+"""Of one thread's loop that is shared; the sum of a warp's fits 32 bits."""
+_COST = 2
+"""What a round of a shared loop costs, in iterations of a thread's own."""
+_NOWHERE = 0x7FFFFFFF
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What a ``range`` begins and ends with, both i32 or both i64, and what it counts by."""
+
+    start: ir.Value
+    stop: ir.Value
+    step: ir.Value
+
+    @property
+    def by_one(self) -> int | None:
+        """1 or -1 if the numbers are that far apart."""
+        is_one = isinstance(self.step, ir.Constant) and self.step.constant in (1, -1)
+        return int(self.step.constant) if is_one else None
+
+
+def emit_shared(
+    emitter: FunctionEmitter,
+    node: tree.ForRange,
+    bounds: Bounds,
+    alone: Callable[[], None],
+) -> None:
+    """The loop ``node``; ``alone`` emits it as it is written."""
+    shared, warp = emitter.program.shared_loops[node], _warp(emitter)
+    builder = emitter.builder
+    count = _emit_count(builder, bounds)
+    decide, share = emitter.new_block("shared.decide"), emitter.new_block("shared")
+    otherwise, end = emitter.new_block("shared.alone"), emitter.new_block("shared.end")
+    everyone = builder.icmp_unsigned("==", warp.active(builder), I32(-1))
+    emitter.branch_on(everyone, decide, otherwise)
+    emitter.start(decide)
+    longest = warp.reduce(builder, "umax", count)
+    total = warp.reduce(builder, "add", count)
+    rounds = builder.lshr(builder.add(total, I32(WIDTH - 1)), I32(5))
+    pays = builder.icmp_unsigned("<", builder.mul(rounds, I32(_COST)), longest)
+    fits = builder.icmp_unsigned("<", longest, I32(_MOST_ITERATIONS))
+    emitter.branch_on(builder.and_(pays, fits), share, otherwise)
+    emitter.start(share)
+    warp.synchronize(builder)
+    _Sharing(emitter, node, shared, bounds.start, count, total).emit()
+    warp.synchronize(builder)
+    emitter.branch(end)
+    emitter.start(otherwise)
+    alone()
+    emitter.branch(end)
+    emitter.start(end)
+
+
+def _warp(emitter: FunctionEmitter) -> NvptxWarp:
+    warp = emitter.program.target.warp
+    if warp is None:
+        raise InternalError(f"{emitter.program.target.name} shares no loops")
+    return warp
+
+
+def _emit_count(builder: ir.IRBuilder, bounds: Bounds) -> ir.Value:
+    """i32: the number of iterations, at most ``_MOST_ITERATIONS``."""
+    start, stop = bounds.start, bounds.stop
+    most = start.type(_MOST_ITERATIONS)
+    # The difference of two numbers may need a bit more, which without a sign it has.
+    length = builder.sub(stop, start)
+    length = builder.select(builder.icmp_unsigned("<", length, most), length, most)
+    goes_on = builder.icmp_signed("<", start, stop)
+    length = builder.select(goes_on, length, start.type(0))
+    return length if length.type == I32 else builder.trunc(length, I32)
+
+
+class _Sharing:
+    """One shared loop in the making. A *round* is one iteration for each thread of the warp."""
+
+    def __init__(
+        self,
+        emitter: FunctionEmitter,
+        node: tree.ForRange,
+        shared: SharedLoop,
+        start: ir.Value,
+        count: ir.Value,
+        total: ir.Value,
+    ) -> None:
+        self._emitter, self._node, self._shared = emitter, node, shared
+        self._warp = _warp(emitter)
+        self._start, self._count, self._total = start, count, total
+        builder = emitter.builder
+        self._lane = self._warp.lane(builder)
+        self._end = self._emit_prefix_sum(count)
+        #: Number of the first of this thread's iterations among those of the warp.
+        self._begin = builder.sub(self._end, count)
+        self._has_any = builder.icmp_unsigned("!=", count, I32(0))
+        self._owners = self._emit_owners()
+
+    def emit(self) -> None:
+        emitter, builder = self._emitter, self._emitter.builder
+        base_slot, rank_slot = emitter.slot(I32, "base"), emitter.slot(I32, "rank")
+        builder.store(I32(0), base_slot)
+        builder.store(I32(-1), rank_slot)
+        head, round, done = (emitter.new_block(f"shared.{n}") for n in ("head", "round", "done"))
+        emitter.branch(head)
+        emitter.start(head)
+        base = builder.load(base_slot, typ=I32)
+        emitter.branch_on(builder.icmp_unsigned("<", base, self._total), round, done)
+        emitter.start(round)
+        self._emit_round(base, rank_slot)
+        builder.store(builder.add(base, I32(WIDTH)), base_slot)
+        emitter.branch(head)
+        emitter.start(done)
+
+    def _emit_round(self, base: ir.Value, rank_slot: ir.Value) -> None:
+        emitter, builder, warp = self._emitter, self._emitter.builder, self._warp
+        # Threads whose first iteration is in this round, by the thread that runs it.
+        first = builder.select(self._has_any, builder.sub(self._begin, base), I32(_NOWHERE))
+        begins = builder.icmp_unsigned("<", first, I32(WIDTH))
+        bit = builder.select(begins, builder.shl(I32(1), builder.and_(first, I32(31))), I32(0))
+        heads = warp.reduce(builder, "or", bit)
+        before = builder.load(rank_slot, typ=I32)
+        upto = builder.and_(heads, warp.up_to_this(builder))
+        rank = builder.add(before, builder.ctpop(upto))
+        builder.store(builder.add(before, builder.ctpop(heads)), rank_slot)
+        owner = warp.shuffle(builder, self._owners, rank)
+        begin = warp.shuffle(builder, self._begin, owner)
+        item = builder.add(base, self._lane)
+        with emitter.standing_in(
+            {v: self._fetch_variable(v, owner) for v in self._captured()},
+            [reduction.variable for reduction in self._shared.reductions],
+        ) as (partial, own):
+            for slot, reduction in zip(partial, self._shared.reductions, strict=True):
+                builder.store(_identity(reduction), slot)
+            number = self._emit_number(owner, builder.sub(item, begin))
+            self._emit_iteration(number, builder.icmp_unsigned("<", item, self._total))
+        # The first thread of those that run iterations of this owner.
+        behind = builder.sub(begin, base)
+        segment = builder.select(builder.icmp_signed("<", behind, I32(0)), I32(0), behind)
+        for slot, total, reduction in zip(partial, own, self._shared.reductions, strict=True):
+            value = builder.load(slot, typ=llvm_type(reduction.type))
+            value = self._emit_segmented_scan(reduction, value, segment)
+            self._give_back(reduction, value, base, total)
+
+    def _captured(self) -> list[tree.Variable]:
+        """What differs between threads of what an iteration needs."""
+        return [v for v in self._shared.captured if not is_uniform_variable(self._emitter, v)]
+
+    def _emit_number(self, owner: ir.Value, place: ir.Value) -> ir.Value:
+        """i64: what the loop's variable is in the owner's iteration ``place``."""
+        builder, start = self._emitter.builder, self._start
+        if not isinstance(start, ir.Constant):
+            start = self._fetch(start, owner)
+        if start.type == I64:
+            return builder.add(start, builder.zext(place, I64))
+        return builder.sext(builder.add(start, place, flags=("nsw",)), I64)
+
+    def _emit_iteration(self, number: ir.Value, exists: ir.Value) -> None:
+        emitter = self._emitter
+        body, end = emitter.new_block("shared.body"), emitter.new_block("shared.next")
+        emitter.branch_on(exists, body, end)
+        emitter.start(body)
+        emitter.assign(self._node.variable, number)
+        emitter.loops.append(Loop(end, end))
+        emitter.run(self._node.body)
+        emitter.loops.pop()
+        emitter.branch(end)
+        emitter.start(end)
+
+    # ------------------------------------------------------------ whose iteration it is
+
+    def _emit_prefix_sum(self, count: ir.Value) -> ir.Value:
+        builder = self._emitter.builder
+        total = count
+        for distance in _doubling():
+            other = self._warp.shuffle_up(builder, total, distance)
+            exists = builder.icmp_unsigned(">=", self._lane, I32(distance))
+            total = builder.add(total, builder.select(exists, other, I32(0)))
+        return total
+
+    def _emit_owners(self) -> ir.Value:
+        """In the n-th thread of the warp, the number of the n-th one that has iterations: the
+        place of a set bit, found by halving."""
+        builder = self._emitter.builder
+        bits = self._warp.ballot(builder, self._has_any)
+        place, left = I32(0), self._lane
+        for half in reversed(_doubling()):
+            low = builder.and_(builder.lshr(bits, place), I32((1 << half) - 1))
+            count = builder.ctpop(low)
+            is_higher = builder.icmp_unsigned("<=", count, left)
+            left = builder.select(is_higher, builder.sub(left, count), left)
+            place = builder.select(is_higher, builder.add(place, I32(half)), place)
+        return place
+
+    # ------------------------------------------------------------ values of other threads
+
+    def _fetch(self, value: ir.Value, lane: ir.Value) -> ir.Value:
+        """The value that thread ``lane`` has for ``value``."""
+        return self._by_words(value, lambda word: self._warp.shuffle(self._builder, word, lane))
+
+    def _fetch_variable(self, variable: tree.Variable, lane: ir.Value) -> ir.Value:
+        value = self._emitter.read(variable)
+        if variable not in self._shared.indexed:
+            return self._fetch(value, lane)
+        address = self._fetch(self._builder.extract_value(value, 0), lane)
+        return build_struct(self._builder, value.type, [address, I64(ir.Undefined)])
+
+    @property
+    def _builder(self) -> ir.IRBuilder:
+        return self._emitter.builder
+
+    def _by_words(self, value: ir.Value, move: Callable[[ir.Value], ir.Value]) -> ir.Value:
+        """``value`` with each of its 32-bit words put through ``move``."""
+        builder, type = self._builder, value.type
+        if isinstance(type, ir.BaseStructType):
+            for place in range(len(type.elements)):
+                part = self._by_words(builder.extract_value(value, place), move)
+                value = builder.insert_value(value, part, place)
+            return value
+        if type == F32:
+            return builder.bitcast(move(builder.bitcast(value, I32)), F32)
+        if type == F64:
+            return builder.bitcast(self._by_words(builder.bitcast(value, I64), move), F64)
+        if type == I64:
+            low = move(builder.trunc(value, I32))
+            high = move(builder.trunc(builder.lshr(value, I64(32)), I32))
+            wide = builder.shl(builder.zext(high, I64), I64(32))
+            return builder.or_(wide, builder.zext(low, I64))
+        if type == I32:
+            return move(value)
+        return builder.trunc(move(builder.zext(value, I32)), type)
+
+    # ------------------------------------------------------------ reductions
+
+    def _emit_segmented_scan(
+        self, reduction: Reduction, value: ir.Value, segment: ir.Value
+    ) -> ir.Value:
+        """What the threads from ``segment`` to this one have, combined."""
+        builder = self._builder
+        place = builder.sub(self._lane, segment)
+        for distance in _doubling():
+            other = self._shifted(value, distance)
+            is_same = builder.icmp_signed(">=", place, I32(distance))
+            value = builder.select(is_same, _combine(builder, reduction, value, other), value)
+        return value
+
+    def _shifted(self, value: ir.Value, distance: int) -> ir.Value:
+        return self._by_words(
+            value, lambda word: self._warp.shuffle_up(self._builder, word, distance)
+        )
+
+    def _give_back(
+        self, reduction: Reduction, value: ir.Value, base: ir.Value, total: ir.Value
+    ) -> None:
+        """Add to this thread's own variable what the last of those that had its iterations in this
+        round have together."""
+        builder = self._builder
+        behind = builder.sub(self._end, base)
+        is_longer = builder.icmp_signed(">", behind, I32(WIDTH))
+        last = builder.sub(builder.select(is_longer, I32(WIDTH), behind), I32(1))
+        given = self._fetch(value, builder.and_(last, I32(WIDTH - 1)))
+        begun = builder.icmp_signed("<", builder.sub(self._begin, base), I32(WIDTH))
+        has_some = builder.and_(builder.icmp_signed(">", behind, I32(0)), begun)
+        has_some = builder.and_(has_some, self._has_any)
+        now = builder.load(total, typ=value.type)
+        then = _combine(builder, reduction, now, given)
+        builder.store(builder.select(has_some, then, now), total)
+
+
+def _doubling() -> list[int]:
+    return [1 << step for step in range(WIDTH.bit_length() - 1)]
+
+
+def _identity(reduction: Reduction) -> ir.Constant:
+    low, high = reduction.type.range
+    values: dict[Operator, int] = {
+        "add": 0, "or": 0, "xor": 0, "and": -1, "min": high, "max": low,
+    }  # fmt: skip
+    return ir.Constant(llvm_type(reduction.type), values[reduction.operator])
+
+
+def _combine(
+    builder: ir.IRBuilder, reduction: Reduction, one: ir.Value, other: ir.Value
+) -> ir.Value:
+    match reduction.operator:
+        case "add":
+            return builder.add(one, other)
+        case "and":
+            return builder.and_(one, other)
+        case "or":
+            return builder.or_(one, other)
+        case "xor":
+            return builder.xor(one, other)
+    is_signed = reduction.type.kind == "int"
+    compare = builder.icmp_signed if is_signed else builder.icmp_unsigned
+    is_first = compare("<" if reduction.operator == "min" else ">", one, other)
+    return builder.select(is_first, one, other)
+
+
+def is_uniform_variable(emitter: FunctionEmitter, variable: tree.Variable) -> bool:
+    """Whether it is the same in all threads of a launch: an argument of the kernel."""
+    function = emitter.function
+    is_argument = function.kind == "kernel" and variable in function.parameters
+    return is_argument and variable not in emitter.program.assigned

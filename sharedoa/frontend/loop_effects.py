@@ -1,0 +1,147 @@
+"""What one iteration of a loop does to memory, through all functions that it calls, and whether the
+order of iterations makes a difference.
+
+A store may be made by any iteration, in any order and at the same time as the others', if
+
+* it is the only store to its field, and its value is the same in all iterations;
+* what the iterations read of that field they read in the object that they store to, so that whether
+  they store depends on nothing that another iteration stores to.
+
+Then the field of an object holds that value after the loop if at least one iteration, looking at
+what was there before it, stores; and an iteration that sees another one's value finds it there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..model.classes import ClassType
+from ..model.types import ReferenceType, ScalarType
+from . import tree
+from .walk import nodes_in, part_names
+
+_MOST_NODES = 2000
+"""Of the statements and expressions of an iteration, those of functions counted at each call."""
+_REFUSED = (
+    tree.Atomic, tree.AugmentedStore, tree.Print, tree.Barrier, tree.ThreadIndex, tree.GridSize,
+)  # fmt: skip
+Field = tuple[ClassType, str]
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of a variable: which value it is (equal for variables that hold the same one in
+    an iteration, None for unknown), and whether that is the same in all iterations."""
+
+    identity: Hashable = None
+    invariant: bool = False
+
+
+_UNKNOWN = Known()
+Variables = Mapping[tree.Variable, Known]
+
+
+@dataclass(frozen=True)
+class Effects:
+    """Fields that an iteration stores to; what it stores is the same in any order."""
+
+    stored: frozenset[Field]
+
+
+def effects_of(
+    program: tree.Program, body: Sequence[tree.Statement], variables: Variables
+) -> Effects | None:
+    """What an iteration stores to; None if order matters, or nobody can tell."""
+    reader = _Reader(program)
+    if not reader.read(list(body), variables):
+        return None
+    if any(reader.stored.get(field, place) != place for field, place in reader.loaded):
+        return None
+    if any((field, None) in reader.loaded for field in reader.stored):
+        return None
+    return Effects(frozenset(reader.stored))
+
+
+class _Reader:
+    def __init__(self, program: tree.Program) -> None:
+        self._functions = program.functions
+        self._open: list[str] = []
+        self._seen = 0
+        #: By field, which object it is stored to in, and read from.
+        self.stored: dict[Field, Hashable] = {}
+        self.loaded: set[tuple[Field, Hashable]] = set()
+
+    def read(self, node: Any, variables: Variables) -> bool:
+        """Look at a node and everything below it; whether nothing speaks against it."""
+        if isinstance(node, list):
+            return all(self.read(part, variables) for part in node)
+        names = part_names(node.__class__)
+        if names is None:
+            return True
+        self._seen += 1
+        if self._seen > _MOST_NODES or isinstance(node, _REFUSED):
+            return False
+        if isinstance(node, tree.Let):
+            inner = {**variables, node.variable: _known(node.value, variables)}
+            return self.read(node.value, variables) and self.read(node.body, inner)
+        if isinstance(node, tree.Store):
+            return self._store(node, variables)
+        if isinstance(node, tree.FieldPlace):
+            field = node.owner, node.name
+            self.loaded.add((field, _known(node.object, variables).identity))
+        if not all(self.read(getattr(node, name), variables) for name in names):
+            return False
+        if isinstance(node, tree.DirectCall):
+            return self._call(node.symbol, node.arguments, variables)
+        if isinstance(node, tree.VirtualCall):
+            arguments = [node.receiver, *node.arguments]
+            symbols = dict.fromkeys(candidate.symbol for candidate in node.candidates)
+            return all(self._call(symbol, arguments, variables) for symbol in symbols)
+        return True
+
+    def _store(self, node: tree.Store, variables: Variables) -> bool:
+        place = node.place
+        if not isinstance(place, tree.FieldPlace):
+            return False
+        if not isinstance(place.type, (ScalarType, ReferenceType)):
+            return False
+        field = place.owner, place.name
+        if field in self.stored or not _known(node.value, variables).invariant:
+            return False
+        self.stored[field] = _known(place.object, variables).identity
+        return self.read(place.object, variables) and self.read(node.value, variables)
+
+    def _call(
+        self, symbol: str, arguments: Sequence[tree.Expression], variables: Variables
+    ) -> bool:
+        if symbol in self._open:
+            return False
+        function = self._functions[symbol]
+        passed = zip(function.parameters, arguments, strict=True)
+        known = {parameter: _known(argument, variables) for parameter, argument in passed}
+        for node in nodes_in(function.body):
+            if isinstance(node, (tree.Assign, tree.ForRange)):
+                known[node.variable] = _UNKNOWN
+        self._open.append(symbol)
+        fits = self.read(function.body, known)
+        self._open.pop()
+        return fits
+
+
+def _known(expression: tree.Expression, variables: Variables) -> Known:
+    if isinstance(expression, (tree.Constant, tree.Null)):
+        return Known(invariant=True)
+    if isinstance(expression, tree.Local):
+        return variables.get(expression.variable, _UNKNOWN)
+    if isinstance(expression, tree.Convert):
+        value = _known(expression.value, variables)
+        is_same = isinstance(expression.type, ReferenceType)
+        return value if is_same else Known(invariant=value.invariant)
+    if isinstance(expression, tree.Unary):
+        return Known(invariant=_known(expression.operand, variables).invariant)
+    if isinstance(expression, tree.Binary):
+        parts = _known(expression.left, variables), _known(expression.right, variables)
+        return Known(invariant=all(part.invariant for part in parts))
+    return _UNKNOWN
