@@ -278,18 +278,17 @@ class FunctionEmitter:
     @contextmanager
     def standing_in(
         self, values: Mapping[tree.Variable, ir.Value], renewed: Sequence[tree.Variable]
-    ) -> Iterator[tuple[list[ir.Value], list[ir.Value]]]:
-        """For a while these variables name other values, and ``renewed`` have new slots. Gives
-        the new slots and those that they have otherwise."""
-        new = [self.slot(llvm_type(v.type), f"{v.name}.part") for v in renewed]
-        own = [self._slot_of(v) for v in renewed]
-        bindings, variables = self._bindings, self._variables
+    ) -> Iterator[list[ir.Value]]:
+        """For a while these variables name other values, and ``renewed`` have new slots, which it
+        gives."""
+        slots = [self.slot(llvm_type(v.type), f"{v.name}.part") for v in renewed]
+        own = {variable: self._slot_of(variable) for variable in renewed}
+        bindings = self._bindings
         self._bindings = {**bindings, **values}
-        self._variables = {**variables, **dict(zip(renewed, new, strict=True))}
-        yield new, own
-        known = self._variables
+        self._variables.update(zip(renewed, slots, strict=True))
+        yield slots
         self._bindings = bindings
-        self._variables = {**known, **{v: variables[v] for v in renewed}}
+        self._variables.update(own)
 
     # --------------------------------------------------------- control flow
 

@@ -21,6 +21,7 @@ from llvmlite import ir
 from ..errors import InternalError
 from ..frontend import tree
 from ..frontend.shared_loops import Operator, Reduction, SharedLoop
+from ..frontend.walk import nodes_in
 from ..targets.nvptx_warp import WIDTH, NvptxWarp
 from .abi import build_struct
 from .emitter import FunctionEmitter, Loop
@@ -30,6 +31,9 @@ _MOST_ITERATIONS = 1 << 26
 """Of one thread's loop that is shared; the sum of a warp's fits 32 bits."""
 _COST = 2
 """What a round of a shared loop costs, in iterations of a thread's own."""
+_TOGETHER = 4
+"""Rounds that are run together where the loop's body has at most so many nodes."""
+_MOST_NODES = 60
 _NOWHERE = 0x7FFFFFFF
 
 
@@ -99,6 +103,21 @@ def _emit_count(builder: ir.IRBuilder, bounds: Bounds) -> ir.Value:
     return length if length.type == I32 else builder.trunc(length, I32)
 
 
+@dataclass(frozen=True)
+class _Item:
+    """The iteration that a thread runs in one round."""
+
+    #: Numbers among all iterations of the warp: of the round's first, of the owner's first.
+    base: ir.Value
+    begin: ir.Value
+    #: What the loop's variable is.
+    number: ir.Value
+    #: Whether there is one for this thread.
+    exists: ir.Value
+    #: The owner's variables.
+    captured: dict[tree.Variable, ir.Value]
+
+
 class _Sharing:
     """One shared loop in the making. A *round* is one iteration for each thread of the warp."""
 
@@ -127,46 +146,71 @@ class _Sharing:
         base_slot, rank_slot = emitter.slot(I32, "base"), emitter.slot(I32, "rank")
         builder.store(I32(0), base_slot)
         builder.store(I32(-1), rank_slot)
-        head, round, done = (emitter.new_block(f"shared.{n}") for n in ("head", "round", "done"))
+        head, rounds, done = (emitter.new_block(f"shared.{n}") for n in ("head", "rounds", "done"))
         emitter.branch(head)
         emitter.start(head)
         base = builder.load(base_slot, typ=I32)
-        emitter.branch_on(builder.icmp_unsigned("<", base, self._total), round, done)
-        emitter.start(round)
-        self._emit_round(base, rank_slot)
-        builder.store(builder.add(base, I32(WIDTH)), base_slot)
+        emitter.branch_on(builder.icmp_unsigned("<", base, self._total), rounds, done)
+        emitter.start(rounds)
+        rank = builder.load(rank_slot, typ=I32)
+        together = []
+        for place in range(_together(self._node)):
+            found, rank = self._emit_owner(builder.add(base, I32(place * WIDTH)), rank)
+            together.append(found)
+        builder.store(rank, rank_slot)
+        builder.store(builder.add(base, I32(len(together) * WIDTH)), base_slot)
+        results = [self._emit_iteration(found) for found in together]
+        for found, values in zip(together, results, strict=True):
+            for reduction, value in zip(self._shared.reductions, values, strict=True):
+                self._give_back(
+                    reduction, self._emit_segmented_scan(reduction, value, found), found
+                )
         emitter.branch(head)
         emitter.start(done)
 
-    def _emit_round(self, base: ir.Value, rank_slot: ir.Value) -> None:
-        emitter, builder, warp = self._emitter, self._emitter.builder, self._warp
+    def _emit_owner(self, base: ir.Value, rank: ir.Value) -> tuple[_Item, ir.Value]:
+        """Which iteration this thread runs in the round that begins with ``base``. ``rank`` is that
+        of the owner of the last iteration before, among the threads that have any; with it comes
+        that of the last one of this round."""
+        builder, warp = self._builder, self._warp
         # Threads whose first iteration is in this round, by the thread that runs it.
         first = builder.select(self._has_any, builder.sub(self._begin, base), I32(_NOWHERE))
         begins = builder.icmp_unsigned("<", first, I32(WIDTH))
         bit = builder.select(begins, builder.shl(I32(1), builder.and_(first, I32(31))), I32(0))
         heads = warp.reduce(builder, "or", bit)
-        before = builder.load(rank_slot, typ=I32)
         upto = builder.and_(heads, warp.up_to_this(builder))
-        rank = builder.add(before, builder.ctpop(upto))
-        builder.store(builder.add(before, builder.ctpop(heads)), rank_slot)
-        owner = warp.shuffle(builder, self._owners, rank)
+        owner = warp.shuffle(builder, self._owners, builder.add(rank, builder.ctpop(upto)))
         begin = warp.shuffle(builder, self._begin, owner)
         item = builder.add(base, self._lane)
-        with emitter.standing_in(
-            {v: self._fetch_variable(v, owner) for v in self._captured()},
-            [reduction.variable for reduction in self._shared.reductions],
-        ) as (partial, own):
-            for slot, reduction in zip(partial, self._shared.reductions, strict=True):
+        exists = builder.icmp_unsigned("<", item, self._total)
+        # Threads for which nothing is left run the last one again, which changes nothing: a branch
+        # would keep the loads of rounds that are together apart.
+        item = builder.select(exists, item, builder.sub(self._total, I32(1)))
+        number = self._emit_number(owner, builder.sub(item, begin))
+        captured = {v: self._fetch_variable(v, owner) for v in self._captured()}
+        found = _Item(base, begin, number, exists, captured)
+        return found, builder.add(rank, builder.ctpop(heads))
+
+    def _emit_iteration(self, item: _Item) -> list[ir.Value]:
+        """Run the loop's body; what it has for each reduction."""
+        emitter, builder = self._emitter, self._builder
+        reductions = self._shared.reductions
+        variables = [reduction.variable for reduction in reductions]
+        with emitter.standing_in(item.captured, variables) as slots:
+            for slot, reduction in zip(slots, reductions, strict=True):
                 builder.store(_identity(reduction), slot)
-            number = self._emit_number(owner, builder.sub(item, begin))
-            self._emit_iteration(number, builder.icmp_unsigned("<", item, self._total))
-        # The first thread of those that run iterations of this owner.
-        behind = builder.sub(begin, base)
-        segment = builder.select(builder.icmp_signed("<", behind, I32(0)), I32(0), behind)
-        for slot, total, reduction in zip(partial, own, self._shared.reductions, strict=True):
-            value = builder.load(slot, typ=llvm_type(reduction.type))
-            value = self._emit_segmented_scan(reduction, value, segment)
-            self._give_back(reduction, value, base, total)
+            end = emitter.new_block("shared.next")
+            emitter.assign(self._node.variable, item.number)
+            emitter.loops.append(Loop(end, end))
+            emitter.run(self._node.body)
+            emitter.loops.pop()
+            emitter.branch(end)
+            emitter.start(end)
+            values = [builder.load(slot, typ=slot.allocated_type) for slot in slots]
+        return [
+            builder.select(item.exists, value, _identity(reduction))
+            for value, reduction in zip(values, reductions, strict=True)
+        ]
 
     def _captured(self) -> list[tree.Variable]:
         """What differs between threads of what an iteration needs."""
@@ -180,18 +224,6 @@ class _Sharing:
         if start.type == I64:
             return builder.add(start, builder.zext(place, I64))
         return builder.sext(builder.add(start, place, flags=("nsw",)), I64)
-
-    def _emit_iteration(self, number: ir.Value, exists: ir.Value) -> None:
-        emitter = self._emitter
-        body, end = emitter.new_block("shared.body"), emitter.new_block("shared.next")
-        emitter.branch_on(exists, body, end)
-        emitter.start(body)
-        emitter.assign(self._node.variable, number)
-        emitter.loops.append(Loop(end, end))
-        emitter.run(self._node.body)
-        emitter.loops.pop()
-        emitter.branch(end)
-        emitter.start(end)
 
     # ------------------------------------------------------------ whose iteration it is
 
@@ -258,12 +290,13 @@ class _Sharing:
 
     # ------------------------------------------------------------ reductions
 
-    def _emit_segmented_scan(
-        self, reduction: Reduction, value: ir.Value, segment: ir.Value
-    ) -> ir.Value:
-        """What the threads from ``segment`` to this one have, combined."""
+    def _emit_segmented_scan(self, reduction: Reduction, value: ir.Value, item: _Item) -> ir.Value:
+        """What the threads up to this one that have iterations of the same owner have, combined."""
         builder = self._builder
-        place = builder.sub(self._lane, segment)
+        # The number of such threads before this one.
+        behind = builder.sub(item.begin, item.base)
+        behind = builder.select(builder.icmp_signed("<", behind, I32(0)), I32(0), behind)
+        place = builder.sub(self._lane, behind)
         for distance in _doubling():
             other = self._shifted(value, distance)
             is_same = builder.icmp_signed(">=", place, I32(distance))
@@ -275,22 +308,28 @@ class _Sharing:
             value, lambda word: self._warp.shuffle_up(self._builder, word, distance)
         )
 
-    def _give_back(
-        self, reduction: Reduction, value: ir.Value, base: ir.Value, total: ir.Value
-    ) -> None:
+    def _give_back(self, reduction: Reduction, value: ir.Value, item: _Item) -> None:
         """Add to this thread's own variable what the last of those that had its iterations in this
         round have together."""
         builder = self._builder
-        behind = builder.sub(self._end, base)
+        behind = builder.sub(self._end, item.base)
         is_longer = builder.icmp_signed(">", behind, I32(WIDTH))
         last = builder.sub(builder.select(is_longer, I32(WIDTH), behind), I32(1))
         given = self._fetch(value, builder.and_(last, I32(WIDTH - 1)))
-        begun = builder.icmp_signed("<", builder.sub(self._begin, base), I32(WIDTH))
+        begun = builder.icmp_signed("<", builder.sub(self._begin, item.base), I32(WIDTH))
         has_some = builder.and_(builder.icmp_signed(">", behind, I32(0)), begun)
         has_some = builder.and_(has_some, self._has_any)
-        now = builder.load(total, typ=value.type)
+        now = self._emitter.read(reduction.variable)
         then = _combine(builder, reduction, now, given)
-        builder.store(builder.select(has_some, then, now), total)
+        self._emitter.assign(reduction.variable, builder.select(has_some, then, now))
+
+
+def _together(node: tree.ForRange) -> int:
+    """How many rounds are run together, so that loads of one do not wait for those of another."""
+    long = (tree.ForRange, tree.While)
+    inside = list(nodes_in(node.body))
+    is_short = len(inside) <= _MOST_NODES and not any(isinstance(n, long) for n in inside)
+    return _TOGETHER if is_short else 1
 
 
 def _doubling() -> list[int]:
