@@ -7,7 +7,7 @@ needs while its body is written. A file of this package registers an emitter per
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 Emitter = TypeVar("Emitter", bound=Callable[..., Any])
 _EXPRESSIONS: dict[type, Callable[[FunctionEmitter, Any], Any]] = {}
 _STATEMENTS: dict[type, Callable[[FunctionEmitter, Any], None]] = {}
+_PATIENT: dict[type, Callable[[FunctionEmitter, Any], bool]] = {}
 
 
 def expression(node: type) -> Callable[[Emitter], Emitter]:
@@ -56,6 +57,17 @@ def statement(node: type) -> Callable[[Emitter], Emitter]:
     def register(emitter: Emitter) -> Emitter:
         _STATEMENTS[node] = emitter
         return emitter
+
+    return register
+
+
+def lets_stores_wait(node: type) -> Callable[[Emitter], Emitter]:
+    """Register what tells of a statement class whether stores may wait while one of it begins:
+    ``(emitter, node) -> bool``. They do not for others."""
+
+    def register(patient: Emitter) -> Emitter:
+        _PATIENT[node] = patient
+        return patient
 
     return register
 
@@ -185,6 +197,15 @@ class Loop:
     end: ir.Block
 
 
+@dataclass(frozen=True)
+class PendingStore:
+    """A store that has been evaluated: where to, how much, and what writes it."""
+
+    path: tuple[Hashable, ...]
+    bytes: int
+    write: Callable[[], None]
+
+
 class FunctionEmitter:
     """One function in the making; ``builder`` stands where the next instruction goes.
 
@@ -206,6 +227,10 @@ class FunctionEmitter:
         self.members: dict[tree.Variable, Member] = {}
         self.assigned_once: frozenset[tree.Variable] = frozenset()
         self.loops: list[Loop] = []
+        #: Stores that wait, in order (``pending_stores``).
+        self.pending: list[PendingStore] = []
+        #: Counters of loops that are written out, while they are.
+        self.numbers: dict[tree.Variable, int] = {}
         self._variables: dict[tree.Variable, ir.Value] = {}
         self._bindings: dict[tree.Variable, ir.Value] = {}
         self._reached: set[ir.Block] = set()
@@ -230,10 +255,24 @@ class FunctionEmitter:
         for node in statements:
             if self.is_dead:
                 return
-            emitter = _STATEMENTS.get(type(node))
-            if emitter is None:
-                raise InternalError(f"no code generation for statement {type(node).__name__}")
-            emitter(self, node)
+            self.run_one(node)
+        self.settle()
+
+    def run_one(self, node: tree.Statement) -> None:
+        """Run a statement. Stores before it, and it itself if it is one, may be left pending."""
+        emitter = _STATEMENTS.get(type(node))
+        if emitter is None:
+            raise InternalError(f"no code generation for statement {type(node).__name__}")
+        patient = _PATIENT.get(type(node))
+        if not (patient and patient(self, node)):
+            self.settle()
+        emitter(self, node)
+
+    def settle(self) -> None:
+        """Make the stores that wait."""
+        waiting, self.pending = self.pending, []
+        for each in waiting:
+            each.write()
 
     # ------------------------------------------------------------ variables
 

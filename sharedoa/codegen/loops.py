@@ -9,6 +9,7 @@ from llvmlite import ir
 from ..frontend import tree
 from . import checks
 from .emitter import FunctionEmitter, Loop, integer, statement
+from .pending_stores import emit_copies, is_copied
 from .shared_loops import Bounds, emit_shared
 from .types import I32, I64
 
@@ -63,6 +64,9 @@ def _finish(
 
 @statement(tree.ForRange)
 def _for_range(emitter: FunctionEmitter, node: tree.ForRange) -> None:
+    if is_copied(emitter, node):
+        emit_copies(emitter, node)
+        return
     emit_loop(emitter, node, emit_bounds(emitter, node))
 
 

@@ -28,6 +28,7 @@ from .emitter import (
 )
 from .memory import Place, load_value, member, offset_address, store_value
 from .neighbours import Member, emit_group_start, member_of
+from .pending_stores import settle_before, write_soon
 from .roles import element_role, field_role
 from .runs import emit_reference, run_of
 from .types import llvm_type, zero
@@ -88,15 +89,19 @@ def _load(emitter: FunctionEmitter, node: tree.Load) -> ir.Value:
 
 @statement(tree.Store)
 def _store(emitter: FunctionEmitter, node: tree.Store) -> None:
+    settle_before(emitter, node)
     value = emitter.evaluate(node.value)
-    write(emitter, locate(emitter, node.place), value)
+    place = locate(emitter, node.place)
+    write_soon(emitter, node.place, lambda: write(emitter, place, value))
 
 
 @statement(tree.AugmentedStore)
 def _augmented_store(emitter: FunctionEmitter, node: tree.AugmentedStore) -> None:
+    settle_before(emitter, node)
     place = locate(emitter, node.place)
     emitter.bind(node.old, read(emitter, place))
-    write(emitter, place, emitter.evaluate(node.value))
+    value = emitter.evaluate(node.value)
+    write_soon(emitter, node.place, lambda: write(emitter, place, value))
 
 
 def _locate_field(emitter: FunctionEmitter, place: tree.FieldPlace) -> Place:
