@@ -17,8 +17,11 @@ import numpy as np
 from sortedcontainers import SortedDict
 
 from ..model.types import Type
-from .extents import Extent, Extents
+from .extents import Extent, Extents, NoRoom
 
+FAULT_BLOCK = 64 << 10
+"""Bytes around a page that a fault of the host may bring along. An array of at least two of these
+shares none with other arrays."""
 Addresses = np.ndarray[Any, np.dtype[np.uint64]]
 
 
@@ -63,10 +66,20 @@ class ArrayMemory:
 
     def new(self, size: int, element: Type) -> ArrayStorage:
         """``size`` bytes of zeros. Raises NoRoom."""
-        extent = self._extents.allocate(size, from_top=True)
+        extent = self._allocate(size)
         storage = self._watched(extent, size, element)
         self._blocks[extent.address] = _Block(extent, size, element, weakref.ref(storage))
         return storage
+
+    def _allocate(self, size: int) -> Extent:
+        if not self._extents.moves or size < FAULT_BLOCK * 2:
+            return self._extents.allocate(size, from_top=True)
+        # A number that the host reads would take parts of large arrays along, page by page.
+        whole = -(-size // FAULT_BLOCK) * FAULT_BLOCK
+        try:
+            return self._extents.allocate(whole, from_top=True, alignment=FAULT_BLOCK)
+        except NoRoom:
+            return self._extents.allocate(size, from_top=True)
 
     def at(self, address: int) -> ArrayStorage | None:
         """The storage that ``address`` lies in, also if only fields still refer to it."""

@@ -104,14 +104,19 @@ class Extents:
         self._free: SortedDict[int, int] = SortedDict()
 
     @property
+    def moves(self) -> bool:
+        """Whether host and device fetch memory from each other."""
+        return self._residency.moves
+
+    @property
     def free_bytes(self) -> int:
         """Bytes that are free in slabs or can still be reserved."""
         unreserved = max(0, min(self.capacity - self.reserved, self._provider.free_memory()))
         return sum(map(int, self._free.values())) + unreserved
 
     def allocate(self, size: int, from_top: bool = False, alignment: int = ALIGNMENT) -> Extent:
-        """At least ``size`` bytes of zeros, as high as they fit if ``from_top``; else as low as
-        they fit at a multiple of ``alignment`` from where a slab begins. Raises NoRoom."""
+        """At least ``size`` bytes of zeros, as high as they fit if ``from_top``, else as low, at a
+        multiple of ``alignment`` from where a slab begins. Raises NoRoom."""
         size = _rounded(size)
         place = self._find(size, from_top, alignment)
         if place is None:
@@ -164,7 +169,10 @@ class Extents:
         if from_top:
             for start, length in reversed(self._free.items()):
                 if length >= size:
-                    return start, start + length - size
+                    place = start + length - size
+                    place -= (place - self._slab_of(start).address) % alignment
+                    if place >= start:
+                        return start, place
             return None
         for start, length in self._free.items():
             if length >= size:

@@ -67,6 +67,19 @@ def test_alignment_counts_from_the_start_of_a_slab():
         extents.free(each)
 
 
+def test_aligned_from_the_top():
+    extents = new_extents(Provider(), 1 << 30)
+    first = extents.allocate(256, from_top=True)
+    slab = first.end - SLAB_SIZE
+    aligned = [extents.allocate(3 * MIB, from_top=True, alignment=MIB) for _ in range(2)]
+    assert [(first.end - e.end) // MIB for e in aligned] == [1, 4]
+    assert all((e.address - slab) % MIB == 0 for e in aligned)
+    # What lies between is free for others.
+    assert extents.allocate(512, from_top=True).end == first.address
+    whole = extents.allocate(SLAB_SIZE, from_top=True, alignment=MIB)
+    assert not slab <= whole.address < first.end
+
+
 def test_what_alignment_skips_leaves_the_rest_clean(monkeypatch):
     cleared = []
     monkeypatch.setattr(Extents, "_clear", lambda *given: cleared.append(given[2:]))

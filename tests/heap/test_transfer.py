@@ -17,6 +17,7 @@ from sharedoa import f32, f64, i8, i32
 from sharedoa.backends.bulk_transfer import PIECES, BulkTransfer
 from sharedoa.errors import HeapError
 from sharedoa.heap import residency
+from sharedoa.heap.array_memory import FAULT_BLOCK
 from sharedoa.heap.placement import FieldPath
 from sharedoa.heap.residency import Residency
 
@@ -342,6 +343,26 @@ def test_arrays(on_device, device):
     assert points[99].x == 99 and points[99].y == -99
     references = oa.concat(oa.new(Circle, 50), oa.new(Circle, 50))
     assert len(set(references)) == 100
+
+
+def test_large_arrays_share_no_block_with_what_the_host_reads_by_itself(on_device):
+    made = []
+    for count in (1, 3 * FAULT_BLOCK + 5, 70, 2 * FAULT_BLOCK, 2 * FAULT_BLOCK - 1, 1):
+        made.append(oa.zeros(count, i8))
+    blocks = [
+        set(range(a.address // FAULT_BLOCK, (a.address + len(a) - 1) // FAULT_BLOCK + 1))
+        for a in made
+    ]
+    for large in (1, 3):
+        others = [blocks[place] for place in range(len(made)) if place != large]
+        assert not blocks[large] & set().union(*others)
+
+
+def test_arrays_that_find_no_room_in_whole_blocks_lie_anywhere(device):
+    with oa.Heap("auto", device, capacity="1MiB"):
+        # In whole blocks there is room for four.
+        made = [oa.zeros(3 * FAULT_BLOCK + 5000, i8) for _ in range(5)]
+        assert any(each.address % FAULT_BLOCK for each in made)
 
 
 def test_without_a_buffer_the_host_does_it(on_device, monkeypatch):
