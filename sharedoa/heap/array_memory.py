@@ -17,11 +17,12 @@ import numpy as np
 from sortedcontainers import SortedDict
 
 from ..model.types import Type
-from .extents import Extent, Extents, NoRoom
+from .extents import Extent, Extents
 
 FAULT_BLOCK = 64 << 10
-"""Bytes around a page that a fault of the host may bring along. An array of at least two of these
-shares none with other arrays."""
+"""Bytes around a page that a fault of the host may bring along."""
+_LARGE, _ROOM = 4 * FAULT_BLOCK, 1 << 30
+"""An array of at least so many bytes shares no block with others, in a heap of at least so many."""
 Addresses = np.ndarray[Any, np.dtype[np.uint64]]
 
 
@@ -72,14 +73,12 @@ class ArrayMemory:
         return storage
 
     def _allocate(self, size: int) -> Extent:
-        if not self._extents.moves or size < FAULT_BLOCK * 2:
-            return self._extents.allocate(size, from_top=True)
-        # A number that the host reads would take parts of large arrays along, page by page.
+        extents = self._extents
+        if not extents.moves or size < _LARGE or extents.capacity < _ROOM:
+            return extents.allocate(size, from_top=True)
+        # A number that the host reads would take parts of the array along, page by page.
         whole = -(-size // FAULT_BLOCK) * FAULT_BLOCK
-        try:
-            return self._extents.allocate(whole, from_top=True, alignment=FAULT_BLOCK)
-        except NoRoom:
-            return self._extents.allocate(size, from_top=True)
+        return extents.allocate(whole, from_top=True, alignment=FAULT_BLOCK)
 
     def at(self, address: int) -> ArrayStorage | None:
         """The storage that ``address`` lies in, also if only fields still refer to it."""
