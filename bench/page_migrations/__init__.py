@@ -31,13 +31,13 @@ from pathlib import Path
 from typing import Any
 
 import sharedoa as oa
+from bench.cupti.library import find
 from bench.harness import Options, Result, errors_in_words, options_from, record
 from bench.harness import argument_parser as options_parser
 
 from .analysis import FEW_PAGES
 from .cases import CONTROL, MODE, Case, cases
 from .control import complaints
-from .cupti import find
 from .report import report
 
 NAME = "page-migrations"

@@ -10,10 +10,11 @@ from collections.abc import Iterable, Sequence
 from statistics import median
 from typing import Any
 
+from bench.cupti.kernel_records import KernelRun
 from sharedoa.heap.residency import BULK
 
 from .phases import PARTS, Boundaries
-from .records import DIRECTIONS, GpuFault, KernelRun, Migration, Records
+from .records import DIRECTIONS, GpuFault, Migration, Records
 
 #: The host may touch this many pages without asking for them first: an access of less than BULK.
 FEW_PAGES = BULK // mmap.PAGESIZE + 1

@@ -1,26 +1,16 @@
-"""Collecting CUPTI's records of this process.
-
-CUPTI asks for buffers and gives them back by calling two functions, from threads of its own too and
-holding its locks. They are native code of ours: Python's would wait there for the interpreter's
-lock, whose holder may at that time be waiting in the driver for a lock of CUPTI's. LLVM, which is
-always there, compiles them; a compiler of C may not be. They only hand out the pieces of memory
-that was made before and note how much of each was filled. The records are read in the end.
-"""
+"""Collecting CUPTI's records of kernels and unified memory of this process."""
 
 from __future__ import annotations
 
 import ctypes
 
-import numpy as np
-
-from sharedoa.backends.native_code import NativeLibrary, host_target
+from bench.cupti.buffers import Buffers, dropped_records, flush, records_in
+from bench.cupti.kernel_records import KERNEL
+from bench.cupti.library import Cupti, CuptiError
 
 from . import records
-from .cupti import INVALID_KIND, MAX_LIMIT_REACHED, SUCCESS, Cupti, CuptiError
-from .records import KERNEL, UNIFIED_MEMORY, Records
+from .records import UNIFIED_MEMORY, Records
 
-#: The memory that records are collected in: ordinary memory takes no space until it is used.
-BUFFERS, BUFFER_BYTES = 128, 4 << 20
 #: Counted where the driver can, and at least.
 _COUNTERS = (
     records.TO_DEVICE, records.TO_HOST, records.CPU_FAULT, records.GPU_FAULT,
@@ -28,66 +18,6 @@ _COUNTERS = (
 )  # fmt: skip
 _FEWEST_COUNTERS = _COUNTERS[:4]
 _ONE_DEVICE_OF_PROCESS = 1
-_FORCED = 1
-
-
-class Buffers:
-    """Pieces of memory that CUPTI fills; ``requested`` and ``completed`` are the addresses of the
-    functions that it calls."""
-
-    def __init__(self, count: int = BUFFERS, size: int = BUFFER_BYTES) -> None:
-        self._count, self._size = count, size
-        self._memory = np.zeros(count * size, np.uint8)
-        #: How many were asked for, and the bytes that each was filled with.
-        self._taken = ctypes.c_uint64()
-        self._filled = (ctypes.c_uint64 * count)()
-        code = host_target().compile(self._code())["o"]
-        assert isinstance(code, bytes)
-        self._library = NativeLibrary(code, ("requested", "completed"), {})
-        self.requested = self._library.address("requested")
-        self.completed = self._library.address("completed")
-
-    def filled(self) -> list[tuple[int, int]]:
-        """Address and valid bytes of what was given back, in the order of being handed out."""
-        base = self._memory.ctypes.data
-        return [(base + n * self._size, valid) for n, valid in enumerate(self._filled) if valid]
-
-    @property
-    def room(self) -> int:
-        """Bytes of records that fit."""
-        return self._count * self._size
-
-    @property
-    def ran_out(self) -> bool:
-        """Whether CUPTI asked for more than there are."""
-        return self._taken.value > self._count
-
-    def _code(self) -> str:
-        base, taken = self._memory.ctypes.data, ctypes.addressof(self._taken)
-        filled = ctypes.addressof(self._filled)
-        return f"""
-define void @requested(ptr %buffer, ptr %size, ptr %most_records) {{
-  store i64 0, ptr %most_records
-  %number = atomicrmw add ptr inttoptr (i64 {taken} to ptr), i64 1 seq_cst
-  %is_there = icmp ult i64 %number, {self._count}
-  %offset = mul i64 %number, {self._size}
-  %place = add i64 %offset, {base}
-  %given = select i1 %is_there, i64 %place, i64 0
-  %bytes = select i1 %is_there, i64 {self._size}, i64 0
-  %pointer = inttoptr i64 %given to ptr
-  store ptr %pointer, ptr %buffer
-  store i64 %bytes, ptr %size
-  ret void
-}}
-define void @completed(ptr %context, i32 %stream, ptr %buffer, i64 %size, i64 %valid) {{
-  %place = ptrtoint ptr %buffer to i64
-  %offset = sub i64 %place, {base}
-  %number = udiv i64 %offset, {self._size}
-  %filled = getelementptr i64, ptr inttoptr (i64 {filled} to ptr), i64 %number
-  store i64 %valid, ptr %filled
-  ret void
-}}
-"""
 
 
 class Collection:
@@ -105,8 +35,8 @@ class Collection:
 
         Raises CuptiError if not even kernels can be timed.
         """
-        call, buffers = self._cupti.call, self._buffers
-        call("cuptiActivityRegisterCallbacks", buffers.requested, buffers.completed)
+        call = self._cupti.call
+        self._buffers.register(self._cupti)
         call("cuptiActivityEnable", KERNEL)
         try:
             self._configure()
@@ -134,22 +64,21 @@ class Collection:
         """
         call = self._cupti.call
         # Disabling discards events of unified memory that nobody fetched.
-        call("cuptiActivityFlushAll", _FORCED)
+        flush(self._cupti)
         if not self.refused:
             call("cuptiActivityDisable", UNIFIED_MEMORY)
         call("cuptiActivityDisable", KERNEL)
-        call("cuptiActivityFlushAll", _FORCED)
+        flush(self._cupti)
         found = Records()
         strange: list[CuptiError] = []
         for address, valid in self._buffers.filled():
             self._read(address, valid, found, strange)
         if strange:
             self.gaps.append(f"{len(strange):,} records were left out; of the first: {strange[0]}")
-        dropped = ctypes.c_size_t()
-        call("cuptiActivityGetNumDroppedRecords", None, 0, ctypes.byref(dropped))
-        if dropped.value or self._buffers.ran_out:
+        dropped = dropped_records(self._cupti)
+        if dropped or self._buffers.ran_out:
             self.gaps.append(
-                f"{dropped.value:,} records were dropped; there was room for "
+                f"{dropped:,} records were dropped; there was room for "
                 f"{self._buffers.room:,} bytes of them"
             )
         if found.untimed:
@@ -157,20 +86,11 @@ class Collection:
         return found
 
     def _read(self, buffer: int, valid: int, found: Records, strange: list[CuptiError]) -> None:
-        record = ctypes.c_void_p()
-        while True:
-            result = self._cupti.result(
-                "cuptiActivityGetNextRecord", buffer, valid, ctypes.byref(record)
-            )
-            if result == SUCCESS:
-                assert record.value is not None
+        try:
+            for record in records_in(self._cupti, buffer, valid):
                 try:
-                    found.read(record.value)
+                    found.read(record)
                 except CuptiError as problem:
                     strange.append(problem)
-            elif result == MAX_LIMIT_REACHED:
-                return
-            else:
-                reason = "an incomplete record" if result == INVALID_KIND else f"result {result}"
-                self.gaps.append(f"reading a buffer ended early: {reason}")
-                return
+        except CuptiError as problem:
+            self.gaps.append(str(problem))

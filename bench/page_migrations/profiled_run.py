@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,12 +12,14 @@ from typing import Any
 from apps.common.phases import PhaseWatcher, watched
 from apps.interface import RunOptions
 from apps.registry import APPS
+from bench.cupti import ending
+from bench.cupti.buffers import Buffers
+from bench.cupti.library import Cupti
 
 from .analysis import rows_of_kernels, rows_of_parts
 from .cases import CONTROL, MODE, Case
-from .collection import Buffers, Collection
+from .collection import Collection
 from .control import walk
-from .cupti import Cupti
 from .phases import PhaseClock
 
 
@@ -85,10 +85,7 @@ def main() -> None:
     case = Case(given.program, given.flavour == "natural", given.size, given.steps)
     found = measure(case, given.backend, Cupti.load(given.cupti))
     given.file.write_text(json.dumps(found))
-    sys.stdout.flush()
-    # CUPTI's threads may still call our native code, which an orderly end takes away under them.
-    os._exit(0)
 
 
 if __name__ == "__main__":
-    main()
+    ending.run(main)

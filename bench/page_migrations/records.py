@@ -1,9 +1,7 @@
-"""Records of CUPTI's activity API: how the two kinds that are read begin, and what they say.
+"""Records of unified memory: how they begin and what they say; and all records of a process.
 
-Newer versions of CUPTI append fields to a record and never move one: what is declared here is the
-part that CUpti_ActivityUnifiedMemoryCounter2 and 3 (until and from CUDA 12.8) and
-CUpti_ActivityKernel4 to 13 (CUDA 9 to 13.5) have in common. The library itself steps from record to
-record, so their whole sizes need not be known.
+What is declared here is the part that CUpti_ActivityUnifiedMemoryCounter2 and 3 (until and from
+CUDA 12.8) have in common.
 """
 
 from __future__ import annotations
@@ -11,10 +9,17 @@ from __future__ import annotations
 import ctypes
 from dataclasses import dataclass, field
 
-from .cupti import CuptiError
+from bench.cupti.kernel_records import (
+    KERNEL,
+    KernelHead,
+    KernelRun,
+    read_kernel,
+    require_span,
+    strange_record,
+)
 
 #: CUpti_ActivityKind.
-KERNEL, UNIFIED_MEMORY = 10, 25
+UNIFIED_MEMORY = 25
 #: CUpti_ActivityUnifiedMemoryCounterKind.
 TO_DEVICE, TO_HOST, CPU_FAULT, GPU_FAULT, THRASHING, THROTTLING, REMOTE_MAP, BETWEEN_DEVICES = (
     range(1, 9)
@@ -27,9 +32,6 @@ CAUSES = ("unknown", ASKED_FOR, "fault", "beside a fault", "eviction", "access c
 #: CUpti_ActivityUnifiedMemoryAccessType: what faulted.
 ACCESSES = ("unknown", "read", "write", "atomic", "prefetch")
 
-_MOST_THREADS_OF_BLOCK = 1024
-_LONGEST = 3600 * 10**9
-"""Nanoseconds that nothing takes."""
 _MOST_NAMES = 32
 """More than newer versions of CUPTI may tell apart."""
 
@@ -50,38 +52,6 @@ class CounterHead(ctypes.Structure):
         ("processId", ctypes.c_uint32),
         ("flags", ctypes.c_uint32),
         ("pad", ctypes.c_uint32),
-    )
-
-
-class KernelHead(ctypes.Structure):
-    """CUpti_ActivityKernel4 up to its name."""
-
-    _fields_ = (
-        ("kind", ctypes.c_uint32),
-        ("cacheConfig", ctypes.c_uint8),
-        ("sharedMemoryConfig", ctypes.c_uint8),
-        ("registersPerThread", ctypes.c_uint16),
-        ("partitionedGlobalCacheRequested", ctypes.c_uint32),
-        ("partitionedGlobalCacheExecuted", ctypes.c_uint32),
-        ("start", ctypes.c_uint64),
-        ("end", ctypes.c_uint64),
-        ("completed", ctypes.c_uint64),
-        ("deviceId", ctypes.c_uint32),
-        ("contextId", ctypes.c_uint32),
-        ("streamId", ctypes.c_uint32),
-        ("gridX", ctypes.c_int32),
-        ("gridY", ctypes.c_int32),
-        ("gridZ", ctypes.c_int32),
-        ("blockX", ctypes.c_int32),
-        ("blockY", ctypes.c_int32),
-        ("blockZ", ctypes.c_int32),
-        ("staticSharedMemory", ctypes.c_int32),
-        ("dynamicSharedMemory", ctypes.c_int32),
-        ("localMemoryPerThread", ctypes.c_uint32),
-        ("localMemoryTotal", ctypes.c_uint32),
-        ("correlationId", ctypes.c_uint32),
-        ("gridId", ctypes.c_int64),
-        ("name", ctypes.c_char_p),
     )
 
 
@@ -118,19 +88,6 @@ class CpuFault:
 
     address: int
     start: int
-
-
-@dataclass(frozen=True)
-class KernelRun:
-    """One launch, by the name that the kernel has on the device."""
-
-    name: str
-    start: int
-    end: int
-
-    @property
-    def seconds(self) -> float:
-        return (self.end - self.start) * 1e-9
 
 
 @dataclass(frozen=True)
@@ -171,31 +128,26 @@ class Records:
             self._read_counter(CounterHead.from_address(address))
 
     def _read_kernel(self, record: KernelHead) -> None:
-        block = record.blockX * record.blockY * record.blockZ
-        grid = min(record.gridX, record.gridY, record.gridZ)
-        name = record.name
-        if not (0 < block <= _MOST_THREADS_OF_BLOCK and grid > 0 and name):
-            raise _strange(f"a kernel {name!r} with {block} threads a block")
-        if record.start == record.end == 0:
+        run = read_kernel(record)
+        if run is None:
             self.untimed += 1
-            return
-        _require_span(f"kernel {name!r}", record.start, record.end)
-        self.kernels.append(KernelRun(name.decode(errors="replace"), record.start, record.end))
+        else:
+            self.kernels.append(run)
 
     def _read_counter(self, record: CounterHead) -> None:
         kind, start, end = record.counterKind, record.start, record.end
         if kind in DIRECTIONS:
-            _require_span("a migration", start, end)
+            require_span("a migration", start, end)
             cause = _name(CAUSES, record.flags, "cause of a migration")
             if not record.value:
-                raise _strange("a migration of no bytes")
+                raise strange_record("a migration of no bytes")
             self.migrations.append(
                 Migration(DIRECTIONS[kind], cause, record.address, record.value, start, end)
             )
         elif kind == GPU_FAULT:
             # One that ended with its process has no end.
             end = max(start, end)
-            _require_span("a fault of the GPU", start, end)
+            require_span("a fault of the GPU", start, end)
             access = _name(ACCESSES, record.flags, "access that faulted")
             self.gpu_faults.append(GpuFault(record.value, access, record.address, start, end))
         elif kind == CPU_FAULT:
@@ -205,23 +157,10 @@ class Records:
             names = ("thrashing", "throttling", "remote map", "between devices")
             self.others.append(OtherEvent(names[kind - THRASHING], start))
         else:
-            raise _strange(f"a counter of unified memory of kind {kind}")
+            raise strange_record(f"a counter of unified memory of kind {kind}")
 
 
 def _name(names: tuple[str, ...], number: int, what: str) -> str:
     if number >= _MOST_NAMES:
-        raise _strange(f"{number} as {what}")
+        raise strange_record(f"{number} as {what}")
     return names[number] if number < len(names) else f"number {number}"
-
-
-def _require_span(what: str, start: int, end: int) -> None:
-    if not 0 < start <= end < start + _LONGEST:
-        raise _strange(f"{what} from {start} to {end} ns")
-
-
-def _strange(what: str) -> CuptiError:
-    return CuptiError(
-        f"CUPTI's record shows {what}: it is not laid out as expected",
-        "compare the structs of this CUPTI's cupti_activity.h with "
-        "bench/page_migrations/records.py",
-    )

@@ -11,15 +11,18 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from bench.page_migrations import cupti
-from bench.page_migrations.collection import Buffers, Collection
-from bench.page_migrations.cupti import Cupti, CuptiError
-from bench.page_migrations.records import CounterHead, KernelHead, KernelRun, Migration
+from bench.cupti import library as cupti
+from bench.cupti.buffers import Buffers
+from bench.cupti.kernel_records import KernelHead, KernelRun
+from bench.cupti.library import Cupti, CuptiError
+from bench.page_migrations.collection import Collection
+from bench.page_migrations.records import CounterHead, Migration
 
 from . import packed_records as packed
 from .packed_records import ASKED, BASE, BESIDE, FAULT, PAGE, RUN, read
@@ -161,6 +164,36 @@ def test_buffers_are_handed_out_and_taken_back():
     for number, valid in ((2, 100), (0, 4096), (1, 0)):
         complete(None, 0, given[number][0], 4096, valid)
     assert buffers.filled() == [(given[0][0], 4096), (given[2][0], 100)]
+    # Again and again, but for those that are still CUPTI's own.
+    buffers.reuse()
+    assert buffers.filled() == [] and not buffers.ran_out
+    again = [ask() for _ in range(3)]
+    assert again == given
+    complete(None, 0, given[1][0], 4096, 8)
+    buffers.reuse()
+    assert [ask(), ask()] == [given[1], (None, 0)] and buffers.ran_out
+    # What was refused may come back as nothing.
+    complete(None, 0, None, 0, 0)
+    assert buffers.filled() == []
+
+
+def test_buffers_are_handed_out_once_to_many_threads():
+    buffers = Buffers(64, 4096)
+    request = REQUESTED(buffers.requested)
+    given = []
+
+    def ask():
+        place, size, most = ctypes.c_void_p(), ctypes.c_size_t(), ctypes.c_size_t()
+        for _ in range(16):
+            request(ctypes.byref(place), ctypes.byref(size), ctypes.byref(most))
+            given.append(place.value)
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(given)) == 64 and None not in given and not buffers.ran_out
 
 
 # ------------------------------------------------------------------------------- collection

@@ -14,6 +14,7 @@ from apps.common.phases import watched
 from apps.interface import RunOptions
 from apps.registry import APPS
 from bench import page_migrations
+from bench.cupti.kernel_records import KernelRun
 from bench.harness import Options, Result, write
 from bench.page_migrations import control
 from bench.page_migrations.analysis import (
@@ -25,7 +26,7 @@ from bench.page_migrations.analysis import (
 )
 from bench.page_migrations.cases import CONTROL, IN_BOTH_FLAVOURS, Case, cases
 from bench.page_migrations.phases import PARTS, Boundaries, PhaseClock
-from bench.page_migrations.records import KernelRun, Migration, Records
+from bench.page_migrations.records import Migration, Records
 from bench.page_migrations.report import page_by_page, report
 from sharedoa.errors import ArgumentError
 

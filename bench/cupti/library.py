@@ -14,9 +14,11 @@ from sharedoa.errors import ConfigurationError
 
 #: Results of CUPTI's functions that mean something to us.
 SUCCESS, MAX_LIMIT_REACHED, INVALID_KIND = 0, 12, 21
-#: Numbers of ``cuptiGetVersion`` whose records are known to begin as ``records`` says. Headers of
+#: Numbers of ``cuptiGetVersion`` whose records are known to begin as the declared ones. Headers of
 #: 12.1 (18), 12.9 (28), 13.0 (130001) and 13.5 (130500) were compared.
 KNOWN_VERSIONS = (range(18, 100), range(130_000, 140_000))
+#: Where records are declared as we read them, to compare with NVIDIA's headers.
+DECLARATIONS = "bench/cupti/kernel_records.py and bench/page_migrations/records.py"
 
 _PRIVILEGES = "run as root, or load the driver's module with NVreg_RestrictProfilingToAdminUsers=0"
 _UNIFIED_MEMORY = (
@@ -79,8 +81,8 @@ def find() -> str:
             continue
         return name
     raise CuptiError(
-        "page migrations are counted by CUPTI, and there is no libcupti.so in a CUDA toolkit, in "
-        f"the Python packages {', '.join(_PACKAGES)}, or where the system looks",
+        "CUPTI is needed, and there is no libcupti.so in a CUDA toolkit, in the Python packages "
+        f"{', '.join(_PACKAGES)}, or where the system looks",
         "run `pip install nvidia-cuda-cupti` (for CUDA 12: nvidia-cuda-cupti-cu12), or set "
         "CUDA_HOME to a toolkit",
     )
@@ -123,7 +125,7 @@ class Cupti:
                 f"version {self.version} of CUPTI is not known: its records may be laid out "
                 "otherwise",
                 "use CUPTI of CUDA 12 or 13, or compare the structs of its cupti_activity.h with "
-                "bench/page_migrations/records.py and add the version to KNOWN_VERSIONS",
+                f"{DECLARATIONS} and add the version to KNOWN_VERSIONS in bench/cupti/library.py",
             )
 
     @classmethod

@@ -1,0 +1,1 @@
+"""NVIDIA's CUPTI by its activity records: the library, buffers for records, times of kernels."""
