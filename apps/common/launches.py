@@ -11,7 +11,8 @@ import sharedoa as oa
 class Launches:
     """Called with a kernel, a number of threads and the arguments. With ``timed`` each kernel's
     time is taken, by the device's own clock where it has one; ``watcher`` is called with each
-    kernel before it is launched."""
+    kernel before it is launched. A launch without threads runs nothing: it is neither timed nor
+    watched, so that what is watched is what runs on the device."""
 
     def __init__(
         self, heap: Any, timed: bool, watcher: Callable[[Any], None] | None = None
@@ -22,6 +23,10 @@ class Launches:
         self._watcher = watcher
 
     def __call__(self, kernel: Any, threads: Any, *arguments: Any) -> None:
+        is_watched = self._watcher is not None or self._stopwatch is not None
+        if not is_watched or _is_empty(threads):
+            kernel[threads](*arguments)
+            return
         if self._watcher is not None:
             self._watcher(kernel)
         if self._stopwatch is None:
@@ -46,3 +51,11 @@ class Launches:
     def seconds(self) -> dict[str, float]:
         """Seconds by kernel name so far; empty if no time is taken."""
         return {} if self._stopwatch is None else self._stopwatch.seconds()
+
+
+def _is_empty(threads: Any) -> bool:
+    """Whether ``kernel[threads]`` has none: a number, (nx, ny), or either of them with a block."""
+    if not isinstance(threads, tuple):
+        return bool(threads == 0)
+    first = threads[0]
+    return 0 in (first if isinstance(first, tuple) else threads)

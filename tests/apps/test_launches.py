@@ -62,3 +62,16 @@ def test_what_repeats_is_captured_unless_kernels_are_looked_at(timed, watched):
         assert called == ([0, 1] if captured else [0, 1] * 3)
         assert len(seen) == (12 if watched else 0)
         assert set(launches.seconds) == ({"double"} if timed else set())
+
+
+def test_a_launch_without_threads_is_none():
+    with oa.Heap(backend="cpu", capacity="16MiB") as heap:
+        seen: list[object] = []
+        launches = Launches(heap, True, seen.append)
+        values = oa.array(oa.i32, [1, 2])
+        for threads in (0, (0, 64)):
+            launches(double, threads, values)
+        assert seen == [] and launches.seconds == {}
+        launches(double, (2, 64), values)
+        assert seen == [double] and set(launches.seconds) == {"double"}
+        assert values.numpy().tolist() == [2, 4]
