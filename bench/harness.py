@@ -83,6 +83,13 @@ def summary(samples: Sequence[float]) -> dict[str, Any]:
     }
 
 
+def backend_name(options: Options) -> str:
+    """The backend that ``options`` mean, which is opened."""
+    with sharedoa.Heap(backend=options.backend) as heap:
+        name: str = heap.backend.name
+    return name
+
+
 def machine(backend: str) -> dict[str, Any]:
     """The device that ``backend`` runs on, and the machine around it."""
     return {

@@ -12,7 +12,8 @@ Expected before running, on an H200, where the second-level cache holds most of 
 typepointer and sharedoa within 10 % of each other (the artifact: geometric mean 1.025), coal
 behind sharedoa (0.859) where calls are many and fields few; cuda 0.6 to 0.8; range+switch and
 bits+switch ahead of every mode of the paper, as bodies are inlined: 1.2 to 2 times sharedoa.
-Events add about 3 us to each launch, which hides differences where kernels are short (traffic).
+Events, which time all benchmarks of one process, add about 3 us to each launch, which hides
+differences where kernels are short (traffic); ``measure`` takes the kernels' own times by CUPTI.
 """
 
 from __future__ import annotations

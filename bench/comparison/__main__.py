@@ -17,6 +17,7 @@ from bench.harness import (
     BACKENDS,
     RESULTS,
     Options,
+    backend_name,
     errors_in_words,
     parse_label,
     parse_positive,
@@ -24,7 +25,6 @@ from bench.harness import (
     write,
 )
 from bench.reproduction.document import publish
-from bench.reproduction.measure import backend_name
 
 from .cases import WORKLOADS, cases
 from .records import RecordError, join, read

@@ -16,7 +16,7 @@ import numpy as np
 
 from sharedoa.backends.native_code import NativeLibrary, host_target
 
-from .ending import end_at_once
+from . import ending
 from .library import INVALID_KIND, MAX_LIMIT_REACHED, SUCCESS, Cupti, CuptiError
 
 #: The memory that records are collected in: ordinary memory takes no space until it is used.
@@ -46,7 +46,7 @@ class Buffers:
 
     def register(self, cupti: Cupti) -> None:
         """Have CUPTI use them, once a process, which from then on has to end as ``ending`` says."""
-        end_at_once()
+        ending.keep(self)
         cupti.call("cuptiActivityRegisterCallbacks", self.requested, self.completed)
 
     def filled(self) -> list[tuple[int, int]]:

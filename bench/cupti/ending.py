@@ -1,26 +1,27 @@
 """How a process ends in which CUPTI knows functions of ours.
 
 CUPTI's threads may still call them, which an orderly end of the interpreter takes away under them:
-such a process ends at once, with what it printed and its exit status.
+they are kept, and such a process ends at once, with what it printed and its exit status.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-import threading
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Any
 
-_at_once = threading.Event()
+#: What nobody refers to any more, and must not go.
+_kept: list[Any] = []
 #: Exit statuses as Python's own: of an error, of a stream that cannot be written, of Ctrl-C.
 _ERROR, _UNWRITTEN, _INTERRUPTED = 1, 120, 130
 
 
-def end_at_once() -> None:
-    """From now on ``run`` ends the process in this way."""
-    _at_once.set()
+def keep(owner: Any) -> None:
+    """CUPTI is about to know functions or memory of ``owner``."""
+    _kept.append(owner)
 
 
 def run(main: Callable[[], None]) -> None:
@@ -28,10 +29,10 @@ def run(main: Callable[[], None]) -> None:
     try:
         main()
     except BaseException as problem:
-        if not _at_once.is_set():
+        if not _kept:
             raise
         _leave(_status(problem))
-    if _at_once.is_set():
+    if _kept:
         _leave(0)
 
 

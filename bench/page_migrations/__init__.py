@@ -30,9 +30,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import sharedoa as oa
 from bench.cupti.library import find
-from bench.harness import Options, Result, errors_in_words, options_from, record
+from bench.harness import Options, Result, backend_name, errors_in_words, options_from, record
 from bench.harness import argument_parser as options_parser
 
 from .analysis import FEW_PAGES
@@ -52,8 +51,7 @@ class RunFailed(AssertionError):
 
 def run(options: Options, programs: tuple[str, ...] = ()) -> Result:
     """Count the events of ``programs``, all by default. On machines without a GPU nothing."""
-    with oa.Heap(backend=options.backend) as heap:
-        backend = heap.backend.name
+    backend = backend_name(options)
     result = Result(NAME, backend, {"full": options.full, "mode": MODE, "few_pages": FEW_PAGES})
     if backend != "cuda":
         print(f"{NAME}: counts what happens on an NVIDIA GPU; this runs on {backend}", flush=True)

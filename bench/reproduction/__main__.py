@@ -10,6 +10,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from bench.cupti import ending
 from bench.harness import (
     RESULTS,
     Result,
@@ -26,10 +27,11 @@ from bench.harness import (
 
 from . import counters, plots
 from .document import publish
-from .measure import PARTS, SCATTERED_SAMPLES, Selection, backend_name, measure
+from .measure import PARTS, SCATTERED_SAMPLES, Selection, measure
 from .ncu import find
 from .records import PREFIX, RecordError, merge
 from .tables import tables
+from .timers import TIMERS, open_timer
 from .workloads import DATA, MODES, NAMES, parse_workloads
 
 
@@ -46,6 +48,12 @@ def main() -> None:
 
     part = commands.add_parser("measure", parents=[shared], help="times of some workloads")
     part.add_argument("--parts", type=_parts, default=PARTS, help=f"some of {', '.join(PARTS)}")
+    part.add_argument(
+        "--timer",
+        choices=TIMERS,
+        help="how kernels are timed: by CUPTI, which on NVIDIA GPUs is the default where it is "
+        "found, or by events, which add about 3 us to each launch",
+    )
     part.set_defaults(command=_measure)
     part.description = (
         f"Modes that place objects one by one have at most {SCATTERED_SAMPLES} samples a call. "
@@ -84,8 +92,9 @@ def main() -> None:
 def _measure(given: argparse.Namespace) -> None:
     options = options_from(given)
     selection = Selection(given.workloads, given.parts, _name(PREFIX, given.label))
-    _require_new(selection.name, backend_name(options), options.out)
-    _finish(measure(options, selection), options.out)
+    timer, backend = open_timer(given.timer, options)
+    _require_new(selection.name, backend, options.out)
+    _finish(measure(options, selection, timer), options.out)
 
 
 def _counters(given: argparse.Namespace) -> None:
@@ -146,4 +155,4 @@ def _workloads(text: str) -> tuple[str, ...]:
 
 
 if __name__ == "__main__":
-    main()
+    ending.run(main)

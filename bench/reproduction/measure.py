@@ -1,9 +1,9 @@
 """Times: the eleven workloads in all modes (figure 6), the sweep of region sizes (figure 10), and
 the natural ports.
 
-A sample is the sum of the times of all kernels of one run, taken with events on the device;
-creation of objects and reading of results are outside, as in the paper. A small run before the
-samples compiles the kernels. Counts must be equal in all modes.
+A sample is the sum of the times of all kernels of one run, taken as ``timers`` says; creation of
+objects and reading of results are outside, as in the paper. A small run before the samples compiles
+the kernels. Counts must be equal in all modes.
 """
 
 from __future__ import annotations
@@ -11,17 +11,15 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-import sharedoa as oa
-from apps.interface import RunResult
-from bench.harness import MILLISECONDS, Options, Result, summary, write
+from bench.harness import MILLISECONDS, Options, Result, backend_name, summary, write
 
 from .call_sites import CallSites
+from .timers import EventTimer, Sample, Timer
 from .workloads import (
     MODES,
     NAMES,
@@ -30,7 +28,6 @@ from .workloads import (
     Workload,
     inputs,
     is_scattered,
-    kernel_seconds,
 )
 
 FIGURE_6, FIGURE_10, NATURAL_PORTS = PARTS = ("figure6", "figure10", "natural")
@@ -52,20 +49,23 @@ class Selection:
     name: str = "reproduction"
 
 
-def backend_name(options: Options) -> str:
-    """The backend that ``options`` mean."""
-    with oa.Heap(backend=options.backend) as heap:
-        name: str = heap.backend.name
-    return name
+@dataclass(frozen=True)
+class _Conditions:
+    """What all rows are measured under."""
+
+    options: Options
+    backend: str
+    timer: Timer
 
 
-def measure(options: Options, selection: Selection) -> Result:
-    """Run what is selected; wrong counts are failures. The record is written after every mode of
-    every workload, so that a call that is ended leaves what it has."""
-    backend = backend_name(options)
-    settings = {"full": options.full, "inputs": inputs()}
-    result = Result(selection.name, backend, settings)
-    for what, row_of in _rows(options, selection, backend):
+def measure(options: Options, selection: Selection, timer: Timer | None = None) -> Result:
+    """Run what is selected, by events unless there is a ``timer``; wrong counts are failures. The
+    record is written after every mode of every workload, so that a call that is ended leaves what
+    it has."""
+    conditions = _Conditions(options, backend_name(options), timer or EventTimer())
+    settings = {"full": options.full, "inputs": inputs(), **conditions.timer.settings()}
+    result = Result(selection.name, conditions.backend, settings)
+    for what, row_of in _rows(selection, conditions):
         with result.attempt(what):
             row = row_of()
             result.rows.append(row)
@@ -76,8 +76,9 @@ def measure(options: Options, selection: Selection) -> Result:
     return result
 
 
-def _rows(options: Options, selection: Selection, backend: str) -> Iterator[tuple[str, Any]]:
+def _rows(selection: Selection, conditions: _Conditions) -> Iterator[tuple[str, Any]]:
     """Each row: what it is, and the function that measures it."""
+    options = conditions.options
     for part, workloads in ((FIGURE_6, WORKLOADS), (NATURAL_PORTS, NATURAL)):
         for workload in _selected(workloads, selection, part):
             for mode in [mode for mode in MODES if mode in options.modes]:
@@ -85,7 +86,7 @@ def _rows(options: Options, selection: Selection, backend: str) -> Iterator[tupl
                 if part == FIGURE_6 or not is_scattered(mode):
                     yield (
                         f"{part}: {workload.name} in mode {mode}",
-                        lambda w=workload, m=mode, p=part: _times(p, w, m, options, backend),
+                        lambda w=workload, m=mode, p=part: _times(p, w, m, conditions),
                     )
     if SWEPT_MODE not in options.modes:
         return
@@ -94,7 +95,7 @@ def _rows(options: Options, selection: Selection, backend: str) -> Iterator[tupl
             if workload.name in SWEPT:
                 yield (
                     f"{FIGURE_10}: {workload.name} with regions from {region}",
-                    lambda w=workload, r=region: _sweep(w, r, options, backend),
+                    lambda w=workload, r=region: _sweep(w, r, conditions),
                 )
 
 
@@ -105,24 +106,27 @@ def _selected(
         yield from (workload for workload in workloads if workload.name in selection.workloads)
 
 
-def _times(
-    part: str, workload: Workload, mode: str, options: Options, backend: str
-) -> dict[str, Any]:
-    samples = min(options.repeat, SCATTERED_SAMPLES) if is_scattered(mode) else options.repeat
-    sites = CallSites()
-    workload.run(mode, backend, full=False, on_launch=sites)
-    launches: Counter[str] = Counter()
+def _times(part: str, workload: Workload, mode: str, conditions: _Conditions) -> dict[str, Any]:
+    repeat = conditions.options.repeat
+    sites = _compile(workload, mode, conditions)
+    samples = []
+    for _ in range(min(repeat, SCATTERED_SAMPLES) if is_scattered(mode) else repeat):
+        samples.append(_sample(workload, mode, conditions))
+        _free_heaps(conditions.options)
+    row = {"figure": _FIGURES[part], "mode": mode, **_as_row(workload, conditions, samples)}
+    return row | {"launches": samples[-1].launches} | sites.row()
 
-    def count(kernel: Any) -> None:
-        launches[kernel.name] += 1
 
-    runs = []
-    for _ in range(samples):
-        launches.clear()
-        runs.append(workload.run(mode, backend, options.full, on_launch=count))
-        _free_heaps(options)
-    row = {"figure": _FIGURES[part], "mode": mode, **_as_row(workload, runs)}
-    return row | {"launches": dict(launches)} | sites.row()
+def _compile(workload: Workload, mode: str, conditions: _Conditions) -> CallSites:
+    """Run it small; what was found at its call sites."""
+    sites, timed = CallSites(), conditions.timer.in_program
+    workload.run(mode, conditions.backend, full=False, timed=timed, on_launch=sites)
+    return sites
+
+
+def _sample(workload: Workload, mode: str, conditions: _Conditions) -> Sample:
+    full = conditions.options.full
+    return conditions.timer.sample(workload, mode, conditions.backend, full)
 
 
 #: How rows are marked in records.
@@ -135,26 +139,27 @@ def _free_heaps(options: Options) -> None:
         gc.collect()
 
 
-def _sweep(workload: Workload, region: int, options: Options, backend: str) -> dict[str, Any]:
+def _sweep(workload: Workload, region: int, conditions: _Conditions) -> dict[str, Any]:
     with _initial_region(region):
-        workload.run(SWEPT_MODE, backend, full=False)
-        found = workload.run(SWEPT_MODE, backend, options.full)
+        _compile(workload, SWEPT_MODE, conditions)
+        found = _sample(workload, SWEPT_MODE, conditions)
     return {
         "figure": _FIGURES[FIGURE_10],
         "mode": SWEPT_MODE,
         "initial_region": region,
-        "external_fragmentation": found.heap.external_fragmentation,
-        **_as_row(workload, [found]),
+        "external_fragmentation": found.result.heap.external_fragmentation,
+        **_as_row(workload, conditions, [found]),
     }
 
 
-def _as_row(workload: Workload, runs: list[RunResult]) -> dict[str, Any]:
-    last = runs[-1]
+def _as_row(workload: Workload, conditions: _Conditions, samples: list[Sample]) -> dict[str, Any]:
+    last = samples[-1].result
     classes = last.heap.classes.values()
     return {
         "workload": workload.name,
-        **summary([sum(kernel_seconds(each).values()) for each in runs]),
-        "kernels": kernel_seconds(last),
+        "timer": conditions.timer.name,
+        **summary([sum(each.seconds.values()) for each in samples]),
+        "kernels": samples[-1].seconds,
         "creation": last.timings.get("objects"),
         "loop": last.timings.get("run"),
         "counts": last.counts,

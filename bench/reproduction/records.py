@@ -18,6 +18,8 @@ _SAME = ("counts", "objects", "regions", "bytes_an_object", "launches")
 #: What must be equal in records that are put together.
 _ORIGIN = ("device", "versions", "settings", "environment")
 PREFIX = "reproduction"
+#: How kernels were timed: their own times, or by events around launches, which add about 3 us.
+CUPTI, EVENTS = "cupti", "events"
 _HEAD = {
     "date": str,
     "versions": dict,
@@ -48,6 +50,12 @@ class Record:
     def of(self, figure: str) -> list[Row]:
         """The rows of a figure: "6", "10", "natural" or "counters"."""
         return [row for row in self.rows if row["figure"] == figure]
+
+
+def timer_of(row: Row) -> str:
+    """How the row's samples were taken; records say so since there are two ways."""
+    timer: str = row.get("timer", EVENTS)
+    return timer
 
 
 def read(file: Path) -> Record:
@@ -91,7 +99,7 @@ def merge(files: Sequence[Path]) -> Record:
     """One record of all rows; samples of the same thing are joined, in the order of their dates.
 
     Raises RecordError for files that are no such records, and for records of different devices,
-    versions or sizes, or whose counts differ: their times must not be compared.
+    versions, sizes or timers, or whose counts differ: their times must not be compared.
     """
     named = sorted(
         ((file, read(file)) for file in files), key=lambda each: str(each[1].head["date"])
@@ -106,6 +114,7 @@ def merge(files: Sequence[Path]) -> Record:
                     f"{file} and {first_file} differ in {part}: {_origin(record, part)} and "
                     f"{_origin(first, part)}"
                 )
+    _require_one_timer(named)
     records = [record for _, record in named]
     head = {
         **records[-1].head,
@@ -115,6 +124,18 @@ def merge(files: Sequence[Path]) -> Record:
     }
     head["settings"] = _settings(records[-1])
     return Record(head, join(row for record in records for row in record.rows))
+
+
+def _require_one_timer(named: Sequence[tuple[Path, Record]]) -> None:
+    """Raise RecordError for times of which some have what events add to each launch."""
+    first: dict[str, Path] = {}
+    for file, record in named:
+        for row in record.rows:
+            if "samples" in row:
+                first.setdefault(timer_of(row), file)
+    if len(first) > 1:
+        timed = ", ".join(f"{file} by {timer}" for timer, file in first.items())
+        raise RecordError(f"kernels are timed in different ways, which must not be mixed: {timed}")
 
 
 def join(rows: Iterable[Row]) -> list[Row]:

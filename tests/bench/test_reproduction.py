@@ -72,6 +72,7 @@ def test_only_the_selected_part_is_measured(tmp_path):
     }  # fmt: skip
     assert result.failures == []
     assert all(len(r["samples"]) == 2 for r in result.rows)
+    assert {r["timer"] for r in result.rows} == {result.settings["timer"]} == {"events"}
     for each in result.rows:
         assert set(each["launches"]) == set(each["kernels"]) == set(each["call_sites"])
     by_key = {(r["figure"], r["workload"], r["mode"]): r for r in result.rows}
@@ -152,6 +153,23 @@ def test_records_that_do_not_belong_together(other, tmp_path):
     files = [saved(tmp_path, "a.json", rows), saved(tmp_path, "b.json", rows, **other)]
     with pytest.raises(RecordError, match=r"differ in (device|versions|settings|environment)"):
         merge(files)
+
+
+def test_times_of_different_timers_are_not_put_together(tmp_path):
+    by_cupti = saved(tmp_path, "a.json", [row("TRAF", "sharedoa", 1.0, timer="cupti")])
+    for name, rows in (
+        ("same", [row("TRAF", "sharedoa", 1.0)]),
+        # Beside each other in a table they would be compared.
+        ("another", [row("TRAF", "coal", 1.0, timer="events")]),
+    ):
+        with pytest.raises(RecordError, match=r"a\.json by cupti, .*\.json by events"):
+            merge([by_cupti, saved(tmp_path, f"{name}.json", rows)])
+    # Records before there were two ways are by events; counters have no times.
+    old = saved(tmp_path, "old.json", [row("TRAF", "sharedoa", 1.0)])
+    new = saved(tmp_path, "new.json", [row("TRAF", "sharedoa", 2.0, timer="events")])
+    assert merge([old, new]).rows[0]["samples"] == [0.001, 0.002]
+    counted = {"figure": "counters", "workload": "TRAF", "mode": "sharedoa", "counters": {}}
+    assert len(merge([by_cupti, saved(tmp_path, "counted.json", [counted])]).rows) == 2
 
 
 @pytest.mark.parametrize("other", [{"counts": {"hits": 8}}, {"bytes_an_object": 16.0}])
