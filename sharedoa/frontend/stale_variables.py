@@ -45,7 +45,9 @@ class _Walk:
     def _after(self, node: tree.Statement, stale: Variables) -> Variables:
         if isinstance(node, tree.If):
             self._read(node.test, stale)
-            return self.over(node.then, stale) | self.over(node.otherwise, stale)
+            # Who skips a branch helps with the loops in it, before its own (``cut_branches``).
+            then = self.over(node.then, stale)
+            return then | self.over(node.otherwise, stale | then)
         if isinstance(node, tree.ForRange):
             for bound in (node.start, node.stop, node.step):
                 self._read(bound, stale)
