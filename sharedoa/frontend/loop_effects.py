@@ -4,11 +4,12 @@ order of iterations makes a difference.
 A store may be made by any iteration, in any order and at the same time as the others', if
 
 * it is the only store to its field, and its value is the same in all iterations;
-* what the iterations read of that field they read in the object that they store to, so that whether
-  they store depends on nothing that another iteration stores to.
+* no iteration reads a field that is stored to; or there is but one such field, iterations read it
+  in the object that they store to, and do not wait for it in a ``while``.
 
 Then the field of an object holds that value after the loop if at least one iteration, looking at
 what was there before it, stores; and an iteration that sees another one's value finds it there.
+With two such fields an iteration could pass on in one what it sees in the other.
 """
 
 from __future__ import annotations
@@ -57,11 +58,14 @@ def effects_of(
     reader = _Reader(program)
     if not reader.read(list(body), variables):
         return None
-    if any(reader.stored.get(field, place) != place for field, place in reader.loaded):
-        return None
-    if any((field, None) in reader.loaded for field in reader.stored):
-        return None
-    return Effects(frozenset(reader.stored))
+    stored = reader.stored
+    read_in = {place for field, place in reader.loaded if field in stored}
+    if read_in:
+        if len(stored) > 1 or reader.waits:
+            return None
+        if None in read_in or read_in != {*stored.values()}:
+            return None
+    return Effects(frozenset(stored))
 
 
 class _Reader:
@@ -72,6 +76,8 @@ class _Reader:
         #: By field, which object it is stored to in, and read from.
         self.stored: dict[Field, Hashable] = {}
         self.loaded: set[tuple[Field, Hashable]] = set()
+        #: Whether there is a ``while``, which may go on until another iteration has stored.
+        self.waits = False
 
     def read(self, node: Any, variables: Variables) -> bool:
         """Look at a node and everything below it; whether nothing speaks against it."""
@@ -83,6 +89,7 @@ class _Reader:
         self._seen += 1
         if self._seen > _MOST_NODES or isinstance(node, _REFUSED):
             return False
+        self.waits = self.waits or isinstance(node, tree.While)
         if isinstance(node, tree.Let):
             inner = {**variables, node.variable: _known(node.value, variables)}
             return self.read(node.value, variables) and self.read(node.body, inner)
