@@ -27,6 +27,7 @@ _MOST_NODES = 2000
 """Of the statements and expressions of an iteration, those of functions counted at each call."""
 _REFUSED = (
     tree.Atomic, tree.AugmentedStore, tree.Print, tree.Barrier, tree.ThreadIndex, tree.GridSize,
+    tree.Assert,  # its report names the thread
 )  # fmt: skip
 Field = tuple[ClassType, str]
 
