@@ -5,7 +5,8 @@ A store may be made by any iteration, in any order and at the same time as the o
 
 * it is the only store to its field, and its value is the same in all iterations;
 * no iteration reads a field that is stored to; or there is but one such field, iterations read it
-  in the object that they store to, and do not wait for it in a ``while``.
+  in the object that they store to, and have no loop within, which may go from object to object, or
+  on and on until another iteration has stored.
 
 Then the field of an object holds that value after the loop if at least one iteration, looking at
 what was there before it, stores; and an iteration that sees another one's value finds it there.
@@ -62,7 +63,7 @@ def effects_of(
     stored = reader.stored
     read_in = {place for field, place in reader.loaded if field in stored}
     if read_in:
-        if len(stored) > 1 or reader.waits:
+        if len(stored) > 1 or reader.has_loop:
             return None
         if None in read_in or read_in != {*stored.values()}:
             return None
@@ -77,8 +78,7 @@ class _Reader:
         #: By field, which object it is stored to in, and read from.
         self.stored: dict[Field, Hashable] = {}
         self.loaded: set[tuple[Field, Hashable]] = set()
-        #: Whether there is a ``while``, which may go on until another iteration has stored.
-        self.waits = False
+        self.has_loop = False
 
     def read(self, node: Any, variables: Variables) -> bool:
         """Look at a node and everything below it; whether nothing speaks against it."""
@@ -90,7 +90,7 @@ class _Reader:
         self._seen += 1
         if self._seen > _MOST_NODES or isinstance(node, _REFUSED):
             return False
-        self.waits = self.waits or isinstance(node, tree.While)
+        self.has_loop = self.has_loop or isinstance(node, (tree.ForRange, tree.While))
         if isinstance(node, tree.Let):
             inner = {**variables, node.variable: _known(node.value, variables)}
             return self.read(node.value, variables) and self.read(node.body, inner)
