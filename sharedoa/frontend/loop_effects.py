@@ -84,6 +84,8 @@ class _Reader:
         """Look at a node and everything below it; whether nothing speaks against it."""
         if isinstance(node, list):
             return all(self.read(part, variables) for part in node)
+        if isinstance(node, (tree.Local, tree.Constant)):
+            return True
         names = part_names(node.__class__)
         if names is None:
             return True

@@ -66,7 +66,9 @@ class _Walk:
 
     def _at_head(self, node: tree.ForRange | tree.While, stale: Variables) -> Variables:
         """Where an iteration begins, or the loop ends: the loop in question may have run inside."""
-        return stale | self._left if self._loop in nodes_in(node.body) else stale
+        if self._loop is None or self._left <= stale or self._loop not in nodes_in(node.body):
+            return stale
+        return stale | self._left
 
     def _read(self, node: Any, stale: Variables) -> None:
         if stale and any(

@@ -10,7 +10,11 @@ from typing import Any
 from . import tree
 
 #: What fields of nodes are declared as when no node is in them.
-_NO_NODES = frozenset({"Type", "Location", "Variable", "ClassType", "str", "int", "bool"})
+_NO_NODES = frozenset({
+    "Type", "Location", "Variable", "ClassType", "str", "int", "bool", "int | float | bool",
+    "UnaryOperator", "BinaryOperator", "CompareOperator", "Literal['and', 'or']", "list[Type]",
+    "list[ClassType]", "int | None",
+})  # fmt: skip
 
 
 def nodes(program: tree.Program) -> Iterator[Any]:
