@@ -120,6 +120,8 @@ SHARED = {
         ["j: a[] -> add s"]),
     "in a function": ("out[0] = total(a, n)", ["j: a[] -> add s"]),
     "an array's length": ("s = 0\nfor k in range(n): s += len(a)\nout[s] = 0", ["k: a -> add s"]),
+    "a length and elements": ("s = 0\nfor k in range(n): s += len(a) + a[k]\nout[s] = 0",
+        ["k: a -> add s"]),
     "stores of a constant": ("for k in range(n): edges[k].put(1)", ["k: edges[]"]),
     "a reference": ("for k in range(n): edges[k].next = root", ["k: edges[], root"]),
     "null": ("for k in range(n): edges[k].next = None", ["k: edges[]"]),
@@ -139,8 +141,8 @@ SHARED = {
         "x = s = 0\nfor k in range(n):\n  x = a[k]\n  s += x\nx = c\nout[x] = i32(s)",
         ["k: a[] -> add s"]),
     "a variable of two loops": (
-        "s = t = 0\nfor k in range(n): s += a[k]\nfor k in range(n): t += a[k] * s\nout[0] = i32(t)",
-        ["k: a[] -> add s", "k: a[], s -> add t"]),
+        "s = t = 0\nfor k in range(n): s += a[k]\nfor k in range(n): t += s\nout[0] = i32(t)",
+        ["k: a[] -> add s", "k: s -> add t"]),
     "one after if, one after else": (
         "s = 0\nif c:\n  for k in range(n): s += a[k]\nelse:\n  for k in range(n): s ^= a[k]\n"
         "out[0] = i32(s)", ["k: a[] -> add s", "k: a[] -> xor s"]),
@@ -222,6 +224,9 @@ REFUSED = {
     "a sum of floats": "s = 0.0\nfor k in range(n): s += a[k]\nout[0] = i32(s)",
     "a sum of narrow numbers": "s = i16(0)\nfor k in range(n): s += i16(a[k])" + _SUM,
     "a bool": "s = False\nfor k in range(n): s |= a[k] > c\nout[0] = i32(s)",
+    "doubled and added to": "s = 0\nfor k in range(n): s = a[k] + s * 2" + _SUM,
+    "begun anew": "s = 0\nfor k in range(n):\n  if a[k] == 0: s = 0\n  s += a[k]" + _SUM,
+    "begun anew after": "s = 0\nfor k in range(n):\n  s += a[k]\n  if a[k] == 0: s = 0" + _SUM,
     "an average": "s = 0\nfor k in range(n): s = (s + a[k]) // 2" + _SUM,
     "doubled": "s = c\nfor k in range(n): s = s + s" + _SUM,
     "two operators": (
@@ -244,12 +249,14 @@ REFUSED = {
     "counted by an inner loop": "s = 0\nfor k in range(n):\n  for s in range(a[k]): pass" + _SUM,
     # memory
     "a sum and a store": "s = 0\nfor k in range(n):\n  s += a[k]\n  edges[k].put(1)" + _SUM,
-    "elements": "for k in range(n): out[k] = c",
-    "elements in the object": "for k in range(n): edges[k].row[0] = c",
-    "augmented": "for k in range(n): edges[k].value += 1",
-    "augmented in a method": "for k in range(n): edges[k].count()",
-    "atomic": "for k in range(n): oa.atomic_add(edges[k], 'value', 1)",
-    "print": "for k in range(n): print(a[k])",
+    "elements": "s = 0\nfor k in range(n):\n  s += 1\n  out[k] = c" + _SUM,
+    "elements in the object": "s = 0\nfor k in range(n):\n  s += 1\n  edges[k].row[0] = c" + _SUM,
+    "augmented": "s = 0\nfor k in range(n):\n  s += 1\n  edges[k].value += 1" + _SUM,
+    "augmented in a method": "s = 0\nfor k in range(n):\n  s += 1\n  edges[k].count()" + _SUM,
+    "atomic": "s = 0\nfor k in range(n): s += oa.atomic_add(edges[k], 'value', 1)" + _SUM,
+    "print": "s = 0\nfor k in range(n):\n  s += 1\n  print(a[k])" + _SUM,
+    "a barrier": "s = 0\nfor k in range(n):\n  s += 1\n  oa.syncthreads()" + _SUM,
+    "the number of threads": "s = 0\nfor k in range(n): s += oa.gridsize(1)" + _SUM,
     "assert": "s = 0\nfor k in range(n):\n  assert a[k] > 0\n  s += a[k]" + _SUM,
     "assert in a method": "s = 0\nfor k in range(n): s += edges[k].checked()" + _SUM,
     "the thread": "s = 0\nfor k in range(n): s += oa.grid(1)" + _SUM,
@@ -275,7 +282,9 @@ REFUSED = {
         "for k in range(n):\n  if edges[k].value > c: edges[k].value = c"
     ),
     "read in a local of the method": "for k in range(n):\n  e = edges[k]\n  e.lower_next(c)",
-    "a parameter that changes": "for k in range(n):\n  e = edges[k]\n  e.lower_through_parameter(c)",
+    "a parameter that changes": (
+        "for k in range(n):\n  e = edges[k]\n  e.lower_through_parameter(c)"
+    ),
     "followed while it is stored to": (
         "for k in range(n):\n  e = edges[k].next\n  e.next = root"
     ),

@@ -1,0 +1,265 @@
+"""Loops that threads share do the same whoever runs their iterations, in whatever order."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sharedoa as oa
+from sharedoa import i32
+from sharedoa.frontend import tree
+from sharedoa.frontend.shared_loops import SharedLoop, shared_loops
+from sharedoa.frontend.walk import nodes_in
+
+from .translated import kernel_from, translate
+from .warp import Item, run
+
+THREADS, OBJECTS, ITERATIONS, ORDERS = 3, 3, 4, 10
+
+
+class Cell(oa.Object):
+    f: i32
+    g: i32
+    next: Cell
+
+    def get(self) -> i32:
+        return self.f
+
+    def put(self, v: i32) -> None:
+        self.f = v
+
+    def lower(self, v: i32) -> None:
+        if self.f > v:
+            self.f = v
+
+    def move(self, v: i32) -> None:
+        if self.g > v:
+            self.f = v
+
+    def meet(self, v: i32) -> None:
+        if self.f > v:
+            self.g = v
+
+
+class Odd(Cell):
+    def meet(self, v: i32) -> None:
+        cell = self.next
+        if cell.g > v:
+            self.g = v
+
+
+PARAMETERS = "cells: oa.Array[Cell], a: oa.Array[i32], out: oa.Array[i32], c: i32"
+BEGIN = f"""\
+t = oa.grid(1)
+n = a[t]
+x = i32(t)
+s = i32(1)
+r = i32(t)
+d = cells[t * {OBJECTS}]
+e = cells[t * {OBJECTS} + 1]
+"""
+END = "\nout[t * 3] = s\nout[t * 3 + 1] = r\nout[t * 3 + 2] = "
+_PLACES = (["e.f"], ["e.f"], ["e.f"], ["e.f", "e.g"], ["e.f", "d.g"], ["d.g", "e.g"])
+
+
+class _Body:
+    """Lines of source: a kernel's statements, with loops. Each thread has its own objects."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = Random(seed)
+        #: Loops that do both are refused, so most do but one of them.
+        self._reduces = self._stores = True
+        self._places = _PLACES[0]
+
+    def kernel(self) -> str:
+        if self._random.random() < 0.5:
+            return BEGIN + "\n".join(self._relaxation()) + END + "c"
+        lines = self._block(self._random.randint(1, 3), 0)
+        seen = self._random.choice(("x", "c", "d.f", "e.f"))
+        return BEGIN + "\n".join(lines) + f"{END}{seen}"
+
+    def _block(self, statements: int, loops: int) -> list[str]:
+        return [line for _ in range(statements) for line in self._statement(loops)]
+
+    def _statement(self, loops: int) -> list[str]:
+        """In so many loops: outside of any there are few others, where they are what matters."""
+        random = self._random
+        if loops == 0:
+            kinds = [self._assign, self._branch, self._loop, self._loop, self._loop]
+        else:
+            kinds = [self._assign, self._renew, self._branch, self._branch, self._skip]
+            kinds += [self._reduce] * 4 * self._reduces
+            kinds += [self._store, self._guarded, self._guarded, self._call] * self._stores
+            kinds += [self._loop] * (loops < 2)
+        return random.choice(kinds)(loops)
+
+    def _relaxation(self) -> list[str]:
+        """One loop whose iterations read fields and store to them."""
+        random = self._random
+        loops = random.choice((1, 1, 2))
+        lines = []
+        for _ in range(random.choice((1, 1, 2))):
+            read, target = (f"{random.choice('eed')}.{random.choice('ffg')}" for _ in "rt")
+            word, bound = random.choice("<>"), random.choice(("1", "2", "c", "a[i + 3]"))
+            value = random.choice("025cc")
+            test = f"{random.choice((read, read, 'x'))} {word} {bound}"
+            call = random.choice(("e.lower", "e.lower", "e.move", "e.meet", "d.put"))
+            lines += [
+                random.choice(
+                    [f"if {test}: {target} = {value}"] * 4
+                    + [f"if {test}: {call}({value})", f"{call}({value})", f"x = {read}"]
+                )
+            ]
+        if random.random() < 0.15:
+            lines.insert(0, f"s += {random.choice(('e.f', 'e.g', '1'))}")
+        random.shuffle(lines)
+        lines = [f"e = {self._cell(loops)}", f"d = {self._cell(loops)}", *lines]
+        if random.random() < 0.2:
+            lines.insert(random.randint(1, 3), f"e = {self._cell(loops)}")
+        if loops > 1:
+            lines = [f"x = {random.choice('c0')}", "for j in range(2):", *_indented(lines)]
+        else:
+            lines = [f"x = {random.choice(('c', 'e.f', 'a[i + 3]'))}", *lines]
+        return ["for i in range(n):", *_indented(lines)]
+
+    def _assign(self, loops: int) -> list[str]:
+        return [f"x = {self._number(loops)}"]
+
+    def _renew(self, loops: int) -> list[str]:
+        return [f"{self._random.choice('dee')} = {self._cell(loops)}"]
+
+    def _skip(self, loops: int) -> list[str]:
+        return [f"if {self._test(loops)}: continue"]
+
+    def _branch(self, loops: int) -> list[str]:
+        lines = [f"if {self._test(loops)}:", *_indented(self._block(1, loops))]
+        if self._random.random() < 0.4:
+            otherwise = self._block(self._random.randint(1, 2), loops)
+            lines += ["else:", *_indented(otherwise)]
+        return lines
+
+    def _loop(self, loops: int) -> list[str]:
+        random = self._random
+        if loops == 0:
+            kind = random.choice("rrrrssss*")
+            self._reduces, self._stores = kind in "r*", kind in "s*"
+            self._places = random.choice(_PLACES)
+        lines = [f"e = {self._cell(loops + 1)}"] if random.random() < 0.7 else []
+        if self._stores and random.random() < 0.4:
+            lines += [f"d = {self._cell(loops + 1)}"]
+        lines += self._block(random.randint(1, 2), loops + 1)
+        length = "n" if loops == 0 else "2"
+        return [f"for {'ij'[loops]} in range({length}):", *_indented(lines)]
+
+    def _reduce(self, loops: int) -> list[str]:
+        value = self._number(loops)
+        forms = (
+            "s = s + {}", "s += {}", "s = {} + s", "r = r ^ {}", "r = {} ^ r", "r = min(r, {})",
+            "r = max({}, r)", "r |= {}", "r &= {}", "r = min({}, c, r)",
+        )  # fmt: skip
+        odd = ("r = {} - r", "s = s - {}", "r = min(r, s, {})", "s = {}", "s = s * 2 + {}")
+        return [self._random.choice(odd if self._random.random() < 0.1 else forms).format(value)]
+
+    def _store(self, loops: int) -> list[str]:
+        return [f"{self._random.choice(self._places)} = {self._plain()}"]
+
+    def _guarded(self, loops: int) -> list[str]:
+        return [f"if {self._test(loops)}: {self._store(loops)[0]}"]
+
+    def _call(self, loops: int) -> list[str]:
+        method = self._random.choice(("put", "lower", "move", "meet"))
+        return [f"{self._random.choice('eeed')}.{method}({self._plain()})"]
+
+    def _plain(self) -> str:
+        """A value that is likely the same in all iterations."""
+        return self._random.choice("0125cccccx") if self._random.random() < 0.9 else "i32(i)"
+
+    def _number(self, loops: int) -> str:
+        if self._random.random() < 0.08:
+            return self._random.choice(("s", "r", "d.f", "d.g"))
+        choices = ["x", "c", "e.f", "e.f", "e.get()", "e.g", "1"]
+        choices += ["a[i + 3]", "i32(i)"] * 2 if loops else []
+        return self._random.choice(choices)
+
+    def _cell(self, loops: int) -> str:
+        places = ["0", "1"] if loops == 0 else ["i % 3", "(i + 1) % 3", "a[i + 3] % 3"]
+        if loops > 1:
+            places = ["j", "(i + j) % 3", "a[i + j + 2] % 3"]
+        return f"cells[t * {OBJECTS} + {self._random.choice(places)}]"
+
+    def _test(self, loops: int) -> str:
+        word = self._random.choice(("<", ">", "==", "!="))
+        return f"{self._number(loops)} {word} {self._number(loops)}"
+
+
+def _indented(lines: list[str]) -> list[str]:
+    return [f"    {line}" for line in lines]
+
+
+def _world(seed: int) -> tuple[list[Item], list[int], list[int], int]:
+    """A kernel's arguments; all numbers are small, so that many are equal."""
+    random = Random(seed)
+    cells = [
+        Item(random.choice(("Cell", "Odd")), {"f": random.randrange(4), "g": random.randrange(4)})
+        for _ in range(THREADS * OBJECTS)
+    ]
+    for number, cell in enumerate(cells):
+        first = number - number % OBJECTS
+        cell.fields["next"] = cells[first + random.randrange(OBJECTS)]
+    numbers = [random.randrange(ITERATIONS + 1) for _ in range(3)]
+    numbers += [random.randrange(4) for _ in range(ITERATIONS)]
+    return cells, numbers, [0] * (3 * THREADS), random.randrange(4)
+
+
+def _outcome(program: tree.Program, loops: Any, world: int, order: int) -> tuple[Any, int]:
+    """What a run leaves in memory, and how many iterations were run for others."""
+    cells, numbers, out, c = _world(world)
+    helped = run(program, (cells, numbers, out, c), THREADS, loops, order)
+    return ([(cell.fields["f"], cell.fields["g"]) for cell in cells], out), helped
+
+
+def check(folder: Path, body: str, seed: int) -> int:
+    """Whether a kernel ends the same in some orders as in the order of the source; how many
+    iterations were run for other threads."""
+    program = translate(kernel_from(folder, PARAMETERS, body, Cell=Cell))
+    loops = shared_loops(program)
+    helped = 0
+    for order in range(ORDERS if loops else 0):
+        expected, _ = _outcome(program, {}, seed + order, order)
+        found, times = _outcome(program, loops, seed + order, order)
+        helped += times
+        assert found == expected, f"order {order}:\n{body}"
+    return helped
+
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+@settings(max_examples=700)
+@given(seed=seeds)
+def test_orders_make_no_difference(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
+    check(tmp_path_factory.getbasetemp(), _Body(seed).kernel(), seed)
+
+
+def test_iterations_are_run_for_others(tmp_path: Path) -> None:
+    assert sum(check(tmp_path, _Body(seed).kernel(), seed) > 0 for seed in range(60)) > 10
+
+
+def test_an_order_that_matters_is_found(tmp_path: Path) -> None:
+    body = f"{BEGIN}for i in range(n):\n    x = a[i + 3]{END}x"
+    program = translate(kernel_from(tmp_path, PARAMETERS, body, Cell=Cell))
+    (loop,) = (node for node in program.kernel.body if isinstance(node, tree.ForRange))
+    parameters = program.kernel.parameters
+    reads = [node.variable for node in nodes_in(loop.body) if isinstance(node, tree.Local)]
+    captured = tuple(variable for variable in reads if variable in parameters)
+    wrong = {loop: SharedLoop(captured, frozenset(), ())}
+    assert not shared_loops(program)
+    assert any(
+        _outcome(program, {}, seed, seed)[0] != _outcome(program, wrong, seed, seed)[0]
+        for seed in range(20)
+    )
