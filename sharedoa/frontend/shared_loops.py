@@ -9,7 +9,7 @@ be stored in any order (``loop_effects``).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -88,10 +88,12 @@ def _shared(
     if not _counts_by_one(loop) or _leaves(loop.body):
         return None
     inside = list(nodes_in(loop.body))
-    changed = {n.variable for n in inside if isinstance(n, (tree.Assign, tree.ForRange))}
+    written = (n.variable for n in inside if isinstance(n, (tree.Assign, tree.ForRange)))
+    in_order = _by_name(written)
+    changed = set(in_order)
     if loop.variable in changed:
         return None
-    reductions = [_reduction(variable, inside) for variable in changed]
+    reductions = [_reduction(variable, inside) for variable in in_order]
     combined = tuple(reduction for reduction in reductions if reduction is not None)
     private = changed - {reduction.variable for reduction in combined}
     left = {*private, loop.variable}
@@ -131,9 +133,15 @@ def _leaves(statements: Sequence[tree.Statement], inner: bool = False) -> bool:
 
 def _captured(inside: Sequence[object], own: set[tree.Variable]) -> tuple[tree.Variable, ...]:
     """Variables of the loop's thread that an iteration reads, in order of their names."""
-    lets = {n.variable for n in inside if isinstance(n, tree.Let)}
-    read = {n.variable for n in inside if isinstance(n, tree.Local)}
-    return tuple(sorted(read - own - lets, key=lambda variable: variable.name))
+    not_read = own | {n.variable for n in inside if isinstance(n, tree.Let)}
+    read = (n.variable for n in inside if isinstance(n, tree.Local))
+    return tuple(variable for variable in _by_name(read) if variable not in not_read)
+
+
+def _by_name(variables: Iterable[tree.Variable]) -> list[tree.Variable]:
+    """Each once, in an order that is the same in every process: it shows in the code, and so in the
+    keys of its cache."""
+    return sorted(dict.fromkeys(variables), key=lambda variable: variable.name)
 
 
 def _indexed(

@@ -103,8 +103,9 @@ SHARED = {
     "a minimum": ("s = c\nfor k in range(n): s = min(s, a[k])\nout[0] = s", ["k: a[] -> min s"]),
     "a maximum of three": ("s = c\nfor k in range(n): s = max(a[k], n, s)\nout[0] = s",
         ["k: a[], n -> max s"]),
-    "two sums": ("s = t = 0\nfor k in range(n):\n  s += 1\n  t += a[k]\nout[s] = i32(t)",
-        ["k: a[] -> add s, add t"]),
+    "sums": (
+        "s = t = u = 0\nfor k in range(n):\n  s += 1\n  u += k\n  t ^= a[k]\nout[s] = i32(t+u)",
+        ["k: a[] -> add s, xor t, add u"]),
     "a sum of some": ("s = 0\nfor k in range(n):\n  if a[k] > c: s += a[k]\nout[0] = i32(s)",
         ["k: a[], c -> add s"]),
     "with continue": ("s = 0\nfor k in range(n):\n  if a[k] > c: continue\n  s += 1\nout[s] = 0",
@@ -316,7 +317,7 @@ def verdict(folder: Path, body: str) -> list[str]:
     found = []
     for loop, shared in shared_loops(program).items():
         captured = [v.name + ("[]" if v in shared.indexed else "") for v in shared.captured]
-        reduced = sorted(f"{r.operator} {r.variable.name}" for r in shared.reductions)
+        reduced = [f"{r.operator} {r.variable.name}" for r in shared.reductions]
         taken, given = ", ".join(captured), ", ".join(reduced)
         text = f"{loop.variable.name}: {taken}" + (f" -> {given}" if given else "")
         found.append((loop.location, text))
