@@ -17,24 +17,24 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..model.classes import ClassType
 from ..model.types import ReferenceType, ScalarType
 from . import tree
-from .walk import nodes_in, part_names
+from .walk import part_names, statements_in
 
 _MOST_NODES = 2000
 """Of the statements and expressions of an iteration, those of functions counted at each call."""
-_REFUSED = (
+_REFUSED = frozenset({
     tree.Atomic, tree.AugmentedStore, tree.Print, tree.Barrier, tree.ThreadIndex, tree.GridSize,
     tree.Assert,  # its report names the thread
-)  # fmt: skip
+})  # fmt: skip
+_LOOPS = frozenset({tree.ForRange, tree.While})
 Field = tuple[ClassType, str]
 
 
-@dataclass(frozen=True)
-class Known:
+class Known(NamedTuple):
     """What is known of a variable: which value it is (equal for variables that hold the same one in
     an iteration, None for unknown), and whether that is the same in all iterations."""
 
@@ -84,15 +84,16 @@ class _Reader:
         """Look at a node and everything below it; whether nothing speaks against it."""
         if isinstance(node, list):
             return all(self.read(part, variables) for part in node)
-        if isinstance(node, (tree.Local, tree.Constant)):
+        kind = node.__class__
+        if kind is tree.Local or kind is tree.Constant:
             return True
-        names = part_names(node.__class__)
+        names = part_names(kind)
         if names is None:
             return True
         self._seen += 1
-        if self._seen > _MOST_NODES or isinstance(node, _REFUSED):
+        if self._seen > _MOST_NODES or kind in _REFUSED:
             return False
-        self.has_loop = self.has_loop or isinstance(node, (tree.ForRange, tree.While))
+        self.has_loop = self.has_loop or kind in _LOOPS
         if isinstance(node, tree.Let):
             inner = {**variables, node.variable: _known(node.value, variables)}
             return self.read(node.value, variables) and self.read(node.body, inner)
@@ -131,7 +132,7 @@ class _Reader:
         function = self._functions[symbol]
         passed = zip(function.parameters, arguments, strict=True)
         known = {parameter: _known(argument, variables) for parameter, argument in passed}
-        for node in nodes_in(function.body):
+        for node in statements_in(function.body):
             if isinstance(node, (tree.Assign, tree.ForRange)):
                 known[node.variable] = _UNKNOWN
         self._open.append(symbol)

@@ -11,7 +11,7 @@ from collections.abc import Set as AbstractSet
 from typing import Any
 
 from . import tree
-from .walk import nodes_in
+from .walk import nodes_in, statements_in
 
 Variables = AbstractSet[tree.Variable]
 
@@ -66,7 +66,7 @@ class _Walk:
 
     def _at_head(self, node: tree.ForRange | tree.While, stale: Variables) -> Variables:
         """Where an iteration begins, or the loop ends: the loop in question may have run inside."""
-        if self._loop is None or self._left <= stale or self._loop not in nodes_in(node.body):
+        if self._loop is None or self._left <= stale or self._loop not in statements_in(node.body):
             return stale
         return stale | self._left
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any
@@ -40,6 +40,18 @@ def nodes_in(part: Any) -> Iterator[Any]:
         if names is not None:
             yield node
             pending += [getattr(node, name) for name in names]
+
+
+def statements_in(statements: Sequence[tree.Statement]) -> Iterator[tree.Statement]:
+    """The statements with all that are within others; much less than ``nodes_in``."""
+    pending = [*statements]
+    while pending:
+        node = pending.pop()
+        yield node
+        if isinstance(node, tree.If):
+            pending += [*node.then, *node.otherwise]
+        elif isinstance(node, (tree.ForRange, tree.While)):
+            pending += [*node.body, *node.otherwise]
 
 
 def assigned_variables(program: tree.Program) -> frozenset[tree.Variable]:

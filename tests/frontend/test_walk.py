@@ -13,7 +13,7 @@ from apps.game_of_life.natural import kernels as cells
 from apps.raytracer.natural import kernels as rays
 from apps.traffic.natural import kernels as roads
 from sharedoa.frontend import tree
-from sharedoa.frontend.walk import assigned_variables, nodes
+from sharedoa.frontend.walk import assigned_variables, nodes, statements_in
 from sharedoa.model.scalars import i32
 from sharedoa.runtime.kernel import Kernel
 
@@ -40,6 +40,14 @@ def test_no_field_that_is_left_out_holds_a_node(kernel: Kernel) -> None:
     program = kernel.program.translation().program
     expected = [node for f in program.functions.values() for node in _every_part(f.body)]
     assert Counter(map(id, nodes(program))) == Counter(map(id, expected))
+
+
+@pytest.mark.parametrize("kernel", _KERNELS, ids=lambda kernel: kernel.name)
+def test_statements_are_those_among_the_nodes(kernel: Kernel) -> None:
+    program = kernel.program.translation().program
+    expected = [node for node in nodes(program) if isinstance(node, tree.Statement)]
+    found = [node for f in program.functions.values() for node in statements_in(f.body)]
+    assert Counter(map(id, found)) == Counter(map(id, expected))
 
 
 def test_assigned_variables_are_those_of_assignments_and_loops() -> None:
