@@ -47,6 +47,16 @@ Operation = Callable[[Frame], Any]
 
 
 @dataclass(eq=False)
+class Thread:
+    """``waits_at``: what stopped it, BARRIER or a ``Collective``; None once it has ended."""
+
+    index: tuple[int, int, int]
+    frames: list[Frame]
+    steps: int = 0
+    waits_at: Any = None
+
+
+@dataclass(eq=False)
 class Code:
     """``lines``: line and text of each operation."""
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -11,11 +12,14 @@ from ptxpass.text import Module, read_module
 from ptxpass.text.syntax import Function, Instruction, SymbolValue, Variable, names_in, type_size
 
 from .builtin_functions import BUILTINS
+from .collectives import Collective
 from .errors import PtxFault
-from .frames import BARRIER, EXIT, RETURN, Code, Frame, Invocation
+from .frames import BARRIER, EXIT, RETURN, Code, Frame, Invocation, Thread
+from .grid import WARP, Grid, indices
 from .memory import UNWRITTEN, WINDOWS, AccessFault, Memory, from_generic
 from .scopes import Names, Register
 from .translate import translate
+from .warps import Choose, all_of_them, groups
 
 _FUNCTION_BYTES = 128
 _MEMORY_ALIGNMENT = 16
@@ -38,23 +42,6 @@ class Addresses:
         return self._known[key]
 
 
-@dataclass(eq=False)
-class _Thread:
-    index: tuple[int, int, int]
-    frames: list[Frame]
-    steps: int = 0
-
-
-@dataclass
-class Grid:
-    """What the special registers say."""
-
-    blocks: tuple[int, int, int] = (1, 1, 1)
-    threads: tuple[int, int, int] = (1, 1, 1)
-    block: tuple[int, int, int] = (0, 0, 0)
-    thread: tuple[int, int, int] = (0, 0, 0)
-
-
 @dataclass
 class Counts:
     """What a launch did."""
@@ -62,6 +49,8 @@ class Counts:
     steps: int = 0
     indirect_calls: int = 0
     calls: dict[str, int] = field(default_factory=dict)
+    #: Groups of threads that came together to a collective, by its name.
+    collectives: dict[str, int] = field(default_factory=dict)
 
 
 class Machine:
@@ -72,6 +61,8 @@ class Machine:
         self.memory = Memory()
         self.counts = Counts()
         self.grid = Grid()
+        #: Which of the lanes at an ``activemask`` are together.
+        self.choose: Choose = all_of_them
         self._addresses = addresses or Addresses()
         self._codes: dict[str, Code] = {}
         self._symbols: dict[str, int] = {}
@@ -129,9 +120,9 @@ class Machine:
             bytearray(a) if isinstance(a, bytes) else bytearray(_bytes(a, p.size))
             for a, p in zip(arguments, function.parameters, strict=True)
         ]
-        self.grid = Grid(_three(blocks), _three(threads))
+        self.grid.begin(blocks, threads)
         with np.errstate(all="ignore"):
-            for block in _indices(self.grid.blocks):
+            for block in indices(self.grid.blocks):
                 self.grid.block = block
                 self._run_block(kernel, data, shared)
 
@@ -144,26 +135,6 @@ class Machine:
         if name not in self._symbols:
             raise PtxFault(f"there is no {name}")
         return self._symbols[name]
-
-    def special(self, name: str) -> Callable[[], int]:
-        """The value of ``%tid.x`` and the like, for the thread that runs."""
-        register, _, axis = name[1:].partition(".")
-        place = "xyz".find(axis) if axis else -1
-        if register in ("tid", "ntid", "ctaid", "nctaid") and place >= 0:
-            field = {"tid": "thread", "ntid": "threads", "ctaid": "block", "nctaid": "blocks"}
-            attribute = field[register]
-            return lambda: getattr(self.grid, attribute)[place]
-        if register == "laneid":
-            return lambda: self._linear() % 32
-        if register == "warpid":
-            return lambda: self._linear() // 32
-        if register in ("clock", "clock64", "globaltimer", "smid", "gridid"):
-            return lambda: 0
-        raise PtxFault(f"{name} is neither declared nor a special register that is known")
-
-    def _linear(self) -> int:
-        (x, y, z), (nx, ny, _) = self.grid.thread, self.grid.threads
-        return x + nx * (y + ny * z)
 
     # ------------------------------------------------------------ loading
 
@@ -222,15 +193,16 @@ class Machine:
             start = address + WINDOWS["shared"]
             shared.append(self.memory.add(start, bytearray(dynamic), "shared", name))
         threads = []
-        for index in _indices(self.grid.threads):
+        for index in indices(self.grid.threads):
             frame = self._frame(self._code(kernel))
             for buffer, argument in zip(frame.code.names.parameters, data, strict=True):
                 frame.buffers[buffer.place] = bytearray(argument)
             self._give_addresses(frame)
-            threads.append(_Thread(index, [frame]))
+            threads.append(Thread(index, [frame]))
+        warps = [threads[start : start + WARP] for start in range(0, len(threads), WARP)]
         # Each thread to its end or barrier, until none is left.
-        while threads:
-            threads = [thread for thread in threads if self._run(thread)]
+        while warps:
+            warps = [left for warp in warps if (left := self._run_warp(warp))]
         for block in shared:
             self.memory.remove(block)
 
@@ -260,8 +232,37 @@ class Machine:
                 frame.blocks.append(self.memory.add(start, data, "param", "a parameter"))
                 frame.bits[buffer.address] = from_generic("param", start)
 
-    def _run(self, thread: _Thread) -> bool:
-        """Whether the thread waits at a barrier; else it has ended."""
+    def _run_warp(self, threads: list[Thread]) -> list[Thread]:
+        """Run the threads of a warp; those that wait at a barrier now, the others have ended."""
+        runnable = threads
+        while runnable:
+            for thread in runnable:
+                thread.waits_at = self._run(thread)
+            runnable = self._released(threads)
+        return [thread for thread in threads if thread.waits_at is BARRIER]
+
+    def _released(self, threads: list[Thread]) -> list[Thread]:
+        """The threads of a warp that have been together at a collective and may go on."""
+        waiting = {
+            self.grid.lane(thread.index): thread
+            for thread in threads
+            if isinstance(thread.waits_at, Collective)
+        }
+        released: list[Thread] = []
+        if not waiting:
+            return released
+        try:
+            for collective, lanes in groups(waiting, self.choose):
+                collective.run({lane: waiting[lane].frames[-1] for lane in lanes})
+                known = self.counts.collectives
+                known[collective.name] = known.get(collective.name, 0) + 1
+                released += [waiting[lane] for lane in lanes]
+        except (PtxFault, TypeError) as error:
+            raise _placed(error, next(iter(waiting.values())), self.grid.block) from error
+        return released
+
+    def _run(self, thread: Thread) -> Any:
+        """BARRIER or the ``Collective`` that the thread waits at; None if it has ended."""
         self.grid.thread = thread.index
         frame = thread.frames[-1]
         try:
@@ -273,13 +274,13 @@ class Machine:
                 if signal is None:
                     if thread.steps > MOST_STEPS:
                         raise PtxFault(f"more than {MOST_STEPS} instructions: it does not end")
-                elif signal is BARRIER:
-                    return True
+                elif signal is BARRIER or signal.__class__ is Collective:
+                    return signal
                 elif signal is EXIT or (signal is RETURN and len(thread.frames) == 1):
                     while thread.frames:
                         self._leave(thread.frames.pop())
                     self.counts.steps += thread.steps
-                    return False
+                    return None
                 elif signal is RETURN:
                     frame = self._return(thread)
                 else:
@@ -287,7 +288,7 @@ class Machine:
         except (PtxFault, TypeError) as error:
             raise _placed(error, thread, self.grid.block) from error
 
-    def _enter(self, thread: _Thread, invocation: Invocation) -> Frame:
+    def _enter(self, thread: Thread, invocation: Invocation) -> Frame:
         caller = thread.frames[-1]
         self.counts.calls[invocation.name] = self.counts.calls.get(invocation.name, 0) + 1
         function = self._functions_defined[invocation.name]
@@ -318,7 +319,7 @@ class Machine:
         result = builtin(self, *values)
         return [bytearray(result.to_bytes(p.size, "little")) for p in function.results]
 
-    def _return(self, thread: _Thread) -> Frame:
+    def _return(self, thread: Thread) -> Frame:
         callee = thread.frames.pop()
         caller = thread.frames[-1]
         for take, buffer in zip(callee.fetched, callee.code.names.results, strict=True):
@@ -339,7 +340,7 @@ def _check_signature(function: Function, invocation: Invocation) -> None:
         raise PtxFault(f"{message}, the call of {invocation.sizes}")
 
 
-def _placed(error: Exception, thread: _Thread, block: tuple[int, int, int]) -> Exception:
+def _placed(error: Exception, thread: Thread, block: tuple[int, int, int]) -> Exception:
     """The error with where it happened. A TypeError is arithmetic with a register that nobody has
     written."""
     frame = thread.frames[-1]
@@ -391,12 +392,3 @@ def _alignment(variable: Variable) -> int:
     if ".align" in words:
         return int(words[words.index(".align") + 1])
     return type_size(variable.type)
-
-
-def _three(size: int | tuple[int, int, int]) -> tuple[int, int, int]:
-    return (size, 1, 1) if isinstance(size, int) else size
-
-
-def _indices(size: tuple[int, int, int]) -> list[tuple[int, int, int]]:
-    nx, ny, nz = size
-    return [(x, y, z) for z in range(nz) for y in range(ny) for x in range(nx)]

@@ -1,6 +1,7 @@
 """A function's statements into operations: Python functions over a frame, one an instruction.
 
-An operation gives None, or a signal to the machine: a call, a return, the end, a barrier.
+An operation gives None, or a signal to the machine: a call, a return, the end, a barrier, a warp's
+collective.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from ptxpass.text.syntax import (
 
 from .accesses import Accesses
 from .arithmetic import operation_of
+from .collectives import Collectives, is_collective
 from .errors import PtxFault, Trap, UnsupportedInstruction
 from .frames import BARRIER, EXIT, RETURN, Code, Fetch, Frame, Invocation, Operation, Pass
 from .numbers import Type, type_named
@@ -50,6 +52,7 @@ class _Translator:
         self._names: Names = read_names(function)
         self._scope: NameScope = NameScope(None)
         self._accesses = Accesses(machine, self._meaning, self.getter)
+        self._collectives = Collectives(self._meaning, self.getter)
 
     def code(self) -> Code:
         operations: list[Operation] = []
@@ -106,7 +109,7 @@ class _Translator:
             offset = operand.offset
             return lambda bits: bits[place] + offset
         if operand.text.startswith("%"):
-            special = self._machine.special(operand.text)
+            special = self._machine.grid.special(operand.text)
             return lambda bits: special()
         address = self._machine.symbol(operand.text) + operand.offset
         return lambda bits: address
@@ -159,6 +162,8 @@ class _Translator:
             return lambda frame: EXIT
         if opcode == "trap":
             return _trap
+        if is_collective(instruction):
+            return self._collectives.operation(instruction)
         if opcode in ("bar", "barrier"):
             if instruction.has("sync", "cta") and not instruction.has("red", "arrive"):
                 return lambda frame: BARRIER
