@@ -43,7 +43,7 @@ class Block:
     """``data`` at generic addresses ``start`` and following."""
 
     start: int
-    data: bytearray
+    data: bytearray | memoryview
     space: str
     name: str
     writable: bool = True
@@ -99,7 +99,12 @@ class Memory:
         return start
 
     def add(
-        self, start: int, data: bytearray, space: str, name: str, writable: bool = True
+        self,
+        start: int,
+        data: bytearray | memoryview,
+        space: str,
+        name: str,
+        writable: bool = True,
     ) -> Block:
         """``data`` becomes accessible at ``start``. Blocks may touch."""
         block = Block(start, data, space, name, writable)

@@ -1,0 +1,115 @@
+"""A GPU that is an interpreter: kernels are compiled to PTX as for a real one, which an interpreter
+runs on the heap's own memory. Heaps, arguments and state are those of any backend."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from dispatch import state as state_block
+from sharedoa.backends.base import Slots
+from sharedoa.backends.cpu import CpuBackend
+from sharedoa.heap.provider import HostProvider, Slab
+from sharedoa.targets.base import Stages, Target
+from sharedoa.targets.nvptx import NvptxTarget
+from tests.ptxpass.interpreter import Machine
+from tests.ptxpass.interpreter.warps import Choose, all_of_them
+
+_SMALL_BLOCK = 64
+_SLAB = "a slab"
+
+
+class _Provider(HostProvider):
+    def __init__(self) -> None:
+        super().__init__()
+        self.slabs: dict[int, Slab] = {}
+
+    def allocate(self, size: int) -> Slab:
+        slab = super().allocate(size)
+        self.slabs[slab.address] = slab
+        return slab
+
+    def free(self, slab: Slab) -> None:
+        super().free(slab)
+        del self.slabs[slab.address]
+
+
+@dataclass(eq=False)
+class Loaded:
+    symbol: str
+    machine: Machine
+
+
+class InterpretedGpu(CpuBackend):
+    """Launches have ended when ``launch`` returns. ``collectives`` counts what threads of warps did
+    together, by the instruction; ``choose`` says who is active together."""
+
+    name = "interpreted"
+
+    def __init__(self, architecture: str = "sm_90") -> None:
+        super().__init__()
+        self._target = NvptxTarget(architecture)
+        self.collectives: Counter[str] = Counter()
+        self.choose: Choose = all_of_them
+
+    @property
+    def target(self) -> Target:
+        return self._target
+
+    @cached_property
+    def provider(self) -> _Provider:
+        return _Provider()
+
+    def load(  # type: ignore[override]
+        self,
+        symbol: str,
+        stages: Stages,
+        uses_barrier: bool,
+        recursive: bool,
+        debug: bool = False,
+    ) -> Loaded:
+        ptx = stages["ptx"]
+        assert isinstance(ptx, str)
+        return Loaded(symbol, Machine(ptx))
+
+    def set_state(self, handle: Loaded, state: Sequence[int]) -> None:  # type: ignore[override]
+        memory = handle.machine.memory
+        block, offset = memory.find("", handle.machine.address_of(state_block.SYMBOL), 1)
+        for number, word in enumerate(state):
+            start = offset + 8 * number
+            block.data[start : start + 8] = (word % (1 << 64)).to_bytes(8, "little")
+
+    def launch(  # type: ignore[override]
+        self,
+        handle: Loaded,
+        threads: tuple[int, int],
+        block: tuple[int, int],
+        slots: Slots,
+        count: int,
+    ) -> None:
+        if 0 in threads:
+            return
+        machine = handle.machine
+        self._show_slabs(machine)
+        machine.choose = self.choose
+        machine.counts.collectives.clear()
+        (nx, ny), (bx, by) = threads, block
+        blocks = -(-nx // bx), -(-ny // by), 1
+        machine.launch(handle.symbol, [*slots[:count], nx, ny], blocks, (bx, by, 1))
+        self.collectives.update(machine.counts.collectives)
+
+    def usual_block(self, threads: tuple[int, int], block: tuple[int, int]) -> tuple[int, int]:
+        """That of the CUDA backend for launches as small as tests' are."""
+        bx, by = block
+        return (_SMALL_BLOCK, 1) if by == 1 else (bx, max(1, _SMALL_BLOCK // bx))
+
+    def _show_slabs(self, machine: Machine) -> None:
+        """Give the machine the memory that there is now."""
+        memory, slabs = machine.memory, self.provider.slabs
+        for block in memory.blocks:
+            if block.name == _SLAB:
+                memory.remove(block)
+        for slab in slabs.values():
+            memory.add(slab.address, memoryview(slab.memory), "global", _SLAB)
