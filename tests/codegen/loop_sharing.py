@@ -52,7 +52,8 @@ def lists(draw: st.DrawFn) -> Lists:
     warps = [_skewed(draw)]
     if draw(st.booleans()):
         length = draw(st.sampled_from((None, -1, 0, 1, 20)))
-        warps.append(_skewed(draw) if length is None else [length] * WARP)
+        # Sharing would take these as long as the longest of them does alone.
+        warps.append(_skewed(draw) if length is None else [length + 5, *[length] * (WARP - 1)])
     part = draw(st.sampled_from((0, 1, 17, 31)))
     warps.append(_skewed(draw)[:part])
     lengths = np.concatenate(warps)

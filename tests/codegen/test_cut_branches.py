@@ -37,9 +37,9 @@ class Branch(oa.Object):
 class One(Branch):
     def run(self, values: oa.Array[i32]) -> None:
         """What is before and after the loop is for threads that take the branch alone."""
-        total, count = i64(5), u32(1)
-        if self.kind != 0:
-            factor = self.kind * 3
+        total, count, kind = i64(5), u32(1), self.kind
+        if kind != 0:
+            factor = kind * 3
             self.other -= factor
             for e in range(self.begin, self.end):
                 total += values[e] * factor
@@ -124,6 +124,8 @@ class Repeated(Branch):
             if step != self.kind:
                 found = 0
                 for e in range(self.begin, self.end):
+                    if values[e] & 1:
+                        continue
                     found |= values[e] >> step
                 total = total * 5 + found
         self.total = total
