@@ -29,9 +29,9 @@ from .types import F32, F64, I32, I64, llvm_type
 
 _MOST_ITERATIONS = 1 << 26
 """Of one thread's loop that is shared; the sum of a warp's fits 32 bits."""
-_COST = 2
+COST = 2
 """What a round of a shared loop costs, in iterations of a thread's own."""
-_TOGETHER = 4
+TOGETHER = 4
 """Rounds that are run together where the loop's body has at most so many nodes."""
 _MOST_NODES = 60
 _NOWHERE = 0x7FFFFFFF
@@ -70,7 +70,7 @@ def emit_shared(
     longest = warp.reduce(builder, "umax", count)
     total = warp.reduce(builder, "add", count)
     rounds = builder.lshr(builder.add(total, I32(WIDTH - 1)), I32(5))
-    pays = builder.icmp_unsigned("<", builder.mul(rounds, I32(_COST)), longest)
+    pays = builder.icmp_unsigned("<", builder.mul(rounds, I32(COST)), longest)
     fits = builder.icmp_unsigned("<", longest, I32(_MOST_ITERATIONS))
     emitter.branch_on(builder.and_(pays, fits), share, otherwise)
     emitter.start(share)
@@ -329,7 +329,7 @@ def _together(node: tree.ForRange) -> int:
     long = (tree.ForRange, tree.While)
     inside = list(nodes_in(node.body))
     is_short = len(inside) <= _MOST_NODES and not any(isinstance(n, long) for n in inside)
-    return _TOGETHER if is_short else 1
+    return TOGETHER if is_short else 1
 
 
 def _doubling() -> list[int]:

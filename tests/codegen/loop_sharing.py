@@ -11,6 +11,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 import sharedoa as oa
+from sharedoa.codegen.shared_loops import COST, TOGETHER
 from tests.codegen.interpreted import InterpretedGpu
 from tests.ptxpass.interpreter.warps import all_of_them
 
@@ -72,13 +73,14 @@ def _skewed(draw: st.DrawFn) -> list[int]:
     return lengths
 
 
-def rounds(lengths: list[int]) -> int:
-    """Of loops of these lengths, one a thread: those of whole warps that gain by sharing."""
+def rounds(lengths: list[int], together: int = TOGETHER) -> int:
+    """Of loops of these lengths, one a thread: those of whole warps that gain by sharing, which run
+    so many ``together``."""
     found = 0
     for start in range(0, len(lengths) - WARP + 1, WARP):
         warp = lengths[start : start + WARP]
         shared = -(-sum(warp) // WARP)
-        found += shared if 2 * shared < max(warp) else 0
+        found += -(-shared // together) * together if COST * shared < max(warp) else 0
     return found
 
 

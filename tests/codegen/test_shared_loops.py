@@ -211,7 +211,7 @@ def test_conditions_continue_and_loops_inside(given: Lists) -> None:
         pick[given.count](begin, end, oa.array(i32, given.numbers(0, 200).tolist()), out)
         return out.numpy().tolist()
 
-    check(run, rounds(given.lengths))
+    check(run, rounds(given.lengths, together=1))
 
 
 @oa.value
@@ -295,7 +295,7 @@ def _gather(given: Lists) -> list[Any]:
 @given(given=lists())
 @few
 def test_values_of_all_types_are_those_of_the_loops_own_thread(given: Lists) -> None:
-    check(lambda: _gather(given), rounds(given.lengths))
+    check(lambda: _gather(given), rounds(given.lengths, together=1))
 
 
 @oa.kernel
