@@ -160,26 +160,24 @@ class IrEmitter:
         from a table."""
         windows = self._environment.windows
         assert windows is not None
+        nowhere = self._builder.append_basic_block("nowhere")
+        switch = self._builder.switch(self._window, nowhere)
+        with self._builder.goto_block(nowhere):
+            self._builder.unreachable()
         types = types_by_number(windows, self._site.type_indices)
         numbers = [
             ([number for number, each in enumerate(types) if each in type_indices], symbol)
             for type_indices, symbol in cases
         ]
-        # The default is a body like the others: LLVM reads before a branch what every way of it
-        # reads, which is once for a warp instead of once for each of its classes. It is the one
-        # with the fewest windows: LLVM makes a table of places to branch to where cases are many.
-        *numbers, (_, rare) = sorted(numbers, key=lambda case: -len(case[0]))
-        other = self._builder.append_basic_block("other")
-        switch = self._builder.switch(self._window, other)
-        return self._merge_cases(switch, numbers, (other, partial(self.call_directly, rare)))
+        return self._merge_cases(switch, numbers)
 
     def _merge_cases(
         self,
         switch: ir.SwitchInstr,
         cases: Sequence[tuple[Sequence[int], str]],
-        other: tuple[ir.Block, Callable[[], Any]],
+        other: tuple[ir.Block, Callable[[], Any]] | None = None,
     ) -> Any:
-        """Calls at the cases of a switch, and what happens at its default; the result."""
+        """Calls at the cases of a switch, and maybe what happens at its default; the result."""
         builder = self._builder
         blocks: list[tuple[ir.Block, Callable[[], Any]]] = []
         for values, symbol in cases:
@@ -187,7 +185,8 @@ class IrEmitter:
             for value in values:
                 switch.add_case(I32(value), block)
             blocks.append((block, partial(self.call_directly, symbol)))
-        blocks.append(other)
+        if other is not None:
+            blocks.append(other)
         end = builder.append_basic_block("called")
         results = []
         for block, call in blocks:
