@@ -132,7 +132,7 @@ class _Sharing:
     ) -> None:
         self._emitter, self._node, self._shared = emitter, node, shared
         self._warp = _warp(emitter)
-        self._start, self._count, self._total = start, count, total
+        self._start, self._total = start, total
         builder = emitter.builder
         self._lane = self._warp.lane(builder)
         self._end = self._emit_prefix_sum(count)
