@@ -7,7 +7,7 @@ needs while its body is written. A file of this package registers an emitter per
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field
@@ -29,7 +29,7 @@ from ..model.reference import ReferenceEncoding
 from ..model.run_form import RunForm
 from ..model.types import Type
 from ..targets.base import Target
-from .roles import RoleMetadata
+from .roles import Role, RoleMetadata
 from .types import I1, I64, llvm_type, zero
 
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ class Loop:
 class PendingStore:
     """A store that has been evaluated: where to, how much, and what writes it."""
 
-    path: tuple[Hashable, ...]
+    path: Role
     bytes: int
     write: Callable[[], None]
 

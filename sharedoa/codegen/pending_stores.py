@@ -10,16 +10,13 @@ constant indices are different places), calls, and every other kind of statement
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ..frontend import tree
 from ..frontend.walk import nodes_in
 from .emitter import FunctionEmitter, PendingStore, integer, lets_stores_wait
-from .roles import element_role, field_role
-
-#: A role, then the constant index of an element of an inline array, then members.
-Path = tuple[Hashable, ...]
+from .roles import Role, role_of
 
 _MOST_ROUNDS = 16
 """Of a loop that does nothing but copy."""
@@ -76,7 +73,7 @@ def settle_before(emitter: FunctionEmitter, node: tree.Store | tree.AugmentedSto
 
 def write_soon(emitter: FunctionEmitter, place: tree.Place, write: Callable[[], None]) -> None:
     """Let ``write``, which stores to ``place``, wait."""
-    path = path_of(place, emitter.numbers)
+    path = _path_of(place, emitter.numbers)
     emitter.pending.append(PendingStore(path, _bytes(emitter, place), write))
 
 
@@ -84,17 +81,9 @@ def _bytes(emitter: FunctionEmitter, place: tree.Place) -> int:
     return emitter.program.layout.dtype(place.type).itemsize
 
 
-def path_of(place: tree.Place, numbers: dict[tree.Variable, int]) -> Path:
+def _path_of(place: tree.Place, numbers: dict[tree.Variable, int]) -> Role:
     """Where a place lies. ``numbers`` are variables whose values are known."""
-    if isinstance(place, tree.FieldPlace):
-        return field_role(place)
-    if isinstance(place, tree.ElementPlace):
-        return element_role(place.type)
-    if isinstance(place, tree.MemberPlace):
-        return (*path_of(place.base, numbers), place.name)
-    base, index = path_of(place.base, numbers), _number(place.index, numbers)
-    # An element that is not known may be any, whatever is part of it.
-    return base if index is None or index < 0 else (*base, index)
+    return role_of(place, lambda index: _number(index, numbers))
 
 
 def _numbers_of(node: tree.ForRange) -> range | None:
@@ -106,7 +95,7 @@ def _numbers_of(node: tree.ForRange) -> range | None:
     return found if 0 < len(found) <= _MOST_ROUNDS else None
 
 
-def _touched(node: Any, numbers: dict[tree.Variable, int]) -> set[Path] | None:
+def _touched(node: Any, numbers: dict[tree.Variable, int]) -> set[Role] | None:
     """Everything that a statement reads or writes; None if it does more than that."""
     parts = [part for part in nodes_in(node) if part is not node]
     if not all(isinstance(part, _PLAIN) for part in parts):
@@ -114,14 +103,14 @@ def _touched(node: Any, numbers: dict[tree.Variable, int]) -> set[Path] | None:
     return set(_paths(parts, numbers))
 
 
-def _paths(parts: list[Any], numbers: dict[tree.Variable, int]) -> Iterator[Path]:
+def _paths(parts: list[Any], numbers: dict[tree.Variable, int]) -> Iterator[Role]:
     inner = {id(p.base) for p in parts if isinstance(p, (tree.InlinePlace, tree.MemberPlace))}
     for part in parts:
         if isinstance(part, _PLACES) and id(part) not in inner:
-            yield path_of(part, numbers)
+            yield _path_of(part, numbers)
 
 
-def _meet(paths: set[Path], pending: Sequence[PendingStore]) -> bool:
+def _meet(paths: set[Role], pending: Sequence[PendingStore]) -> bool:
     """Whether one of the paths may be one that waits, or part of it, or the other way round."""
     return any(
         all(a == b for a, b in zip(path, each.path, strict=False))

@@ -9,7 +9,7 @@ program stores to nowhere is constant; LLVM is told both (type-based alias metad
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from functools import cached_property
 from typing import Any
 
@@ -21,7 +21,7 @@ from ..model.types import ArrayType, ReferenceType, Type
 from .types import I64
 
 Role = tuple[Hashable, ...]
-"""A field or element, then the names of the members that lead to a part of it."""
+"""A field or element, then the names of the members (or indices) that lead to a part of it."""
 
 
 def field_role(place: tree.FieldPlace) -> Role:
@@ -40,17 +40,24 @@ def element_role(type: Type) -> Role:
 def stored_roles(program: tree.Program) -> frozenset[Role]:
     """The roles of everything that the program writes to, by stores or atomics."""
     writes = (tree.Store, tree.AugmentedStore, tree.Atomic)
-    return frozenset(_role(node.place) for node in nodes(program) if isinstance(node, writes))
+    return frozenset(role_of(node.place) for node in nodes(program) if isinstance(node, writes))
 
 
-def _role(place: tree.Place) -> Role:
+def role_of(
+    place: tree.Place, index_of: Callable[[tree.Expression], int | None] = lambda index: None
+) -> Role:
+    """The role of a place. Where ``index_of`` knows the index of an element of an inline array, it
+    follows the array's role, as a member's name would."""
     if isinstance(place, tree.FieldPlace):
         return field_role(place)
     if isinstance(place, tree.ElementPlace):
         return element_role(place.type)
-    if isinstance(place, tree.InlinePlace):
-        return _role(place.base)
-    return (*_role(place.base), place.name)
+    base = role_of(place.base, index_of)
+    if isinstance(place, tree.MemberPlace):
+        return (*base, place.name)
+    index = index_of(place.index)
+    # An element that is not known may be any, whatever is part of it.
+    return base if index is None or index < 0 else (*base, index)
 
 
 class RoleMetadata:
