@@ -16,7 +16,6 @@ With two such fields an iteration could pass on in one what it sees in the other
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..model.classes import ClassType
@@ -46,17 +45,10 @@ _UNKNOWN = Known()
 Variables = Mapping[tree.Variable, Known]
 
 
-@dataclass(frozen=True)
-class Effects:
-    """Fields that an iteration stores to; what it stores is the same in any order."""
-
-    stored: frozenset[Field]
-
-
-def effects_of(
+def stored_fields(
     program: tree.Program, body: Sequence[tree.Statement], variables: Variables
-) -> Effects | None:
-    """What an iteration stores to; None if order matters, or nobody can tell."""
+) -> frozenset[Field] | None:
+    """The fields that an iteration stores to; None if order matters, or nobody can tell."""
     reader = _Reader(program)
     if not reader.read(list(body), variables):
         return None
@@ -67,7 +59,7 @@ def effects_of(
             return None
         if None in read_in or read_in != {*stored.values()}:
             return None
-    return Effects(frozenset(stored))
+    return frozenset(stored)
 
 
 class _Reader:

@@ -15,7 +15,7 @@ from typing import Literal
 
 from ..model.types import ScalarType
 from . import tree
-from .loop_effects import Known, effects_of
+from .loop_effects import Known, stored_fields
 from .stale_variables import reads_stale
 from .walk import nodes_in
 
@@ -100,8 +100,8 @@ def _shared(
     if reads_stale(loop.body, private) or reads_stale(function.body, frozenset(), loop, left):
         return None
     captured = _captured(inside, {*changed, loop.variable})
-    effects = effects_of(program, loop.body, _knowledge(inside, captured, private))
-    if effects is None or bool(effects.stored) == bool(combined):
+    stored = stored_fields(program, loop.body, _knowledge(inside, captured, private))
+    if stored is None or bool(stored) == bool(combined):
         return None  # neither does anything, and what is combined may be what was stored
     return SharedLoop(captured, _indexed(inside, captured), combined)
 
