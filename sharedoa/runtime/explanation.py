@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from dispatch.mode import Mode
 
+from ..codegen.calls import describe
 from ..errors import BackendError
 from ..frontend.tree import FieldPlace
 from ..frontend.walk import nodes
@@ -59,8 +60,8 @@ def explain(program: Program, heap: Heap, mode: Mode, debug: bool) -> str:
         )
     for location in compilation.lowered.shared_loops:
         head += (
-            f"\n{_short(location.file)}:{location.line}: threads of a warp share the iterations of "
-            "their loops where some are much longer than others"
+            f"\n{_short(describe(location))}: threads of a warp share the iterations of their "
+            "loops where some are much longer than others"
         )
     calls = table([_COLUMNS, *rows]) if rows else ["no virtual calls"]
     resources = _resources(
