@@ -35,13 +35,18 @@ class Availability:
 
 @dataclass(frozen=True, eq=False)
 class KernelLaunch:
-    """What ``Backend.launch`` is given, kept to be launched later."""
+    """One launch of loaded code: ``threads`` = (nx, ny) threads in blocks of ``block``, with the
+    arguments that ``slots`` hold, of which ``count`` are leaves."""
 
     handle: Any
     threads: tuple[int, int]
     block: tuple[int, int]
     slots: Slots
     count: int
+
+
+def nothing() -> None:
+    """Runs a launch of no threads."""
 
 
 class Stopwatch(Protocol):
@@ -106,18 +111,12 @@ class Backend(Protocol):
         launches."""
         ...
 
-    def launch(
-        self,
-        handle: Any,
-        threads: tuple[int, int],
-        block: tuple[int, int],
-        slots: Slots,
-        count: int,
-    ) -> None:
-        """Run ``threads`` = (nx, ny) threads in blocks of ``block``; ``count`` slots are leaves.
+    def prepare(self, launch: KernelLaunch) -> Callable[[], None]:
+        """What runs ``launch`` whenever it is called, with the arguments that its slots hold then.
 
-        Returns at once where the backend can; ``slots`` may be reused after that. Raises
-        ArgumentError for a block or a grid that the device does not have.
+        It returns at once where the backend can; the slots may be written to after that. It keeps
+        the loaded code and the slots, not the backend. Raises ArgumentError for a block or a grid
+        that the device does not have.
         """
         ...
 
@@ -125,7 +124,7 @@ class Backend(Protocol):
         """``launches``, at least one and none of 0 threads, made ready to be started together, in
         that order. What their slots hold now is what every run of them sees.
 
-        Raises ArgumentError as ``launch`` does.
+        Raises ArgumentError as ``prepare`` does.
         """
         ...
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from dispatch import state as state_block
 
 from ..targets.base import Stages, Target
 from ..targets.host import BARRIER_SYMBOL, PRINT_SYMBOL
-from .base import Addresses, Bytes, KernelLaunch, Slots
+from .base import Addresses, Bytes, KernelLaunch, Slots, nothing
 from .native_code import NativeLibrary, ffi, host_target, print_address
 from .scattered import ScatteredMemory
 from .thread_pool import run_parallel
@@ -36,8 +36,6 @@ class LoadedKernel:
     state: Any
     uses_barrier: bool
     debug: bool
-    slots: Slots | None = field(default=None, repr=False)
-    slots_pointer: Any = None
 
 
 class CpuBackend:
@@ -90,27 +88,19 @@ class CpuBackend:
         words[state_block.THREAD_X] = words[state_block.THREAD_Y] = _NO_THREAD
         handle.state[: len(words)] = words
 
-    def launch(
-        self,
-        handle: LoadedKernel,
-        threads: tuple[int, int],
-        block: tuple[int, int],
-        slots: Slots,
-        count: int,
-    ) -> None:
-        if 0 in threads:
-            return
-        if handle.slots is not slots:
-            handle.slots, handle.slots_pointer = slots, _pointer(slots)
-        _run(handle, threads, block, handle.slots_pointer)
+    def prepare(self, launch: KernelLaunch) -> Callable[[], None]:
+        if 0 in launch.threads:
+            return nothing
+        pointer = _pointer(launch.slots)
+        return lambda: _run(launch.handle, launch.threads, launch.block, pointer)
 
-    def record(self, launches: Sequence[KernelLaunch]) -> list[tuple[KernelLaunch, Any]]:
-        return [(each, _pointer(each.slots)) for each in launches]
+    def record(self, launches: Sequence[KernelLaunch]) -> list[Callable[[], None]]:
+        return [self.prepare(each) for each in launches]
 
-    def replay(self, recorded: list[tuple[KernelLaunch, Any]], times: int) -> None:
+    def replay(self, recorded: list[Callable[[], None]], times: int) -> None:
         for _ in range(times):
-            for each, pointer in recorded:
-                _run(each.handle, each.threads, each.block, pointer)
+            for start in recorded:
+                start()
 
     def keeps_busy(self, threads: tuple[int, int], block: tuple[int, int]) -> bool:
         return True

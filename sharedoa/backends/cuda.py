@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import re
-import sys
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -13,16 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from dispatch import state as state_block
 
-from ..errors import ArgumentError, BackendError, InternalError
+from ..errors import BackendError, InternalError
 from ..targets.base import Stages, Target
 from ..targets.nvptx import NvptxTarget, architecture_for
-from . import cuda_launch
-from .base import Addresses, Bytes, KernelLaunch, Slots
+from .base import Addresses, Bytes, KernelLaunch, nothing
 from .bulk_transfer import PIECE_BYTES, PIECES, BulkTransfer
 from .cuda_context import INDIRECT_STACK, RECURSIVE_STACK, CudaContext, cuda_context
 from .cuda_driver import raise_driver_error
 from .cuda_graph import CudaGraph, capture_graph
-from .cuda_launch import LaunchBlock, driver_function, native_launch
+from .cuda_launch import PreparedLaunch, driver_function, native_launch
 from .managed_memory import ManagedProvider, prefetch
 from .pinned_memory import PinnedStaging
 from .scattered import ScatteredMemory
@@ -33,8 +31,6 @@ if TYPE_CHECKING:
     from ..heap.transfer import Transfer
 
 _LOG_BYTES = 16 << 10
-_LARGEST_ROW = (1 << 31) - 1
-_LARGEST_GRID_Y = (1 << 16) - 1
 #: Threads of a block of a launch that is too small for so many usual blocks a multiprocessor.
 _SMALL_BLOCK, _BLOCKS_EACH = 64, 2
 _MOST_REGISTERS = 48
@@ -44,6 +40,9 @@ have more loads under way (docs/performance.md)."""
 _CALL = re.compile(r"^\s*call", re.MULTILINE)
 #: Words of PTX that tell how a kernel uses the device.
 _INDIRECT_CALL, _PRINT = ".callprototype", "vprintf"
+#: What launching gives in a thread where the context is not current: CUDA_ERROR_INVALID_CONTEXT and
+#: CUDA_ERROR_INVALID_HANDLE.
+_WRONG_CONTEXT = (201, 400)
 
 
 @dataclass(eq=False)
@@ -59,11 +58,10 @@ class CudaModule:
 
 @dataclass(eq=False)
 class CudaKernel:
-    """A kernel of a loaded module, and what its last launch prepared.
+    """A kernel of a loaded module.
 
     ``words`` are the slots at which its parameters begin, for kernels of other compilers; ours
-    (None) take one slot a leaf, and after them the two numbers of threads. These are the kernel's
-    own: several kernels (one for each form of runs, or mode) may be launched with the same slots.
+    (None) take one slot a leaf, and after them the two numbers of threads.
     """
 
     symbol: str
@@ -72,49 +70,6 @@ class CudaKernel:
     max_threads: int
     prints: bool
     words: tuple[int, ...] | None = None
-    slots: Slots | None = None
-    parameters: Any = None
-    parameters_address: int = 0
-    threads: tuple[int, int] = (0, 0)
-    block: tuple[int, int] = (0, 0)
-    grid: tuple[int, int] = (0, 0)
-    thread_words: Any = field(default_factory=lambda: (ctypes.c_int64 * 2)())
-    call: LaunchBlock = field(default_factory=LaunchBlock)
-
-    def prepare_slots(self, slots: Slots, count: int) -> None:
-        """Point the driver's parameter list at ``slots``, for this launch and the next ones."""
-        base = ctypes.addressof(slots)
-        words = range(count) if self.words is None else self.words
-        pointers = [base + 8 * number for number in words]
-        if self.words is None:
-            threads = ctypes.addressof(self.thread_words)
-            pointers += [threads, threads + 8]
-        self.parameters = (ctypes.c_uint64 * len(pointers))(*pointers)
-        self.parameters_address = ctypes.addressof(self.parameters)
-        self.call.words[cuda_launch.PARAMETERS] = self.parameters_address
-        self.slots = slots
-
-    def prepare_shape(self, threads: tuple[int, int], block: tuple[int, int]) -> None:
-        """Compute the grid; raises ArgumentError for one that the device cannot launch."""
-        (nx, ny), (bx, by) = threads, block
-        if not 0 < bx * by <= self.max_threads or bx < 1:
-            raise ArgumentError(
-                f"{self.symbol} cannot run in blocks of {bx} x {by} threads on this device: at "
-                f"most {self.max_threads} fit, given the registers that it needs",
-                f"launch with a smaller block: kernel[threads, {min(256, self.max_threads)}](...)",
-            )
-        grid = -(-nx // bx), -(-ny // by)
-        if nx > _LARGEST_ROW or grid[1] > _LARGEST_GRID_Y:
-            raise ArgumentError(
-                f"a launch of {nx:,} x {ny:,} threads is more than the device takes: at most "
-                f"{_LARGEST_ROW:,} in x and {_LARGEST_GRID_Y * by:,} in y with this block",
-                "launch several times, or let each thread loop over several items",
-            )
-        self.grid, self.threads, self.block = grid, threads, block
-        self.thread_words[:] = threads
-        words = self.call.words
-        words[cuda_launch.GRID_X], words[cuda_launch.GRID_Y] = grid
-        words[cuda_launch.BLOCK_X], words[cuda_launch.BLOCK_Y] = block
 
 
 class CudaBackend:
@@ -127,15 +82,12 @@ class CudaBackend:
         self.context: CudaContext = context or cuda_context()
         self._target = NvptxTarget(architecture_for(self.context.capability))
         self._launch = native_launch()
-        self._prints = False
         self._blocks_for_all = _BLOCKS_EACH * self.context.multiprocessors
         self._scattered = ScatteredMemory(self)
         self._transfer = BulkTransfer(
             self, lambda: PinnedStaging(self.context, PIECES, PIECE_BYTES)
         )
         self.scattered_capacity: int | None = None
-        #: Set while a launch is timed.
-        self.stopwatch_running: EventStopwatch | None = None
 
     @property
     def target(self) -> Target:
@@ -205,11 +157,7 @@ class CudaBackend:
         self.context.enter()
         function = self.context.call("cuModuleGetFunction", module.handle, symbol.encode())
         max_threads = self._function_attribute(function, "MAX_THREADS_PER_BLOCK")
-        kernel = CudaKernel(name or symbol, function, module, max_threads, module.prints, words)
-        kernel.call.words[cuda_launch.DRIVER] = self._driver_function
-        kernel.call.words[cuda_launch.FUNCTION] = int(function)
-        kernel.call.words[cuda_launch.STREAM] = int(self.context.stream)
-        return kernel
+        return CudaKernel(name or symbol, function, module, max_threads, module.prints, words)
 
     def read_global(self, module: CudaModule, symbol: str) -> bytes:
         """The bytes of a variable of a loaded module, after everything launched before."""
@@ -276,36 +224,33 @@ class CudaBackend:
             context.call("cuMemcpyHtoDAsync", module.state_address, source, size, context.stream)
             module.last_state = words
 
-    def launch(
-        self,
-        handle: CudaKernel,
-        threads: tuple[int, int],
-        block: tuple[int, int],
-        slots: Slots,
-        count: int,
-    ) -> None:
-        context = self.context
-        if not context.entered.here:
-            context.enter()
-        # The same launch again has the same tuples.
-        if handle.threads is not threads or handle.block is not block:
-            if 0 in threads:
-                return
-            handle.prepare_shape(threads, block)
-        if handle.slots is not slots:
-            handle.prepare_slots(slots, count)
-        if handle.prints:
-            self._before_printing()
-        watch = self.stopwatch_running
-        if watch is not None:
-            watch.before_kernel()
-        error = self._launch(handle.call.pointer)
-        if watch is not None:
-            watch.after_kernel()
-        context.launched[handle.symbol] = None
-        if error:
-            driver = context.driver
-            raise_driver_error(driver, driver.CUresult(error), f"launching {handle.symbol}")
+    def prepare(self, launch: KernelLaunch) -> Callable[[], None]:
+        if 0 in launch.threads:
+            return nothing
+        context, native, kernel = self.context, self._launch, launch.handle
+        symbol, prints = kernel.symbol, kernel.prints
+        prepared = PreparedLaunch(launch)
+        address = prepared.words(self._driver_function, int(context.stream))
+
+        def start(_: Any = prepared) -> None:
+            if prints:
+                context.before_printing()
+            watch = context.stopwatch_running
+            if watch is not None:
+                watch.before_kernel()
+            error = native(address)
+            if error in _WRONG_CONTEXT:
+                # Asking before takes as long as all else that a launch does before the driver.
+                context.make_current()
+                error = native(address)
+            if watch is not None:
+                watch.after_kernel()
+            context.launched[symbol] = None
+            if error:
+                driver = context.driver
+                raise_driver_error(driver, driver.CUresult(error), f"launching {symbol}")
+
+        return start
 
     def record(self, launches: Sequence[KernelLaunch]) -> CudaGraph:
         return capture_graph(self.context, launches)
@@ -314,8 +259,8 @@ class CudaBackend:
         context = self.context
         context.enter()
         if recorded.prints:
-            self._before_printing()
-        watch, start = self.stopwatch_running, context.driver.cuGraphLaunch
+            context.before_printing()
+        watch, start = context.stopwatch_running, context.driver.cuGraphLaunch
         for _ in range(times):
             if watch is not None:
                 watch.before_kernel()
@@ -327,10 +272,6 @@ class CudaBackend:
                 raise_driver_error(
                     context.driver, error, f"launching {', '.join(recorded.symbols)}"
                 )
-
-    def _before_printing(self) -> None:
-        sys.stdout.flush()
-        self._prints = True
 
     def keeps_busy(self, threads: tuple[int, int], block: tuple[int, int]) -> bool:
         return threads[0] * threads[1] > block[0] * block[1] * self._blocks_for_all
@@ -344,10 +285,6 @@ class CudaBackend:
 
     def synchronize(self) -> None:
         self.context.synchronize()
-        if self._prints:
-            # The driver prints to C's stdout, whose buffer Python does not know of.
-            ctypes.CDLL(None).fflush(None)
-            self._prints = False
 
     def allocate_scattered(self, count: int, size: int, header: bytes) -> Addresses:
         self.context.open_malloc_heap(self.scattered_capacity)

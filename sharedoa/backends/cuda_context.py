@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
+import sys
 import threading
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import BackendError, DeviceError, HeapError
 from .cuda_driver import check, load_driver, raise_driver_error
+
+if TYPE_CHECKING:
+    from .timing import EventStopwatch
 
 #: Stack a thread: kernels whose calls cannot be followed at compile time, and recursive ones.
 INDIRECT_STACK = 4 << 10
@@ -63,6 +68,9 @@ class CudaContext:
         self.stream = self.call("cuStreamCreate", driver.CUstream_flags.CU_STREAM_NON_BLOCKING)
         #: Kernels launched since the last synchronisation, in order.
         self.launched: dict[str, None] = {}
+        #: Set while launches are timed.
+        self.stopwatch_running: EventStopwatch | None = None
+        self._printing = False
         #: Sizes of the pieces of managed memory. Finalizers take theirs out in the middle of
         #: anything, also where the lock is held: one call that nothing comes between.
         self._managed: list[int] = []
@@ -78,8 +86,12 @@ class CudaContext:
     def enter(self) -> None:
         """Make the context current in the calling thread."""
         if not self.entered.here:
-            self.call("cuCtxSetCurrent", self.context)
-            self.entered.here = True
+            self.make_current()
+
+    def make_current(self) -> None:
+        """``enter`` where something else may have made another context current since."""
+        self.call("cuCtxSetCurrent", self.context)
+        self.entered.here = True
 
     def attribute(self, name: str) -> int:
         """A CUdevice_attribute of the device."""
@@ -180,6 +192,11 @@ class CudaContext:
         """Bytes of managed memory that the card can still hold."""
         return max(0, min(self.managed_limit - self.managed_bytes, self.memory()[0]))
 
+    def before_printing(self) -> None:
+        """A kernel that prints is about to be launched."""
+        sys.stdout.flush()
+        self._printing = True
+
     def synchronize(self) -> None:
         """Wait for the stream; DeviceError names the kernels that may have failed."""
         self.enter()
@@ -191,3 +208,7 @@ class CudaContext:
             except DeviceError as problem:
                 who = ", ".join(launched) or "a kernel of another library"
                 raise DeviceError(f"in {who}: {problem.message}", problem.help) from None
+        if self._printing:
+            # The driver prints to C's stdout, whose buffer Python does not know of.
+            ctypes.CDLL(None).fflush(None)
+            self._printing = False

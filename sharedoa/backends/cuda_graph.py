@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .base import KernelLaunch
 from .cuda_context import CudaContext
 from .cuda_driver import check
+from .cuda_launch import PreparedLaunch
 
 if TYPE_CHECKING:
     from .cuda import CudaKernel
@@ -66,12 +67,9 @@ def _captured(context: CudaContext, launches: Sequence[KernelLaunch], stream: An
 
 
 def _launch(context: CudaContext, launch: KernelLaunch, stream: Any) -> None:
-    kernel: CudaKernel = launch.handle
-    kernel.prepare_shape(launch.threads, launch.block)
-    kernel.prepare_slots(launch.slots, launch.count)
-    (gx, gy), (bx, by), parameters = kernel.grid, kernel.block, kernel.parameters_address
-    shape = (gx, gy, 1, bx, by, 1)
-    context.call("cuLaunchKernel", kernel.function, *shape, 0, stream, parameters, 0)
+    prepared = PreparedLaunch(launch)
+    function = launch.handle.function
+    context.call("cuLaunchKernel", function, *prepared.shape, 0, stream, prepared.parameters, 0)
 
 
 def _destroy(context: CudaContext, executable: Any) -> None:

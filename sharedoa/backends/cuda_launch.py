@@ -1,36 +1,84 @@
-"""Launching with one argument: a block of words that a kernel keeps from launch to launch.
+"""One launch made ready for the driver: its grid, its parameter list, and the call itself.
 
 The bindings convert eleven arguments for every launch, which takes about as long as the driver's
-own work. A few instructions of native code read them from the block instead and call the driver.
+own work. A few instructions of native code, which Python calls as it calls its own functions, read
+them from a block of words instead and call the driver.
 """
 
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ..errors import ArgumentError
+from .base import KernelLaunch
 from .cuda_context import CudaContext
-from .native_code import NativeLibrary, ffi, host_target
+from .native_code import NativeLibrary, host_target
 
-#: Places in a block: the driver's function and its arguments in order, all but the last (null).
-DRIVER, FUNCTION, GRID_X, GRID_Y, GRID_Z, BLOCK_X, BLOCK_Y, BLOCK_Z, SHARED, STREAM, PARAMETERS = (
-    range(11)
-)
-_TYPES = ("ptr", "ptr", *["i32"] * 7, "ptr", "ptr")
+if TYPE_CHECKING:
+    from .cuda import CudaKernel
+
+_LARGEST_ROW = (1 << 31) - 1
+_LARGEST_GRID_Y = (1 << 16) - 1
 _CUDA_VERSION = 12000
+#: The words of a block: the driver's function and its arguments in order, all but the last (null).
+_TYPES = ("ptr", "ptr", *["i32"] * 7, "ptr", "ptr")
+#: What the native code uses of the interpreter, which it lets others have while the driver works.
+_INTERPRETER = ("PyLong_AsVoidPtr", "PyLong_FromLong", "PyEval_SaveThread", "PyEval_RestoreThread")
 
 
-class LaunchBlock:
-    """The words of one kernel; ``pointer`` is what ``native_launch`` gives takes."""
+class PreparedLaunch:
+    """A launch as the driver takes it, again and again: the leaves are read from its slots each
+    time. ``shape`` is the grid and the block with three axes each, ``parameters`` the address of
+    the list of pointers to parameters.
 
-    __slots__ = ("pointer", "words")
+    It must be kept as long as it is launched.
+    """
 
-    def __init__(self) -> None:
-        self.words: Any = (ctypes.c_int64 * len(_TYPES))()
-        for place in (GRID_X, GRID_Y, GRID_Z, BLOCK_X, BLOCK_Y, BLOCK_Z):
-            self.words[place] = 1
-        self.pointer = ffi.cast("void *", ctypes.addressof(self.words))
+    def __init__(self, launch: KernelLaunch) -> None:
+        """Raises ArgumentError for a grid or a block that the device cannot launch."""
+        kernel: CudaKernel = launch.handle
+        gx, gy = _grid(kernel, launch.threads, launch.block)
+        bx, by = launch.block
+        self.shape = (gx, gy, 1, bx, by, 1)
+        self._launch = launch
+        self._threads = (ctypes.c_int64 * 2)(*launch.threads)
+        base = ctypes.addressof(launch.slots)
+        numbers = range(launch.count) if kernel.words is None else kernel.words
+        pointers = [base + 8 * number for number in numbers]
+        if kernel.words is None:
+            threads = ctypes.addressof(self._threads)
+            pointers += [threads, threads + 8]
+        self._pointers = (ctypes.c_uint64 * len(pointers))(*pointers)
+        self.parameters = ctypes.addressof(self._pointers)
+
+    def words(self, function: int, stream: int) -> int:
+        """The address of the words that ``native_launch`` gives takes; ``function`` is that of the
+        driver's ``cuLaunchKernel``."""
+        kernel = int(self._launch.handle.function)
+        words = (function, kernel, *self.shape, 0, stream, self.parameters)
+        self._words = (ctypes.c_uint64 * len(_TYPES))(*words)
+        return ctypes.addressof(self._words)
+
+
+def _grid(kernel: CudaKernel, threads: tuple[int, int], block: tuple[int, int]) -> tuple[int, int]:
+    (nx, ny), (bx, by) = threads, block
+    if not 0 < bx * by <= kernel.max_threads or bx < 1:
+        raise ArgumentError(
+            f"{kernel.symbol} cannot run in blocks of {bx} x {by} threads on this device: at "
+            f"most {kernel.max_threads} fit, given the registers that it needs",
+            f"launch with a smaller block: kernel[threads, {min(256, kernel.max_threads)}](...)",
+        )
+    grid = -(-nx // bx), -(-ny // by)
+    if nx > _LARGEST_ROW or grid[1] > _LARGEST_GRID_Y:
+        raise ArgumentError(
+            f"a launch of {nx:,} x {ny:,} threads is more than the device takes: at most "
+            f"{_LARGEST_ROW:,} in x and {_LARGEST_GRID_Y * by:,} in y with this block",
+            "launch several times, or let each thread loop over several items",
+        )
+    return grid
 
 
 def driver_function(context: CudaContext) -> int:
@@ -39,29 +87,70 @@ def driver_function(context: CudaContext) -> int:
     return int(address)
 
 
-def native_launch() -> Any:
-    """What launches the kernel of a block, by its pointer; the result is the driver's, an int."""
-    return _library().function("launch", "int(*)(void *)")
+class _MethodDefinition(ctypes.Structure):
+    """CPython's ``PyMethodDef``."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+
+_ONE_ARGUMENT = 0x0008  # METH_O
 
 
 @cache
-def _library() -> NativeLibrary:
+def native_launch() -> Callable[[int], int]:
+    """What starts a ``PreparedLaunch``, by the address of its words; the result is the driver's: 0
+    for success.
+
+    A function of the interpreter's own kind: cffi or ctypes take longer to call one than the rest
+    of what a launch does before the driver.
+    """
     code = host_target().compile(_code())["o"]
     assert isinstance(code, bytes)
-    return NativeLibrary(code, ("launch",), {})
+    interpreter = ctypes.pythonapi
+    addresses = {
+        name: ctypes.cast(getattr(interpreter, name), ctypes.c_void_p).value or 0
+        for name in _INTERPRETER
+    }
+    library = NativeLibrary(code, ("launch",), addresses)
+    definition = _MethodDefinition(b"launch", library.address("launch"), _ONE_ARGUMENT, None)
+    make = ctypes.PYFUNCTYPE(
+        ctypes.py_object, ctypes.POINTER(_MethodDefinition), ctypes.c_void_p, ctypes.c_void_p
+    )(("PyCFunction_NewEx", interpreter))
+    function: Callable[[int], int] = make(definition, None, None)
+    _kept.append((library, definition))  # the function refers to both
+    return function
+
+
+_kept: list[Any] = []
 
 
 def _code() -> str:
-    lines = ["define i32 @launch(ptr %block) {"]
+    lines = [
+        "declare ptr @PyLong_AsVoidPtr(ptr)",
+        "declare ptr @PyLong_FromLong(i64)",
+        "declare ptr @PyEval_SaveThread()",
+        "declare void @PyEval_RestoreThread(ptr)",
+        "define ptr @launch(ptr %self, ptr %address) {",
+        "%block = call ptr @PyLong_AsVoidPtr(ptr %address)",
+    ]
     for place, type in enumerate(_TYPES):
         lines += [
             f"%p{place} = getelementptr i64, ptr %block, i64 {place}",
             f"%w{place} = load {type}, ptr %p{place}",
         ]
-    arguments = [f"{type} %w{place}" for place, type in enumerate(_TYPES)][1:]
+    driver, *arguments = (f"{type} %w{place}" for place, type in enumerate(_TYPES))
     lines += [
-        f"%result = call i32 %w{DRIVER}({', '.join(arguments)}, ptr null)",
-        "ret i32 %result",
+        "%thread = call ptr @PyEval_SaveThread()",
+        f"%error = call i32 {driver.removeprefix('ptr ')}({', '.join(arguments)}, ptr null)",
+        "call void @PyEval_RestoreThread(ptr %thread)",
+        "%wide = sext i32 %error to i64",
+        "%result = call ptr @PyLong_FromLong(i64 %wide)",
+        "ret ptr %result",
         "}",
     ]
     return "\n".join(lines)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from llvmlite import ir
 
 from ..targets.base import I64, VOID, Target
+from .base import KernelLaunch
 
 if TYPE_CHECKING:
     from .base import Backend, Slots
@@ -65,7 +66,8 @@ class OwnKernels:
             return
         handle, slots = self.load(kernel)
         slots[: kernel.leaves] = list(leaves)
-        self._backend.launch(handle, (threads, 1), _BLOCK, slots, kernel.leaves)
+        launch = KernelLaunch(handle, (threads, 1), _BLOCK, slots, kernel.leaves)
+        self._backend.prepare(launch)()
 
     def close(self) -> None:
         """Give the loaded code back."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from llvmlite import ir
 
 from ..targets.base import I64, VOID, Target, declare
+from .base import KernelLaunch
 
 if TYPE_CHECKING:
     from .cuda import CudaBackend, CudaKernel
@@ -106,16 +107,17 @@ class EventStopwatch:
         weakref.finalize(self, _destroy, backend, self._free).atexit = False
 
     def time(self, name: str, launch: Launch) -> None:
+        self._backend.context.enter()
         if len(self._under_way) % _LAUNCHES_AHEAD == 0:
             if len(self._under_way) >= _EVENTS:
                 self.seconds()
             _occupy(self._backend, _LAUNCHES_AHEAD * _CYCLES_A_LAUNCH)
         self._name = name
-        self._backend.stopwatch_running = self
+        self._backend.context.stopwatch_running = self
         try:
             launch()
         finally:
-            self._backend.stopwatch_running = None
+            self._backend.context.stopwatch_running = None
 
     def before_kernel(self) -> None:
         """The backend is about to queue a kernel, while ``time`` runs."""
@@ -150,7 +152,7 @@ def _destroy(backend: CudaBackend, pairs: list[tuple[Any, Any]]) -> None:
 def _occupy(backend: CudaBackend, cycles: int) -> None:
     """Queue a kernel of one thread that takes ``cycles`` clock cycles."""
     slots = (ctypes.c_uint64 * 1)(cycles)
-    backend.launch(_occupying_kernel(backend), (1, 1), (1, 1), slots, 1)
+    backend.prepare(KernelLaunch(_occupying_kernel(backend), (1, 1), (1, 1), slots, 1))()
 
 
 @cache

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ptxpass.text.syntax import Call, Function, Module
 
+from ..backends.base import KernelLaunch
 from ..errors import ArgumentError, BackendError
 from ..heap.heap import Heap, current_heap
 from ..heap.recording import is_recorded
@@ -76,13 +77,9 @@ class Kernel:
             # Two heaps may share the module, whose state block is that of one at a time.
             with loaded.lock, loaded.bound(heap):
                 heap.before_launch()
-                backend.launch(
-                    loaded.kernel(self),
-                    geometry.threads,
-                    geometry.block,
-                    self._slots,
-                    self.parameters.count,
-                )
+                handle, count = loaded.kernel(self), self.parameters.count
+                launch = KernelLaunch(handle, geometry.threads, geometry.block, self._slots, count)
+                backend.prepare(launch)()
                 heap.note_launch()
 
 

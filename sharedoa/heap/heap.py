@@ -88,7 +88,7 @@ class Heap:
         self.fastmath = settings.fastmath
         #: Launches that may have stored references in arrays.
         self.reference_writes = 0
-        self._pending = False
+        self._waited_for: object = None
         #: Held by whatever makes, frees or moves objects or arrays.
         self.lock = threading.RLock()
         self._hooks: list[Callable[[], None]] = []
@@ -357,15 +357,18 @@ class Heap:
         """A kernel has been launched: from now on the host waits before it looks at anything.
         ``stores_references``: whether it may change elements of arrays of references."""
         if stores_references:
-            self.reference_writes += 1
-            self.pieces.forget_all()
+            self.note_reference_writes()
         self.memory.last_launch = object()
-        self._pending = True
+
+    def note_reference_writes(self) -> None:
+        """Elements of arrays of references may have changed."""
+        self.reference_writes += 1
+        self.pieces.forget_all()
 
     def wait(self) -> None:
         """Wait for launches, if there are any that nobody has waited for. Every access by the host
         comes through here; while launches are recorded it is refused with HeapError."""
-        if self._pending or is_recorded(self):
+        if self.memory.last_launch is not self._waited_for or is_recorded(self):
             self.synchronize()
 
     def synchronize(self) -> None:
@@ -374,9 +377,7 @@ class Heap:
             raise refuse_access()
         last = self.memory.last_launch
         self.backend.synchronize()
-        self._pending = False
-        if self.memory.last_launch is not last:
-            self._pending = True  # another thread has launched since
+        self._waited_for = last  # another thread may have launched since
         for hook in self._hooks:
             hook()
         with self.lock:

@@ -1,9 +1,8 @@
 """Launch arguments: from host values to the 8-byte slots that a kernel's entry reads.
 
-A plan is made once per kernel. Arguments of the usual classes are packed by one function written
-for it (``argument_code``). All others are bound one by one: each parameter has a function that
-appends the leaves of its value, by way of ``model.values`` if it is a number of another type or a
-mistake.
+A plan is made once per kernel. Arguments of the usual classes are packed by the code that launches
+it (``launch_code``). All others are bound one by one: each parameter has a function that appends
+the leaves of its value, by way of ``model.values`` if it is a number of another type or a mistake.
 """
 
 from __future__ import annotations
@@ -23,7 +22,6 @@ from ..model.layout import unpack_array
 from ..model.scalars import ScalarType
 from ..model.types import ArrayType, ReferenceType, TupleType, Type, ValueType
 from ..model.values import accepts, convert, describe
-from .argument_code import quick_packer
 
 #: Appends the leaves of one argument to a list; the result is the heap it lies in, or None.
 Binder = Callable[[Any, list[Any]], Any]
@@ -41,8 +39,9 @@ class ArgumentPlan:
         self.leaf_count = len(found)
         #: The slot at which each parameter's leaves begin.
         self.first_slots = tuple(accumulate(map(len, cut), initial=0))[:-1]
-        formats = ["".join(_slot_format(leaf.dtype) for leaf in parts) for parts in cut]
-        self._write = struct.Struct(f"<{''.join(formats)}").pack_into
+        #: How ``struct`` writes the leaves of each parameter.
+        self.formats = ["".join(_slot_format(leaf.dtype) for leaf in parts) for parts in cut]
+        self._write = struct.Struct(f"<{''.join(self.formats)}").pack_into
         self._binders = [
             _binder(type, f"kernel {kernel}, argument {name}")
             for name, type in zip(signature.names, signature.types, strict=True)
@@ -50,10 +49,9 @@ class ArgumentPlan:
         self._array_places = [
             place for place, type in enumerate(signature.types) if isinstance(type, ArrayType)
         ]
-        #: Writes the leaves of arguments into slots: ``pack(slots, arguments)``. The result is the
-        #: heap that their arrays and objects lie in, None if there are none. Raises ArgumentError
-        #: for a wrong number or type of arguments, or arguments of two heaps.
-        self.pack, self._names = quick_packer(signature.types, formats, self._pack_carefully)
+        #: As ``element<n>``: the element type of the array that argument n was last. It is equal to
+        #: the parameter's; ``launch_code`` looks whether it is the same.
+        self.elements: dict[str, Any] = {}
 
     @property
     def count(self) -> int:
@@ -64,8 +62,12 @@ class ArgumentPlan:
         """A buffer for the leaves."""
         return (ctypes.c_uint64 * max(1, self.leaf_count))()
 
-    def _pack_carefully(self, slots: Any, arguments: tuple[Any, ...]) -> Any:
-        """``pack`` for any arguments."""
+    def pack(self, slots: Any, arguments: tuple[Any, ...]) -> Any:
+        """Write the leaves of ``arguments`` into ``slots``. The result is the heap that their
+        arrays and objects lie in, None if there are none.
+
+        Raises ArgumentError for a wrong number or type of arguments, or arguments of two heaps.
+        """
         if len(arguments) != len(self._binders):
             self._refuse_count(arguments)
         heap: Any = None
@@ -78,7 +80,7 @@ class ArgumentPlan:
                 heap = owner
         self._write(slots, 0, *values)
         for place in self._array_places:
-            self._names[f"element{place}"] = arguments[place].__sharedoa_element__
+            self.elements[f"element{place}"] = arguments[place].__sharedoa_element__
         return heap
 
     def in_order(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Any, ...]:

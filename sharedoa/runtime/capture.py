@@ -62,15 +62,8 @@ class _Recorded:
             yield self.arguments[place], self.arguments[place]._run
 
     def prepared(self, heap: Heap) -> KernelLaunch:
-        program, geometry = self.program, self.geometry
         assert self.binding is not None and self.binding.unit is not None
-        return KernelLaunch(
-            self.binding.unit.handle,
-            geometry.threads,
-            program.block(heap.backend, geometry),
-            self.slots,
-            program.plan.leaf_count,
-        )
+        return self.program.prepared(heap, self.binding.unit, self.geometry, self.slots)
 
 
 class Capture:

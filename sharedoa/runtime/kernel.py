@@ -16,7 +16,7 @@ from ..heap import hooks
 from ..heap.heap import current_heap
 from ..model.annotations import local_names
 from . import host_intrinsics  # noqa: F401  gives oa.grid and atomics their meaning in CPython
-from .geometry import Geometry, parse_geometry
+from .geometry import parse_geometry
 from .intrinsic_use import IntrinsicUse, intrinsic_use
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Kernel:
     def __getitem__(self, item: Any) -> Launcher:
         found = self._launchers.get(item) if item.__class__ is int else None
         if found is None:
-            found = _launcher(self.program, parse_geometry(item, self._use.axes))
+            found = self.program.launcher(parse_geometry(item, self._use.axes))
             if item.__class__ is int:
                 if len(self._launchers) >= _LAUNCHERS_KEPT:
                     self._launchers.clear()
@@ -125,18 +125,6 @@ class Launcher(Protocol):
         Raises ArgumentError for a wrong number or type of arguments.
         """
         ...
-
-
-def _launcher(program: Program, geometry: Geometry) -> Launcher:
-    # A function: calling an instance of a class takes the interpreter longer than packing arrays.
-    start, plan, count = program.launch, program.plan, program.plan.count
-
-    def launch(*arguments: Any, mode: Any = None, debug: Any = None, **named: Any) -> None:
-        if named or len(arguments) != count:
-            arguments = plan.in_order(arguments, named)
-        start(geometry, arguments, mode, debug)
-
-    return launch
 
 
 def kernel(function: Callable[..., Any]) -> Kernel:

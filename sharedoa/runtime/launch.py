@@ -1,22 +1,23 @@
 """From a function to a running launch: translation, units, and the path that every launch takes.
 
 A launch compares one integer, the sum of the world's and the heap's layout epochs (both only grow),
-with the one its unit was last bound at. Only when it differs are the facts that the code was made
-from looked at again, and only when one no longer holds is anything compiled.
+with the one its unit was last bound at (``launch_code``). Only when it differs are the facts that
+the code was made from looked at again, and only when one no longer holds is anything compiled.
 """
 
 from __future__ import annotations
 
+import itertools
 import threading
 import weakref
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from dispatch.mode import Mode, parse_mode
 
 from ..backends import Backend
-from ..backends.base import Slots
+from ..backends.base import KernelLaunch, Slots
 from ..errors import ConfigurationError
 from ..frontend import Translation
 from ..frontend.array_use import array_fields, indexed_parameters, stores_references
@@ -30,6 +31,7 @@ from . import cpython, knobs
 from .arguments import ArgumentPlan
 from .constants import ConstantNames
 from .geometry import Geometry, Pair
+from .launch_code import Launch, quick_launcher
 from .pipeline import Compilation, Facts, compile
 from .population import Population, classes_met
 from .unit import Unit, release
@@ -48,6 +50,7 @@ class Source:
 
 
 Runs = tuple[tuple[int, RunForm], ...]
+_LAUNCHERS_KEPT = 256
 
 
 @dataclass(eq=False)
@@ -63,14 +66,28 @@ class Binding:
     run_places: tuple[tuple[int, int, RunForm | None], ...] = ()
     #: Whether a launch may change elements of arrays of references.
     stores_references: bool = False
-    #: The geometry of the last launch, and what the backend is given for it.
-    geometry: Geometry | None = None
-    handle: Any = None
-    block: Pair = (0, 0)
+    #: Names that the program took constants from; None: there are none.
+    constants: ConstantNames | None = None
+    #: What starts the launches of each number, by ``Backend.prepare``.
+    starts: dict[int, Callable[[], None]] = field(default_factory=dict)
 
     @property
     def runs(self) -> Runs:
         return tuple((place, form) for place, _, form in self.run_places if form is not None)
+
+    def write_runs(self, slots: Slots, arguments: tuple[Any, ...]) -> bool:
+        """Write where the runs among ``arguments`` begin; False if other arguments are runs, or of
+        another form, than this was made for."""
+        for place, slot, form in self.run_places:
+            run = arguments[place]._run
+            if run is None:
+                if form is not None:
+                    return False
+            elif run.form is form or run.form == form:
+                slots[slot] = run.first
+            else:
+                return False
+        return True
 
 
 _UNBOUND = Binding(lambda: None, None, -1)
@@ -84,9 +101,10 @@ class Program:
         self.plan = ArgumentPlan(source.name, source.signature)
         #: Held while a launch is made ready and given to the backend.
         self.lock = threading.RLock()
-        self._slots = self.plan.new_slots()
-        self._pack = self.plan.pack
-        self._leaf_count = self.plan.leaf_count
+        #: The leaves of the arguments of the launch that has the lock.
+        self.slots = self.plan.new_slots()
+        #: Of the last launch with the settings of its heap.
+        self.binding = _UNBOUND
         self._translation: Translation | None = None
         self._classes_met: frozenset[int] | None = None
         self._array_fields: frozenset[tuple[ClassType, str]] | None = None
@@ -95,64 +113,88 @@ class Program:
         self._compilations: dict[tuple[Any, ...], Compilation] = {}
         self._units: weakref.WeakKeyDictionary[Backend, dict[Compilation, Unit]]
         self._units = weakref.WeakKeyDictionary()
-        self._usual = _UNBOUND
+        self._numbers = itertools.count()
+        self._launchers: dict[Geometry, Launch] = {}
+        self._new_launcher = quick_launcher(
+            self, source.signature.types, self.plan.formats, self.plan.elements
+        )
 
     # ---------------------------------------------------------------- launching
 
-    def launch(
-        self, geometry: Geometry, arguments: tuple[Any, ...], mode: Any = None, debug: Any = None
+    def launcher(self, geometry: Geometry) -> Launch:
+        """A function that launches with the arguments that it is given, and the options ``mode``
+        and ``debug``. It returns at once where the backend can."""
+        found = self._launchers.get(geometry)
+        if found is None:
+            if len(self._launchers) >= _LAUNCHERS_KEPT:
+                self._launchers.clear()
+            found = self._new_launcher(next(self._numbers), geometry)
+            self._launchers[geometry] = found
+        return found
+
+    def launch_carefully(
+        self,
+        number: int,
+        geometry: Geometry,
+        arguments: tuple[Any, ...],
+        named: Mapping[str, Any],
+        mode: Any,
+        debug: Any,
     ) -> None:
-        """Pack, compare one integer, launch; returns at once where the backend can. ``mode`` and
-        ``debug`` are settings of this launch's own."""
+        """Launch with any arguments, whatever has changed. ``number`` is that of the launcher,
+        ``mode`` and ``debug`` are settings of this launch's own or None.
+
+        Raises ArgumentError for a wrong number or type of arguments.
+        """
+        if named or len(arguments) != self.plan.count:
+            arguments = self.plan.in_order(arguments, named)
         recorder = recording.get()
         if recorder is not None:
             recorder.record(self, geometry, arguments, mode, debug)
             return
-        self.lock.acquire()  # a with statement takes as long as packing an argument
-        try:
-            slots = self._slots
-            heap: Heap | None = self._pack(slots, arguments)
-            if heap is None:
-                heap = current_heap()
-            if self._constants is not None:
-                self.look_at_constants()
+        with self.lock:
+            slots = self.slots
+            heap: Heap = self.plan.pack(slots, arguments) or current_heap()
+            self.look_at_constants()
             is_usual = mode is None and debug is None
-            binding = self._usual if is_usual else _UNBOUND
+            binding = self.binding if is_usual else _UNBOUND
             launching = heap.memory.launching
             launching.append(None)
             try:
                 while (
                     binding.epoch != World.epoch + heap.placement.layout_epoch
                     or binding.heap() is not heap
-                    or (binding.run_places and not _write_runs(binding, slots, arguments))
+                    or not binding.write_runs(slots, arguments)
                 ):
                     with heap.memory.starting_anew():
                         settings = own_settings(heap, mode, debug)
                         binding = self.bind(heap, *settings, slots, arguments)
                     if is_usual:
-                        self._usual = binding
-                if binding.geometry is not geometry:
-                    if geometry.is_empty:
-                        return
-                    if binding.unit is None:
-                        heap.synchronize()
-                        cpython.launch(self.source, self.plan.host_values(arguments), geometry)
-                        return
-                    binding.geometry = geometry
-                    binding.handle = binding.unit.handle
-                    binding.block = self.block(heap.backend, geometry)
-                if heap.residency.on_host:
-                    heap.before_launch()
-                heap.backend.launch(
-                    binding.handle, geometry.threads, binding.block, slots, self._leaf_count
-                )
+                        self.binding = binding
+                if geometry.is_empty:
+                    return
+                if binding.unit is None:
+                    heap.synchronize()
+                    cpython.launch(self.source, self.plan.host_values(arguments), geometry)
+                    return
+                start = binding.starts.get(number)
+                if start is None:
+                    start = heap.backend.prepare(self.prepared(heap, binding.unit, geometry, slots))
+                    if len(binding.starts) >= _LAUNCHERS_KEPT:
+                        binding.starts.clear()
+                    binding.starts[number] = start
+                heap.before_launch()
+                start()
                 heap.note_launch(binding.stores_references)
             finally:
                 launching.pop()
-        finally:
-            self.lock.release()
 
-    def block(self, backend: Backend, geometry: Geometry) -> Pair:
+    def prepared(self, heap: Heap, unit: Unit, geometry: Geometry, slots: Slots) -> KernelLaunch:
+        """What a launch of ``geometry`` with the arguments in ``slots`` is to the backend."""
+        block = self._block(heap.backend, geometry)
+        return KernelLaunch(unit.handle, geometry.threads, block, slots, self.plan.leaf_count)
+
+    def _block(self, backend: Backend, geometry: Geometry) -> Pair:
         """The block that a launch asks for, else what the backend thinks best."""
         if geometry.is_usual and not self.source.uses_barrier:
             return backend.usual_block(geometry.threads, geometry.block)
@@ -167,7 +209,7 @@ class Program:
         Until somebody else binds the program or the epoch changes, the result stays good for
         arguments with the same runs.
         """
-        self._usual = _UNBOUND  # the unit's state may be filled anew
+        self.binding = _UNBOUND  # the unit's state may be filled anew
         epoch = World.epoch + heap.layout_epoch
         if heap.backend.name == "python":
             return Binding(weakref.ref(heap), None, epoch)
@@ -180,7 +222,8 @@ class Program:
         for place, run in found:
             if run is not None:
                 slots[first[place]] = run.first
-        return Binding(weakref.ref(heap), unit, epoch, run_places, unit.stores_references)
+        stores, constants = unit.stores_references, self._constants
+        return Binding(weakref.ref(heap), unit, epoch, run_places, stores, constants)
 
     def _bound_unit(self, heap: Heap, mode: Mode, debug: bool, runs: Runs) -> Unit:
         """Other threads may make objects while code is compiled; it must be that for the heap whose
@@ -199,7 +242,7 @@ class Program:
 
     def last_runs(self, heap: Heap, mode: Mode) -> Runs:
         """The runs that the last launch had, if it was on ``heap`` in ``mode``."""
-        usual = self._usual
+        usual = self.binding
         same = usual.unit is not None and usual.unit.compilation.mode == mode
         return usual.runs if same and usual.heap() is heap else ()
 
@@ -282,28 +325,13 @@ class Program:
             World.advance()
 
     def _drop_units(self) -> None:
-        self._translation, self._usual, self._constants = None, _UNBOUND, None
+        self._translation, self.binding, self._constants = None, _UNBOUND, None
         self._classes_met, self._array_fields = None, None
         self._compilations.clear()
         stale = [(backend, list(units.values())) for backend, units in self._units.items()]
         self._units.clear()
         for backend, units in stale:
             release(backend, units)
-
-
-def _write_runs(binding: Binding, slots: Slots, arguments: tuple[Any, ...]) -> bool:
-    """Write where the runs among ``arguments`` begin; False if other arguments are runs, or of
-    another form, than ``binding`` was made for."""
-    for place, slot, form in binding.run_places:
-        run = arguments[place]._run
-        if run is None:
-            if form is not None:
-                return False
-        elif run.form is form or run.form == form:
-            slots[slot] = run.first
-        else:
-            return False
-    return True
 
 
 def launch_settings(heap: Heap, mode: Any, debug: Any) -> tuple[Mode, bool]:

@@ -26,8 +26,9 @@ from ..model.scalars import ScalarType
 from ..model.types import VOID, ArrayType, ReferenceType, TupleType, ValueType
 from ..model.values import describe, holds_many
 from ..model.world import World
-from .geometry import Geometry, parse_geometry
+from .geometry import parse_geometry
 from .launch import Program
+from .launch_code import Launch
 from .stretches import SharedOut, Stretch, share_out, takes_groups
 from .vectorised_code import CallForm, call_arguments, call_program
 
@@ -63,7 +64,7 @@ def call(objects: ObjectArray | Population, name: str, arguments: tuple[Any, ...
     if stretches is None:
         form = CallForm(elementwise, exact=False)
         program = call_program(objects._cls, ((objects._cls, method),), form)
-        program.launch(_geometry(count), (objects, *values))
+        program.launcher(_geometry(count))(objects, *values)
         return results
     is_located = elementwise if results is None else (*elementwise, True)
     located = [value for value, whole in zip(values, is_located, strict=True) if whole]
@@ -76,8 +77,7 @@ def call(objects: ObjectArray | Population, name: str, arguments: tuple[Any, ...
 class _PlannedLaunch:
     """A launch without what differs from call to call: the arguments of the method."""
 
-    program: Program
-    geometry: Geometry
+    launch: Launch
     runs: tuple[tuple[Run, int], ...]
     first_threads: tuple[int, ...]
 
@@ -116,7 +116,7 @@ def _call_by_plan(objects: Population, method: Method, given: list[Any]) -> bool
         plan = plans[objects._cls, method.name] = _Plan(facts, launches)
     for launch in plan.launches:
         arrays = [RunOfObjects(heap, run, count) for run, count in launch.runs]
-        launch.program.launch(launch.geometry, (*arrays, *launch.first_threads, *given))
+        launch.launch(*arrays, *launch.first_threads, *given)
     return True
 
 
@@ -133,7 +133,8 @@ def _planned(
         *first_threads, _ = shared.first_threads()
         objects_of = (stretch.objects for stretch in shared.stretches)
         runs = tuple((o._run, len(o)) for o in objects_of if isinstance(o, RunOfObjects))
-        found.append(_PlannedLaunch(program, _geometry(threads), runs, tuple(first_threads[1:])))
+        launch = program.launcher(_geometry(threads))
+        found.append(_PlannedLaunch(launch, runs, tuple(first_threads[1:])))
     return tuple(found)
 
 
@@ -175,7 +176,7 @@ def _launch(
     program, threads = _program(cls, shared, elementwise, bool(positions))
     arrays = [stretch.objects for stretch in stretches]
     arguments = call_arguments(arrays, first_threads, positions, values)
-    program.launch(_geometry(threads), arguments)
+    program.launcher(_geometry(threads))(*arguments)
 
 
 def _program(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sharedoa.backends import Backend
+from sharedoa.backends.base import KernelLaunch
 from sharedoa.targets.base import I64
 
 from ..targets.hand_written import Emit, kernel_text
@@ -34,7 +35,6 @@ class Launcher:
         )
         self.leaves = leaves
         self.slots = (ctypes.c_uint64 * leaves)()
-        self._shape: tuple[tuple[int, int], tuple[int, int]] = (0, 0), (0, 0)
 
     def __call__(
         self,
@@ -45,9 +45,8 @@ class Launcher:
         """Launch and wait."""
         self.slots[: self.leaves] = list(leaves)
         shape = threads if isinstance(threads, tuple) else (threads, 1), block
-        if shape != self._shape:  # the same launch again has the same tuples
-            self._shape = shape
-        self.backend.launch(self.handle, *self._shape, self.slots, self.leaves)
+        launch = KernelLaunch(self.handle, *shape, self.slots, self.leaves)
+        self.backend.prepare(launch)()
         self.backend.synchronize()
 
 

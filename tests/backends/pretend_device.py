@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import ctypes
 from collections import deque
-from typing import Any
+from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
+from sharedoa.backends.base import KernelLaunch
 from sharedoa.backends.bulk_transfer import PIECES, BulkTransfer
 from sharedoa.backends.cpu import CpuBackend
 from sharedoa.targets.host import HostTarget
@@ -30,7 +32,7 @@ class PretendDevice(CpuBackend):
         super().__init__()
         self.moved: list[tuple[int, int, bool]] = []
         self._target = PretendTarget()
-        self._queue: deque[Any] = deque()
+        self._queue: deque[KernelLaunch] = deque()
         self._done = 0
         self.transfer = BulkTransfer(self, lambda: PretendStaging(self, piece_bytes))
 
@@ -41,9 +43,12 @@ class PretendDevice(CpuBackend):
     def prefetch(self, address: int, size: int, to_device: bool) -> None:
         self.moved.append((address, size, to_device))
 
-    def launch(self, handle: Any, threads: Any, block: Any, slots: Any, count: int) -> None:
-        own = (ctypes.c_uint64 * len(slots))(*slots)
-        self._queue.append((handle, threads, block, own, count))
+    def prepare(self, launch: KernelLaunch) -> Callable[[], None]:
+        def start() -> None:
+            own = (ctypes.c_uint64 * len(launch.slots))(*launch.slots)
+            self._queue.append(replace(launch, slots=own))
+
+        return start
 
     def launched(self) -> int:
         """How many launches there were."""
@@ -52,7 +57,7 @@ class PretendDevice(CpuBackend):
     def run_until(self, launches: int) -> None:
         while self._done < launches:
             self._done += 1
-            super().launch(*self._queue.popleft())
+            super().prepare(self._queue.popleft())()
 
     def synchronize(self) -> None:
         self.run_until(self.launched())

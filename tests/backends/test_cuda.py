@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
 from llvmlite import ir
 
 from sharedoa.backends import Backend
-from sharedoa.backends.cuda import CudaKernel
+from sharedoa.backends.base import KernelLaunch
 from sharedoa.backends.cuda_context import cuda_context
 from sharedoa.errors import ArgumentError, HeapError, InternalError
 from sharedoa.targets.base import F64, I64
@@ -106,14 +107,17 @@ def test_print(cuda_backend: Backend, capfd):
     assert capfd.readouterr().out == "before\n100% 0 0 True\nafter\n"
 
 
-def test_equal_launches_prepare_nothing_anew(cuda_backend: Backend, monkeypatch):
-    out = shared_words(cuda_backend, np.zeros(256))
+def test_threads_launch_what_another_has_prepared(cuda_backend: Backend):
+    """Where nobody has made the context current, too."""
+    out = shared_words(cuda_backend, np.full(256, -1))
     kernel = Launcher(cuda_backend, store_coordinates)
-    kernel(address_of(out), threads=256)
-    for name in ("prepare_slots", "prepare_shape"):
-        monkeypatch.setattr(CudaKernel, name, lambda *arguments: pytest.fail("prepared again"))
-    out[:] = -1
-    kernel(address_of(out), threads=256)
+    kernel.slots[0] = address_of(out)
+    start = cuda_backend.prepare(KernelLaunch(kernel.handle, (256, 1), (64, 1), kernel.slots, 1))
+    thread = threading.Thread(target=start)
+    thread.start()
+    thread.join()
+    assert list(cuda_context().launched) == ["kernel"]
+    cuda_backend.synchronize()
     np.testing.assert_array_equal(out, np.arange(256))
 
 

@@ -8,14 +8,17 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from llvmlite import ir
 
 from sharedoa.backends import available, cuda_context, open_backend
+from sharedoa.backends.base import KernelLaunch
 from sharedoa.backends.cuda import CudaBackend, CudaKernel
 from sharedoa.backends.cuda_context import INDIRECT_STACK, RECURSIVE_STACK, CudaContext
 from sharedoa.backends.cuda_driver import check
+from sharedoa.backends.cuda_launch import PreparedLaunch
 from sharedoa.backends.pinned_memory import PinnedStaging
 from sharedoa.errors import ArgumentError, BackendError, DeviceError, HeapError
 
@@ -23,6 +26,9 @@ from ..targets.hand_written import kernel_text, store_coordinates
 from .pretend_driver import FUNCTION, GIB, STREAM, PretendDriver
 
 bindings = pytest.importorskip("cuda.bindings.driver")
+
+Shape = tuple[int, int]
+NO_SLOTS = (ctypes.c_uint64 * 1)()
 
 
 def in_a_thread(work: Callable[[], None]) -> None:
@@ -40,48 +46,37 @@ def driver(monkeypatch: pytest.MonkeyPatch):
     cuda_context.cuda_context.cache_clear()
 
 
-def kernel() -> CudaKernel:
-    return CudaKernel("kernel", "function", 0x5000, 1024, False)
+def prepared(threads: Shape, block: Shape, slots: ctypes.Array[ctypes.c_uint64]) -> PreparedLaunch:
+    kernel = CudaKernel("kernel", FUNCTION, 0x5000, 1024, False)
+    return PreparedLaunch(KernelLaunch(kernel, threads, block, slots, len(slots)))
 
 
-def parameters(prepared: CudaKernel, count: int) -> list[int]:
+def parameters(address: int, count: int) -> list[int]:
     """What the driver finds: ``count`` leaves and the numbers of threads."""
-    pointers = (ctypes.c_uint64 * (count + 2)).from_address(prepared.parameters_address)
+    pointers = (ctypes.c_uint64 * (count + 2)).from_address(address)
     return [ctypes.c_uint64.from_address(pointer).value for pointer in pointers]
 
 
 def test_parameters_point_into_the_slots():
     slots = (ctypes.c_uint64 * 2)(7, 8)
-    prepared = kernel()
-    prepared.prepare_shape((1000, 3), (256, 2))
-    prepared.prepare_slots(slots, 2)
-    assert parameters(prepared, 2) == [7, 8, 1000, 3]
-    assert prepared.grid == (4, 2)
+    many, few = prepared((1000, 3), (256, 2), slots), prepared((5, 1), (5, 1), slots)
+    assert parameters(many.parameters, 2) == [7, 8, 1000, 3]
+    assert many.shape == (4, 2, 1, 256, 2, 1)
     slots[0] = 9
-    prepared.prepare_shape((5, 1), (5, 1))
-    assert parameters(prepared, 2) == [9, 8, 5, 1]
-
-
-def test_kernels_with_the_same_slots_have_threads_of_their_own(driver):
-    """A program has one buffer of slots and a kernel for each mode, heap and form of runs."""
-    backend, slots = CudaBackend(), (ctypes.c_uint64 * 1)(1234)
-    kernels = {n: backend.load("kernel", stages(), False, False) for n in (1000, 20)}
-    for threads in (1000, 20, 1000, 20):
-        handle = kernels[threads]
-        backend.launch(handle, (threads, 1), (128, 1), slots, 1)
-        assert parameters(handle, 1) == [1234, threads, 1]
+    assert parameters(many.parameters, 2) == [9, 8, 1000, 3]
+    assert parameters(few.parameters, 2) == [9, 8, 5, 1]
 
 
 @pytest.mark.parametrize("block", [(0, 1), (1025, 1), (64, 32), (-4, -4)])
 def test_impossible_blocks(block):
     with pytest.raises(ArgumentError, match="at most 1024 fit"):
-        kernel().prepare_shape((100, 1), block)
+        prepared((100, 1), block, NO_SLOTS)
 
 
 @pytest.mark.parametrize("threads", [(1 << 31, 1), (1, 65_536 * 4)])
 def test_impossible_grids(threads):
     with pytest.raises(ArgumentError, match="loop over several items"):
-        kernel().prepare_shape(threads, (64, 4))
+        prepared(threads, (64, 4), NO_SLOTS)
 
 
 def stages(emit=store_coordinates):
@@ -92,31 +87,76 @@ def stages(emit=store_coordinates):
 def test_launches(driver):
     backend = CudaBackend()
     handle = backend.load("kernel", stages(), False, False)
-    slots = (ctypes.c_uint64 * 3)(1234)
+    slots = (ctypes.c_uint64 * 1)(1234)
+    start = backend.prepare(KernelLaunch(handle, (1000, 1), (128, 1), slots, 1))
     for _ in range(2):
-        backend.launch(handle, (1000, 1), (128, 1), slots, 1)
-    address = handle.parameters_address
+        start()
+    assert list(backend.context.launched) == ["kernel"]
+    launched = driver.called("cuLaunchKernel")
+    address = launched[0][9]
     expected = (FUNCTION, 8, 1, 1, 128, 1, 1, 0, STREAM, address, 0)
-    assert driver.called("cuLaunchKernel") == [expected, expected]
+    assert launched == [expected, expected]
+    assert parameters(address, 1) == [1234, 1000, 1]
+
+
+def test_launches_of_no_threads_are_none(driver):
+    backend = CudaBackend()
+    handle = backend.load("kernel", stages(), False, False)
+    backend.prepare(KernelLaunch(handle, (0, 1), (128, 1), NO_SLOTS, 0))()
+    assert not driver.called("cuLaunchKernel")
+
+
+def test_launches_that_fail_are_errors(driver):
+    backend = CudaBackend()
+    handle = backend.load("kernel", stages(), False, False)
+    start = backend.prepare(KernelLaunch(handle, (8, 1), (8, 1), NO_SLOTS, 0))
+    driver.failures["cuLaunchKernel"] = bindings.CUresult.CUDA_ERROR_LAUNCH_FAILED
+    with pytest.raises(DeviceError, match="launching kernel"):
+        start()
+    assert len(driver.called("cuLaunchKernel")) == 1
+
+
+@pytest.mark.parametrize("refusal", ["CUDA_ERROR_INVALID_CONTEXT", "CUDA_ERROR_INVALID_HANDLE"])
+def test_launches_make_the_context_current_where_it_is_not(driver, refusal):
+    backend = CudaBackend()
+    handle = backend.load("kernel", stages(), False, False)
+    start = backend.prepare(KernelLaunch(handle, (8, 1), (8, 1), NO_SLOTS, 0))
+    driver.calls.clear()
+    current: list[str] = []
+
+    def answer(name: str, arguments: tuple[Any, ...], answer=driver.answer) -> tuple[Any, ...]:
+        if name == "cuCtxSetCurrent":
+            current.append(threading.current_thread().name)
+        if name == "cuLaunchKernel" and threading.current_thread().name not in current:
+            return getattr(bindings.CUresult, refusal), None
+        return answer(name, arguments)
+
+    driver.answer = answer
+
+    def work() -> None:
+        start()
+        start()
+        backend.synchronize()
+
+    in_a_thread(work)
+    assert len(driver.called("cuLaunchKernel")) == 2
+    assert driver.called("cuCtxSetCurrent") == [("context",)]
 
 
 def test_every_thread_makes_the_context_current_once(driver):
     """Also where it has the identity of a thread that has ended, as these have."""
-    backend, slots = CudaBackend(), (ctypes.c_uint64 * 1)(1234)
-    handle = backend.load("kernel", stages(), False, False)
-
-    def launch_and_wait() -> None:
-        for _ in range(2):
-            backend.launch(handle, (8, 1), (8, 1), slots, 1)
-            backend.synchronize()
-
-    for works in ([launch_and_wait] * 3, [backend.synchronize] * 3):
-        driver.calls.clear()
-        for work in works:
-            in_a_thread(work)
-        assert driver.called("cuCtxSetCurrent") == [("context",)] * 3
+    backend = CudaBackend()
     driver.calls.clear()
-    launch_and_wait()
+
+    def wait_twice() -> None:
+        backend.synchronize()
+        backend.synchronize()
+
+    for _ in range(3):
+        in_a_thread(wait_twice)
+    assert driver.called("cuCtxSetCurrent") == [("context",)] * 3
+    driver.calls.clear()
+    backend.synchronize()
     assert not driver.called("cuCtxSetCurrent")
 
 

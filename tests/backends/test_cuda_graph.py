@@ -230,7 +230,7 @@ def test_printing_kernels_flush_what_python_has_printed(driver, heap, monkeypatc
     monkeypatch.setattr("sys.stdout.flush", lambda: flushed.append(1), raising=False)
     step.run(2)
     assert flushed == [1]
-    assert heap.backend._prints
+    assert heap.backend.context._printing
 
 
 def test_a_stopwatch_times_each_run(driver, heap):
@@ -239,8 +239,8 @@ def test_a_stopwatch_times_each_run(driver, heap):
         copy[64](numbers, numbers)
     watch = heap.backend.stopwatch()
     names(driver)
-    heap.backend.stopwatch_running = watch
+    heap.backend.context.stopwatch_running = watch
     step.run(2)
-    heap.backend.stopwatch_running = None
+    heap.backend.context.stopwatch_running = None
     calls = names(driver, "cuEventRecord", "cuGraph")
     assert calls == ["cuEventRecord", "cuGraphLaunch", "cuEventRecord"] * 2

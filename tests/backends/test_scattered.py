@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
 import pytest
 
 from sharedoa.backends import Backend
+from sharedoa.backends.base import KernelLaunch
 from sharedoa.backends.cpu import CpuBackend
 from sharedoa.backends.scattered_kernels import FREE
 from sharedoa.errors import HeapError
@@ -72,10 +72,15 @@ class InterruptedBackend(CpuBackend):
         self.interruption: Callable[[], None] | None = None
         self.freed = 0
 
-    def launch(self, handle: Any, threads: Any, block: Any, slots: Any, count: int) -> None:
-        super().launch(handle, threads, block, slots, count)
-        if handle is self._scattered._kernels.load(FREE)[0]:
-            self.freed += threads[0]
+    def prepare(self, launch: KernelLaunch) -> Callable[[], None]:
+        start = super().prepare(launch)
+
+        def counting() -> None:
+            start()
+            if launch.handle is self._scattered._kernels.load(FREE)[0]:
+                self.freed += launch.threads[0]
+
+        return counting
 
     def synchronize(self) -> None:
         interruption, self.interruption = self.interruption, None

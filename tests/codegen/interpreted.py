@@ -4,12 +4,12 @@ runs on the heap's own memory. Heaps, arguments and state are those of any backe
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from dispatch import state as state_block
-from sharedoa.backends.base import Slots
+from sharedoa.backends.base import KernelLaunch
 from sharedoa.backends.cpu import CpuBackend
 from sharedoa.heap.provider import HostProvider, Slab
 from sharedoa.targets.base import Stages, Target
@@ -81,23 +81,20 @@ class InterpretedGpu(CpuBackend):
             start = offset + 8 * number
             block.data[start : start + 8] = (word % (1 << 64)).to_bytes(8, "little")
 
-    def launch(  # type: ignore[override]
-        self,
-        handle: Loaded,
-        threads: tuple[int, int],
-        block: tuple[int, int],
-        slots: Slots,
-        count: int,
-    ) -> None:
-        if 0 in threads:
+    def prepare(self, launch: KernelLaunch) -> Callable[[], None]:
+        return lambda: self._launch(launch)
+
+    def _launch(self, launch: KernelLaunch) -> None:
+        if 0 in launch.threads:
             return
-        machine = handle.machine
+        machine = launch.handle.machine
         self._show_slabs(machine)
         machine.choose = self.choose
         machine.counts.collectives.clear()
-        (nx, ny), (bx, by) = threads, block
+        (nx, ny), (bx, by) = launch.threads, launch.block
         blocks = -(-nx // bx), -(-ny // by), 1
-        machine.launch(handle.symbol, [*slots[:count], nx, ny], blocks, (bx, by, 1))
+        leaves = launch.slots[: launch.count]
+        machine.launch(launch.handle.symbol, [*leaves, nx, ny], blocks, (bx, by, 1))
         self.collectives.update(machine.counts.collectives)
 
     def usual_block(self, threads: tuple[int, int], block: tuple[int, int]) -> tuple[int, int]:

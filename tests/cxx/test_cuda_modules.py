@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from sharedoa.backends.base import KernelLaunch
 from sharedoa.backends.cuda import CudaBackend
 from sharedoa.backends.cuda_context import INDIRECT_STACK, RECURSIVE_STACK
 
@@ -16,9 +17,8 @@ pytest.importorskip("cuda.bindings.driver")
 from ..backends.test_cuda_bookkeeping import STREAM, PretendDriver, driver  # noqa: F401
 
 
-def pointed_to(kernel) -> list[int]:
-    count = len(kernel.words)
-    pointers = (ctypes.c_uint64 * count).from_address(kernel.parameters_address)
+def pointed_to(parameters: int, count: int) -> list[int]:
+    pointers = (ctypes.c_uint64 * count).from_address(parameters)
     return [ctypes.c_uint64.from_address(pointer).value for pointer in pointers]
 
 
@@ -29,15 +29,20 @@ def test_two_kernels_of_one_module(driver: PretendDriver):  # noqa: F811
     second = backend.kernel(module, "_Z6secondv", words=(), name="second")
     assert len(driver.called("cuModuleLoadDataEx")) == 1
     slots = (ctypes.c_uint64 * 5)(7, 8, 0, 0, 9)
-    backend.launch(first, (1000, 3), (64, 1), slots, 3)
-    backend.launch(second, (1000, 3), (64, 1), (ctypes.c_uint64 * 1)(), 0)
-    assert pointed_to(first) == [7, 8, 9]
+    launches = (
+        KernelLaunch(first, (1000, 3), (64, 1), slots, 3),
+        KernelLaunch(second, (1000, 3), (64, 1), (ctypes.c_uint64 * 1)(), 0),
+    )
+    starts = [backend.prepare(launch) for launch in launches]
+    for start in starts:
+        start()
+    assert pointed_to(driver.called("cuLaunchKernel")[0][9], 3) == [7, 8, 9]
     assert list(slots) == [7, 8, 0, 0, 9]
     assert list(backend.context.launched) == ["first", "second"]
     for words in ([1] * 16, [1] * 16, [2] * 16):
         backend.set_module_state(module, words)
     assert len(driver.called("cuMemcpyHtoDAsync")) == 2
-    del module, first
+    del module, first, launches, starts, start
     assert not driver.called("cuModuleUnload")
     del second
     assert driver.called("cuModuleUnload") == [("module",)]

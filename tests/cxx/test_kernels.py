@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 import sharedoa as oa
 from sharedoa import cxx
+from sharedoa.backends.base import KernelLaunch
 from sharedoa.backends.cpu import CpuBackend
 
 from .sources import SCALE, SHAPES, shape_classes
@@ -41,10 +43,17 @@ class PretendedGpu(CpuBackend):
     def set_module_state(self, module: int, state: list[int]) -> None:
         self.states.append((module, list(state)))
 
-    def launch(self, handle, threads, block, slots, count) -> None:
-        self.launches.append(
-            SimpleNamespace(kernel=handle, threads=threads, block=block, slots=bytes(slots))
-        )
+    def prepare(self, launch: KernelLaunch) -> Callable[[], None]:
+        def start() -> None:
+            noted = SimpleNamespace(
+                kernel=launch.handle,
+                threads=launch.threads,
+                block=launch.block,
+                slots=bytes(launch.slots),
+            )
+            self.launches.append(noted)
+
+        return start
 
 
 @pytest.fixture

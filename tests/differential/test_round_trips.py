@@ -4,6 +4,7 @@ is ever patched for it."""
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 import sharedoa as oa
 from dispatch.mode import MODES
 from sharedoa import i32, i64
+from sharedoa.backends.base import KernelLaunch
 from sharedoa.runtime import launch as runtime_launch
 
 ROUNDS = 1000
@@ -73,15 +75,22 @@ def take_turns(heap: oa.Heap, rounds: int) -> None:
 
 
 def count_launches(heap: oa.Heap, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """A list that grows with every launch on ``heap``."""
+    """A list that grows with every launch of ``bounce`` on ``heap``."""
     launches: list[Any] = []
-    note = heap.note_launch
+    prepare = heap.backend.prepare
 
-    def counting(*arguments: Any) -> None:
-        launches.append(arguments)
-        note(*arguments)
+    def counting(launch: KernelLaunch) -> Callable[[], None]:
+        start = prepare(launch)
+        if launch.slots is not bounce.program.slots:
+            return start
 
-    monkeypatch.setattr(heap, "note_launch", counting)
+        def counted() -> None:
+            launches.append(launch)
+            start()
+
+        return counted
+
+    monkeypatch.setattr(heap.backend, "prepare", counting)
     return launches
 
 

@@ -10,6 +10,7 @@ import pytest
 
 import sharedoa as oa
 from sharedoa import i8, i32, i64, u8
+from sharedoa.backends.base import KernelLaunch
 from sharedoa.backends.cpu import CpuBackend
 
 from ..backends.pretend_device import PretendDevice
@@ -83,11 +84,16 @@ class Interrupted(CpuBackend):
         super().__init__()
         self.meanwhile: Callable[[], None] | None = None
 
-    def launch(self, *arguments: Any) -> None:
-        if self.meanwhile is not None:
-            meanwhile, self.meanwhile = self.meanwhile, None
-            meanwhile()
-        super().launch(*arguments)
+    def prepare(self, launch: KernelLaunch) -> Callable[[], None]:
+        start = super().prepare(launch)
+
+        def interrupted() -> None:
+            if self.meanwhile is not None:
+                meanwhile, self.meanwhile = self.meanwhile, None
+                meanwhile()
+            start()
+
+        return interrupted
 
 
 def free_bytes(heap: oa.Heap) -> int:

@@ -4,6 +4,7 @@ GPU does, but run on the CPU."""
 from __future__ import annotations
 
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import pytest
 
@@ -11,6 +12,7 @@ import sharedoa as oa
 from sharedoa import f32, f64, i8, i16, i32, i64
 from sharedoa.backends.cpu import CpuBackend
 from sharedoa.backends.python import PythonBackend
+from sharedoa.runtime import vectorised
 from sharedoa.runtime.launch import Program
 
 
@@ -133,13 +135,19 @@ def launches(
 ) -> list[Any]:
     """Threads, or something else, of each launch of ``call()``."""
     found: list[Any] = []
-    launch = Program.launch
+    launcher = Program.launcher
 
-    def noted(self: Program, geometry: Any, *arguments: Any) -> None:
-        found.append(what(self, geometry))
-        launch(self, geometry, *arguments)
+    def noting(self: Program, geometry: Any) -> Any:
+        launch = launcher(self, geometry)
+
+        def noted(*arguments: Any) -> None:
+            found.append(what(self, geometry))
+            launch(*arguments)
+
+        return noted
 
     with monkeypatch.context() as patched:
-        patched.setattr(Program, "launch", noted)
+        patched.setattr(Program, "launcher", noting)
+        patched.setattr(vectorised, "_plans", WeakKeyDictionary())
         call()
     return found

@@ -1,0 +1,141 @@
+"""The quick way to launch: one function written for one program's parameters.
+
+A launch is a few comparisons, packing and the driver's call; calling one function for each of them
+takes longer than all of them together. So the checks that usual arguments pass, and what a launch
+does where nothing changed since the last one, become the source of one function. Whatever is not as
+usual goes to the careful way, which converts, complains, records, or makes code ready.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..heap.heap import current_heap
+from ..heap.recording import recording
+from ..model.layout import ARRAY_DTYPE
+from ..model.scalars import ScalarType
+from ..model.types import ArrayType, ReferenceType, Type
+from ..model.world import World
+
+if TYPE_CHECKING:
+    from .geometry import Geometry
+    from .launch import Program
+
+Launch = Callable[..., None]
+#: What usual checks or ``struct`` raise for an argument that is not as usual.
+_UNUSUAL = (AttributeError, ValueError, OverflowError, struct.error)
+_ABSENT = object()
+_SOURCE = """
+def launcher(number, geometry):
+    def launch({parameters}*more, mode=None, debug=None, **named):
+        if not more and not named and mode is None and debug is None and recorder() is None:
+            acquire()
+            try:
+                try:
+                    heap = {heap}
+                    is_usual = {checks}
+                    if is_usual:
+                        write({leaves})
+                except unusual:
+                    is_usual = False
+                if is_usual:
+                    binding = program.binding
+                    start = binding.starts.get(number)
+                    memory = heap.memory
+                    launching = memory.launching
+                    launching.append(None)
+                    try:
+                        if (
+                            start is not None
+                            and binding.epoch == World.epoch + heap.placement.layout_epoch
+                            and binding.heap() is heap
+                            and (binding.constants is None or binding.constants.hold())
+                            and (not binding.run_places or binding.write_runs(slots, ({places})))
+                        ):
+                            if heap.residency.on_host:
+                                heap.before_launch()
+                            start()
+                            if binding.stores_references:
+                                heap.note_reference_writes()
+                            memory.last_launch = object()
+                            return
+                    finally:
+                        launching.pop()
+            finally:
+                release()
+        given = tuple([each for each in ({places}) if each is not absent])
+        launch_carefully(number, geometry, given + more, named, mode, debug)
+    return launch
+"""
+
+
+def quick_launcher(
+    program: Program, types: Sequence[Type], formats: Sequence[str], elements: dict[str, Any]
+) -> Callable[[int, Geometry], Launch]:
+    """What makes a function that launches ``program`` with arguments of ``types``, each packed by
+    one of ``formats`` (``struct``), from the number under which ``Binding.starts`` has what its
+    launches start, and their geometry.
+
+    ``elements`` has, as ``element<n>``, the element type of the array that was argument n last.
+    """
+    names: dict[str, Any] = elements
+    checks: list[str] = []
+    leaves = ["slots", "0"]
+    heaps: list[str] = []
+    whole = ""
+    for number, (type, format) in enumerate(zip(types, formats, strict=True)):
+        given = f"a{number}"
+        if isinstance(type, ArrayType):
+            names.setdefault(f"element{number}", type.element)
+            checks.append(f"{given}.__sharedoa_element__ is element{number}")
+            leaves.append(f"{given}._packed")
+            heaps.append(f"{given}._heap")
+            whole += f"{ARRAY_DTYPE.itemsize}s"
+            continue
+        whole += format
+        if isinstance(type, ReferenceType):
+            names[f"class{number}"] = type.cls.python_class
+            checks.append(f"isinstance({given}, class{number})")
+            leaves.append(f"{given}._reference")
+            heaps.append(f"{given}._heap")
+        elif isinstance(type, ScalarType):
+            names[f"classes{number}"] = _usual_classes(type)
+            checks.append(f"{given}.__class__ in classes{number}")
+            leaves.append(given)
+        else:
+            checks.append("False")  # value structs are taken apart carefully
+    first_heap, *others = heaps or ["current_heap()"]
+    checks += [f"{other} is heap" for other in others]
+    places = [f"a{number}" for number in range(len(types))]
+    source = _SOURCE.format(
+        parameters="".join(f"{each}=absent, " for each in places) + ("/, " if places else ""),
+        places="".join(f"{each}, " for each in places),
+        heap=first_heap,
+        checks=" and ".join(checks) or "True",
+        leaves=", ".join(leaves),
+    )
+    names.update(
+        program=program,
+        slots=program.slots,
+        write=struct.Struct(f"<{whole}").pack_into,
+        acquire=program.lock.acquire,
+        release=program.lock.release,
+        launch_carefully=program.launch_carefully,
+        recorder=recording.get,
+        current_heap=current_heap,
+        World=World,
+        unusual=_UNUSUAL,
+        absent=_ABSENT,
+    )
+    exec(source, names)
+    launcher: Callable[[int, Geometry], Launch] = names["launcher"]
+    return launcher
+
+
+def _usual_classes(type: ScalarType) -> tuple[Any, ...]:
+    """Classes whose values ``struct`` packs as converting them first would, or refuses."""
+    if type.kind == "bool":
+        return (bool,)
+    return (int if type.is_integer else float, type.dtype.type)
