@@ -94,6 +94,8 @@ class ProgramEmitter:
     assigned: frozenset[tree.Variable] = frozenset()
     #: Loops that threads of a warp share (``shared_loops``).
     shared_loops: Mapping[tree.ForRange, SharedLoop] = field(default_factory=dict)
+    #: How often loops may be copied that lie in methods side by side (``loop_copies``).
+    loop_copies: Mapping[tree.ForRange, int] = field(default_factory=dict)
     #: Whether floating-point arithmetic may be approximate.
     fastmath: bool = False
     functions: dict[str, ir.Function] = field(default_factory=dict)

@@ -9,6 +9,7 @@ from llvmlite import ir
 from ..frontend import tree
 from . import checks
 from .emitter import FunctionEmitter, Loop, integer, statement
+from .loop_metadata import limit_copies
 from .pending_stores import emit_copies, is_copied
 from .shared_loops import Bounds, emit_shared
 from .types import I32, I64
@@ -201,4 +202,7 @@ def _emit_range(
     if not emitter.is_dead:
         advance()
         emitter.branch(head)
+        copies = emitter.program.loop_copies.get(node)
+        if copies is not None:
+            limit_copies(emitter.builder.block.terminator, copies)
     _finish(emitter, loop, done, node.otherwise)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
@@ -15,6 +15,7 @@ from dispatch.mode import Mode
 from ptxpass.ir import CallSite, TypeQuery
 
 from ..frontend import tree
+from ..frontend.loop_copies import loop_copies
 from ..frontend.shared_loops import shared_loops
 from ..frontend.walk import assigned_variables, nodes_of
 from ..model.layout import Layout
@@ -60,6 +61,8 @@ class LoweredModule:
     assertion_texts: dict[int, str]
     #: Where the loops begin that threads of a warp share.
     shared_loops: list[tree.Location]
+    #: How often loops are copied at most that lie in methods which run side by side.
+    loop_copies: dict[tree.Location, int]
     uses_barrier: bool
     #: Whether some function may call itself, directly or through others.
     recursive: bool
@@ -75,9 +78,11 @@ def lower(
     runs: Runs | None = None,
     pieces: Sequence[PieceField] = (),
     fastmath: bool = False,
+    populated: Collection[int] | None = None,
 ) -> LoweredModule:
     """Generate the module of a program; ``runs`` says which parameters of the kernel are runs,
-    ``pieces`` which fields hold pieces of one, ``fastmath`` that floats may be approximate.
+    ``pieces`` which fields hold pieces of one, ``fastmath`` that floats may be approximate,
+    ``populated`` the type indices of the classes that receivers can have (None: all).
 
     Raises CompileError for an operation that no target has, InternalError for a malformed tree.
     """
@@ -94,6 +99,7 @@ def lower(
         {(each.owner, each.name): each.form for each in pieces},
         assigned_variables(program),
         shared_loops(program) if mode.shares_loops and target.warp and not debug else {},
+        loop_copies(program, populated) if target.is_device else {},
         fastmath,
     )
     functions = [function for function in program.functions.values() if function is not kernel]
@@ -123,6 +129,7 @@ def lower(
         source_sites=emitter.source_sites,
         assertion_texts=emitter.assertion_texts,
         shared_loops=[loop.location for loop in emitter.shared_loops],
+        loop_copies={loop.location: n for loop, n in emitter.loop_copies.items()},
         uses_barrier=emitter.uses_barrier,
         recursive=_has_cycle(emitter.calls),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ from dispatch.mode import Mode
 
 from ..codegen.calls import describe
 from ..errors import BackendError
-from ..frontend.tree import FieldPlace
+from ..frontend.tree import FieldPlace, Location
 from ..frontend.walk import nodes
 from ..heap.heap import Heap
 from ..targets import ptxas
@@ -63,11 +63,25 @@ def explain(program: Program, heap: Heap, mode: Mode, debug: bool) -> str:
             f"\n{_short(describe(location))}: threads of a warp share the iterations of their "
             "loops where some are much longer than others"
         )
+    head += _limits(compilation.lowered.loop_copies)
     calls = table([_COLUMNS, *rows]) if rows else ["no virtual calls"]
     resources = _resources(
         lambda: program.compilation(heap, mode, debug, open_target("nvptx"), runs), used
     )
     return "\n".join([head, *calls, resources])
+
+
+def _limits(loop_copies: Mapping[Location, int]) -> str:
+    """Which loops are not copied as often as compilers would."""
+    text = ""
+    for copies in sorted(set(loop_copies.values())):
+        places = [_short(describe(each)) for each, n in loop_copies.items() if n == copies]
+        limit = f"copied at most {copies} times" if copies > 1 else "not copied"
+        text += (
+            f"\nloops at {_names(places)}: {limit}, so that the methods which threads are in at "
+            "the same time fit into the cache of instructions"
+        )
+    return text
 
 
 def _layout(compilation: Compilation) -> str:

@@ -77,7 +77,7 @@ def canonical_ir(compilation: Compilation) -> Stages:
     c = compilation
     c._lowered = lower(
         c.program, c.target, c.layout, c.encoding, c.mode, c.debug, dict(c.runs), c.pieces,
-        c.fastmath,
+        c.fastmath, None if c.population is None else c.population.populated,
     )  # fmt: skip
     return {"ll": str(c.lowered.module)}
 
