@@ -64,25 +64,31 @@ def _highest_difference(one: int, other: int, origin: int) -> int:
     return (one - origin ^ other - origin).bit_length() - 1
 
 
-def window_function(
-    module: ir.Module, constant_space: int, windows: Windows, met: frozenset[int], key: ir.IntType
+def number_function(
+    module: ir.Module, constant_space: int, shift: int, key: ir.IntType
 ) -> ir.Function:
-    """``i32 (key place)`` for places in windows of types in ``met``; defined at its first use. Any
-    other place is undefined behaviour. The first bound of the state block is where the first
-    window begins."""
-    types = _without_holes([each if each in met else 0 for each in windows.types])
-    name = "_".join([_NAME, str(windows.shift), *map(str, types)])
-    function, builder = type_function(module, name, key)
+    """``i32 (key place)``: the number of the window that a place lies in; defined at its first use.
+    The first bound of the state block is where the first window begins."""
+    function, builder = type_function(module, f"{_NAME}_number_{shift}", key)
+    if builder is not None:
+        begin = load_bound(builder, constant_space, I32(0), key)
+        number = builder.lshr(builder.sub(function.args[0], begin), key(shift))
+        builder.ret(number if key == I32 else builder.trunc(number, I32))
+    return function
+
+
+def window_function(module: ir.Module, windows: Windows, met: frozenset[int]) -> ir.Function:
+    """``i32 (i32)``: the type of a window by its number, as ``types_by_number`` has it; defined at
+    its first use. Any other number is undefined behaviour."""
+    types = types_by_number(windows, met)
+    name = "_".join([_NAME, *map(str, types)])
+    function, builder = type_function(module, name, I32)
     if builder is None:
         return function
-    begin = load_bound(builder, constant_space, I32(0), key)
-    number = builder.lshr(builder.sub(function.args[0], begin), key(windows.shift))
-    number = number if key == I32 else builder.trunc(number, I32)
     nowhere = builder.append_basic_block("nowhere")
-    switch = builder.switch(number, nowhere)
+    switch = builder.switch(function.args[0], nowhere)
     builder.position_at_end(nowhere)
     builder.unreachable()
-    # The switch becomes one with the switch on the type that follows.
     blocks = {each: function.append_basic_block(f"type_{each}") for each in dict.fromkeys(types)}
     for which, type_index in enumerate(types):
         switch.add_case(I32(which), blocks[type_index])
@@ -92,9 +98,14 @@ def window_function(
     return function
 
 
+def types_by_number(windows: Windows, met: frozenset[int]) -> list[int]:
+    """The type of each window, where only types in ``met`` can be met. Windows that hold none of
+    them have the type of a neighbour: LLVM makes a table of places to branch to only if at least
+    40 % of the numbers are cases."""
+    return _without_holes([each if each in met else 0 for each in windows.types])
+
+
 def _without_holes(types: Sequence[int]) -> list[int]:
-    """Empty windows have the type of a neighbour. LLVM makes one switch of this one and the next
-    only if at least 40 % of the numbers are cases."""
     filled: list[int] = []
     for each in types:
         filled.append(each or (filled[-1] if filled else next(filter(None, types), 0)))

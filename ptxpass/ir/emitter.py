@@ -12,7 +12,7 @@ from dispatch.bounds import Interval, bounds_function
 from dispatch.emitter import Candidate
 from dispatch.lookup import lookup_function
 from dispatch.mode import Mode
-from dispatch.windows import window_function
+from dispatch.windows import Windows, number_function, types_by_number, window_function
 
 from .sites import CallSite, Environment, RewriteError, TypeQuery
 from .tables import FunctionTables
@@ -37,6 +37,9 @@ class IrEmitter:
         self._environment = environment
         self._tables = tables
         self._refused: list[ir.Block] = []
+        #: The window that the receiver lies in, and the type that this tells.
+        self._window: Any = None
+        self._type_of_window: Any = None
 
     @property
     def debug(self) -> bool:
@@ -68,11 +71,8 @@ class IrEmitter:
         if (windows is not None or intervals) and not self.debug:
             key = environment.emit_order(self._builder, reference)
             if windows is not None:
-                met = self._site.type_indices
-                function = window_function(module, space, windows, met, key.type)
-            else:
-                in_warps = environment.is_device
-                function = bounds_function(module, space, intervals, key.type, in_warps)
+                return self._look_up_window(windows, key)
+            function = bounds_function(module, space, intervals, key.type, environment.is_device)
             return self._builder.call(function, [key], "type_index")
         function = lookup_function(
             module,
@@ -83,6 +83,15 @@ class IrEmitter:
             share=self._mode.closed_world,
         )
         return self._builder.call(function, [self.address(reference)], "type_index")
+
+    def _look_up_window(self, windows: Windows, key: Any) -> Any:
+        builder, met = self._builder, self._site.type_indices
+        space = self._environment.constant_space
+        number = number_function(builder.module, space, windows.shift, key.type)
+        self._window = builder.call(number, [key], "window")
+        function = window_function(builder.module, windows, met)
+        self._type_of_window = builder.call(function, [self._window], "type_index")
+        return self._type_of_window
 
     def _intervals(self) -> list[Interval]:
         """The ranges that hold objects of the site's classes, if it is known where they begin and
@@ -133,8 +142,10 @@ class IrEmitter:
         return self.call(self._tables.function(symbol))
 
     def switch(self, type_index: Any, cases: Sequence[tuple[Sequence[int], str]]) -> Any:
+        if self._type_of_window is not None and type_index is self._type_of_window:
+            return self._switch_on_window(cases)
         builder = self._builder
-        other, end = (builder.append_basic_block(name) for name in ("other", "called"))
+        other = builder.append_basic_block("other")
         switch = builder.switch(type_index, other)
         if self._mode.closed_world and not self.debug:
             # No other class can come: the largest case needs no comparison.
@@ -142,17 +153,46 @@ class IrEmitter:
             at_other: Callable[[], Any] = partial(self.call_directly, common)
         else:
             at_other = self.refuse
-        results = []
-        for type_indices, symbol in cases:
+        return self._merge_cases(switch, cases, (other, at_other))
+
+    def _switch_on_window(self, cases: Sequence[tuple[Sequence[int], str]]) -> Any:
+        """One branch from the window to the body. Left to LLVM, window to type may become a load
+        from a table."""
+        windows = self._environment.windows
+        assert windows is not None
+        nowhere = self._builder.append_basic_block("nowhere")
+        switch = self._builder.switch(self._window, nowhere)
+        with self._builder.goto_block(nowhere):
+            self._builder.unreachable()
+        types = types_by_number(windows, self._site.type_indices)
+        numbers = [
+            ([number for number, each in enumerate(types) if each in type_indices], symbol)
+            for type_indices, symbol in cases
+        ]
+        return self._merge_cases(switch, numbers)
+
+    def _merge_cases(
+        self,
+        switch: ir.SwitchInstr,
+        cases: Sequence[tuple[Sequence[int], str]],
+        other: tuple[ir.Block, Callable[[], Any]] | None = None,
+    ) -> Any:
+        """Calls at the cases of a switch, and maybe what happens at its default; the result."""
+        builder = self._builder
+        blocks: list[tuple[ir.Block, Callable[[], Any]]] = []
+        for values, symbol in cases:
             block = builder.append_basic_block("case")
-            for number in type_indices:
-                switch.add_case(number, block)
+            for value in values:
+                switch.add_case(I32(value), block)
+            blocks.append((block, partial(self.call_directly, symbol)))
+        if other is not None:
+            blocks.append(other)
+        end = builder.append_basic_block("called")
+        results = []
+        for block, call in blocks:
             builder.position_at_end(block)
-            results.append((self.call_directly(symbol), builder.block))
+            results.append((call(), builder.block))
             builder.branch(end)
-        builder.position_at_end(other)
-        results.append((at_other(), builder.block))
-        builder.branch(end)
         builder.position_at_end(end)
         return self._merge(results)
 

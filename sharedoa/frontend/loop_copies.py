@@ -3,22 +3,21 @@
 Threads of a warp whose objects have different classes run one method after the other, and other
 warps are in other methods meanwhile. What all of these repeat should fit into the cache of
 instructions of a multiprocessor. ptxas, which sees one loop of 256 rounds, writes out all of them:
-8 methods take twice as long as they must then, 32 methods 15 times (docs/performance.md).
+8 methods take twice as long as they must then, 32 methods 15 times (docs/performance.md). Loops
+whose rounds are not known are never copied that often.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from . import tree
-from .walk import nodes_of, part_names
+from .walk import nodes_of, part_names, statements_in
 
 INSTRUCTIONS = 1024
 """Of all methods side by side, in what they repeat. It is half of what an H200 keeps close to a
 multiprocessor, as ptxas writes the first round of a loop apart."""
-_LOOP_INSTRUCTIONS, _MOST_COPIES = 75, 8
-"""How far LLVM copies a loop whose rounds nobody knows. ptxas then makes four copies of that."""
 _CALL_THROUGH_CLASS = 4
 _LONG_OPERATORS = frozenset({"truediv", "floordiv", "mod", "pow"})
 _LONG = 16
@@ -31,12 +30,14 @@ _INSTRUCTIONS = (
 def loop_copies(
     program: tree.Program, populated: Collection[int] | None = None
 ) -> dict[tree.ForRange, int]:
-    """The loops that must not be copied as often as compilers would, and how often they may be.
+    """The loops that must not be copied as often as they have rounds, and how often they may be.
 
     ``populated``: type indices of the classes that receivers can have, None for all. Numbers of
     instructions are estimates by what the typed tree computes.
     """
     sizes = _Sizes(program, populated)
+    if not any(_rounds(loop) > 1 for loop in _loops(program)):
+        return {}
     for symbol, count in _side_by_side(program, sizes).items():
         if count > 1:
             sizes.room = INSTRUCTIONS // count
@@ -68,13 +69,14 @@ def _side_by_side(program: tree.Program, sizes: _Sizes) -> dict[str, int]:
 class _Sizes:
     """Instructions of parts of a program, with the copies that are made of loops.
 
-    ``limited`` are the loops met so far of which fewer copies than usual fit into ``room``.
+    ``limited`` are the loops met so far of which fewer copies than rounds fit into ``room``.
     """
 
     def __init__(self, program: tree.Program, populated: Collection[int] | None) -> None:
         self._functions = program.functions
         self._populated = populated
         self._open: set[str] = set()
+        self._known: dict[tuple[str, int], int] = {}
         self.room = INSTRUCTIONS
         self.limited: dict[tree.ForRange, int] = {}
 
@@ -103,43 +105,44 @@ class _Sizes:
             return self._of_function(node.symbol)
         if isinstance(node, tree.VirtualCall):
             return _CALL_THROUGH_CLASS + sum(map(self._of_function, self.methods(node)))
-        if isinstance(node, tree.MathCall):
-            return _LONG
-        if isinstance(node, tree.Binary) and node.operator in _LONG_OPERATORS:
+        is_long = isinstance(node, tree.Binary) and node.operator in _LONG_OPERATORS
+        if is_long or isinstance(node, tree.MathCall):
             return _LONG
         return int(isinstance(node, _INSTRUCTIONS))
 
     def _of_function(self, symbol: str) -> int:
+        known = self._known.get((symbol, self.room))
+        if known is not None:
+            return known
         if symbol in self._open:
             return 0  # it calls itself
         self._open.add(symbol)
-        size = self.of(self._functions[symbol].body)
+        size = self._known[symbol, self.room] = self.of(self._functions[symbol].body)
         self._open.remove(symbol)
         return size
 
     def _of_loop(self, loop: tree.ForRange) -> int:
         around = self.of([loop.start, loop.stop, loop.step, loop.otherwise])
-        round = max(1, self.of(loop.body))
-        rounds = _rounds(loop)
-        usual = min(_MOST_COPIES, _power_of_two(_LOOP_INSTRUCTIONS // round))
-        copies = 4 * usual if rounds is None else rounds
-        if round * copies > self.room:
-            copies = _power_of_two(self.room // round)
-            if rounds is None:
-                copies = min(copies, usual)
+        each = max(1, self.of(loop.body))
+        copies = _rounds(loop)
+        if each * copies > self.room:
+            # A power of two, which most numbers of rounds are multiples of.
+            copies = 1 << (max(1, self.room // each).bit_length() - 1)
             self.limited[loop] = min(copies, self.limited.get(loop, copies))
-        return around + round * copies
+        return around + each * copies
 
 
-def _power_of_two(number: int) -> int:
-    """The largest that is not larger, at least 1."""
-    return 1 << (max(1, number).bit_length() - 1)
+def _loops(program: tree.Program) -> Iterator[tree.ForRange]:
+    for function in program.functions.values():
+        for statement in statements_in(function.body):
+            if isinstance(statement, tree.ForRange):
+                yield statement
 
 
-def _rounds(loop: tree.ForRange) -> int | None:
-    """How many rounds a loop has, if that is known."""
+def _rounds(loop: tree.ForRange) -> int:
+    """How many rounds a loop has, 1 if that is not known."""
     bounds = [loop.start, loop.stop, loop.step]
     numbers = [bound.value for bound in bounds if isinstance(bound, tree.Constant)]
     if len(numbers) < len(bounds) or not numbers[2]:
-        return None
+        return 1
     return len(range(*map(int, numbers)))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from llvmlite import ir
 
 from dispatch import state
-from dispatch.windows import MOST_WINDOWS, Range, Windows, window_function
+from dispatch.windows import MOST_WINDOWS, Range, Windows, number_function, window_function
 from sharedoa.backends.native_code import NativeLibrary, ffi, host_target
 
 I32 = ir.IntType(32)
@@ -103,11 +103,13 @@ def compiled(windows: Windows, met: frozenset[int], width: int) -> NativeLibrary
     target = host_target()
     module = target.new_module("windows")
     key = ir.IntType(width)
-    told = window_function(module, 0, windows, met, key)
-    assert window_function(module, 0, windows, met, key) is told
+    number = number_function(module, 0, windows.shift, key)
+    told = window_function(module, windows, met)
+    assert number_function(module, 0, windows.shift, key) is number
+    assert window_function(module, windows, met) is told
     find = ir.Function(module, ir.FunctionType(I32, [key]), "find")
     builder = ir.IRBuilder(find.append_basic_block())
-    builder.ret(builder.call(told, find.args))
+    builder.ret(builder.call(told, [builder.call(number, find.args)]))
     code = target.compile(str(module))["o"]
     assert isinstance(code, bytes)
     return NativeLibrary(code, ("find", state.SYMBOL), {})

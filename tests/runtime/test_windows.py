@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import threading
 from typing import Any
 
@@ -15,6 +16,7 @@ import sharedoa as oa
 from bench.weighted_family import weighted_family
 from sharedoa import f64, i32
 from sharedoa.runtime import launch
+from sharedoa.targets.nvptx import NvptxTarget
 
 from .population_steps import Step, take
 
@@ -145,6 +147,22 @@ def test_many_classes_are_told_by_windows(classes: int, told_by: str, explained:
         for other in ("sharedoa_bounds", "sharedoa_window", "sharedoa_lookup"):
             assert (other in dispatch()) == (other == told_by)
         assert explained in grow.explain()
+
+
+def test_a_window_leads_to_the_body_in_one_branch_without_a_table_in_memory() -> None:
+    family = weighted_family(8, 16)
+    with oa.Heap(mode="auto", backend="cpu", layout="tile") as heap:
+        # Neither rising nor falling, or LLVM would compute the type.
+        order = (3, 0, 5, 1, 7, 2, 6, 4)
+        items = heap.concat(*(heap.new(family.classes[number], 100) for number in order))
+        shuffled = items[np.random.default_rng(1).permutation(len(items))]
+        family.module.heavy[len(items)](shuffled)
+        program, target = family.module.heavy.program, NvptxTarget("sm_90")
+        runs = program.last_runs(heap, heap.mode)
+        made = program.compilation(heap, heap.mode, False, target, runs)
+        code = str(made.products["opt.ll"])
+    assert "switch.table" not in code
+    assert len(re.findall(r"^\s*switch ", code, re.M)) == 1
 
 
 def test_a_class_that_grows_in_its_window_compiles_nothing_new() -> None:
