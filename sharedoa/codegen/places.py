@@ -166,8 +166,9 @@ def _element_of_run(emitter: FunctionEmitter, place: tree.ElementPlace, form: Ru
     first, length = (emitter.builder.extract_value(array, part) for part in (0, 1))
     index = offset_address(emitter, emitter.evaluate(place.index), place.neighbour or 0)
     position, valid = _position(emitter, place, index, length)
+    counted = not place.may_be_negative
     return guarded(
-        emitter, valid, place.type, lambda: emit_reference(emitter, form, first, position)
+        emitter, valid, place.type, lambda: emit_reference(emitter, form, first, position, counted)
     )
 
 

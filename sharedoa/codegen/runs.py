@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 
 from llvmlite import ir
 
@@ -43,10 +44,15 @@ def runs_passed(emitter: FunctionEmitter, arguments: list[tree.Expression]) -> d
 
 
 def emit_reference(
-    emitter: FunctionEmitter, form: RunForm, first: ir.Value, position: ir.Value
+    emitter: FunctionEmitter,
+    form: RunForm,
+    first: ir.Value,
+    position: ir.Value,
+    counted: bool = False,
 ) -> ir.Value:
     """The reference of the object that many places after the first one of an array, whose first
-    word (``ARRAY``) is ``first``."""
+    word (``ARRAY``) is ``first``; ``counted`` says that the position is no computed number, but one
+    that counts from zero."""
     builder, layout = emitter.builder, emitter.program.layout
     encoding = emitter.program.encoding
     if form.whole is not None:
@@ -54,6 +60,9 @@ def emit_reference(
         size = integer(encoding.dtype.itemsize)
         position = builder.add(builder.udiv(builder.sub(first, begin), size), position)
         first = origin
+    if counted and not (emitter.program.target.is_device or layout.is_tiled(form.cls)):
+        # In 64 bits, which cost a CPU nothing, LLVM sees that neighbours are a constant apart.
+        form = replace(form, near=False)
     place = layout.emit_neighbour(builder, first, position, form)
     space = emitter.program.target.constant_space
     reference: ir.Value = encoding.emit_from_origin(builder, place, space)
