@@ -30,8 +30,9 @@ from .base import (
     print_format,
     private_text,
 )
+from .idle_threads import THREAD_BLOCK, pass_over_idle_threads
 from .mathematics import emit_exact, emit_intrinsic, emit_library_call
-from .optimise import emit_native, optimise, parse
+from .optimise import clean_up, emit_native, optimise, parse
 
 #: Provided by the CPU backend to every module that it loads.
 BARRIER_SYMBOL = "sharedoa_barrier"
@@ -102,7 +103,7 @@ class HostTarget:
         first_x, first_y = builder.urem(begin, nx), builder.udiv(begin, nx)
         preheader = builder.block
         row, thread, row_done, done = (
-            entry.append_basic_block(name) for name in ("row", "thread", "row_done", "done")
+            entry.append_basic_block(name) for name in ("row", THREAD_BLOCK, "row_done", "done")
         )
         builder.cbranch(builder.icmp_unsigned("<", begin, end), row, done)
 
@@ -182,6 +183,10 @@ class HostTarget:
     def compile(self, ir_text: str) -> Stages:
         module = parse(ir_text)
         optimise(module, self.machine)
+        changed = pass_over_idle_threads(str(module))
+        if changed is not None:
+            module = parse(changed)
+            clean_up(module, self.machine)
         return {"opt.ll": str(module), **emit_native(module, self.machine)}
 
 

@@ -31,6 +31,15 @@ def optimise(module: Any, machine: Any) -> None:
     builder.getModulePassManager().run(module, builder)
 
 
+def clean_up(module: Any, machine: Any) -> None:
+    """Simplify what was put into an optimised module, and nothing beyond single blocks."""
+    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options())
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_instruction_combine_pass()
+    passes.add_simplify_cfg_pass()
+    passes.run(module, builder)
+
+
 def emit_native(module: Any, machine: Any) -> Stages:
     """Assembly and object code of an optimised module."""
     # Emitting changes the module, and what is emitted after that is not the same code.
