@@ -7,8 +7,8 @@ our seconds a step to numba's, below 1 where we are faster. Needs numba, which i
 the project. Its threads are those of its own pool: OpenMP's go on spinning after a loop, on the
 cores that we are measured on then (``NUMBA_THREADING_LAYER`` chooses others).
 
-Expected before running: at most 1.2 with layout aos. Fields of 4 bytes that lie 16 to 160 bytes
-apart cost where memory is what a loop waits for, so worst on a board that is nearly empty.
+Expected before running: at most 1.2 with layout aos. Fields of 4 bytes that lie 12 to 160 bytes
+apart cost where memory is what a loop waits for.
 """
 
 from __future__ import annotations

@@ -19,9 +19,9 @@ THREAD_BLOCK = "thread"
 """What the entry of a kernel calls the block that each thread begins in, and no other block."""
 GROUP, STRETCH = 16, 64
 """Threads that are asked at once, and how many are run if one of them goes on."""
-_AHEAD, _FETCHED = 512, 4
-"""How many threads ahead memory is prefetched, for every how many: fields lie farther apart than
-elements of arrays, and hardware prefetches too little of them."""
+_AHEAD = 512
+"""How many threads ahead memory is prefetched: fields lie farther apart than elements of arrays,
+and hardware prefetches too little of them. Nothing here says how far, so each thread's is."""
 _MOST_INSTRUCTIONS, _MOST_LOADS = 16, 2
 """Of the test: what asks more is no longer cheap to answer twice."""
 
@@ -145,8 +145,8 @@ def _prefetches(header: re.Match[str]) -> str:
     assert first is not None
     address, pointer = _PROMISE.sub("", first[1]), first[2]
     text = ""
-    for member in range(0, GROUP, _FETCHED):
-        name = f"%idle.ahead.{member}"
+    for member in range(GROUP):
+        name = f"%idle.far.{member}"
         text += (
             f"  {name} = add i64 %idle.first, {_AHEAD + member}\n"
             f"{_copied(address, header, name)}"
