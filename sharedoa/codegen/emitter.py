@@ -96,6 +96,8 @@ class ProgramEmitter:
     shared_loops: Mapping[tree.ForRange, SharedLoop] = field(default_factory=dict)
     #: How often loops may be copied that lie in methods side by side (``loop_copies``).
     loop_copies: Mapping[tree.ForRange, int] = field(default_factory=dict)
+    #: Functions that threads on different ways should run together (``common_functions``).
+    common_functions: frozenset[str] = frozenset()
     #: Whether floating-point arithmetic may be approximate.
     fastmath: bool = False
     functions: dict[str, ir.Function] = field(default_factory=dict)

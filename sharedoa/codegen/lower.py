@@ -15,6 +15,7 @@ from dispatch.mode import Mode
 from ptxpass.ir import CallSite, TypeQuery
 
 from ..frontend import tree
+from ..frontend.common_functions import common_functions
 from ..frontend.loop_copies import loop_copies
 from ..frontend.shared_loops import shared_loops
 from ..frontend.walk import assigned_variables, nodes_of
@@ -88,6 +89,7 @@ def lower(
     """
     kernel = program.kernel
     module = target.new_module(kernel.symbol)
+    in_warps = mode.shares_loops and target.warp is not None and not debug
     emitter = ProgramEmitter(
         target,
         layout,
@@ -98,8 +100,9 @@ def lower(
         RoleMetadata(module, stored_roles(program)),
         {(each.owner, each.name): each.form for each in pieces},
         assigned_variables(program),
-        shared_loops(program) if mode.shares_loops and target.warp and not debug else {},
+        shared_loops(program) if in_warps else {},
         loop_copies(program, populated) if target.is_device else {},
+        common_functions(program, populated) if in_warps else frozenset(),
         fastmath,
     )
     functions = [function for function in program.functions.values() if function is not kernel]
@@ -158,6 +161,8 @@ def _declare(program: ProgramEmitter, function: tree.Function) -> ir.Function:
     declared = ir.Function(program.module, type, function.symbol)
     declared.linkage = "internal"
     _describe(program, declared)
+    if function.symbol in program.common_functions:
+        declared.attributes.add("noinline")  # for now (``targets.common_calls``)
     return declared
 
 

@@ -21,11 +21,11 @@ from .base import (
     print_format,
     private_text,
 )
+from .common_calls import optimise_together
 from .gpu import AXES, GpuTarget
 from .mathematics import emit_exact, emit_library_call
 from .nvptx_root import emit_root
 from .nvptx_warp import LEAST_CAPABILITY, NvptxWarp
-from .optimise import optimise, parse
 
 TRIPLE = "nvptx64-nvidia-cuda"
 DEFAULT_ARCHITECTURE = "sm_90"
@@ -116,7 +116,9 @@ class NvptxTarget(GpuTarget):
         return builder.addrspacecast(private_text(builder.module, text, space=1), POINTER)
 
     def compile(self, ir_text: str) -> Stages:
-        module = parse(ir_text)
-        libdevice.link(module, libdevice.used_functions(ir_text))
-        optimise(module, self.machine)
+        module = optimise_together(
+            ir_text,
+            self.machine,
+            lambda module: libdevice.link(module, libdevice.used_functions(ir_text)),
+        )
         return {"opt.ll": str(module), "ptx": self.machine.emit_assembly(module)}

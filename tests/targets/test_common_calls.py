@@ -1,0 +1,178 @@
+"""Functions that methods and branches have in common are run by all of a warp's threads together,
+and give the same results as if each way had run them by itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import ModuleType
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sharedoa as oa
+from sharedoa import i32
+from sharedoa.targets.common_calls import optimise_together
+from sharedoa.targets.nvptx import NvptxTarget
+from tests.codegen.interpreted import InterpretedGpu
+from tests.source_files import load_module
+
+GPU = InterpretedGpu()
+#: A number that is nowhere but in the common function, once.
+MARK = 77_731
+
+_HEAD = f"""\
+import sharedoa as oa
+from sharedoa import i32
+
+
+@oa.func
+def common(x: i32, n: i32) -> i32:
+    for k in range(n):
+        x = x * 3 + ({MARK} ^ x)
+        if x % 7 == k:
+            x -= 5
+    return x
+
+
+class Base(oa.Object):
+    seed: i32
+
+    def go(self, x: i32) -> i32:
+        return x
+
+"""
+_TAIL = """\
+
+@oa.kernel
+def run(items: oa.Array[Base], out: oa.Array[i32]):
+    i = oa.grid(1)
+    out[i] = items[i].go(i32(i) * 37 - 11)
+"""
+
+
+def program(folder: Path, bodies: list[str]) -> ModuleType:
+    """A module with a class for each body of ``go``, which has ``self`` and ``x``."""
+    text = _HEAD
+    for number, body in enumerate(bodies):
+        lines = "\n".join(f"        {line}" for line in body.splitlines())
+        text += f"\nclass C{number}(Base):\n    def go(self, x: i32) -> i32:\n{lines}\n\n"
+    return load_module(folder, text + _TAIL)
+
+
+def results(module: ModuleType, backend: object, classes: int, count: int) -> tuple[list[int], str]:
+    """What the kernel computes on objects whose classes alternate, and its PTX."""
+    with oa.Heap("auto", backend, capacity="16MiB") as heap:
+        kinds = [getattr(module, f"C{number}") for number in range(classes)]
+        items = heap.array(
+            module.Base, [heap.new(kinds[n % classes], seed=n * n - 40) for n in range(count)]
+        )
+        out = heap.zeros(count, i32)
+        module.run[count](items, out)
+        found = out.numpy().tolist()
+        kernel = module.run.program
+        made = kernel.compilation(heap, heap.mode, False, NvptxTarget("sm_90"))
+        return found, str(made.products["ptx"])
+
+
+def check(bodies: list[str], count: int = 40) -> str:
+    """Compare the interpreted GPU with the CPU; the PTX."""
+    with TemporaryDirectory() as folder:
+        module = program(Path(folder), bodies)
+        found, ptx = results(module, GPU, len(bodies), count)
+        assert found == results(module, "cpu", len(bodies), count)[0]
+    return ptx
+
+
+def places(ptx: str) -> int:
+    """Where the common function is in the code."""
+    return ptx.count("// begin inline asm")
+
+
+CALL = "return common(x, 4)"
+MIXED = "x += self.seed\nx = common(x * 5, 6) - self.seed\nself.seed = x\nreturn x"
+
+
+@pytest.mark.parametrize(
+    ("bodies", "meetings"),
+    [
+        pytest.param([CALL, MIXED], 1, id="two methods"),
+        pytest.param([CALL, MIXED, "return x + 1", "self.seed = 3\nreturn common(7, x % 5)"], 1,
+            id="four methods, one without it"),
+        pytest.param(["y = common(x, 3)\nreturn common(y, 2)", CALL], 1, id="one method twice"),
+        pytest.param(["for k in range(x % 4):\n    x = common(x, k)\nreturn x", "return x"], 0,
+            id="one method"),
+        pytest.param(["for k in range(3):\n    x = common(x, k)\nreturn x", CALL, MIXED], 1,
+            id="in a loop, and two others"),
+        pytest.param(
+            ["if x % 2 == 0:\n    x = common(x, 2)\nelse:\n    x = common(x, 3) + 1\nreturn x"], 1,
+            id="branches"),
+        pytest.param(
+            ["if x % 2 == 0:\n    return common(x, 2)\nself.seed = 1\nreturn common(x, 3) - x"], 1,
+            id="a branch that returns"),
+        pytest.param(
+            ["for k in range(5):\n    if x % 3 == 0:\n        x = common(x, 2) + k\n"
+             "    elif x % 3 == 1:\n        x += 2\n    else:\n        x = common(x + 1, k)\n"
+             "return x"], 1, id="branches in a loop"),
+        pytest.param(["if x % 2 == 0:\n    x = common(x, 2)\nreturn common(x, 3)"], 0,
+            id="one after the other"),
+    ],
+)  # fmt: skip
+def test_calls_that_exclude_one_another_are_one(bodies, meetings):
+    assert places(check(bodies)) == meetings
+
+
+PIECES = st.sampled_from([
+    "x = common(x, 3)",
+    "x = common(x + self.seed, x % 5)\nself.seed = x",
+    "self.seed -= common(self.seed, 2)",
+    "x = x * 3 + 1",
+    "self.seed += x",
+    "if x % 3 == 0:\n    return x - self.seed",
+    "if x % 2 == 0:\n    x = common(x, 2)\n    x += 1\nelse:\n    x -= common(3, x % 4)",
+    "if self.seed % 2 == 0:\n    x = common(x, 4)\nelif x % 5 == 1:\n    x += 9",
+    "for k in range(x % 3):\n    if k == 1:\n        x += common(x, k)\n    else:\n"
+    "        x = common(k, 2) ^ x\n    if x % 4 == 0:\n        break",
+    "while x % 4 != 0:\n    x = common(x, 1) + 1\n    self.seed += 1\n    if self.seed > 9:\n"
+    "        break",
+])  # fmt: skip
+METHODS = st.lists(PIECES, max_size=4).map(lambda pieces: "\n".join([*pieces, "return x"]))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(METHODS, min_size=1, max_size=4))
+def test_random_methods_give_the_same(bodies):
+    check(bodies)
+
+
+@pytest.mark.gpu
+@settings(max_examples=25, deadline=None)
+@given(st.lists(METHODS, min_size=2, max_size=4))
+def test_random_methods_give_the_same_on_a_gpu(bodies):
+    with TemporaryDirectory() as folder:
+        module = program(Path(folder), bodies)
+        expected, _ = results(module, "cpu", len(bodies), 3000)
+        assert results(module, "cuda", len(bodies), 3000)[0] == expected
+        assert results(module, "cuda", len(bodies), 3000)[0] == expected
+
+
+def test_what_is_not_marked_is_left_alone():
+    text = """\
+define internal i32 @f(i32 %x) nounwind {
+  ret i32 %x
+}
+define ptx_kernel void @k(ptr addrspace(1) %p) {
+  %r = call i32 @f(i32 3)
+  store i32 %r, ptr addrspace(1) %p
+  ret void
+}
+"""
+    target = NvptxTarget("sm_90")
+    linked: list[object] = []
+    plain = optimise_together(text, target.machine, linked.append)
+    marked = optimise_together(
+        text.replace("nounwind", "noinline nounwind"), target.machine, linked.append
+    )
+    assert str(plain) == str(marked) and "call" not in str(plain)
+    assert len(linked) == 3, "optimised twice where that was of no use"
