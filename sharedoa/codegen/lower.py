@@ -64,6 +64,8 @@ class LoweredModule:
     shared_loops: list[tree.Location]
     #: How often loops are copied at most that lie in methods which run side by side.
     loop_copies: dict[tree.Location, int]
+    #: Where the functions begin that threads on different ways run together.
+    common_functions: list[tree.Location]
     uses_barrier: bool
     #: Whether some function may call itself, directly or through others.
     recursive: bool
@@ -133,6 +135,7 @@ def lower(
         assertion_texts=emitter.assertion_texts,
         shared_loops=[loop.location for loop in emitter.shared_loops],
         loop_copies={loop.location: n for loop, n in emitter.loop_copies.items()},
+        common_functions=[program.functions[s].location for s in sorted(emitter.common_functions)],
         uses_barrier=emitter.uses_barrier,
         recursive=_has_cycle(emitter.calls),
     )

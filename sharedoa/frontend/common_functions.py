@@ -33,6 +33,9 @@ def _has_loop(function: tree.Function) -> bool:
     return any(isinstance(s, (tree.ForRange, tree.While)) for s in statements_in(function.body))
 
 
+_FROM_MEMORY = (tree.Load, tree.DirectCall, tree.VirtualCall, tree.TypeTest, tree.Atomic)
+
+
 class _Calls:
     """Which functions lead to which."""
 
@@ -47,8 +50,9 @@ class _Calls:
         for node in nodes_of(function):
             if isinstance(node, tree.VirtualCall):
                 found |= _several([self.with_itself(symbol) for symbol in self._methods(node)])
-        for branches in _branches(function.body):
-            found |= _several([self._below(branch) for branch in branches])
+        for test, *branches in _branches(function.body):
+            if not _is_of_launch(test, function):
+                found |= _several([self._below(branch) for branch in branches])
         return found
 
     def with_itself(self, symbol: str) -> frozenset[str]:
@@ -94,16 +98,40 @@ def _several(ways: Sequence[frozenset[str]]) -> set[str]:
     return {symbol for symbol, count in counts.items() if count > 1}
 
 
+def _is_of_launch(test: tree.Expression, function: tree.Function) -> bool:
+    """Whether a test depends on nothing but the thread's number and arguments of the launch: warps
+    mostly agree then, as they do about which objects are theirs (``runtime.stretches``)."""
+    if function.kind != "kernel":
+        return False
+    found: dict[tree.Variable, list[tree.Expression]] = {v: [] for v in function.parameters}
+    for node in nodes_of(function):
+        if isinstance(node, tree.Assign):
+            found.setdefault(node.variable, []).append(node.value)
+    seen: set[tree.Variable] = set()
+    pending: list[Any] = [test]
+    while pending:
+        for node in nodes_in(pending.pop()):
+            if isinstance(node, _FROM_MEMORY):
+                return False
+            if isinstance(node, tree.Local) and node.variable not in seen:
+                seen.add(node.variable)
+                values = found.get(node.variable)
+                if values is None:
+                    return False  # a loop counts in it
+                pending += values
+    return True
+
+
 def _branches(
     statements: Sequence[tree.Statement],
-) -> Iterator[tuple[Sequence[tree.Statement], Sequence[tree.Statement]]]:
-    """Statements of which a thread runs the former or the latter; what follows a branch that
-    returns is as good as the other one."""
+) -> Iterator[tuple[tree.Expression, Sequence[tree.Statement], Sequence[tree.Statement]]]:
+    """Tests, and statements of which a thread runs the former or the latter; what follows a branch
+    that returns is as good as the other one."""
     for place, node in enumerate(statements):
         if isinstance(node, tree.If):
             rest = statements[place + 1 :]
             returns = bool(node.then) and isinstance(node.then[-1], tree.Return)
-            yield node.then, [*node.otherwise, *(rest if returns else ())]
+            yield node.test, node.then, [*node.otherwise, *(rest if returns else ())]
             yield from _branches(node.then)
             yield from _branches(node.otherwise)
         elif isinstance(node, (tree.ForRange, tree.While)):

@@ -3,8 +3,7 @@
 Threads of a warp whose objects have different classes run one method after the other, and other
 warps are in other methods meanwhile. What all of these repeat should fit into the cache of
 instructions of a multiprocessor. ptxas, which sees one loop of 256 rounds, writes out all of them:
-8 methods take twice as long as they must then, 32 methods 15 times (docs/performance.md). Loops
-whose rounds are not known are never copied that often.
+8 methods take twice as long as they must then, 32 methods 15 times (docs/performance.md).
 """
 
 from __future__ import annotations
@@ -18,6 +17,9 @@ from .walk import nodes_of, part_names, statements_in
 INSTRUCTIONS = 1024
 """Of all methods side by side, in what they repeat. It is half of what an H200 keeps close to a
 multiprocessor, as ptxas writes the first round of a loop apart."""
+_LLVM_INSTRUCTIONS, _LLVM_COPIES, _PTXAS_COPIES = 75, 8, 4
+"""A loop whose rounds nobody knows LLVM copies up to so many instructions, at most so many times;
+ptxas makes so many copies of that."""
 _CALL_THROUGH_CLASS = 4
 _LONG_OPERATORS = frozenset({"truediv", "floordiv", "mod", "pow"})
 _LONG = 16
@@ -30,13 +32,13 @@ _INSTRUCTIONS = (
 def loop_copies(
     program: tree.Program, populated: Collection[int] | None = None
 ) -> dict[tree.ForRange, int]:
-    """The loops that must not be copied as often as they have rounds, and how often they may be.
+    """The loops that must not be copied as often as compilers would, and how often they may be.
 
     ``populated``: type indices of the classes that receivers can have, None for all. Numbers of
     instructions are estimates by what the typed tree computes.
     """
     sizes = _Sizes(program, populated)
-    if not any(_rounds(loop) > 1 for loop in _loops(program)):
+    if not any(_loops(program)):
         return {}
     for symbol, count in _side_by_side(program, sizes).items():
         if count > 1:
@@ -69,7 +71,7 @@ def _side_by_side(program: tree.Program, sizes: _Sizes) -> dict[str, int]:
 class _Sizes:
     """Instructions of parts of a program, with the copies that are made of loops.
 
-    ``limited`` are the loops met so far of which fewer copies than rounds fit into ``room``.
+    ``limited`` are the loops met so far of which fewer copies than usual fit into ``room``.
     """
 
     def __init__(self, program: tree.Program, populated: Collection[int] | None) -> None:
@@ -124,12 +126,21 @@ class _Sizes:
     def _of_loop(self, loop: tree.ForRange) -> int:
         around = self.of([loop.start, loop.stop, loop.step, loop.otherwise])
         each = max(1, self.of(loop.body))
-        copies = _rounds(loop)
+        copies, most = self._usual_copies(loop, each)
         if each * copies > self.room:
-            # A power of two, which most numbers of rounds are multiples of.
-            copies = 1 << (max(1, self.room // each).bit_length() - 1)
+            copies = min(most, _power_of_two(self.room // each))
             self.limited[loop] = min(copies, self.limited.get(loop, copies))
         return around + each * copies
+
+    def _usual_copies(self, loop: tree.ForRange, each: int) -> tuple[int, int]:
+        """How many copies of a loop compilers make, and how many at most if it is limited."""
+        rounds = _rounds(loop)
+        if rounds is not None:
+            return rounds, rounds
+        if any(isinstance(s, (tree.Break, tree.Return)) for s in statements_in(loop.body)):
+            return 1, 1  # LLVM copies it only if it is told to
+        by_llvm = min(_LLVM_COPIES, _power_of_two(_LLVM_INSTRUCTIONS // each))
+        return _PTXAS_COPIES * by_llvm, by_llvm
 
 
 def _loops(program: tree.Program) -> Iterator[tree.ForRange]:
@@ -139,10 +150,15 @@ def _loops(program: tree.Program) -> Iterator[tree.ForRange]:
                 yield statement
 
 
-def _rounds(loop: tree.ForRange) -> int:
-    """How many rounds a loop has, 1 if that is not known."""
+def _power_of_two(number: int) -> int:
+    """The largest that is not larger, at least 1; most numbers of rounds are multiples of it."""
+    return 1 << (max(1, number).bit_length() - 1)
+
+
+def _rounds(loop: tree.ForRange) -> int | None:
+    """How many rounds a loop has, if that is known."""
     bounds = [loop.start, loop.stop, loop.step]
     numbers = [bound.value for bound in bounds if isinstance(bound, tree.Constant)]
     if len(numbers) < len(bounds) or not numbers[2]:
-        return 1
+        return None
     return len(range(*map(int, numbers)))

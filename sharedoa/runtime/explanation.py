@@ -63,6 +63,11 @@ def explain(program: Program, heap: Heap, mode: Mode, debug: bool) -> str:
             f"\n{_short(describe(location))}: threads of a warp share the iterations of their "
             "loops where some are much longer than others"
         )
+    for location in compilation.lowered.common_functions:
+        head += (
+            f"\n{_short(describe(location))}: threads that come to this function from different "
+            "methods or branches run it together"
+        )
     head += _limits(compilation.lowered.loop_copies)
     calls = table([_COLUMNS, *rows]) if rows else ["no virtual calls"]
     resources = _resources(

@@ -29,7 +29,6 @@ _MARKED = re.compile(
     rf"^define internal [^@]*@({NAME})\((?!.*\bcold\b).*\) .*\bnoinline\b", re.MULTILINE
 )
 _DEFINED = re.compile(r"^(?:define internal|attributes) (?!.*\bcold\b).*", re.MULTILINE)
-_RESULT = re.compile(rf"^\s*(%{NAME}) =").findall
 #: Copies a number so that neither LLVM nor ptxas knows it: both would lead each way past the place
 #: where all meet.
 _HIDE = 'asm "mov.b32 $0, $1;", "=r,r"'
@@ -165,9 +164,7 @@ def _between(flow: ControlFlow, calls: Sequence[int]) -> tuple[set[int], set[int
     if branch is None or branch in calls:
         return None
     end = flow.reconvergence(branch)
-    if end == flow.exit or end in calls:
-        return None
-    if any(branch not in loop.blocks and loop.blocks & set(calls) for loop in flow.loops):
+    if end == flow.exit:
         return None
     borders = {branch, end}
     if not set(calls) <= _reached(flow, flow.successors[branch], borders):
@@ -176,7 +173,7 @@ def _between(flow: ControlFlow, calls: Sequence[int]) -> tuple[set[int], set[int
     for call in calls:
         after |= _reached(flow, flow.successors[call], borders)
     if after & set(calls):
-        return None  # one call may follow another
+        return None  # one call may follow another, or itself in a loop
     before = _reached(flow, flow.successors[branch], borders | after, calls)
     return {branch, *before}, after, end
 
@@ -217,10 +214,10 @@ class _Meeting:
         self._region = region
         self._prefix = prefix
         self._call = calls[0]
-        #: Of arguments that are the same everywhere the value, of others None.
-        computed = {found for block in blocks for line in block.lines for found in _RESULT(line)}
+        #: Of arguments that are the same everywhere the value, of others None. It is a constant or
+        #: a parameter, as what blocks compute does not leave them.
         self._fixed = [
-            values[0] if len(set(values)) == 1 and values[0] not in computed else None
+            values[0] if len(set(values)) == 1 else None
             for values in zip(*(call.values for call in calls), strict=True)
         ]
         self._targets: dict[str, int] = {}

@@ -18,6 +18,7 @@ from sharedoa.runtime.pipeline import Compilation
 from sharedoa.targets.base import Target
 from sharedoa.targets.nvptx import NvptxTarget
 
+from ..source_files import load_module
 from .translated import kernel_from, translate
 
 
@@ -143,6 +144,25 @@ def copies(
 )
 def test_what_is_limited(tmp_path, call, populated, expected):
     assert copies(tmp_path, call, populated) == expected
+
+
+@pytest.mark.parametrize(
+    ("classes", "leaves", "expected"),
+    [(16, "", []), (40, "", [8] * 40), (200, "", [2] * 200), (40, "if x > 5: break", [])],
+)
+def test_loops_of_unknown_rounds_are_limited_where_they_are_many(
+    tmp_path, classes, leaves, expected
+):
+    text = "class Body(oa.Object):\n    def go(self, n: i32) -> f32: ...\n"
+    for number in range(classes):
+        text += (
+            f"class Body{number}(Body):\n    def go(self, n: i32) -> f32:\n"
+            f"        x = f32({number})\n        for _ in range(n):\n"
+            f"            x = x * f32(0.5) + f32(1)\n            {leaves}\n        return x\n"
+        )
+    text += "def run(bodies: oa.Array[Body], n: i32):\n    bodies[0].go(n)\n"
+    found = loop_copies(translate(load_module(tmp_path, text).run))
+    assert list(found.values()) == expected
 
 
 def compiled(tmp_path: Path, target: Target) -> Compilation:

@@ -3,6 +3,7 @@ and give the same results as if each way had run them by itself."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import ModuleType
@@ -16,7 +17,7 @@ from sharedoa import i32
 from sharedoa.targets.common_calls import optimise_together
 from sharedoa.targets.nvptx import NvptxTarget
 from tests.codegen.interpreted import InterpretedGpu
-from tests.source_files import load_module
+from tests.source_files import PRELUDE, load_module
 
 GPU = InterpretedGpu()
 #: A number that is nowhere but in the common function, once.
@@ -86,8 +87,8 @@ def check(bodies: list[str], count: int = 40) -> str:
 
 
 def places(ptx: str) -> int:
-    """Where the common function is in the code."""
-    return ptx.count("// begin inline asm")
+    """In how many places threads meet."""
+    return len(re.findall(r"inline asm\n\tmov\.b32", ptx))
 
 
 CALL = "return common(x, 4)"
@@ -121,6 +122,33 @@ MIXED = "x += self.seed\nx = common(x * 5, 6) - self.seed\nself.seed = x\nreturn
 )  # fmt: skip
 def test_calls_that_exclude_one_another_are_one(bodies, meetings):
     assert places(check(bodies)) == meetings
+
+
+def test_a_call_behind_another_stays_where_it_is():
+    one, other = (
+        "n = x % 5\nif x % 2 == 0:\n    x = common(x, n)\n",
+        "else:\n    x = common(n, x)\n",
+    )
+    again = "    if x > 3:\n        x = common(x, self.seed) + n\n"
+    twice = check([f"{one}{again}{other}return x - n"])
+    once = check([f"{one}{other}return x - n"])
+    assert places(once) == places(twice) == 1
+    assert twice.count(f", {MARK};") == 2 * once.count(f", {MARK};") > 0
+
+
+def test_many_classes_that_are_told_by_windows_meet():
+    ptx = check([CALL, MIXED, "return x"] * 3, count=90)
+    assert "brx.idx" in ptx and places(ptx) == 1
+
+
+def test_explain_names_the_function(tmp_path):
+    module = program(tmp_path, [CALL, MIXED])
+    with oa.Heap("auto", GPU, capacity="16MiB") as heap:
+        items = heap.array(module.Base, [heap.new(module.C0), heap.new(module.C1)])
+        module.run[2](items, heap.zeros(2, i32))
+        text = module.run.explain()
+    line = 1 + (PRELUDE + _HEAD).split("def common")[0].count("\n")
+    assert f".py:{line}: threads that come to this function from different methods" in text
 
 
 PIECES = st.sampled_from([
