@@ -161,4 +161,6 @@ def _rounds(loop: tree.ForRange) -> int | None:
     numbers = [bound.value for bound in bounds if isinstance(bound, tree.Constant)]
     if len(numbers) < len(bounds) or not numbers[2]:
         return None
-    return len(range(*map(int, numbers)))
+    start, stop, step = map(int, numbers)
+    # len(range(...)) refuses numbers that need more than 63 bits.
+    return max(0, -((start - stop) // step))

@@ -165,6 +165,19 @@ def test_loops_of_unknown_rounds_are_limited_where_they_are_many(
     assert list(found.values()) == expected
 
 
+def test_loops_of_more_rounds_than_63_bits_count(tmp_path):
+    text = "class Body(oa.Object):\n    def go(self, x: i64) -> i64: ...\n"
+    for number in range(2):
+        text += (
+            f"class Body{number}(Body):\n    def go(self, x: i64) -> i64:\n"
+            f"        for k in range(-{2**63 - 1}, {2**63 - 1}):\n"
+            f"            x = x * {number + 3} + k\n        return x\n"
+        )
+    text += "def run(bodies: oa.Array[Body]):\n    bodies[0].go(3)\n"
+    found = loop_copies(translate(load_module(tmp_path, text).run))
+    assert list(found.values()) == [256, 256]
+
+
 def compiled(tmp_path: Path, target: Target) -> Compilation:
     source = "items[oa.grid(1)].long()"
     kernel = oa.kernel(kernel_from(tmp_path, "items: oa.Array[Item]", source, oa=oa, Item=Item))
