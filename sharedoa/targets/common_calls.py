@@ -22,7 +22,7 @@ from llvmlite import binding as llvm
 
 from ptxpass.control_flow import ControlFlow
 
-from .ir_blocks import NAME, Block, Call, bodies, calls_of, print_blocks, read_blocks
+from .ir_blocks import NAME, Block, Call, bodies, calls_of, print_blocks, printed_name, read_blocks
 from .optimise import optimise, parse
 
 _MARKED = re.compile(
@@ -68,9 +68,7 @@ def _call_together(ir_text: str, functions: Sequence[str], machine: Any) -> str 
     """The module with calls of ``functions`` brought together; None where there are none to be."""
     changed = None
     for number, function in enumerate(functions):
-        # LLVM puts no quotes where none are needed.
-        plain = function.strip('"')
-        name = plain if re.fullmatch(r"[-\w$.]+", plain) else function
+        name = printed_name(function)
         for place in range(len(list(bodies(ir_text)))):
             made = _in_one_function(ir_text, place, name, f"together.{number}.{place}", machine)
             if made is not None:

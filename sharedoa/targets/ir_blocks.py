@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 NAME = r'(?:"[^"\n]*"|[-\w$.]+)'
+_PLAIN = re.compile(r"[-\w$.]+", re.ASCII)
 _LABEL = re.compile(rf"({NAME}):(?:\s*;.*)?$")
 _TARGET = re.compile(rf"label %({NAME})")
 _POINTER = re.compile(r"ptr addrspace\(\d+\)|\w+")
@@ -78,6 +79,15 @@ def print_blocks(blocks: Sequence[Block]) -> str:
     return "\n".join("\n".join((f"{block.label}:", *block.lines, "")) for block in blocks)
 
 
+def printed_name(name: str) -> str:
+    """As LLVM prints a name, which may have come in quotes: these only where they are needed, and
+    other letters than those of ASCII byte by byte."""
+    plain = name.strip('"')
+    if _PLAIN.fullmatch(plain):
+        return plain
+    return '"' + "".join(chr(b) if b < 128 else f"\\{b:02X}" for b in plain.encode()) + '"'
+
+
 def calls_of(blocks: Sequence[Block], function: str) -> list[Call] | None:
     """The calls of ``function`` in order; None if it is used in another way, or one of them has
     arguments that are no plain values."""
@@ -86,10 +96,12 @@ def calls_of(blocks: Sequence[Block], function: str) -> list[Call] | None:
         rf"(?P<head>(?:tail |notail )?call [^@]*@{re.escape(function)})"
         r"\((?P<arguments>.*)\)(?P<attributes>[^()]*)"
     )
+    # Another function's name may begin with this one.
+    used = re.compile(rf"@{re.escape(function)}(?![-\w$.])")
     found = []
     for block in blocks:
         for number, line in enumerate(block.lines):
-            if f"@{function}" not in line:
+            if used.search(line) is None:
                 continue
             call = pattern.fullmatch(line)
             arguments = None if call is None else _arguments(call["arguments"])

@@ -141,6 +141,25 @@ def test_many_classes_that_are_told_by_windows_meet():
     assert "brx.idx" in ptx and places(ptx) == 1
 
 
+@pytest.mark.parametrize("names", [("twice", "twice_2"), ("größe", "weite")])
+def test_names_that_begin_alike_or_are_not_ascii_meet(tmp_path, names):
+    loops = (
+        f"    def {name}(self, x: i32, n: i32) -> i32:\n        for k in range(n):\n"
+        f"            x = x * {3 + number} + (k ^ x)\n        return x\n"
+        for number, name in enumerate(names)
+    )
+    text = _HEAD + "\n".join(loops)
+    for number, calls in enumerate(
+        ("self.{}(x, 3) + self.{}(x, 2)", "self.{}(x, 2) - self.{}(x, 4)")
+    ):
+        text += f"\nclass C{number}(Base):\n    def go(self, x: i32) -> i32:\n"
+        text += f"        return {calls.format(*names)}\n"
+    module = load_module(tmp_path, text + _TAIL)
+    found, ptx = results(module, GPU, 2, 40)
+    assert found == results(module, "cpu", 2, 40)[0]
+    assert places(ptx) == 2
+
+
 def test_explain_names_the_function(tmp_path):
     module = program(tmp_path, [CALL, MIXED])
     with oa.Heap("auto", GPU, capacity="16MiB") as heap:
