@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Any
 
 from llvmlite import binding as llvm
@@ -32,6 +32,10 @@ _DEFINED = re.compile(r"^(?:define internal|attributes) (?!.*\bcold\b).*", re.MU
 #: Copies a number so that neither LLVM nor ptxas knows it: both would lead each way past the place
 #: where all meet.
 _HIDE = 'asm "mov.b32 $0, $1;", "=r,r"'
+
+#: Pairs of calls that are looked at, times the blocks of their function: the work of a part of a
+#: second. All pairs of hundreds of calls would take minutes.
+_PAIRS_OF_BLOCKS = 2_000_000
 
 
 def optimise_together(ir_text: str, machine: Any, link: Callable[[Any], None]) -> Any:
@@ -146,7 +150,8 @@ def _region_of(blocks: Sequence[Block], calls: Sequence[Call]) -> _Region | None
         [[number[s] for s in block.successors if s not in nowhere] for block in blocks]
     )
     everyone = tuple(range(len(calls)))
-    pairs = combinations(everyone, 2) if len(calls) > 2 else ()
+    most = _PAIRS_OF_BLOCKS // len(blocks)
+    pairs = islice(combinations(everyone, 2), most) if len(calls) > 2 else ()
     for group in (everyone, *pairs):
         found = _between(flow, [number[calls[n].block] for n in group])
         if found is not None:

@@ -4,6 +4,7 @@ and give the same results as if each way had run them by itself."""
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import ModuleType
@@ -13,7 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sharedoa as oa
+from ptxpass.control_flow import ControlFlow
 from sharedoa import i32
+from sharedoa.targets import common_calls
 from sharedoa.targets.common_calls import optimise_together
 from sharedoa.targets.nvptx import NvptxTarget
 from tests.codegen.interpreted import InterpretedGpu
@@ -168,6 +171,23 @@ def test_explain_names_the_function(tmp_path):
         text = module.run.explain()
     line = 1 + (PRELUDE + _HEAD).split("def common")[0].count("\n")
     assert f".py:{line}: threads that come to this function from different methods" in text
+
+
+def test_hundreds_of_calls_that_cannot_meet_take_no_time_each(tmp_path, monkeypatch):
+    looked_at: list[Sequence[int]] = []
+    between = common_calls._between
+
+    def counted(flow: ControlFlow, calls: Sequence[int]) -> tuple[set[int], set[int], int] | None:
+        looked_at.append(calls)
+        return between(flow, calls)
+
+    monkeypatch.setattr(common_calls, "_between", counted)
+    monkeypatch.setattr(common_calls, "_PAIRS_OF_BLOCKS", 9_000)
+    piece = "    if x % 3 == {}:\n        x += common(x, 2)\n    x += common(x + k, 3)\n"
+    body = "for k in range(x & 3):\n" + "".join(piece.format(k % 3) for k in range(20)) + "return x"
+    module = program(tmp_path, [body] * 2)
+    assert results(module, GPU, 2, 40)[0] == results(module, "cpu", 2, 40)[0]
+    assert 2 < len(looked_at) < 400, "40 calls and more are 780 pairs and more"
 
 
 PIECES = st.sampled_from([
