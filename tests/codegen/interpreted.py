@@ -53,6 +53,8 @@ class InterpretedGpu(CpuBackend):
         self._target = NvptxTarget(architecture)
         self.collectives: Counter[str] = Counter()
         self.choose: Choose = all_of_them
+        #: As in ``Machine``, if it is not None.
+        self.unwritten: Callable[[], int] | None = None
 
     @property
     def target(self) -> Target:
@@ -90,6 +92,8 @@ class InterpretedGpu(CpuBackend):
         machine = launch.handle.machine
         self._show_slabs(machine)
         machine.choose = self.choose
+        if self.unwritten is not None:
+            machine.unwritten = self.unwritten
         machine.counts.collectives.clear()
         (nx, ny), (bx, by) = launch.threads, launch.block
         blocks = -(-nx // bx), -(-ny // by), 1

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
+from random import Random
 from tempfile import TemporaryDirectory
 from types import ModuleType
 
@@ -23,6 +25,7 @@ from tests.codegen.interpreted import InterpretedGpu
 from tests.source_files import PRELUDE, load_module
 
 GPU = InterpretedGpu()
+GPU.unwritten = partial(Random(1).getrandbits, 1)
 #: A number that is nowhere but in the common function, once.
 MARK = 77_731
 

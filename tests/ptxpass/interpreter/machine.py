@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -63,6 +63,9 @@ class Machine:
         self.grid = Grid()
         #: Which of the lanes at an ``activemask`` are together.
         self.choose: Choose = all_of_them
+        #: What a register holds that nobody has written; None, which faults where it is computed
+        #: with. Compilers compute ahead of a branch with what is there on some ways only.
+        self.unwritten: Callable[[], int | None] = _nothing
         self._addresses = addresses or Addresses()
         self._codes: dict[str, Code] = {}
         self._symbols: dict[str, int] = {}
@@ -208,7 +211,8 @@ class Machine:
 
     def _frame(self, code: Code) -> Frame:
         names: Names = code.names
-        frame = Frame(code, [None] * names.registers, [None] * len(names.buffers))
+        registers = [self.unwritten() for _ in range(names.registers)]
+        frame = Frame(code, registers, [None] * len(names.buffers))
         for variable in names.variables:
             if variable.space == "shared":
                 name = f"{code.function.name}:{variable.name}"
@@ -331,6 +335,10 @@ class Machine:
     def _leave(self, frame: Frame) -> None:
         for block in frame.blocks:
             self.memory.remove(block)
+
+
+def _nothing() -> None:
+    return None
 
 
 def _check_signature(function: Function, invocation: Invocation) -> None:
