@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from . import tree
-from .walk import nodes_in, nodes_of, statements_in
+from .walk import methods_met, nodes_in, nodes_of, statements_in
 
 
 def common_functions(
@@ -49,7 +49,9 @@ class _Calls:
         found: set[str] = set()
         for node in nodes_of(function):
             if isinstance(node, tree.VirtualCall):
-                found |= _several([self.with_itself(symbol) for symbol in self._methods(node)])
+                found |= _several(
+                    [self.with_itself(symbol) for symbol in methods_met(node, self._populated)]
+                )
         for test, *branches in _branches(function.body):
             if not _is_of_launch(test, function):
                 found |= _several([self._below(branch) for branch in branches])
@@ -80,16 +82,8 @@ class _Calls:
             if isinstance(node, tree.DirectCall):
                 found.add(node.symbol)
             elif isinstance(node, tree.VirtualCall):
-                found.update(self._methods(node))
+                found.update(methods_met(node, self._populated))
         return found
-
-    def _methods(self, call: tree.VirtualCall) -> list[str]:
-        met = (
-            candidate.symbol
-            for candidate in call.candidates
-            if self._populated is None or candidate.cls.type_index in self._populated
-        )
-        return list(dict.fromkeys(met))
 
 
 def _several(ways: Sequence[frozenset[str]]) -> set[str]:

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from . import tree
-from .walk import nodes_of, part_names, statements_in
+from .walk import methods_met, nodes_of, part_names, statements_in
 
 INSTRUCTIONS = 1024
 """Of all methods side by side, in what they repeat. It is half of what an H200 keeps close to a
@@ -61,7 +61,7 @@ def _side_by_side(program: tree.Program, sizes: _Sizes) -> dict[str, int]:
             if isinstance(node, tree.DirectCall):
                 pending.append((node.symbol, count))
             elif isinstance(node, tree.VirtualCall):
-                methods = sizes.methods(node)
+                methods = methods_met(node, sizes.populated)
                 # Recursion would multiply without end.
                 together = min(count * len(methods), INSTRUCTIONS)
                 pending += [(method, together) for method in methods]
@@ -76,20 +76,11 @@ class _Sizes:
 
     def __init__(self, program: tree.Program, populated: Collection[int] | None) -> None:
         self._functions = program.functions
-        self._populated = populated
+        self.populated = populated
         self._open: set[str] = set()
         self._known: dict[tuple[str, int], int] = {}
         self.room = INSTRUCTIONS
         self.limited: dict[tree.ForRange, int] = {}
-
-    def methods(self, call: tree.VirtualCall) -> list[str]:
-        """The methods that a call may run."""
-        met = (
-            candidate.symbol
-            for candidate in call.candidates
-            if self._populated is None or candidate.cls.type_index in self._populated
-        )
-        return list(dict.fromkeys(met))
 
     def of(self, part: Any) -> int:
         """Instructions of a node, or of a list of them, with all that lies below."""
@@ -106,7 +97,9 @@ class _Sizes:
         if isinstance(node, tree.DirectCall):
             return self._of_function(node.symbol)
         if isinstance(node, tree.VirtualCall):
-            return _CALL_THROUGH_CLASS + sum(map(self._of_function, self.methods(node)))
+            return _CALL_THROUGH_CLASS + sum(
+                map(self._of_function, methods_met(node, self.populated))
+            )
         is_long = isinstance(node, tree.Binary) and node.operator in _LONG_OPERATORS
         if is_long or isinstance(node, tree.MathCall):
             return _LONG

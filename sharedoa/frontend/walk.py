@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any
@@ -59,6 +59,17 @@ def assigned_variables(program: tree.Program) -> frozenset[tree.Variable]:
     return frozenset(
         node.variable for node in nodes(program) if isinstance(node, (tree.Assign, tree.ForRange))
     )
+
+
+def methods_met(call: tree.VirtualCall, populated: Collection[int] | None) -> list[str]:
+    """The symbols of the methods that a call may run, where receivers can have the classes whose
+    type indices are ``populated``; None: all."""
+    met = (
+        candidate.symbol
+        for candidate in call.candidates
+        if populated is None or candidate.cls.type_index in populated
+    )
+    return list(dict.fromkeys(met))
 
 
 @cache
