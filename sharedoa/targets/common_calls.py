@@ -18,12 +18,10 @@ from dataclasses import dataclass
 from itertools import combinations, islice
 from typing import Any
 
-from llvmlite import binding as llvm
-
 from ptxpass.control_flow import ControlFlow
 
 from .ir_blocks import NAME, Block, Call, bodies, calls_of, print_blocks, printed_name, read_blocks
-from .optimise import optimise, parse
+from .optimise import optimise, parse, run_passes
 
 _MARKED = re.compile(
     rf"^define internal [^@]*@({NAME})\((?!.*\bcold\b).*\) .*\bnoinline\b", re.MULTILINE
@@ -43,7 +41,7 @@ def optimise_together(ir_text: str, machine: Any, link: Callable[[Any], None]) -
     marked = [found[1] for found in _MARKED.finditer(ir_text)]
     if marked:
         module = _optimised(ir_text, machine, link)
-        _run(module, machine, "instruction_namer")
+        run_passes(module, machine, "instruction_namer")
         changed = _call_together(str(module), marked, machine)
         if changed is not None:
             return _optimised(_without_marks(changed), machine, lambda module: None)
@@ -56,12 +54,6 @@ def _optimised(ir_text: str, machine: Any, link: Callable[[Any], None]) -> Any:
     link(module)
     optimise(module, machine)
     return module
-
-
-def _run(module: Any, machine: Any, name: str) -> None:
-    passes = llvm.create_new_module_pass_manager()
-    getattr(passes, f"add_{name}_pass")()
-    passes.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options()))
 
 
 def _without_marks(ir_text: str) -> str:
@@ -94,7 +86,7 @@ def _in_one_function(
     if _region_of(apart, calls_of(apart, callee) or []) is None:
         return None
     module = parse(f"{ir_text[:start]}{print_blocks(apart)}{ir_text[end:]}")
-    _run(module, machine, "register_to_memory")
+    run_passes(module, machine, "register_to_memory")
     ir_text = str(module)
     start, end = list(bodies(ir_text))[place]
     blocks = read_blocks(ir_text[start:end])

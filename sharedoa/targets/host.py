@@ -32,7 +32,7 @@ from .base import (
 )
 from .idle_threads import THREAD_BLOCK, pass_over_idle_threads
 from .mathematics import emit_exact, emit_intrinsic, emit_library_call
-from .optimise import clean_up, emit_native, optimise, parse
+from .optimise import emit_native, optimise, parse, run_passes
 
 #: Provided by the CPU backend to every module that it loads.
 BARRIER_SYMBOL = "sharedoa_barrier"
@@ -183,11 +183,14 @@ class HostTarget:
     def compile(self, ir_text: str) -> Stages:
         module = parse(ir_text)
         optimise(module, self.machine)
-        changed = pass_over_idle_threads(str(module))
+        text = str(module)
+        changed = pass_over_idle_threads(text)
         if changed is not None:
             module = parse(changed)
-            clean_up(module, self.machine)
-        return {"opt.ll": str(module), **emit_native(module, self.machine)}
+            # What was put in is simplified, and nothing beyond single blocks.
+            run_passes(module, self.machine, "instruction_combine", "simplify_cfg")
+            text = str(module)
+        return {"opt.ll": text, **emit_native(module, self.machine)}
 
 
 def declare_variadic(module: ir.Module, name: str, parameters: Sequence[ir.Type]) -> ir.Function:

@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import re
 
+from .ir_blocks import NAME
+
 THREAD_BLOCK = "thread"
 """What the entry of a kernel calls the block that each thread begins in, and no other block."""
 GROUP, STRETCH = 16, 64
@@ -25,7 +27,7 @@ and hardware prefetches too little of them. Nothing here says how far, so each t
 _MOST_INSTRUCTIONS, _MOST_LOADS = 16, 2
 """Of the test: what asks more is no longer cheap to answer twice."""
 
-_NAME = r'%(?:"[^"\n]*"|[-\w$.]+)'
+_NAME = f"%{NAME}"
 _OPERATION = (
     r"(?:add|sub|mul|shl|lshr|ashr|and|or|xor|icmp|fcmp|select|freeze|zext|sext|trunc|inttoptr"
     r"|getelementptr|load(?! volatile| atomic)) .*"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 NAME = r'(?:"[^"\n]*"|[-\w$.]+)'
 _PLAIN = re.compile(r"[-\w$.]+", re.ASCII)
@@ -133,9 +134,8 @@ def _arguments(text: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
 
 def _parts(text: str) -> Iterator[str]:
     """What commas divide, but for those in brackets."""
-    depth, start = 0, 0
-    for place, letter in enumerate(text):
-        depth += (letter in _OPENING) - (letter in _CLOSING)
+    start = 0
+    for place, (letter, depth) in enumerate(zip(text, _depths(text), strict=True)):
         if letter == "," and depth == 0:
             yield text[start:place].strip()
             start = place + 1
@@ -144,25 +144,23 @@ def _parts(text: str) -> Iterator[str]:
 
 
 def _first_type(text: str) -> str:
-    if text[0] not in _OPENING:
-        match = _POINTER.match(text)
-        assert match is not None
-        return match[0]
-    depth = 0
-    for place, letter in enumerate(text):
-        depth += (letter in _OPENING) - (letter in _CLOSING)
-        if depth == 0:
-            return text[: place + 1]
-    raise AssertionError(text)
+    if text[0] in _OPENING:
+        return text[: _depths(text).index(0) + 1]
+    match = _POINTER.match(text)
+    assert match is not None
+    return match[0]
 
 
 def _last_type(text: str) -> str:
     if text[-1] not in _CLOSING:
         return text.split()[-1]
-    depth = 0
-    for place in reversed(range(len(text))):
-        depth += (text[place] in _CLOSING) - (text[place] in _OPENING)
-        if depth == 0:
-            is_space = text[:place].endswith("addrspace")
-            return text[text.rindex("ptr", 0, place) :] if is_space else text[place:]
-    raise AssertionError(text)
+    outside = [place for place, depth in enumerate(_depths(text[:-1])) if depth == 0]
+    start = outside[-1] + 1
+    return (
+        text[text.rindex("ptr", 0, start) :] if text[:start].endswith("addrspace") else text[start:]
+    )
+
+
+def _depths(text: str) -> list[int]:
+    """In how many brackets the text is after each of its letters."""
+    return list(accumulate((letter in _OPENING) - (letter in _CLOSING) for letter in text))

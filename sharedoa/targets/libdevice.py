@@ -14,6 +14,7 @@ from typing import Any
 from llvmlite import binding as llvm
 
 from ..errors import BackendError
+from .optimise import run_passes
 
 FILE_NAME = "libdevice.10.bc"
 _PREFIX = "__nv_"
@@ -108,9 +109,6 @@ def _extract(names: frozenset[str]) -> bytes:
             f"{find_libdevice()} has no {', '.join(sorted(missing))}",
             "install a newer CUDA toolkit or nvidia-nvvm wheel",
         )
-    passes = llvm.create_new_module_pass_manager()
-    passes.add_global_dead_code_eliminate_pass()
-    tuning = llvm.create_pipeline_tuning_options()
     machine = llvm.Target.from_triple("nvptx64-nvidia-cuda").create_target_machine()
-    passes.run(library, llvm.create_pass_builder(machine, tuning))
+    run_passes(library, machine, "global_dead_code_eliminate")
     return bytes(library.as_bitcode())

@@ -31,13 +31,12 @@ def optimise(module: Any, machine: Any) -> None:
     builder.getModulePassManager().run(module, builder)
 
 
-def clean_up(module: Any, machine: Any) -> None:
-    """Simplify what was put into an optimised module, and nothing beyond single blocks."""
-    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options())
+def run_passes(module: Any, machine: Any, *names: str) -> None:
+    """Run single passes over ``module`` in place, by llvmlite's names for them."""
     passes = llvm.create_new_module_pass_manager()
-    passes.add_instruction_combine_pass()
-    passes.add_simplify_cfg_pass()
-    passes.run(module, builder)
+    for name in names:
+        getattr(passes, f"add_{name}_pass")()
+    passes.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options()))
 
 
 def emit_native(module: Any, machine: Any) -> Stages:
