@@ -102,10 +102,7 @@ def types_by_number(windows: Windows, met: frozenset[int]) -> list[int]:
     """The type of each window, where only types in ``met`` can be met. Windows that hold none of
     them have the type of a neighbour: LLVM makes a table of places to branch to only if at least
     40 % of the numbers are cases."""
-    return _without_holes([each if each in met else 0 for each in windows.types])
-
-
-def _without_holes(types: Sequence[int]) -> list[int]:
+    types = [each if each in met else 0 for each in windows.types]
     filled: list[int] = []
     for each in types:
         filled.append(each or (filled[-1] if filled else next(filter(None, types), 0)))

@@ -49,16 +49,13 @@ class _Calls:
         found: set[str] = set()
         for node in nodes_of(function):
             if isinstance(node, tree.VirtualCall):
-                found |= _several(
-                    [self.with_itself(symbol) for symbol in methods_met(node, self._populated)]
-                )
+                methods = methods_met(node, self._populated)
+                found |= _several([self.behind(method) | {method} for method in methods])
         for test, *branches in _branches(function.body):
-            if not _is_of_launch(test, function):
-                found |= _several([self._below(branch) for branch in branches])
+            common = _several([self._below(branch) for branch in branches])
+            if common and not _is_of_launch(test, function):
+                found |= common
         return found
-
-    def with_itself(self, symbol: str) -> frozenset[str]:
-        return self.behind(symbol) | {symbol}
 
     def behind(self, symbol: str) -> frozenset[str]:
         """What a function calls, and what that calls."""

@@ -37,17 +37,17 @@ def loop_copies(
     ``populated``: type indices of the classes that receivers can have, None for all. Numbers of
     instructions are estimates by what the typed tree computes.
     """
-    sizes = _Sizes(program, populated)
     if not any(_loops(program)):
         return {}
-    for symbol, count in _side_by_side(program, sizes).items():
+    sizes = _Sizes(program, populated)
+    for symbol, count in _side_by_side(program, populated).items():
         if count > 1:
             sizes.room = INSTRUCTIONS // count
             sizes.of(program.functions[symbol].body)
     return sizes.limited
 
 
-def _side_by_side(program: tree.Program, sizes: _Sizes) -> dict[str, int]:
+def _side_by_side(program: tree.Program, populated: Collection[int] | None) -> dict[str, int]:
     """How many methods a warp may be in where it runs each function: as many as the calls on the
     way to it choose among."""
     found: dict[str, int] = {}
@@ -61,7 +61,7 @@ def _side_by_side(program: tree.Program, sizes: _Sizes) -> dict[str, int]:
             if isinstance(node, tree.DirectCall):
                 pending.append((node.symbol, count))
             elif isinstance(node, tree.VirtualCall):
-                methods = methods_met(node, sizes.populated)
+                methods = methods_met(node, populated)
                 # Recursion would multiply without end.
                 together = min(count * len(methods), INSTRUCTIONS)
                 pending += [(method, together) for method in methods]
@@ -76,7 +76,7 @@ class _Sizes:
 
     def __init__(self, program: tree.Program, populated: Collection[int] | None) -> None:
         self._functions = program.functions
-        self.populated = populated
+        self._populated = populated
         self._open: set[str] = set()
         self._known: dict[tuple[str, int], int] = {}
         self.room = INSTRUCTIONS
@@ -98,7 +98,7 @@ class _Sizes:
             return self._of_function(node.symbol)
         if isinstance(node, tree.VirtualCall):
             return _CALL_THROUGH_CLASS + sum(
-                map(self._of_function, methods_met(node, self.populated))
+                map(self._of_function, methods_met(node, self._populated))
             )
         is_long = isinstance(node, tree.Binary) and node.operator in _LONG_OPERATORS
         if is_long or isinstance(node, tree.MathCall):

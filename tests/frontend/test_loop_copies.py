@@ -146,6 +146,19 @@ def test_what_is_limited(tmp_path, call, populated, expected):
     assert copies(tmp_path, call, populated) == expected
 
 
+def limits_of_many(tmp_path: Path, classes: int, numbers: str, round: str) -> list[int]:
+    """The limits of the loops of so many methods of a call, ``for k in numbers: round``."""
+    text = "class Body(oa.Object):\n    def go(self, n: i32) -> i64: ...\n"
+    for number in range(classes):
+        text += (
+            f"class Body{number}(Body):\n    def go(self, n: i32) -> i64:\n"
+            f"        x = i64({number})\n        for k in {numbers}:\n            {round}\n"
+            "        return x\n"
+        )
+    text += "def run(bodies: oa.Array[Body], n: i32):\n    bodies[0].go(n)\n"
+    return list(loop_copies(translate(load_module(tmp_path, text).run)).values())
+
+
 @pytest.mark.parametrize(
     ("classes", "leaves", "expected"),
     [(16, "", []), (40, "", [8] * 40), (200, "", [2] * 200), (40, "if x > 5: break", [])],
@@ -153,29 +166,13 @@ def test_what_is_limited(tmp_path, call, populated, expected):
 def test_loops_of_unknown_rounds_are_limited_where_they_are_many(
     tmp_path, classes, leaves, expected
 ):
-    text = "class Body(oa.Object):\n    def go(self, n: i32) -> f32: ...\n"
-    for number in range(classes):
-        text += (
-            f"class Body{number}(Body):\n    def go(self, n: i32) -> f32:\n"
-            f"        x = f32({number})\n        for _ in range(n):\n"
-            f"            x = x * f32(0.5) + f32(1)\n            {leaves}\n        return x\n"
-        )
-    text += "def run(bodies: oa.Array[Body], n: i32):\n    bodies[0].go(n)\n"
-    found = loop_copies(translate(load_module(tmp_path, text).run))
-    assert list(found.values()) == expected
+    round = f"x = x * i64(3) + k\n            {leaves}"
+    assert limits_of_many(tmp_path, classes, "range(n)", round) == expected
 
 
 def test_loops_of_more_rounds_than_63_bits_count(tmp_path):
-    text = "class Body(oa.Object):\n    def go(self, x: i64) -> i64: ...\n"
-    for number in range(2):
-        text += (
-            f"class Body{number}(Body):\n    def go(self, x: i64) -> i64:\n"
-            f"        for k in range(-{2**63 - 1}, {2**63 - 1}):\n"
-            f"            x = x * {number + 3} + k\n        return x\n"
-        )
-    text += "def run(bodies: oa.Array[Body]):\n    bodies[0].go(3)\n"
-    found = loop_copies(translate(load_module(tmp_path, text).run))
-    assert list(found.values()) == [256, 256]
+    numbers = f"range(-{2**63 - 1}, {2**63 - 1})"
+    assert limits_of_many(tmp_path, 2, numbers, "x = x * i64(3) + k") == [256, 256]
 
 
 def compiled(tmp_path: Path, target: Target) -> Compilation:
