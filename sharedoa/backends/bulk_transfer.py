@@ -19,15 +19,16 @@ import numpy as np
 from ..errors import HeapError
 from ..model.record import scalars
 from ..model.reference import ReferenceEncoding
-from ..model.tiles import WORD
+from ..model.tiles import LANES, WORD
 from .base import Backend, Bytes
 from .column_kernels import MOVE, NUMBER
 from .own_kernels import OwnKernels
+from .permutation_kernel import PERMUTE
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-    from ..heap.transfer import Column, Values
+    from ..heap.transfer import Column, Permutation, Values
 
 PIECE_BYTES = 4 << 20
 """Long enough that what Python does for each does not count."""
@@ -35,6 +36,8 @@ PIECES = 8
 #: Pieces that the host works on; the device has the others.
 _HOST_PIECES = PIECES // 2
 _MOST_THREADS = 1 << 30
+_WORD = 8
+"""Bytes that a thread copies."""
 
 _Piece = tuple["Column", "Values"]
 
@@ -111,6 +114,21 @@ class BulkTransfer:
             numbers = (first, group_bytes // unit, shift, WORD // unit)
             self._number(slots.count, size, 0, (address, size, 0, 0), slots.first, numbers)
 
+    def permute(self, permutation: Permutation, scratch: int, scratch_bytes: int) -> None:
+        """See ``heap.transfer.Transfer``."""
+        self._kernels.load(PERMUTE)
+        size, step, scalars = permutation.size, permutation.step, permutation.scalars
+        words, each = size // _WORD, scratch_bytes // size
+        with self._working():
+            for first in range(0, permutation.count, each):
+                count = min(each, permutation.count - first)
+                place = permutation.start + first * step
+                leaves = (place, step, scratch, size, permutation.table, scalars)
+                self._kernels.launch(PERMUTE, count * scalars * LANES, leaves)
+                data = (scratch, size, _WORD, words)
+                how = (_WORD, int(True), _WORD, 0)
+                self._kernels.launch(MOVE, count * words, (*data, *how, place, step, 0, 0))
+
     def clear(self, start: int, end: int) -> None:
         """See ``heap.transfer.Transfer``."""
         with self._working():
@@ -182,10 +200,10 @@ class BulkTransfer:
     def _move(self, column: Column, buffer: int, to_objects: bool) -> None:
         shift, group_bytes = _group(column)
         for size, lane_bytes, inside, part, elements, step in _moves(column):
-            base = column.start + column.lanes * (column.offset + inside) + part
+            base = column.address(inside) + part
             data = (buffer + inside + part, column.dtype.itemsize, step, elements)
             place = (base, group_bytes, shift, lane_bytes)
-            how = (column.lanes * step, int(to_objects), size, column.first)
+            how = (column.scale * step, int(to_objects), size, column.first)
             self._kernels.launch(MOVE, column.count * elements, (*data, *how, *place))
 
     def _fill(self, column: Column, value: Values) -> None:
@@ -193,8 +211,7 @@ class BulkTransfer:
         shift, group_bytes = _group(column)
         bits = int.from_bytes(value.tobytes(), "little")
         for size, lane_bytes, _, part, _, _ in _moves(column):
-            base = column.start + column.lanes * column.offset + part
-            place = (base, group_bytes, shift, lane_bytes)
+            place = (column.address(0) + part, group_bytes, shift, lane_bytes)
             number = (bits >> 8 * part, 0, 0, 0)
             self._number(column.count, size, column.first, place, 0, number)
 
@@ -246,9 +263,9 @@ def _group(column: Column) -> tuple[int, int]:
 
 
 def _moves(column: Column) -> Iterator[tuple[int, int, int, int, int, int]]:
-    """What one launch can move of the values of a column: bytes at a time, bytes of the whole
-    scalar, bytes from the value's start to the scalar, bytes from the scalar's start, elements of
-    an inline array and bytes between these."""
+    """What one launch can move of the values of a column: bytes at a time, bytes between the
+    scalars of neighbouring slots of a group, bytes from the value's start to the scalar, bytes from
+    the scalar's start, elements of an inline array and bytes between these."""
     for scalar in scalars(column.dtype, 0):
         whole = scalar.dtype.itemsize
         *outer, elements = scalar.shape or (1,)
@@ -261,4 +278,4 @@ def _moves(column: Column) -> Iterator[tuple[int, int, int, int, int, int]]:
                 inside, step, column.dtype.itemsize,
             )  # fmt: skip
             for part in range(0, whole, size):
-                yield size, whole, inside, part, elements, step
+                yield size, column.lane_bytes(whole), inside, part, elements, step

@@ -33,7 +33,7 @@ def _emit_place(
     return builder.add(base, within)
 
 
-def _by_size(
+def emit_by_size(
     builder: ir.IRBuilder, size: ir.Value, emit: Callable[[ir.IRBuilder, ir.IntType], None]
 ) -> None:
     """``emit`` for an integer type of as many bytes as ``size`` says."""
@@ -64,7 +64,7 @@ def _emit_move(builder: ir.IRBuilder, leaves: list[ir.Value], thread: ir.Value) 
     def copy(inside: ir.IRBuilder, type: ir.IntType) -> None:
         inside.store(inside.load(source, typ=type), target)
 
-    _by_size(builder, size, copy)
+    emit_by_size(builder, size, copy)
 
 
 def _emit_number(builder: ir.IRBuilder, leaves: list[ir.Value], thread: ir.Value) -> None:
@@ -77,7 +77,7 @@ def _emit_number(builder: ir.IRBuilder, leaves: list[ir.Value], thread: ir.Value
         value = number if type == I64 else inside.trunc(number, type)
         inside.store(value, inside.inttoptr(target, POINTER))
 
-    _by_size(builder, size, store)
+    emit_by_size(builder, size, store)
 
 
 #: One thread an element. leaves: address of the buffer, bytes of an item in it, bytes between an

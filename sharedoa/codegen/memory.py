@@ -29,7 +29,7 @@ _ARRAY_PARTS: dict[str, Type] = {"address": u64, "length": i64}
 class Place:
     """Where a value of ``type`` lies. ``valid`` (i1) is None where nothing was checked.
 
-    ``address`` (i64) is the value's own, unless it is part of an object in tiles: that is
+    ``address`` (i64) is the value's own, unless it has rows in tiles: then the object is
     ``tiled_object``, and ``address`` is as ``Layout.emit_field_address`` says.
     """
 
@@ -42,8 +42,7 @@ class Place:
     #: from there (``neighbours``), and how many scalars of the row after it this one lies.
     origin: ir.Value | None = None
     lane: int = 0
-    #: A power of two that ``address`` is known to be a multiple of, unless it is part of an object
-    #: in tiles.
+    #: A power of two that ``address`` is known to be a multiple of, unless it has rows in tiles.
     multiple: int = 1
 
     @property

@@ -114,13 +114,15 @@ def _locate_field(emitter: FunctionEmitter, place: tree.FieldPlace) -> Place:
     object_address = program.emit_address(builder, reference)
     address = program.layout.emit_field_address(builder, object_address, owner, place.name)
     role = field_role(place)
-    if program.layout.is_tiled(owner):
-        return Place(place.type, address, valid, role, object_address)
-    multiple = _multiple_of_field(program, place)
+    multiple = program.layout.alignment_in_cluster(owner, place.name)
+    if multiple is None:
+        if program.layout.is_tiled(owner):
+            return Place(place.type, address, valid, role, object_address)
+        multiple = _multiple_in_record(program, place)
     return Place(place.type, address, valid, role, multiple=multiple)
 
 
-def _multiple_of_field(program: ProgramEmitter, place: tree.FieldPlace) -> int:
+def _multiple_in_record(program: ProgramEmitter, place: tree.FieldPlace) -> int:
     """``Place.multiple`` of a field of a record."""
     receiver = place.object.type
     if not isinstance(receiver, ReferenceType):
@@ -133,9 +135,17 @@ def _locate_field_of_member(
     emitter: FunctionEmitter, place: tree.FieldPlace, member: Member
 ) -> Place:
     program, builder = emitter.program, emitter.builder
+    owner, layout, role = place.owner, program.layout, field_role(place)
     first = program.emit_address(builder, member.first)
-    address = program.layout.emit_field_address(builder, integer(0), place.owner, place.name)
-    return Place(place.type, address, None, field_role(place), first, first, member.lane)
+    cluster = layout.cluster(owner, place.name)
+    if cluster is None:
+        address = layout.emit_field_address(builder, integer(0), owner, place.name)
+        return Place(place.type, address, None, role, first, first, member.lane)
+    address = layout.emit_field_address(builder, first, owner, place.name)
+    address = offset_address(emitter, address, member.lane * cluster.width)
+    multiple = layout.alignment_in_cluster(owner, place.name)
+    assert multiple is not None
+    return Place(place.type, address, None, role, multiple=multiple)
 
 
 def _locate_neighbour(emitter: FunctionEmitter, place: tree.ElementPlace, neighbour: int) -> Place:

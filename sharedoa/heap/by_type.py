@@ -8,13 +8,16 @@ size of that sequence that fits them; a region that has no object left is given 
 
 from __future__ import annotations
 
+import threading
 from bisect import insort
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 from sortedcontainers import SortedDict
 
+from ..model.arrangement import Arrangement
 from ..model.classes import ClassType
 from ..model.layout import Layout
 from ..model.reference import ReferenceEncoding
@@ -31,6 +34,7 @@ from .placement import (
     null_reference,
     repeated_reference,
 )
+from .rearrangement import rearrange
 from .region_selection import Part, RegionSelection
 from .regions import Region, has_repeated
 from .residency import Residency
@@ -67,7 +71,11 @@ class ByTypePlacement:
         self._retire = retire
         self._pieces = pieces
         self._windows = ClassWindows(extents) if in_windows else None
+        #: Held while the host reads or writes fields, and while fields change places.
+        self._access = threading.RLock()
         self._regions: SortedDict[int, Region] = SortedDict()
+        #: These, and those that were merged and that selections still know.
+        self._every_region: WeakSet[Region] = WeakSet()
         self._of_class: dict[ClassType, list[Region]] = {}
         self.layout_epoch = 0
         self.population_epoch = 0
@@ -94,7 +102,8 @@ class ByTypePlacement:
                 part = Part.at(region, position, slots)
                 if is_reused:
                     part.host_uses(self._residency)
-                    region.clear(slots)
+                    with self._access:
+                        region.clear(slots)
                 parts.append(part)
                 position += part.count
         self._note_population(cls, before)
@@ -116,8 +125,9 @@ class ByTypePlacement:
         self._mark_dead(selection.parts)
         touched = {id(part.region): part.region for part in selection.parts}
         before = {region.cls: self.count(region.cls) for region in touched.values()}
-        for part in selection.parts:
-            part.region.give_back(part.slots, self._poison)
+        with self._access:
+            for part in selection.parts:
+                part.region.give_back(part.slots, self._poison)
         for region in touched.values():
             if region.used == 0:
                 self._drop(region)
@@ -172,7 +182,19 @@ class ByTypePlacement:
         except NoRoom:
             self._extents.free(extent)
             raise
-        return Region(cls, arrangement, capacity, extent, live)
+        return self._region(cls, arrangement, capacity, extent, live)
+
+    def _region(
+        self,
+        cls: ClassType,
+        arrangement: Arrangement,
+        capacity: int,
+        extent: Extent,
+        live: Extent | None,
+    ) -> Region:
+        region = Region(cls, arrangement, capacity, extent, live)
+        self._every_region.add(region)
+        return region
 
     def _live_extent(self, capacity: int) -> Extent | None:
         """Where a region keeps which of its objects live, if kernels read it. Raises NoRoom."""
@@ -207,6 +229,16 @@ class ByTypePlacement:
     def change_layout(self) -> None:
         self.layout_epoch += 1
 
+    def rearrange(self, layout: Layout) -> None:
+        """From now on objects lie as ``layout`` says, whose clusters may be others. No launch may
+        be under way, and the layout epoch has been raised."""
+        with self._access:
+            for region in self.all_regions():
+                rearrange(region, layout.arrangement(region.cls), self._extents, self._residency)
+            for region in self._every_region:
+                region.have(layout.arrangement(region.cls))
+            self._layout = layout
+
     def _insert(self, region: Region) -> None:
         self._regions[region.start] = region
         insort(self._of_class.setdefault(region.cls, []), region, key=lambda r: r.start)
@@ -238,7 +270,7 @@ class ByTypePlacement:
             live = self._live_extent(capacity)
         except NoRoom:
             return None  # two ranges work as well as one
-        merged = Region(low.cls, arrangement, capacity, extent, live)
+        merged = self._region(low.cls, arrangement, capacity, extent, live)
         merged.absorb(low, high)
         for region in (low, high):
             self._drop(region)
@@ -281,17 +313,19 @@ class ByTypePlacement:
 
     def read_one(self, address: int, path: FieldPath) -> Any:
         region, slot = self._locate_live(address)
-        self._residency.host_uses(region.start, *region.span(slot, slot))
-        return region.field(path)[slot]
+        with self._access:
+            self._residency.host_uses(region.start, *region.span(slot, slot))
+            return region.field(path)[slot]
 
     def write_one(self, address: int, path: FieldPath, value: Any, index: int | None) -> None:
         region, slot = self._locate_live(address)
-        self._residency.host_uses(region.start, *region.span(slot, slot))
-        if index is None:
-            self._pieces.written(region.cls, path.name, value)
-            region.field(path)[slot] = value
-        else:
-            region.field(path)[slot, index] = value
+        with self._access:
+            self._residency.host_uses(region.start, *region.span(slot, slot))
+            if index is None:
+                self._pieces.written(region.cls, path.name, value)
+                region.field(path)[slot] = value
+            else:
+                region.field(path)[slot, index] = value
 
     def select(self, references: References) -> Selection:
         addresses: References = self._encoding.address(references)
@@ -341,7 +375,9 @@ class ByTypePlacement:
         return self._selection(parts, position)
 
     def _selection(self, parts: list[Part], count: int) -> RegionSelection:
-        return RegionSelection(parts, count, self._encoding, self._residency, self._pieces)
+        return RegionSelection(
+            parts, count, self._encoding, self._residency, self._pieces, self._access
+        )
 
     # ------------------------------------------------------------------ counting
 

@@ -16,6 +16,7 @@ from dispatch.mode import Mode
 
 from ..errors import ArgumentError, HeapError
 from ..model.classes import ClassType
+from ..model.clusters import Clusters
 from ..model.layout import Layout
 from ..model.object import Object, make_proxy, require_concrete, shared_type
 from ..model.reference import ReferenceEncoding
@@ -341,6 +342,18 @@ class Heap:
         size = length * self.layout.dtype(element).itemsize
         return self.memory.new_array(size, element) if size else None
 
+    # ------------------------------------------------------------------ clusters
+
+    def rearrange(self, clusters: Clusters) -> None:
+        """From now on objects have these clusters, which ``layout.can_cluster`` allows; those that
+        there are change in place, and kernels are compiled anew. No value changes."""
+        with self.lock:
+            if clusters == self.layout.clusters or self.mode.placement != "by_type":
+                return
+            layout = self.layout.with_clusters(clusters)
+            self.memory.rearrange(layout)
+            self.layout = layout
+
     # ------------------------------------------------------------------ launches
 
     def launch_state(self, debug: bool = False) -> list[int]:
@@ -397,8 +410,8 @@ class Heap:
 
     @property
     def layout_epoch(self) -> int:
-        """Raised when a region is added, merged or dropped, when pieces of arrays change, and by
-        the first launch in debug mode."""
+        """Raised when a region is added, merged or dropped, when pieces of arrays or clusters of
+        fields change, and by the first launch in debug mode."""
         return self.placement.layout_epoch
 
     @property

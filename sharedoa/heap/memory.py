@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import HeapError
 from ..model.classes import ClassType
+from ..model.layout import Layout
 from ..model.reference import NarrowReference
 from ..model.types import ArrayType, Type
 from .array_memory import Addresses, ArrayMemory, ArrayStorage
@@ -33,6 +34,8 @@ _COLLECT_SHARE = 8
 """Arrays that only fields might hold are looked for when they are this part of the memory."""
 _WAITS, _WAIT_SECONDS = 100, 0.01
 """How often to wait for launches before giving up, where other threads launch again meanwhile."""
+_LAUNCHING_SECONDS = 0.0001
+"""Between looks at whether other threads have given their launches to the backend."""
 
 
 class HeapMemory:
@@ -138,6 +141,18 @@ class HeapMemory:
             yield
         finally:
             self.launching.append(None)
+
+    def rearrange(self, layout: Layout) -> None:
+        """Give all objects the clusters of ``layout``; the caller holds the heap's lock."""
+        # First: launches that begin now look at everything again, for which they need the lock.
+        self.placement.change_layout()
+        # Launches in CPython access fields as any host code does, and may need the lock.
+        backend = self._settings.backend
+        while self.launching and backend.name != "python":
+            time.sleep(_LAUNCHING_SECONDS)
+        backend.synchronize()
+        assert isinstance(self.placement, ByTypePlacement)
+        self.placement.rearrange(layout)
 
     def launch_words(self, debug: bool) -> list[int]:
         """What kernels must know (``dispatch.state``), with or without the checks of debug mode."""

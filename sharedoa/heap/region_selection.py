@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -85,12 +86,15 @@ class RegionSelection:
         encoding: ReferenceEncoding,
         residency: Residency,
         pieces: PieceFields,
+        access: AbstractContextManager[Any],
     ) -> None:
+        """``access`` is held while fields are read or written."""
         self.parts = parts
         self.count = count
         self._encoding = encoding
         self._residency = residency
         self._pieces = pieces
+        self._access = access
 
     @cached_property
     def references(self) -> References:
@@ -142,6 +146,10 @@ class RegionSelection:
         return [run_of_slots(part.region, part.slots, self._encoding) for part in self.parts]
 
     def read(self, path: FieldPath) -> Values:
+        with self._access:
+            return self._read(path)
+
+    def _read(self, path: FieldPath) -> Values:
         field = self.parts[0].region.field(path)
         if self.is_one_view:
             self.parts[0].host_uses(self._residency)
@@ -164,11 +172,13 @@ class RegionSelection:
         return found
 
     def write(self, path: FieldPath, values: Values) -> None:
-        self._write(b"", {path: values})
+        with self._access:
+            self._write(b"", {path: values})
 
     def initialise(self, header: bytes, fields: Fields) -> None:
         """Write what new objects start with, all fields of an object at a time."""
-        self._write(header, fields)
+        with self._access:
+            self._write(header, fields)
 
     def _write(self, header: bytes, fields: Fields) -> None:
         if not self.parts or not (header or fields):
@@ -199,6 +209,10 @@ class RegionSelection:
         return whole.copy() if shared else whole
 
     def change(self, path: FieldPath, change: Change) -> None:
+        with self._access:
+            self._change(path, change)
+
+    def _change(self, path: FieldPath, change: Change) -> None:
         def change_copy(part: Part) -> None:
             field = part.region.field(path)
             values = field[part.slots]

@@ -82,6 +82,11 @@ class Region:
         lives[:] = self.live
         self.live, self.live_extent = lives, extent
 
+    def have(self, arrangement: Arrangement) -> None:
+        """Fields have moved: now they lie as another arrangement of the same records says."""
+        self.arrangement = arrangement
+        self._fields.clear()
+
     @property
     def room(self) -> int:
         return self.capacity - self.used
@@ -104,8 +109,10 @@ class Region:
 
     def _column(self, slots: slice, offset: int, dtype: np.dtype[Any]) -> Column:
         arrangement, count = self.arrangement, slots.stop - slots.start
-        size = arrangement.record.size
-        return Column(self.start, arrangement.group, size, offset, dtype, slots.start, count)
+        size, cluster = arrangement.record.size, arrangement.cluster(offset)
+        return Column(
+            self.start, arrangement.group, size, offset, dtype, slots.start, count, cluster
+        )
 
     def take(self, count: int) -> list[tuple[Slots, bool]]:
         """Make ``count`` objects, at most ``room``; their headers are still to be set. The second

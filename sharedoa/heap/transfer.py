@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ..model.clusters import Cluster
 from ..model.reference import ReferenceEncoding
 
 Values = np.ndarray[Any, Any]
@@ -19,7 +20,8 @@ class Column:
     """A field of ``count`` consecutive slots, from slot ``first`` on, of a region at address
     ``start``, in which ``lanes`` records of ``record_bytes`` make up a group.
 
-    ``offset`` is that of the field in the record; ``dtype`` has the shape of an inline array.
+    ``offset`` is that of the field in the record; ``dtype`` has the shape of an inline array;
+    ``cluster`` is what it lies in, if anything.
     """
 
     start: int
@@ -29,6 +31,23 @@ class Column:
     dtype: np.dtype[Any]
     first: int
     count: int
+    cluster: Cluster | None = None
+
+    def address(self, inside: int) -> int:
+        """Where, in slot 0, the scalar begins that is so many bytes into the value."""
+        offset = self.offset + inside
+        if self.cluster is None:
+            return self.start + self.lanes * offset
+        return self.start + (self.lanes - 1) * self.cluster.offset + offset
+
+    def lane_bytes(self, size: int) -> int:
+        """How far apart scalars of ``size`` bytes are in neighbouring slots of a group."""
+        return size if self.cluster is None else self.cluster.width
+
+    @property
+    def scale(self) -> int:
+        """How many times as far apart as in the record elements of inline arrays are."""
+        return self.lanes if self.cluster is None else 1
 
     def between(self, first: int, stop: int) -> Column:
         """The column of some of the slots, counted from the first."""
@@ -38,6 +57,24 @@ class Column:
 def array_column(address: int, dtype: np.dtype[Any], count: int) -> Column:
     """The elements of an array."""
     return Column(address, 1, dtype.itemsize, 0, dtype, 0, count)
+
+
+@dataclass(frozen=True)
+class Permutation:
+    """Scalars that change places within stretches of ``size`` bytes, a multiple of 8, which are
+    ``step`` bytes apart; there are ``count`` from address ``start`` on. Each scalar has 32 lanes;
+    what is not part of one need not be kept.
+
+    ``table`` is the address of ``scalars`` times five words of 64 bits: bytes of the scalar, where
+    in the stretch it is in lane 0 and how many bytes the lanes are apart; and where it shall be.
+    """
+
+    start: int
+    step: int
+    count: int
+    size: int
+    table: int
+    scalars: int
 
 
 class Transfer(Protocol):
@@ -67,6 +104,11 @@ class Transfer(Protocol):
     ) -> None:
         """Write references to all of ``slots`` to an array at ``address``; ``first`` is the
         reference to slot 0."""
+        ...
+
+    def permute(self, permutation: Permutation, scratch: int, scratch_bytes: int) -> None:
+        """Move scalars to their new places, through memory at ``scratch`` that has room for one
+        stretch at least."""
         ...
 
     def clear(self, start: int, end: int) -> None:

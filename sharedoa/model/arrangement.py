@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from .clusters import Cluster
 from .record import Component, Record
 
 #: Slots of one region: a slice where they have a constant distance, else an array of numbers.
@@ -61,6 +62,10 @@ class Arrangement(Protocol):
     def span(self, first: int, last: int) -> tuple[int, int]:
         """Bytes from the region's start between which the slots from first to last lie, and
         maybe others."""
+        ...
+
+    def cluster(self, offset: int) -> Cluster | None:
+        """The cluster that byte ``offset`` of the record lies in, if any."""
         ...
 
     def field(

@@ -3,13 +3,14 @@
 The compiler, single-object access on the host and the NumPy views all ask a ``Layout``. The record
 of a class has C alignment: the header that the dispatch mode needs, then the fields of the base
 class, then the class's own. Objects are such records one after another (``records``), or the
-scalars of 32 records lie row by row (``tiles``).
+scalars of 32 records lie row by row, or in clusters (``tiles``).
 """
 
 from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,12 +19,20 @@ from llvmlite import ir
 from ..errors import ClassError
 from .arrangement import Arrangement
 from .classes import ClassType
-from .record import Header, Record
+from .clusters import Cluster, Clusters
+from .record import Header, Record, scalars
 from .records import Records
 from .reference import PlainReference, ReferenceEncoding
 from .run_form import RunForm
 from .scalars import ScalarType
-from .tiles import LANES, WORD, Tiles, emit_neighbour, emit_scalar_address
+from .tiles import (
+    LANES,
+    WORD,
+    Tiles,
+    emit_cluster_address,
+    emit_neighbour,
+    emit_scalar_address,
+)
 from .types import ArrayType, InlineType, ReferenceType, Type, ValueType
 
 #: An array as it is stored: where its elements lie and how many there are.
@@ -79,19 +88,64 @@ class Layout:
         tiles: bool = False,
         in_regions: bool = False,
         references: ReferenceEncoding | None = None,
+        clusters: Clusters = Clusters(),  # noqa: B008 - it cannot be changed
     ) -> None:
-        """``in_regions``: no object is placed by itself. ``references``: plain if not given."""
+        """``in_regions``: no object is placed by itself. ``references``: plain if not given.
+        ``clusters``: each as ``can_cluster`` allows, no field in two."""
         self.name = name
         self.header = header
         self._tiles = tiles
         self._in_regions = in_regions
         self._references = references or PlainReference()
+        self.clusters = clusters
         self._arrangements: dict[ClassType, Arrangement] = {}
 
     @property
-    def key(self) -> tuple[str, Header, bool, bool, str]:
+    def key(self) -> tuple[str, Header, bool, bool, str, Clusters]:
         """Layouts with the same key are alike."""
-        return self.name, self.header, self._tiles, self._in_regions, self._references.name
+        kind = self.name, self.header, self._tiles, self._in_regions
+        return *kind, self._references.name, self.clusters
+
+    def with_clusters(self, clusters: Clusters) -> Layout:
+        """The same with other clusters."""
+        for cls, groups in clusters:
+            assert all(self.can_cluster(cls, names) for names in groups), f"clusters of {cls!r}"
+            fields = [name for names in groups for name in names]
+            assert len(set(fields)) == len(fields), f"clusters of {cls!r} overlap"
+        references = self._references
+        return Layout(self.name, self.header, self._tiles, self._in_regions, references, clusters)
+
+    def can_cluster(self, owner: ClassType, names: Sequence[str]) -> bool:
+        """Whether the fields may be a cluster of the class: ones that it declares itself, side by
+        side, of several scalars, such that all of every object's are aligned."""
+        if self.header.size or not self.is_tiled(owner):
+            return False
+        declared, wanted = list(owner.own_fields), list(names)
+        first = declared.index(wanted[0]) if wanted and wanted[0] in declared else len(declared)
+        if not wanted or declared[first : first + len(wanted)] != wanted:
+            return False
+        record = self.record(owner)
+        found = [
+            scalar
+            for name in wanted
+            for scalar in scalars(record.dtypes[name], record.offsets[name])
+        ]
+        if sum(math.prod(scalar.shape) for scalar in found) < 2:
+            return False
+        cluster = _cluster_of(record, names)
+        widest = max(scalar.dtype.alignment for scalar in found)
+        # Value structs of other compilers may be packed.
+        are_aligned = all(
+            step % scalar.dtype.alignment == 0
+            for scalar in found
+            for step in (scalar.offset, *scalar.strides)
+        )
+        return are_aligned and cluster.offset % widest == 0 and cluster.width % widest == 0
+
+    def cluster(self, owner: ClassType, name: str) -> Cluster | None:
+        """What the field of the class, which may have inherited it, lies in, if anything."""
+        arrangement = self.arrangement(owner)
+        return arrangement.cluster(arrangement.record.offsets[name])
 
     def dtype(self, type: Type) -> np.dtype[Any]:
         """How a value of ``type`` lies in memory (``storage_dtype``)."""
@@ -118,8 +172,16 @@ class Layout:
         if cls.foreign is not None:
             return Records(cls.foreign.record)
         if self.is_tiled(cls):
-            return Tiles(self._lay_out(cls, WORD), self.header)
+            record = self._lay_out(cls, WORD)
+            return Tiles(record, self.header, list(self._clusters_in(cls, record)))
         return Records(self._lay_out(cls, self._references.unit))
+
+    def _clusters_in(self, cls: ClassType, record: Record) -> Iterator[Cluster]:
+        """The clusters of the class, inherited ones too."""
+        for owner, groups in self.clusters:
+            if cls.is_subclass_of(owner):
+                for names in groups:
+                    yield _cluster_of(record, names)
 
     def _lay_out(self, cls: ClassType, least_alignment: int) -> Record:
         """The size is a multiple of ``least_alignment``, too."""
@@ -151,13 +213,28 @@ class Layout:
     def emit_field_address(
         self, builder: Any, object_address: Any, cls: ClassType, name: str
     ) -> Any:
-        """LLVM i64: the address of a field, given the object's as i64. In tiles it is not yet that
-        of a scalar (``tiles.emit_scalar_address``), and what is so many bytes into the field is
-        LANES times as many from there."""
-        offset = self.record(cls).offsets[name] * (LANES if self.is_tiled(cls) else 1)
+        """LLVM i64: the address of a field, given the object's as i64. In tiles, outside of
+        clusters, it is not yet that of a scalar (``tiles.emit_scalar_address``), and what is so
+        many bytes into the field is LANES times as many from there."""
+        offset = self.record(cls).offsets[name]
+        cluster = self.cluster(cls, name)
+        if cluster is not None:
+            object_address = emit_cluster_address(builder, object_address, cluster)
+            offset += (LANES - 1) * cluster.offset
+        elif self.is_tiled(cls):
+            offset *= LANES
         if offset == 0:
             return object_address
         return builder.add(object_address, object_address.type(offset))
+
+    def alignment_in_cluster(self, cls: ClassType, name: str) -> int | None:
+        """A power of two that divides the address of a field of every object, if it lies in a
+        cluster."""
+        cluster = self.cluster(cls, name)
+        if cluster is None:
+            return None
+        inside = self.record(cls).offsets[name] - cluster.offset
+        return math.gcd(_WIDEST_ACCESS, cluster.width, inside)
 
     def emit_neighbour(self, builder: Any, reference: Any, position: Any, form: RunForm) -> Any:
         """LLVM i64: what ``ReferenceEncoding.origin`` is for the object ``position`` (i64) slots
@@ -176,3 +253,10 @@ class Layout:
         if self.is_tiled(cls):
             return emit_scalar_address(builder, object_address, object_address, 8)
         return object_address
+
+
+def _cluster_of(record: Record, names: Sequence[str]) -> Cluster:
+    """The bytes of consecutive fields."""
+    first, last = names[0], names[-1]
+    stop = record.offsets[last] + record.dtypes[last].itemsize
+    return Cluster(record.offsets[first], stop - record.offsets[first])

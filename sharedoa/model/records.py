@@ -43,6 +43,9 @@ class Records:
     def span(self, first: int, last: int) -> tuple[int, int]:
         return first * self.record.size, (last + 1) * self.record.size
 
+    def cluster(self, offset: int) -> None:
+        return None
+
     def field(
         self, memory: Memory, name: str, components: tuple[Component, ...] = ()
     ) -> SlotValues:

@@ -7,18 +7,24 @@ A scalar of s bytes that lies c bytes into the record is, for lane l of a tile, 
 so a warp that walks 32 neighbours reads whole lines, and fields stay where they are in subclasses.
 An object's address is tile + 4 * l; a tile begins at a multiple of 128. So its scalars of 4 bytes
 are at address + a constant, and of other sizes the address itself tells the lane.
+
+The rows of some scalars may be a cluster instead (``model.clusters``): of w bytes from byte o of
+the record on, byte c is for lane l at
+
+    tile + 32 * o + w * l + (c - o)
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 
 from .arrangement import Addresses, Memory, Slots, SlotValues, slot_numbers
-from .record import Component, Header, Record, scalars
+from .clusters import Cluster
+from .record import Component, Header, Record, Scalar, scalars
 
 LANES = 32
 """Objects of a tile, and how many times as far apart as in the record its scalars begin."""
@@ -43,6 +49,21 @@ def emit_scalar_address(builder: Any, place: Any, object_address: Any, size: int
     assert size == 1
     lane = builder.lshr(in_row, constant(_WORD_SHIFT))
     return builder.sub(place, builder.mul(lane, constant(WORD - 1)))
+
+
+def emit_cluster_address(builder: Any, object_address: Any, cluster: Cluster) -> Any:
+    """LLVM i64: where the bytes of a cluster begin for the object at ``object_address``, less
+    LANES * the cluster's offset, so that all of one object's are that plus a constant."""
+    constant = object_address.type
+    in_row = builder.and_(object_address, constant(_ROW - 1))
+    if cluster.width % WORD:
+        lane = builder.lshr(in_row, constant(_WORD_SHIFT))
+        further = builder.mul(lane, constant(cluster.width - WORD))
+    elif cluster.width == WORD:
+        return object_address
+    else:
+        further = builder.mul(in_row, constant(cluster.width // WORD - 1))
+    return builder.add(object_address, further)
 
 
 def emit_neighbour(
@@ -79,9 +100,11 @@ class Tiles:
     is_tiled = True
     group = LANES
 
-    def __init__(self, record: Record, header: Header) -> None:
+    def __init__(self, record: Record, header: Header, clusters: Sequence[Cluster] = ()) -> None:
+        """``clusters``: disjoint; all other scalars have rows."""
         assert record.size % WORD == 0
         self.record = record
+        self.clusters = tuple(clusters)
         self.group_bytes = LANES * record.size
         self._whole = _whole_dtype(record, header)
 
@@ -121,21 +144,35 @@ class Tiles:
     def records(self, memory: Memory) -> SlotValues:
         return self._rows(memory, 0, self._whole)
 
+    def cluster(self, offset: int) -> Cluster | None:
+        return next((each for each in self.clusters if each.offset <= offset < each.stop), None)
+
+    def places(self, name: str) -> Iterator[tuple[int, int, int]]:
+        """Of every scalar of a field its bytes, where in a tile it is in lane 0, and how many bytes
+        the lanes are apart."""
+        for scalar in scalars(self.record.dtypes[name], self.record.offsets[name]):
+            start, lane_bytes, scale = self._place(scalar)
+            for element in np.ndindex(*scalar.shape):
+                inside = sum(n * step for n, step in zip(element, scalar.strides, strict=True))
+                yield scalar.dtype.itemsize, start + scale * inside, lane_bytes
+
+    def _place(self, scalar: Scalar) -> tuple[int, int, int]:
+        """Where in a tile it is in lane 0, how many bytes the lanes are apart, and how many times
+        as far apart as in the record its elements are."""
+        cluster = self.cluster(scalar.offset)
+        if cluster is None:
+            return LANES * scalar.offset, scalar.dtype.itemsize, LANES
+        return LANES * cluster.offset + scalar.offset - cluster.offset, cluster.width, 1
+
     def _rows(self, memory: Memory, offset: int, dtype: np.dtype[Any]) -> TileRows:
         tiles = len(memory) // self.group_bytes
-        rows = [
-            (
-                scalar.members,
-                np.ndarray(
-                    (tiles, LANES, *scalar.shape),
-                    scalar.dtype,
-                    memory.data,
-                    LANES * scalar.offset,
-                    (self.group_bytes, scalar.dtype.itemsize, *(LANES * s for s in scalar.strides)),
-                ),
-            )
-            for scalar in scalars(dtype, offset)
-        ]
+        rows = []
+        for scalar in scalars(dtype, offset):
+            start, lane_bytes, scale = self._place(scalar)
+            shape = tiles, LANES, *scalar.shape
+            strides = self.group_bytes, lane_bytes, *(scale * step for step in scalar.strides)
+            view = np.ndarray(shape, scalar.dtype, memory.data, start, strides)
+            rows.append((scalar.members, view))
         return TileRows(tiles, dtype, rows)
 
 

@@ -226,15 +226,16 @@ class Program:
         return Binding(weakref.ref(heap), unit, epoch, run_places, stores, constants)
 
     def _bound_unit(self, heap: Heap, mode: Mode, debug: bool, runs: Runs) -> Unit:
-        """Other threads may make objects while code is compiled; it must be that for the heap whose
-        words fill its state block."""
+        """Other threads may make objects, or change clusters, while code is compiled; it must be
+        that for the heap whose words fill its state block."""
         while True:
             unit = self.unit(heap, mode, debug, runs)
             with heap.lock:
                 # First, as making room for them may change the facts.
                 words = heap.launch_state(debug)
                 facts, bounds = self._facts(heap, mode, debug)
-                if facts == unit.compilation.facts:
+                layout = unit.compilation.layout
+                if facts == unit.compilation.facts and layout.key == heap.layout.key:
                     unit.bind(heap, words, bounds)
                     return unit
 

@@ -1,0 +1,135 @@
+"""Other clusters for objects that there are: bytes change places within each tile.
+
+A cluster takes the bytes of its fields' rows, so what changes of a tile are *stretches*, each of
+the clusters before and after that overlap, and every field in one is there before and after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..model.arrangement import Arrangement
+from ..model.tiles import LANES, Tiles
+from .extents import Extent, Extents, NoRoom
+from .parallel import in_chunks
+from .regions import Region
+from .residency import Residency
+from .transfer import Permutation, Transfer, array_column
+
+_SCRATCH_BYTES = 32 << 20
+"""Of tiles that the device works on at a time: they stay in its cache."""
+
+
+@dataclass(frozen=True)
+class _Stretch:
+    """Bytes of the record, and the fields that lie there."""
+
+    first: int
+    stop: int
+    names: tuple[str, ...]
+
+
+def rearrange(region: Region, after: Arrangement, extents: Extents, residency: Residency) -> None:
+    """Move the values of all objects of ``region`` to where ``after`` says; it is still to be told.
+    No launch may be under way. Raises DeviceError."""
+    before = region.arrangement
+    if not (isinstance(before, Tiles) and isinstance(after, Tiles)):
+        return
+    stretches = list(_changed(before, after))
+    tiles = -(-region.unused_from // LANES)
+    if not stretches or not tiles:
+        return
+    end = region.start + tiles * before.group_bytes
+    transfer = residency.transfer_between(region.start, end)
+    if transfer is not None:
+        stretches = [
+            each
+            for each in stretches
+            if not _by_device(region.start, tiles, before, after, each, extents, transfer)
+        ]
+    if stretches:
+        residency.host_uses(region.start, region.start, end)
+        _by_host(region, tiles, before, after, stretches)
+
+
+def _changed(before: Tiles, after: Tiles) -> Iterator[_Stretch]:
+    first = stop = 0
+    for cluster in sorted({*before.clusters} ^ {*after.clusters}, key=lambda each: each.offset):
+        if cluster.offset >= stop:
+            if first < stop:
+                yield _stretch(before, first, stop)
+            first = cluster.offset
+        stop = max(stop, cluster.stop)
+    if first < stop:
+        yield _stretch(before, first, stop)
+
+
+def _stretch(tiles: Tiles, first: int, stop: int) -> _Stretch:
+    offsets = tiles.record.offsets.items()
+    return _Stretch(first, stop, tuple(name for name, at in offsets if first <= at < stop))
+
+
+def _by_host(
+    region: Region, tiles: int, before: Tiles, after: Tiles, stretches: list[_Stretch]
+) -> None:
+    memory = region.memory
+    fields = [
+        [(before.field(memory, name), after.field(memory, name)) for name in stretch.names]
+        for stretch in stretches
+    ]
+
+    def work(first: int, stop: int) -> None:
+        slots = slice(first * LANES, stop * LANES, 1)
+        for pairs in fields:
+            values = [source[slots] for source, _ in pairs]
+            for (_, target), value in zip(pairs, values, strict=True):
+                target[slots] = value
+
+    in_chunks(tiles, before.group_bytes, work)
+
+
+def _by_device(
+    start: int,
+    tiles: int,
+    before: Tiles,
+    after: Tiles,
+    stretch: _Stretch,
+    extents: Extents,
+    transfer: Transfer,
+) -> bool:
+    """False, and nothing has changed, where there is no memory to do it in."""
+    first, stop = LANES * stretch.first, LANES * stretch.stop
+    moves = [
+        (size, source - first, source_step, target - first, target_step)
+        for name in stretch.names
+        for (size, source, source_step), (_, target, target_step) in zip(
+            before.places(name), after.places(name), strict=True
+        )
+    ]
+    table = np.array(moves, np.uint64).reshape(-1)
+    most = max(_SCRATCH_BYTES, stop - first)
+    try:
+        scratch: Extent = extents.allocate(min(tiles * (stop - first), most), from_top=True)
+    except NoRoom:
+        return False
+    try:
+        moved = extents.allocate(table.nbytes, from_top=True)
+    except NoRoom:
+        extents.free(scratch)
+        return False
+    try:
+        transfer.write([(array_column(moved.address, table.dtype, len(table)), table)])
+        transfer.permute(
+            Permutation(
+                start + first, before.group_bytes, tiles, stop - first, moved.address, len(moves)
+            ),
+            scratch.address,
+            scratch.size,
+        )
+    finally:
+        extents.free(moved)
+        extents.free(scratch)
+    return True
