@@ -17,7 +17,7 @@ import numpy as np
 from llvmlite import ir
 
 from ..errors import ClassError
-from .arrangement import Arrangement
+from .arrangement import Addresses, Arrangement
 from .classes import ClassType
 from .clusters import Cluster, Clusters
 from .record import Header, Record, scalars
@@ -32,6 +32,7 @@ from .tiles import (
     emit_cluster_address,
     emit_neighbour,
     emit_scalar_address,
+    scalar_addresses,
 )
 from .types import ArrayType, InlineType, ReferenceType, Type, ValueType
 
@@ -114,6 +115,15 @@ class Layout:
             assert len(set(fields)) == len(fields), f"clusters of {cls!r} overlap"
         references = self._references
         return Layout(self.name, self.header, self._tiles, self._in_regions, references, clusters)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is the heap's own choice which clusters there are."""
+        return self.name == "auto" and self._tiles and self.header.size == 0
+
+    def is_open_for(self, cls: ClassType) -> bool:
+        """Whether that includes those of a class."""
+        return self.is_open and cls.family.layout is None and self.is_tiled(cls)
 
     def can_cluster(self, owner: ClassType, names: Sequence[str]) -> bool:
         """Whether the fields may be a cluster of the class: ones that it declares itself, side by
@@ -235,6 +245,15 @@ class Layout:
             return None
         inside = self.record(cls).offsets[name] - cluster.offset
         return math.gcd(_WIDEST_ACCESS, cluster.width, inside)
+
+    def scalar_addresses(
+        self, objects: Addresses, owner: ClassType, name: str, offsets: Addresses, size: int
+    ) -> Addresses:
+        """Where scalars of ``size`` bytes lie that are ``offsets`` bytes into the records of the
+        objects at the addresses ``objects``, as parts of field ``name``."""
+        if self.is_tiled(owner):
+            return scalar_addresses(objects, offsets, size, self.cluster(owner, name))
+        return objects + offsets
 
     def emit_neighbour(self, builder: Any, reference: Any, position: Any, form: RunForm) -> Any:
         """LLVM i64: what ``ReferenceEncoding.origin`` is for the object ``position`` (i64) slots

@@ -51,6 +51,22 @@ def emit_scalar_address(builder: Any, place: Any, object_address: Any, size: int
     return builder.sub(place, builder.mul(lane, constant(WORD - 1)))
 
 
+def scalar_addresses(
+    objects: Addresses, offsets: Addresses, size: int, cluster: Cluster | None
+) -> Addresses:
+    """Where scalars of ``size`` bytes lie, ``offsets`` bytes into the records of ``objects``: in
+    ``cluster``, or in rows."""
+    lane = (objects & np.uint64(_ROW - 1)) >> np.uint64(_WORD_SHIFT)
+    found: Addresses = objects - lane * np.uint64(WORD)
+    if cluster is None:
+        found += np.uint64(LANES) * offsets
+        found += lane * np.uint64(size)
+    else:
+        found += np.uint64((LANES - 1) * cluster.offset) + offsets
+        found += lane * np.uint64(cluster.width)
+    return found
+
+
 def emit_cluster_address(builder: Any, object_address: Any, cluster: Cluster) -> Any:
     """LLVM i64: where the bytes of a cluster begin for the object at ``object_address``, less
     LANES * the cluster's offset, so that all of one object's are that plus a constant."""

@@ -52,7 +52,9 @@ class _Recorded:
     def bind(self, heap: Heap) -> Binding:
         # Where an array was a run its address has gone from the slots.
         self.program.plan.pack(self.slots, self.arguments)
-        self.binding = self.program.bind(heap, self.mode, self.debug, self.slots, self.arguments)
+        self.binding = self.program.bind(
+            heap, self.mode, self.debug, self.slots, self.arguments, self.geometry, repeats=True
+        )
         return self.binding
 
     def runs(self) -> Iterator[tuple[Any, Run | None]]:

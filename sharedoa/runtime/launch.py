@@ -27,7 +27,7 @@ from ..model.classes import ClassType, Signature
 from ..model.run_form import PieceField, RunForm
 from ..model.world import World
 from ..targets.base import Target
-from . import cpython, knobs
+from . import clustering, cpython, knobs
 from .arguments import ArgumentPlan
 from .constants import ConstantNames
 from .geometry import Geometry, Pair
@@ -68,6 +68,8 @@ class Binding:
     stores_references: bool = False
     #: Names that the program took constants from; None: there are none.
     constants: ConstantNames | None = None
+    #: Whether the next launch may go the same way without being looked at (``clustering``).
+    is_settled: bool = True
     #: What starts the launches of each number, by ``Backend.prepare``.
     starts: dict[int, Callable[[], None]] = field(default_factory=dict)
 
@@ -157,7 +159,7 @@ class Program:
             heap: Heap = self.plan.pack(slots, arguments) or current_heap()
             self.look_at_constants()
             is_usual = mode is None and debug is None
-            binding = self.binding if is_usual else _UNBOUND
+            binding = self.binding if is_usual and self.binding.is_settled else _UNBOUND
             launching = heap.memory.launching
             launching.append(None)
             try:
@@ -168,7 +170,7 @@ class Program:
                 ):
                     with heap.memory.starting_anew():
                         settings = own_settings(heap, mode, debug)
-                        binding = self.bind(heap, *settings, slots, arguments)
+                        binding = self.bind(heap, *settings, slots, arguments, geometry)
                     if is_usual:
                         self.binding = binding
                 if geometry.is_empty:
@@ -182,7 +184,8 @@ class Program:
                     start = heap.backend.prepare(self.prepared(heap, binding.unit, geometry, slots))
                     if len(binding.starts) >= _LAUNCHERS_KEPT:
                         binding.starts.clear()
-                    binding.starts[number] = start
+                    if binding.is_settled:
+                        binding.starts[number] = start
                 heap.before_launch()
                 start()
                 heap.note_launch(binding.stores_references)
@@ -201,15 +204,25 @@ class Program:
         return geometry.block
 
     def bind(
-        self, heap: Heap, mode: Mode, debug: bool, slots: Slots, arguments: tuple[Any, ...]
+        self,
+        heap: Heap,
+        mode: Mode,
+        debug: bool,
+        slots: Slots,
+        arguments: tuple[Any, ...],
+        geometry: Geometry,
+        repeats: bool = False,
     ) -> Binding:
         """Make code ready for ``arguments``, which are packed in ``slots``: it is compiled if there
         is none that still holds, its state block filled, and where runs begin written to ``slots``.
+        ``repeats``: it is going to be run often.
 
         Until somebody else binds the program or the epoch changes, the result stays good for
         arguments with the same runs.
         """
         self.binding = _UNBOUND  # the unit's state may be filled anew
+        looks = mode.by_population and not debug
+        is_settled = not (looks and clustering.consider(self, heap, geometry, arguments, repeats))
         epoch = World.epoch + heap.layout_epoch
         if heap.backend.name == "python":
             return Binding(weakref.ref(heap), None, epoch)
@@ -223,7 +236,7 @@ class Program:
             if run is not None:
                 slots[first[place]] = run.first
         stores, constants = unit.stores_references, self._constants
-        return Binding(weakref.ref(heap), unit, epoch, run_places, stores, constants)
+        return Binding(weakref.ref(heap), unit, epoch, run_places, stores, constants, is_settled)
 
     def _bound_unit(self, heap: Heap, mode: Mode, debug: bool, runs: Runs) -> Unit:
         """Other threads may make objects, or change clusters, while code is compiled; it must be

@@ -1,0 +1,123 @@
+"""When fields of a heap's objects become clusters, and which (layout ``auto``).
+
+When a program is launched for the first time on a heap with many objects, and once more when it has
+been launched a few times, some warps of that launch are interpreted (``sharedoa.sampling``). What
+all programs touched says what clusters would spare; where that is enough the objects are rearranged
+in place. What decides is where references lead, which is in the objects and not in the code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from ..frontend import tree
+from ..frontend.walk import nodes
+from ..heap.heap import Heap
+from ..model.classes import ClassType, Family
+from ..sampling.grouping import Choice, Costs
+from ..sampling.threads import sample
+
+if TYPE_CHECKING:
+    from .geometry import Geometry
+    from .launch import Program
+
+FEWEST_OBJECTS = 1 << 14
+"""Of a family that is worth it: fewer are in caches anyway."""
+FEWEST_THREADS = 1 << 12
+LAUNCHES = 16
+"""After so many a program is looked at again: what it works on may not have been there at first,
+and it has shown that it is no preparation for others."""
+_AT_FIRST, _LATER = 0.7, 0.95
+"""Of what a class costs now other clusters must cost less than this part, when a program is looked
+at first, and again. Each time what uses the class is compiled anew."""
+
+
+@dataclass(eq=False)
+class _Launched:
+    """What is known of a program on one heap, with certain of its arguments runs of objects: how
+    often it was launched, up to ``LAUNCHES``; and when it was looked at last, how often it had
+    been, how many objects its largest family had, and what each class cost it."""
+
+    launches: int = 0
+    looked_at: int = 0
+    objects: int = 0
+    costs: dict[ClassType, Costs] = field(default_factory=dict)
+
+    def is_due(self, objects: int) -> bool:
+        """Whether to look at a launch now, with so many objects."""
+        again = self.launches == LAUNCHES > self.looked_at
+        return self.looked_at == 0 or again or objects >= 2 * self.objects
+
+
+#: By which arguments are runs.
+_Programs = WeakKeyDictionary["Program", dict[tuple[bool, ...], _Launched]]
+_known: WeakKeyDictionary[Heap, _Programs] = WeakKeyDictionary()
+_families: WeakKeyDictionary[tree.Program, frozenset[Family]] = WeakKeyDictionary()
+
+
+def consider(
+    program: Program, heap: Heap, geometry: Geometry, arguments: Sequence[Any], repeats: bool
+) -> bool:
+    """Look at what a launch is going to touch, if it is time to, and rearrange objects if that
+    spares enough. ``repeats``: the launch stands for many. The result is whether to come again at
+    the next launch."""
+    threads = geometry.threads
+    if not heap.layout.is_open or threads[0] * threads[1] < FEWEST_THREADS:
+        return False
+    typed = program.translation().program
+    objects = max((_count(heap, family) for family in _families_in(typed)), default=0)
+    if objects < FEWEST_OBJECTS:
+        return False
+    programs = _known.setdefault(heap, WeakKeyDictionary())
+    runs = tuple([getattr(each, "_run", None) is not None for each in arguments])
+    known = programs.setdefault(program, {}).setdefault(runs, _Launched())
+    known.launches = LAUNCHES if repeats else min(known.launches + 1, LAUNCHES)
+    if known.is_due(objects):
+        heap.before_launch()
+        touches = sample(typed, heap, threads, arguments)
+        layout = heap.layout
+        known.costs = {
+            cls: Costs(layout, cls, fields)
+            for cls, fields in touches.of_class.items()
+            if layout.is_open_for(cls) and _count(heap, cls.family) >= FEWEST_OBJECTS
+        }
+        known.looked_at, known.objects = known.launches, objects
+        _choose(heap, programs, known.costs, _LATER if known.launches == LAUNCHES else _AT_FIRST)
+    return known.launches < LAUNCHES
+
+
+def _families_in(program: tree.Program) -> frozenset[Family]:
+    """The families whose fields a program uses."""
+    found = _families.get(program)
+    if found is None:
+        owners = (node.owner for node in nodes(program) if isinstance(node, tree.FieldPlace))
+        found = _families[program] = frozenset(owner.family for owner in owners)
+    return found
+
+
+def _count(heap: Heap, family: Family) -> int:
+    return sum(map(heap.placement.count, family.root.concrete()))
+
+
+def _choose(heap: Heap, programs: _Programs, classes: Collection[ClassType], least: float) -> None:
+    """Rearrange objects whose fields of ``classes`` had better lie otherwise: for less than the
+    part ``least`` of what they cost now, or in rows where clusters spare no more than that."""
+    layout, clusters = heap.layout, heap.layout.clusters
+    for cls in classes:
+        costs = [
+            (known.costs[cls], float(known.launches))
+            for launched in programs.values()
+            for known in launched.values()
+            if cls in known.costs
+        ]
+        choice = Choice(layout, cls, costs)
+        now, rows, best = clusters.of(cls), (), choice.best()
+        if choice.cost(best) > _LATER * choice.cost(rows):
+            best = rows
+        if best == rows or choice.cost(best) < least * choice.cost(now):
+            clusters = clusters.replace(cls, best)
+    if clusters != layout.clusters:
+        heap.rearrange(clusters)

@@ -1,0 +1,288 @@
+"""Threads of a few warps of a launch, run together: statements, loops and calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..frontend import tree
+from ..heap.heap import Heap
+from ..model.scalars import ScalarType
+from ..model.types import ArrayType, ReferenceType
+from .expressions import evaluate, locate, scalars, split, touch
+from .lanes import Arrays, Flags, Numbers, Objects, Scalars, Value, Weights, merged, only_in
+from .memory import HeapMemory
+from .touches import WARP, Touches
+
+WARPS = 16
+"""Sampled of a launch at equal distances, and as many at growing ones from its beginning, where
+programs keep what is left of objects that went."""
+ROUNDS = 4
+"""Iterations of a loop that are run; they stand for all of them. What a warp touches in so many is
+counted once, as much as its part of the first-level cache has room for."""
+_GUESSED_ROUNDS = 4.0
+"""Of a loop of which nobody knows how long it is."""
+_MOST_NODES = 6000
+"""Expressions and statements; enough for nine neighbours that take two virtual calls each."""
+_DEEPEST = 12
+
+
+class _Enough(Exception):
+    """What was found so far must do."""
+
+
+@dataclass
+class _Loop:
+    """How often lanes have left the iteration that is running, and the loop."""
+
+    continued: Weights
+    broken: Weights
+
+
+@dataclass
+class _Frame:
+    """A function that is running."""
+
+    variables: dict[tree.Variable, Value]
+    returned: Flags
+    result: Value = None
+    loops: list[_Loop] = field(default_factory=list)
+
+
+def sample(
+    program: tree.Program, heap: Heap, size: tuple[int, int], arguments: Sequence[Any]
+) -> Touches:
+    """What a few warps touch of a launch of ``size`` threads along both axes with ``arguments``, in
+    the heap as it is now. Raises DeviceError if an earlier launch failed."""
+    threads = Threads(program, heap, size)
+    parameters = zip(program.kernel.parameters, arguments, strict=True)
+    return threads.run([_given(threads, variable, value) for variable, value in parameters])
+
+
+def _given(threads: Threads, variable: tree.Variable, value: Any) -> Value:
+    """An argument of the launch in each lane."""
+    type, lanes = variable.type, threads.lanes
+    if isinstance(type, ArrayType):
+        if isinstance(type.element, ReferenceType) and value._run is not None:
+            return Objects(value._run, len(value))
+        every = np.ones(lanes, bool)
+        address = np.full(lanes, value._address, np.uint64)
+        return Arrays(address, np.full(lanes, len(value), np.int64), every)
+    if isinstance(type, ReferenceType):
+        place = 0 if value is None else value._heap.encoding.address(value._reference)
+        return threads.all_lanes(np.full(lanes, place, np.uint64))
+    if isinstance(type, ScalarType):
+        return threads.all_lanes(np.full(lanes, type(value), type.dtype))
+    return None
+
+
+class Threads:
+    """The sampled threads of one launch. ``index`` are their numbers along both axes, ``size``
+    those of all threads; lanes beyond the end of a row of threads run nothing."""
+
+    def __init__(self, program: tree.Program, heap: Heap, size: tuple[int, int]) -> None:
+        self.size = size
+        self.memory = HeapMemory(heap)
+        self.index, self._weights = _spread(size)
+        self.lanes = len(self._weights)
+        self.touches = Touches()
+        self._functions = program.functions
+        self._kernel = program.kernel
+        self._frames: list[_Frame] = []
+        self._nodes = 0
+
+    def run(self, arguments: Sequence[Value]) -> Touches:
+        """Run the kernel; what it touched."""
+        with suppress(_Enough):
+            self.call(self._kernel.symbol, arguments, self._weights)
+        return self.touches
+
+    @property
+    def variables(self) -> dict[tree.Variable, Value]:
+        return self._frames[-1].variables
+
+    def all_lanes(self, values: Numbers) -> Scalars:
+        return Scalars(values, np.ones(self.lanes, bool))
+
+    def count(self) -> None:
+        self._nodes += 1
+        if self._nodes > _MOST_NODES:
+            raise _Enough
+
+    # ------------------------------------------------------------------ calls
+
+    def call(self, symbol: str, arguments: Sequence[Value], weights: Weights) -> Value:
+        """Run a function in the lanes that have a weight; what it returns there."""
+        if not weights.any() or len(self._frames) >= _DEEPEST:
+            return None
+        function = self._functions[symbol]
+        variables = dict(zip(function.parameters, arguments, strict=True))
+        frame = _Frame(variables, np.zeros(self.lanes, bool))
+        self._frames.append(frame)
+        self._run(function.body, weights)
+        self._frames.pop()
+        return frame.result
+
+    # ------------------------------------------------------------------ statements
+
+    def _run(self, statements: Sequence[tree.Statement], weights: Weights) -> Weights:
+        """How often lanes come to the end of ``statements``."""
+        for node in statements:
+            if not weights.any():
+                break
+            self.count()
+            weights = self._step(node, weights)
+        return weights
+
+    def _step(self, node: tree.Statement, weights: Weights) -> Weights:
+        if isinstance(node, tree.Assign):
+            self._assign(node.variable, evaluate(self, node.value, weights), weights)
+        elif isinstance(node, tree.Store):
+            evaluate(self, node.value, weights)
+            touch(self, locate(self, node.place, weights), weights, is_write=True)
+        elif isinstance(node, tree.AugmentedStore):
+            self._augmented_store(node, weights)
+        elif isinstance(node, tree.Evaluate):
+            evaluate(self, node.value, weights)
+        elif isinstance(node, tree.If):
+            then, otherwise = split(evaluate(self, node.test, weights), weights)
+            return self._run(node.then, then) + self._run(node.otherwise, otherwise)
+        elif isinstance(node, tree.ForRange):
+            return self._for_range(node, weights)
+        elif isinstance(node, tree.While):
+            return self._while(node, weights)
+        elif isinstance(node, tree.Return):
+            return self._return(node, weights)
+        elif isinstance(node, tree.Break):
+            self._frames[-1].loops[-1].broken += weights
+            return np.zeros_like(weights)
+        elif isinstance(node, tree.Continue):
+            self._frames[-1].loops[-1].continued += weights
+            return np.zeros_like(weights)
+        return weights  # assertions, prints and barriers touch nothing that counts
+
+    def _assign(self, variable: tree.Variable, value: Value, weights: Weights) -> None:
+        variables = self.variables
+        known = variables.get(variable)
+        lanes = weights > 0
+        variables[variable] = (
+            merged(known, value, lanes) if variable in variables else only_in(value, lanes)
+        )
+
+    def _augmented_store(self, node: tree.AugmentedStore, weights: Weights) -> None:
+        place = locate(self, node.place, weights)
+        touch(self, place, weights, is_write=False)
+        old = None if place is None else self.memory.load(place, weights > 0)
+        self.variables[node.old] = old
+        evaluate(self, node.value, weights)
+        touch(self, place, weights, is_write=True)
+
+    def _return(self, node: tree.Return, weights: Weights) -> Weights:
+        frame, lanes = self._frames[-1], weights > 0
+        if node.value is not None:
+            value = evaluate(self, node.value, weights)
+            first = not frame.returned.any()
+            frame.result = only_in(value, lanes) if first else merged(frame.result, value, lanes)
+        frame.returned = frame.returned | lanes
+        return np.zeros_like(weights)
+
+    # ------------------------------------------------------------------ loops
+
+    def _for_range(self, node: tree.ForRange, weights: Weights) -> Weights:
+        start, stop, step = (
+            scalars(self, bound, weights) for bound in (node.start, node.stop, node.step)
+        )
+        if start is None or step is None:
+            return self._after(weights, [(None, weights)], node)
+        rounds = np.full(self.lanes, _GUESSED_ROUNDS)
+        if stop is not None:
+            known = start.known & stop.known & step.known
+            rounds = np.where(known, _length(start.values, stop.values, step.values), rounds)
+        run = np.minimum(np.ceil(rounds), ROUNDS)
+        often = weights * rounds / np.maximum(run, 1)
+        return self._after(
+            weights,
+            (
+                (
+                    Scalars(start.values + number * step.values, start.known & step.known),
+                    np.where(run > number, often, 0.0),
+                )
+                for number in range(int(run.max(initial=0)))
+            ),
+            node,
+        )
+
+    def _after(self, weights: Weights, rounds: Any, node: tree.ForRange) -> Weights:
+        """Run the iterations of a loop, each with its number and how often lanes run it."""
+        loop = self._enter()
+        gone = np.zeros(self.lanes, bool)
+        frame = self._frames[-1]
+        for number, often in rounds:
+            often = np.where(gone | frame.returned, 0.0, often)
+            if not often.any():
+                continue
+            self._assign(node.variable, number, often)
+            self._run(node.body, often)
+            gone = loop.broken > 0
+        self._leave()
+        return self._otherwise(node, np.where(frame.returned, 0.0, weights), gone)
+
+    def _while(self, node: tree.While, weights: Weights) -> Weights:
+        loop = self._enter()
+        frame, often = self._frames[-1], weights
+        done = np.zeros_like(weights)
+        for _ in range(ROUNDS):
+            often, ended = split(evaluate(self, node.test, often), often)
+            done += ended
+            if not often.any():
+                break
+            loop.continued = np.zeros_like(weights)
+            often = self._run(node.body, often) + loop.continued
+        self._leave()
+        gone = loop.broken > 0
+        return self._otherwise(node, np.where(frame.returned, 0.0, weights), gone)
+
+    def _otherwise(
+        self, node: tree.ForRange | tree.While, weights: Weights, gone: Flags
+    ) -> Weights:
+        """After a loop: its ``else`` clause in lanes that have not left it by ``break``."""
+        if not node.otherwise:
+            return weights
+        ended = self._run(node.otherwise, np.where(gone, 0.0, weights))
+        return np.where(gone, weights, ended)
+
+    def _enter(self) -> _Loop:
+        loop = _Loop(np.zeros(self.lanes), np.zeros(self.lanes))
+        self._frames[-1].loops.append(loop)
+        return loop
+
+    def _leave(self) -> None:
+        self._frames[-1].loops.pop()
+
+
+def _spread(size: tuple[int, int]) -> tuple[tuple[Numbers, Numbers], Weights]:
+    """Threads of some warps, or all that there are, along both axes, and how many of the launch
+    each stands for. A warp lies along the first axis."""
+    a_row = -(-size[0] // WARP)
+    every = a_row * size[1]
+    even = (2 * np.arange(WARPS, dtype=np.int64) + 1) * every // (2 * WARPS)
+    growing = np.arange(WARPS, dtype=np.int64) ** 2
+    chosen = np.unique(np.concatenate([even, growing]))
+    chosen = chosen[chosen < every]
+    bounds = np.concatenate([[0], (chosen[1:] + chosen[:-1] + 1) // 2, [every]])
+    y, first = np.divmod(chosen, a_row)
+    x = (first[:, None] * WARP + np.arange(WARP)).reshape(-1)
+    weights = np.repeat(np.diff(bounds).astype(np.float64), WARP)
+    return (x, np.repeat(y, WARP)), np.where(x < size[0], weights, 0.0)
+
+
+def _length(start: Numbers, stop: Numbers, step: Numbers) -> Numbers:
+    """``len(range(start, stop, step))``."""
+    rises = step > 0
+    distance = np.where(rises, stop - start, start - stop).astype(np.float64)
+    rounds = np.ceil(distance / np.maximum(np.abs(step), 1))
+    return np.where(step == 0, 0.0, np.maximum(rounds, 0.0))
