@@ -53,9 +53,14 @@ class _Recorded:
         # Where an array was a run its address has gone from the slots.
         self.program.plan.pack(self.slots, self.arguments)
         self.binding = self.program.bind(
-            heap, self.mode, self.debug, self.slots, self.arguments, self.geometry, repeats=True
+            heap, self.mode, self.debug, self.slots, self.arguments, self.geometry
         )
         return self.binding
+
+    @property
+    def is_settled(self) -> bool:
+        assert self.binding is not None
+        return self.binding.is_settled
 
     def runs(self) -> Iterator[tuple[Any, Run | None]]:
         """Its arrays that may be runs, and what they are now."""
@@ -171,17 +176,29 @@ class Capture:
                 return
             for program in self._programs:
                 program.look_at_constants()
-            launching = heap.memory.launching
-            launching.append(None)
-            try:
-                while not self._is_current():
-                    with heap.memory.starting_anew():
-                        self._prepare()
-                heap.before_launch()
-                heap.backend.replay(self._ready, count)
-                heap.note_launch(self._stores_references)
-            finally:
-                launching.pop()
+            while count:
+                count -= self._run_ready(count)
+
+    def _run_ready(self, count: int) -> int:
+        """Run the launches up to ``count`` times, as long as they need not be looked at; how often
+        they were."""
+        heap = self.heap
+        launching = heap.memory.launching
+        launching.append(None)
+        try:
+            while not self._is_current():
+                with heap.memory.starting_anew():
+                    self._prepare()
+            is_settled = all(each.is_settled for each in self._launches)
+            times = count if is_settled else 1
+            heap.before_launch()
+            heap.backend.replay(self._ready, times)
+            heap.note_launch(self._stores_references)
+            if not is_settled:
+                self._epoch = -1
+            return times
+        finally:
+            launching.pop()
 
     def _run_in_cpython(self, count: int) -> None:
         self.heap.synchronize()

@@ -58,12 +58,9 @@ _known: WeakKeyDictionary[Heap, _Programs] = WeakKeyDictionary()
 _families: WeakKeyDictionary[tree.Program, frozenset[Family]] = WeakKeyDictionary()
 
 
-def consider(
-    program: Program, heap: Heap, geometry: Geometry, arguments: Sequence[Any], repeats: bool
-) -> bool:
+def consider(program: Program, heap: Heap, geometry: Geometry, arguments: Sequence[Any]) -> bool:
     """Look at what a launch is going to touch, if it is time to, and rearrange objects if that
-    spares enough. ``repeats``: the launch stands for many. The result is whether to come again at
-    the next launch."""
+    spares enough. The result is whether to come again at the next launch."""
     threads = geometry.threads
     if not heap.layout.is_open or threads[0] * threads[1] < FEWEST_THREADS:
         return False
@@ -74,7 +71,7 @@ def consider(
     programs = _known.setdefault(heap, WeakKeyDictionary())
     runs = tuple([getattr(each, "_run", None) is not None for each in arguments])
     known = programs.setdefault(program, {}).setdefault(runs, _Launched())
-    known.launches = LAUNCHES if repeats else min(known.launches + 1, LAUNCHES)
+    known.launches = min(known.launches + 1, LAUNCHES)
     if known.is_due(objects):
         heap.before_launch()
         touches = sample(typed, heap, threads, arguments)

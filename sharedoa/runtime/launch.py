@@ -211,18 +211,16 @@ class Program:
         slots: Slots,
         arguments: tuple[Any, ...],
         geometry: Geometry,
-        repeats: bool = False,
     ) -> Binding:
         """Make code ready for ``arguments``, which are packed in ``slots``: it is compiled if there
         is none that still holds, its state block filled, and where runs begin written to ``slots``.
-        ``repeats``: it is going to be run often.
 
         Until somebody else binds the program or the epoch changes, the result stays good for
         arguments with the same runs.
         """
         self.binding = _UNBOUND  # the unit's state may be filled anew
         looks = mode.by_population and not debug
-        is_settled = not (looks and clustering.consider(self, heap, geometry, arguments, repeats))
+        is_settled = not (looks and clustering.consider(self, heap, geometry, arguments))
         epoch = World.epoch + heap.layout_epoch
         if heap.backend.name == "python":
             return Binding(weakref.ref(heap), None, epoch)
