@@ -73,22 +73,24 @@ def _stretch(tiles: Tiles, first: int, stop: int) -> _Stretch:
 
 
 def _by_host(
-    region: Region, tiles: int, before: Tiles, after: Tiles, stretches: list[_Stretch]
+    region: Region, count: int, before: Tiles, after: Tiles, stretches: list[_Stretch]
 ) -> None:
     memory = region.memory
     fields = [
-        [(before.field(memory, name), after.field(memory, name)) for name in stretch.names]
+        tuple(
+            [bits for name in stretch.names for bits in tiles.bits(memory, name)]
+            for tiles in (before, after)
+        )
         for stretch in stretches
     ]
 
     def work(first: int, stop: int) -> None:
-        slots = slice(first * LANES, stop * LANES, 1)
-        for pairs in fields:
-            values = [source[slots] for source, _ in pairs]
-            for (_, target), value in zip(pairs, values, strict=True):
-                target[slots] = value
+        for sources, targets in fields:
+            values = [source[first:stop].copy() for source in sources]
+            for target, value in zip(targets, values, strict=True):
+                target[first:stop] = value
 
-    in_chunks(tiles, before.group_bytes, work)
+    in_chunks(count, before.group_bytes, work)
 
 
 def _by_device(

@@ -163,6 +163,15 @@ class Tiles:
     def cluster(self, offset: int) -> Cluster | None:
         return next((each for each in self.clusters if each.offset <= offset < each.stop), None)
 
+    def bits(self, memory: Memory, name: str) -> list[np.ndarray[Any, Any]]:
+        """The scalars of a field of every slot as unsigned integers, of shape (tiles, LANES, ...):
+        NumPy copies these as they are, and a bool as 0 or 1."""
+        tiles, record = len(memory) // self.group_bytes, self.record
+        found = scalars(record.dtypes[name], record.offsets[name])
+        return [
+            self._view(memory, tiles, scalar).view(f"u{scalar.dtype.itemsize}") for scalar in found
+        ]
+
     def places(self, name: str) -> Iterator[tuple[int, int, int]]:
         """Of every scalar of a field its bytes, where in a tile it is in lane 0, and how many bytes
         the lanes are apart."""
@@ -181,15 +190,15 @@ class Tiles:
         return LANES * cluster.offset + scalar.offset - cluster.offset, cluster.width, 1
 
     def _rows(self, memory: Memory, offset: int, dtype: np.dtype[Any]) -> TileRows:
-        tiles = len(memory) // self.group_bytes
-        rows = []
-        for scalar in scalars(dtype, offset):
-            start, lane_bytes, scale = self._place(scalar)
-            shape = tiles, LANES, *scalar.shape
-            strides = self.group_bytes, lane_bytes, *(scale * step for step in scalar.strides)
-            view = np.ndarray(shape, scalar.dtype, memory.data, start, strides)
-            rows.append((scalar.members, view))
+        tiles, found = len(memory) // self.group_bytes, scalars(dtype, offset)
+        rows = [(scalar.members, self._view(memory, tiles, scalar)) for scalar in found]
         return TileRows(tiles, dtype, rows)
+
+    def _view(self, memory: Memory, tiles: int, scalar: Scalar) -> np.ndarray[Any, Any]:
+        start, lane_bytes, scale = self._place(scalar)
+        shape = tiles, LANES, *scalar.shape
+        strides = self.group_bytes, lane_bytes, *(scale * step for step in scalar.strides)
+        return np.ndarray(shape, scalar.dtype, memory.data, start, strides)
 
 
 class TileRows:
