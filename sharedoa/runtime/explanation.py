@@ -90,13 +90,21 @@ def _limits(loop_copies: Mapping[Location, int]) -> str:
 
 
 def _layout(compilation: Compilation) -> str:
-    """Its name, and what ``auto`` decided for the families whose fields the program accesses."""
+    """Its name, what ``auto`` decided for the families whose fields the program accesses, and the
+    clusters of their classes."""
     layout = compilation.layout
-    if layout.name != "auto":
-        return layout.name
-    owners = [node.owner for node in nodes(compilation.program) if isinstance(node, FieldPlace)]
-    tiled = sorted({owner.family.root.name for owner in owners if layout.is_tiled(owner)})
-    return f"auto (tile for {', '.join(tiled)})" if tiled else "auto (aos)"
+    owners = {node.owner for node in nodes(compilation.program) if isinstance(node, FieldPlace)}
+    used = {cls for owner in owners for cls in owner.ancestry()}
+    clusters = sorted(
+        f", {cls.name} clusters " + " ".join(f"({', '.join(names)})" for names in groups)
+        for cls, groups in layout.clusters
+        if cls in used
+    )
+    name = layout.name
+    if name == "auto":
+        tiled = sorted({owner.family.root.name for owner in owners if layout.is_tiled(owner)})
+        name = f"auto (tile for {', '.join(tiled)})" if tiled else "auto (aos)"
+    return name + "".join(clusters)
 
 
 def _short(location: str) -> str:
