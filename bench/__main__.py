@@ -15,6 +15,7 @@ NAMES = (
     "virtual_call_cxx",
     "population",
     "dispatch_grid",
+    "field_layout",
     "traffic",
     "page_migrations",
     "cpu_numba",

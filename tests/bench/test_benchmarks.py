@@ -33,7 +33,9 @@ MODES = ("cuda", "coal", "range+switch")
 
 #: Benchmarks with tests of their own: they need what the tests' environment may lack, or their rows
 #: have another form.
-TESTED_APART = ("virtual_call_cxx", "cpu_numba", "dispatch_grid", "page_migrations")
+TESTED_APART = (
+    "virtual_call_cxx", "cpu_numba", "dispatch_grid", "field_layout", "page_migrations",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in TESTED_APART])
