@@ -1,11 +1,11 @@
 """Several neighbours in one thread, so that a field of all of them is one access of the device.
 
 ``NEIGHBOURS`` objects of a run in tiles that begin at a multiple of that many lanes are a *group*;
-every row of the tile has them side by side (and clusters do not, but a field there is one address
-plus a constant, too). A parameter that is a *member* of a group is passed as
+every row of the tile has them side by side. A parameter that is a *member* of a group is passed as
 the group's first object, and functions that get one are written once more for each lane, so that
-addresses in all of them are the same value plus a constant. That much LLVM needs to see that the
-members do not overlap and to access them together; nothing is assumed of any other reference.
+addresses in all of them are the same value plus a constant, in clusters too. That much LLVM needs
+to see that the members do not overlap and to access them together; nothing is assumed of any other
+reference.
 """
 
 from __future__ import annotations

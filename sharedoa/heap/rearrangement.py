@@ -20,7 +20,7 @@ from .residency import Residency
 from .transfer import Permutation, Transfer, array_column
 
 _SCRATCH_BYTES = 32 << 20
-"""Of tiles that the device works on at a time: they stay in its cache."""
+"""What the device uses at most, unless one tile needs more: it stays in its cache."""
 
 
 @dataclass(frozen=True)
@@ -112,26 +112,29 @@ def _by_device(
         )
     ]
     table = np.array(moves, np.uint64).reshape(-1)
-    most = max(_SCRATCH_BYTES, stop - first)
-    try:
-        scratch: Extent = extents.allocate(min(tiles * (stop - first), most), from_top=True)
-    except NoRoom:
+    size = stop - first
+    least = table.nbytes + size
+    extent = _scratch(extents, least, max(least, min(table.nbytes + tiles * size, _SCRATCH_BYTES)))
+    if extent is None:
         return False
     try:
-        moved = extents.allocate(table.nbytes, from_top=True)
-    except NoRoom:
-        extents.free(scratch)
-        return False
-    try:
-        transfer.write([(array_column(moved.address, table.dtype, len(table)), table)])
-        transfer.permute(
-            Permutation(
-                start + first, before.group_bytes, tiles, stop - first, moved.address, len(moves)
-            ),
-            scratch.address,
-            scratch.size,
+        transfer.write([(array_column(extent.address, table.dtype, len(table)), table)])
+        permutation = Permutation(
+            start + first, before.group_bytes, tiles, size, extent.address, len(moves)
         )
+        used = table.nbytes
+        transfer.permute(permutation, extent.address + used, extent.size - used)
     finally:
-        extents.free(moved)
-        extents.free(scratch)
+        extents.free(extent)
     return True
+
+
+def _scratch(extents: Extents, least: int, wanted: int) -> Extent | None:
+    """``wanted`` bytes or fewer, but at least ``least``, if there are as many."""
+    while True:
+        try:
+            return extents.allocate(wanted, from_top=True)
+        except NoRoom:
+            if wanted == least:
+                return None
+            wanted = max(least, wanted // 2)

@@ -287,18 +287,22 @@ def test_a_device_moves_fields_in_clusters(device: Any, clusters: Any, path: Fie
         assert not any(selection.read(FieldPath(name)).tobytes().strip(b"\0") for name in others)
 
 
-def test_without_room_on_the_device_the_host_does_it(device: Any) -> None:
+@pytest.mark.parametrize("left", [0, 3], ids=["none", "little"])
+def test_with_little_room_on_the_device(device: Any, monkeypatch: Any, left: int) -> None:
+    monkeypatch.setattr(rearrangement, "_SCRATCH_BYTES", 1 << 20)
     with oa.Heap("auto", device, "tile", "256KiB", initial_region=32) as heap:
         objects = oa.new(Tree, 900, **columns(Tree, 900, 5))
         before = contents(objects)
-        # What is left is too little for anything.
-        taken = []
-        while True:
-            try:
+        taken = [oa.zeros(4096, oa.i8) for _ in range(left)]
+        with pytest.raises(oa.HeapError):
+            while True:
                 taken.append(oa.zeros(256, oa.i8))
-            except oa.HeapError:
-                break
+        del taken[:left]
+        oa.synchronize()
+        heap.before_launch()
+        device.moved.clear()
         heap.rearrange(MANY)
+        assert bool(fetched(device, objects)) == (left == 0), "then the host does it"
         del taken
         assert contents(objects) == before
 
