@@ -298,7 +298,7 @@ def test_with_little_room_on_the_device(device: Any, monkeypatch: Any, left: int
             while True:
                 taken.append(oa.zeros(256, oa.i8))
         del taken[:left]
-        oa.synchronize()
+        heap.memory.collect(thorough=True)
         heap.before_launch()
         device.moved.clear()
         heap.rearrange(MANY)
