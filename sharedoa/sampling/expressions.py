@@ -268,15 +268,11 @@ def _load(threads: Threads, node: tree.Load, weights: Weights) -> Value:
         array = evaluate(threads, place.array, weights)
         if isinstance(array, Objects):
             return _object_of_run(threads, place, array, weights)
-        return _read(threads, _element(threads, place, array, weights), weights)
-    return load_place(threads, place, weights)
-
-
-def load_place(threads: Threads, node: tree.Place, weights: Weights) -> Value:
-    """What lies at a place, which is touched."""
-    place = locate(threads, node, weights)
-    touch(threads, place, weights, is_write=False)
-    return _read(threads, place, weights)
+        located = _element(threads, place, array, weights)
+    else:
+        located = locate(threads, place, weights)
+    touch(threads, located, weights, is_write=False)
+    return _read(threads, located, weights)
 
 
 def _read(threads: Threads, place: Place | None, weights: Weights) -> Value:
@@ -288,8 +284,8 @@ def _read(threads: Threads, place: Place | None, weights: Weights) -> Value:
 
 
 def touch(threads: Threads, place: Place | None, weights: Weights, is_write: bool) -> None:
-    """Note that threads read or write what lies at a place of an object."""
-    if place is None or place.owner is None:
+    """Note that threads read or write what lies at a place."""
+    if place is None:
         return
     for distance, size in threads.memory.scalars(place.type):
         threads.touches.add(

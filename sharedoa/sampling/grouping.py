@@ -27,8 +27,8 @@ from .touches import Touch
 _SECTOR, _PAIR, _LINE = 5, 6, 7
 """Powers of two, in bytes."""
 _AT_ONCE = 4
-_ADDRESS_BITS, _CHUNK_BITS = 48, 6
-_WRITING = 2.0
+_ADDRESS_BITS, _INSTRUCTION_BITS = 48, 6
+_WRITING = 3.0
 """Times as much as reading."""
 _LEAST_GAIN = 0.05
 """Part of what fields cost that a cluster of them must spare: it takes instructions, too."""
@@ -68,34 +68,54 @@ class Costs:
         return found
 
     def _sum(self, names: Names, is_cluster: bool) -> float:
-        touched = [touch for name in names for touch in self._touches.get(name, ())]
-        if not touched:
-            return 0.0
         cluster = self._cluster(names) if is_cluster else None
-        places, requests, weights = [], [], []
-        for touch in touched:
+        found = []
+        for touch in (touch for name in names for touch in self._touches.get(name, ())):
             addresses = scalar_addresses(touch.objects, touch.offsets, touch.size, cluster)
-            # Warps have nothing in common, nor do the reads and the writes of one.
-            warp = (2 * touch.warp + touch.is_write).astype(np.uint64)
-            places.append(addresses + (warp << np.uint64(_ADDRESS_BITS)))
-            inside = touch.offsets if cluster is None else touch.offsets - np.uint64(cluster.offset)
-            chunk = inside if cluster is None else inside >> np.uint64(_AT_ONCE)
-            chunk &= np.uint64((1 << _CHUNK_BITS) - 1)
-            requests.append((places[-1] >> np.uint64(_LINE)) * np.uint64(1 << _CHUNK_BITS) + chunk)
-            weights.append(touch.weights * (_WRITING if touch.is_write else 1.0))
-        every, often = np.concatenate(places), np.concatenate(weights)
-        order = np.argsort(every)
-        every, often = every[order], often[order]
-        moved = sum(_number(every >> np.uint64(s), often) for s in (_SECTOR, _PAIR, _LINE))
-        apart = np.concatenate(requests)[order]
-        order = np.argsort(apart, kind="stable")
-        return moved + _number(apart[order], often[order])
+            inside = touch.offsets
+            if cluster is not None:
+                inside = (inside - np.uint64(cluster.offset)) >> np.uint64(_AT_ONCE)
+            found.append((touch, addresses, inside))
+        return _cost(found)
 
     def _cluster(self, names: Names) -> Cluster:
         start, last = self._record.offsets[names[0]], names[-1]
         return Cluster(
             start, self._record.offsets[last] + self._record.dtypes[last].itemsize - start
         )
+
+
+def cost_of_elements(touches: Sequence[Touch]) -> float:
+    """What the elements of arrays cost a program."""
+    return _cost(
+        [
+            (touch, touch.objects + touch.offsets, np.full_like(touch.offsets, number))
+            for number, touch in enumerate(touches)
+        ]
+    )
+
+
+def _cost(touches: Sequence[tuple[Touch, Numbers, Numbers]]) -> float:
+    """Of touches, each with the addresses that it touches, and numbers that are the same for what
+    one instruction of a warp loads or stores."""
+    if not touches:
+        return 0.0
+    places, requests, weights = [], [], []
+    for touch, addresses, instruction in touches:
+        # Warps have nothing in common, nor do the reads and the writes of one.
+        warp = (2 * touch.warp + touch.is_write).astype(np.uint64)
+        place = addresses + (warp << np.uint64(_ADDRESS_BITS))
+        lines = (place >> np.uint64(_LINE)) << np.uint64(_INSTRUCTION_BITS)
+        places.append(place)
+        requests.append(lines + (instruction & np.uint64((1 << _INSTRUCTION_BITS) - 1)))
+        weights.append(touch.weights * (_WRITING if touch.is_write else 1.0))
+    every, often = np.concatenate(places), np.concatenate(weights)
+    order = np.argsort(every)
+    every, often = every[order], often[order]
+    moved = sum(_number(every >> np.uint64(shift), often) for shift in (_SECTOR, _PAIR, _LINE))
+    apart = np.concatenate(requests)[order]
+    order = np.argsort(apart, kind="stable")
+    return moved + _number(apart[order], often[order])
 
 
 def _number(places: Numbers, weights: Weights) -> float:

@@ -28,14 +28,16 @@ class Touch:
 
 @dataclass(eq=False)
 class Touches:
-    """All of a sample, by the class that declares the field, and the field's name."""
+    """All of a sample: fields by the class that declares them and their names, and elements of
+    arrays, as if each were an object."""
 
+    elements: list[Touch] = field(default_factory=list)
     of_class: dict[ClassType, dict[str, list[Touch]]] = field(default_factory=dict)
-    _seen: set[tuple[ClassType, str, bool, bytes]] = field(default_factory=set)
+    _seen: set[tuple[ClassType | None, str, bool, bytes]] = field(default_factory=set)
 
     def add(
         self,
-        owner: ClassType,
+        owner: ClassType | None,
         name: str,
         objects: Numbers,
         offsets: Numbers,
@@ -44,7 +46,8 @@ class Touches:
         lanes: Flags,
         is_write: bool,
     ) -> None:
-        """Note a touch in ``lanes``; the same one again is nothing new."""
+        """Note a touch in ``lanes``; the same one again is nothing new. Without an ``owner`` it is
+        one of an array's element."""
         chosen = np.flatnonzero(lanes & (weights > 0))
         if len(chosen) == 0:
             return
@@ -55,4 +58,7 @@ class Touches:
         key = owner, name, is_write, content
         if key not in self._seen:
             self._seen.add(key)
-            self.of_class.setdefault(owner, {}).setdefault(name, []).append(touch)
+            if owner is None:
+                self.elements.append(touch)
+            else:
+                self.of_class.setdefault(owner, {}).setdefault(name, []).append(touch)
