@@ -98,6 +98,10 @@ class ArrayMemory:
             self._storage(block) for block, is_held in zip(blocks, held, strict=True) if is_held
         ]
 
+    def ranges(self) -> list[tuple[int, int]]:
+        """(start, end) of every array, by address."""
+        return [(address, address + block.size) for address, block in self._blocks.items()]
+
     def _storage(self, block: _Block) -> ArrayStorage:
         storage = block.storage()
         if storage is None:

@@ -123,6 +123,10 @@ class HeapMemory:
         """Every array that any of ``addresses`` lies in, by address."""
         return self._arrays.all_at(addresses)
 
+    def array_ranges(self) -> list[tuple[int, int]]:
+        """(start, end) of every array, by address."""
+        return self._arrays.ranges()
+
     def send(self, column: Column, values: Values) -> bool:
         """Let the device write an array's elements, where it can; otherwise nothing happens."""
         end = column.start + column.count * column.record_bytes

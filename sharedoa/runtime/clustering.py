@@ -65,20 +65,38 @@ _families: WeakKeyDictionary[tree.Program, frozenset[Family]] = WeakKeyDictionar
 def consider(program: Program, heap: Heap, geometry: Geometry, arguments: Sequence[Any]) -> bool:
     """Look at what a launch is going to touch, if it is time to, and rearrange objects if that
     spares enough. The result is whether to come again at the next launch."""
-    threads = geometry.threads
-    if not heap.layout.is_open or threads[0] * threads[1] < FEWEST_THREADS:
+    if not heap.layout.is_open or is_small(geometry):
         return False
     typed = program.translation().program
-    objects = max((_count(heap, family) for family in _families_in(typed)), default=0)
-    if objects < FEWEST_OBJECTS:
-        return False
+    # Nobody may free or move what sampled threads read, or note launches meanwhile.
+    with heap.lock:
+        objects = max((_count(heap, family) for family in _families_in(typed)), default=0)
+        if objects < FEWEST_OBJECTS:
+            return False
+        return _look(program, typed, heap, geometry, arguments, objects)
+
+
+def is_small(geometry: Geometry) -> bool:
+    """Whether a launch is too small to be looked at."""
+    return geometry.threads[0] * geometry.threads[1] < FEWEST_THREADS
+
+
+def _look(
+    program: Program,
+    typed: tree.Program,
+    heap: Heap,
+    geometry: Geometry,
+    arguments: Sequence[Any],
+    objects: int,
+) -> bool:
+    """``consider`` a launch that may be worth it; ``objects``: of the largest family."""
     programs = _known.setdefault(heap, WeakKeyDictionary())
     runs = tuple([getattr(each, "_run", None) is not None for each in arguments])
     known = programs.setdefault(program, {}).setdefault(runs, _Launched())
     known.launches = min(known.launches + 1, LAUNCHES)
     if known.is_due(objects):
         heap.before_launch()
-        touches = sample(typed, heap, threads, arguments)
+        touches = sample(typed, heap, geometry.threads, arguments)
         layout = heap.layout
         known.arrays = cost_of_elements(touches.elements)
         known.costs = {

@@ -70,12 +70,18 @@ class Binding:
     constants: ConstantNames | None = None
     #: Whether the next launch may go the same way without being looked at (``clustering``).
     is_settled: bool = True
+    #: Whether that holds for small launches only, as none of others was looked at.
+    is_for_small: bool = False
     #: What starts the launches of each number, by ``Backend.prepare``.
     starts: dict[int, Callable[[], None]] = field(default_factory=dict)
 
     @property
     def runs(self) -> Runs:
         return tuple((place, form) for place, _, form in self.run_places if form is not None)
+
+    def suits(self, geometry: Geometry) -> bool:
+        """Whether a launch of so many threads may go the same way without being looked at."""
+        return self.is_settled and not (self.is_for_small and not clustering.is_small(geometry))
 
     def write_runs(self, slots: Slots, arguments: tuple[Any, ...]) -> bool:
         """Write where the runs among ``arguments`` begin; False if other arguments are runs, or of
@@ -159,7 +165,7 @@ class Program:
             heap: Heap = self.plan.pack(slots, arguments) or current_heap()
             self.look_at_constants()
             is_usual = mode is None and debug is None
-            binding = self.binding if is_usual and self.binding.is_settled else _UNBOUND
+            binding = self.binding if is_usual and self.binding.suits(geometry) else _UNBOUND
             launching = heap.memory.launching
             launching.append(None)
             try:
@@ -221,6 +227,7 @@ class Program:
         self.binding = _UNBOUND  # the unit's state may be filled anew
         looks = mode.by_population and not debug
         is_settled = not (looks and clustering.consider(self, heap, geometry, arguments))
+        is_for_small = looks and heap.layout.is_open and clustering.is_small(geometry)
         epoch = World.epoch + heap.layout_epoch
         if heap.backend.name == "python":
             return Binding(weakref.ref(heap), None, epoch)
@@ -234,7 +241,9 @@ class Program:
             if run is not None:
                 slots[first[place]] = run.first
         stores, constants = unit.stores_references, self._constants
-        return Binding(weakref.ref(heap), unit, epoch, run_places, stores, constants, is_settled)
+        return Binding(
+            weakref.ref(heap), unit, epoch, run_places, stores, constants, is_settled, is_for_small
+        )
 
     def _bound_unit(self, heap: Heap, mode: Mode, debug: bool, runs: Runs) -> Unit:
         """Other threads may make objects, or change clusters, while code is compiled; it must be

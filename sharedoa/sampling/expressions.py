@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import InternalError
 from ..frontend import tree
 from ..model.scalars import ScalarType
 from ..model.types import InlineType, ReferenceType, Type, ValueType
@@ -34,9 +33,7 @@ def evaluate(threads: Threads, node: tree.Expression, weights: Weights) -> Value
     """What ``node`` is in each thread that runs it."""
     threads.count()
     found = _EVALUATE.get(node.__class__)
-    if found is None:
-        raise InternalError(f"sampled threads meet a {node.__class__.__name__}")
-    return found(threads, node, weights)
+    return None if found is None else found(threads, node, weights)
 
 
 def scalars(threads: Threads, node: tree.Expression, weights: Weights) -> Scalars | None:
@@ -112,7 +109,7 @@ def _length(threads: Threads, array: Value) -> Value:
     if isinstance(array, Arrays):
         return Scalars(array.length.astype(np.int64), array.known)
     if isinstance(array, Objects):
-        return threads.all_lanes(np.full(threads.lanes, array.length, np.int64))
+        return Scalars(np.full(threads.lanes, array.length, np.int64), array.known)
     return None
 
 
@@ -176,7 +173,7 @@ def _conditional(threads: Threads, node: tree.Conditional, weights: Weights) -> 
     second = evaluate(threads, node.otherwise, otherwise)
     if isinstance(test, Scalars):
         return merged(second, first, flags(test) & test.known)
-    return None
+    return second
 
 
 @evaluates(tree.MathCall)
@@ -205,7 +202,7 @@ def _value_field(threads: Threads, node: tree.ValueField, weights: Weights) -> V
         return value.parts.get(node.name)
     if isinstance(value, Stored):
         member = _member(threads, value.place, node.name, node.type)
-        return _read(threads, member, weights)
+        return read(threads, member, weights)
     return None
 
 
@@ -272,10 +269,11 @@ def _load(threads: Threads, node: tree.Load, weights: Weights) -> Value:
     else:
         located = locate(threads, place, weights)
     touch(threads, located, weights, is_write=False)
-    return _read(threads, located, weights)
+    return read(threads, located, weights)
 
 
-def _read(threads: Threads, place: Place | None, weights: Weights) -> Value:
+def read(threads: Threads, place: Place | None, weights: Weights) -> Value:
+    """What lies at a place; whoever asks has touched it."""
     if place is None:
         return None
     if isinstance(place.type, ValueType):
@@ -288,6 +286,7 @@ def touch(threads: Threads, place: Place | None, weights: Weights, is_write: boo
     if place is None:
         return
     for distance, size in threads.memory.scalars(place.type):
+        threads.count()
         threads.touches.add(
             place.owner,
             place.name,
@@ -332,9 +331,9 @@ def _field(threads: Threads, node: tree.FieldPlace, weights: Weights) -> Place |
     receiver = scalars(threads, node.object, weights)
     if receiver is None:
         return None
-    known = threads.memory.type_indices(receiver) != 0
     owner = node.owner.field_owner(node.name)
     assert owner is not None
+    known = threads.memory.are_of(receiver, owner)
     start = threads.memory.layout.record(owner).offsets[node.name]
     offset = np.full(threads.lanes, start, np.int64)
     return Place(node.type, receiver.values, offset, known, owner, node.name)
@@ -358,8 +357,8 @@ def _object_of_run(
     index = _index(threads, node, weights)
     if index is None:
         return None
-    position, known = _inside(index, np.int64(array.length))
-    run = array.run
+    position, inside = _inside(index, np.int64(array.length))
+    run, known = array.run, inside & array.known
     slots = run.slot + np.where(known, position, 0)
     return Scalars(run.place.arrangement.addresses(run.place.start, slots), known)
 

@@ -36,10 +36,14 @@ class Arrays:
 
 @dataclass(frozen=True)
 class Objects:
-    """An array of ``length`` objects side by side, the same in all lanes."""
+    """An array of ``length`` objects side by side, the same wherever it is known."""
 
     run: Run
     length: int
+    known: Flags
+
+    def is_like(self, other: Objects) -> bool:
+        return self.run is other.run and self.length == other.length
 
 
 @dataclass(frozen=True)
@@ -64,6 +68,8 @@ def merged(old: Value, new: Value, lanes: Flags) -> Value:
     """``new`` in ``lanes``, ``old`` elsewhere; only ``new`` where the two do not go together."""
     if lanes.all():
         return new
+    if new is None:
+        return only_in(old, ~lanes)
     if isinstance(old, Scalars) and isinstance(new, Scalars):
         values = np.where(lanes, new.values, old.values).astype(new.values.dtype)
         return Scalars(values, np.where(lanes, new.known, old.known))
@@ -73,6 +79,10 @@ def merged(old: Value, new: Value, lanes: Flags) -> Value:
             np.where(lanes, new.length, old.length),
             np.where(lanes, new.known, old.known),
         )
+    if isinstance(old, Objects) and isinstance(new, Objects) and old.is_like(new):
+        return Objects(new.run, new.length, np.where(lanes, new.known, old.known))
+    if isinstance(old, Stored) and isinstance(new, Stored) and old.place.is_like(new.place):
+        return Stored(old.place.merged(new.place, lanes))
     if isinstance(old, Parts) and isinstance(new, Parts) and old.parts.keys() == new.parts.keys():
         return Parts({key: merged(old.parts[key], new.parts[key], lanes) for key in new.parts})
     return only_in(new, lanes)
@@ -84,6 +94,8 @@ def only_in(value: Value, lanes: Flags) -> Value:
         return Scalars(value.values, value.known & lanes)
     if isinstance(value, Arrays):
         return Arrays(value.address, value.length, value.known & lanes)
+    if isinstance(value, Objects):
+        return Objects(value.run, value.length, value.known & lanes)
     if isinstance(value, Parts):
         return Parts({key: only_in(part, lanes) for key, part in value.parts.items()})
-    return value
+    return None if value is None else Stored(value.place.only_in(lanes))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -31,25 +32,72 @@ class Place:
         both = self.known if known is None else self.known & known
         return replace(self, type=type, offset=self.offset + distance, known=both)
 
+    def only_in(self, lanes: Flags) -> Place:
+        return replace(self, known=self.known & lanes)
+
+    def is_like(self, other: Place) -> bool:
+        return (self.type, self.owner, self.name) == (other.type, other.owner, other.name)
+
+    def merged(self, new: Place, lanes: Flags) -> Place:
+        """``new``, which is like this one, in ``lanes``."""
+        base, offset, known = (
+            np.where(lanes, theirs, mine)
+            for mine, theirs in (
+                (self.base, new.base), (self.offset, new.offset), (self.known, new.known)
+            )
+        )  # fmt: skip
+        return replace(self, base=base, offset=offset, known=known)
+
 
 class HeapMemory:
-    """What interpreted threads ask of one heap."""
+    """What interpreted threads ask of one heap, whose lock somebody holds.
+
+    They may follow references and arrays that no thread of the launch does: those of deleted
+    objects, or where a test is not known. So it reads nothing but what objects and arrays lie in.
+    """
 
     def __init__(self, heap: Heap) -> None:
         self._heap = heap
         self.layout = heap.layout
-        ranges = sorted((start, end, cls.type_index) for start, end, cls in heap.placement.ranges())
-        self._starts, self._ends, self._types = (
-            np.array([each[part] for each in ranges], np.uint64) for part in range(3)
+        ranges = sorted(heap.placement.ranges(), key=lambda each: each[0])
+        self._starts, self._ends = (
+            np.array([each[part] for each in ranges], np.uint64) for part in range(2)
         )
+        self._classes = [cls for _, _, cls in ranges]
+        #: By region; the last entry stands for none.
+        self._types = np.array([*(cls.type_index for cls in self._classes), 0])
+        self._are_of: dict[ClassType, Flags] = {}
+
+    @cached_property
+    def _arrays(self) -> tuple[Numbers, Numbers]:
+        """Where each array begins and ends."""
+        ranges = np.array(self._heap.memory.array_ranges(), np.uint64).reshape(-1, 2)
+        return ranges[:, 0], ranges[:, 1]
 
     def type_indices(self, objects: Scalars) -> Numbers:
         """Of the class of each object; 0 where there is none, or nobody knows."""
-        if len(self._starts) == 0:
-            return np.zeros(len(objects.values), np.int64)
+        found: Numbers = self._types[self._regions(objects)]
+        return found
+
+    def are_of(self, objects: Scalars, cls: ClassType) -> Flags:
+        """Which are known to be objects of the class or a subclass."""
+        regions = self._are_of.get(cls)
+        if regions is None:
+            regions = np.array([*(each.is_subclass_of(cls) for each in self._classes), False])
+            self._are_of[cls] = regions
+        found: Flags = regions[self._regions(objects)]
+        return found
+
+    def _regions(self, objects: Scalars) -> Numbers:
+        """The region that each object lies in; -1 where none has an object there."""
         place = np.searchsorted(self._starts, objects.values, side="right") - 1
-        inside = (place >= 0) & (objects.values < self._ends[place]) & objects.known
-        return np.where(inside, self._types[place], 0).astype(np.int64)
+        for number in np.unique(place[objects.known & (place >= 0)]):
+            arrangement = self.layout.arrangement(self._classes[number])
+            lanes = np.flatnonzero(place == number)
+            addresses = objects.values[lanes]
+            _, nowhere = arrangement.slots(addresses - self._starts[number])
+            place[lanes[nowhere | (addresses >= self._ends[number])]] = -1
+        return np.where(objects.known, place, -1)
 
     def load(self, place: Place, lanes: Flags) -> Value:
         """The scalar, reference or array at ``place``; None for what has no such value."""
@@ -63,8 +111,21 @@ class HeapMemory:
                 self._numbers(place.part(type, parts[name][1]), parts[name][0], wanted)
                 for name in ("address", "length")
             )
-            return Arrays(address, length, wanted)
+            return Arrays(address, length, wanted & self._is_array(type, address, length))
         return None
+
+    def _is_array(self, type: ArrayType, address: Numbers, length: Numbers) -> Flags:
+        starts, ends = self._arrays
+        place = np.searchsorted(starts, address, side="right") - 1
+        room = np.zeros(len(address), np.uint64)
+        inside = place >= 0
+        end = ends[place[inside]]
+        room[inside] = np.where(address[inside] < end, end - address[inside], 0)
+        fits = length.astype(np.uint64) <= room // np.uint64(
+            self.layout.dtype(type.element).itemsize
+        )
+        found: Flags = (length == 0) | (length > 0) & fits
+        return found
 
     def _scalar(self, place: Place, wanted: Flags) -> Scalars:
         values = self._numbers(place, self.layout.dtype(place.type), wanted)

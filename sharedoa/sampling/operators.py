@@ -1,4 +1,5 @@
-"""Arithmetic on the numbers of all lanes, as kernels compute it (``codegen.integers``)."""
+"""Arithmetic on the numbers of all lanes, as kernels compute it (``codegen.integers``). What NumPy
+would warn of is as good a result as any other; whoever calls this has it keep quiet."""
 
 from __future__ import annotations
 
@@ -25,28 +26,28 @@ _MATHEMATICS = {
 
 
 def unary(operator: str, value: Numbers) -> Numbers:
-    found: Numbers = _quietly(_UNARY[operator], value)
+    found: Numbers = _UNARY[operator](value)
     return found
 
 
 def compare(operator: str, left: Numbers, right: Numbers) -> Flags:
-    found: Flags = _quietly(_COMPARE[operator], left, right)
+    found: Flags = _COMPARE[operator](left, right)
     return found
 
 
 def mathematics(name: str, value: Numbers) -> Numbers | None:
     """A function of ``tree.MATH_FUNCTIONS``; None for those that nobody branches on."""
     function = _MATHEMATICS.get(name)
-    return None if function is None else _quietly(function, value)
+    return None if function is None else function(value)
 
 
 def binary(operator: str, left: Numbers, right: Numbers) -> Numbers | None:
     """None for powers."""
     if operator in _BINARY:
-        plain: Numbers = _quietly(_BINARY[operator], left, right)
+        plain: Numbers = _BINARY[operator](left, right)
         return plain
     if operator in _DIVISIONS:
-        divided: Numbers = _quietly(_DIVISIONS[operator], left, right)
+        divided: Numbers = _DIVISIONS[operator](left, right)
         return divided if left.dtype.kind == "f" else np.where(right == 0, 0, divided)
     return None if operator == "pow" else _shifted(operator, left, right)
 
@@ -68,13 +69,15 @@ def converted(values: Numbers, dtype: np.dtype[Any]) -> Numbers:
         is_true: Numbers = values != 0
         return is_true
     if values.dtype.kind == "f" and dtype.kind in "iu":
-        limits = np.iinfo(dtype)
-        finite = np.nan_to_num(values.astype(np.float64), posinf=limits.max, neginf=limits.min)
-        values = np.clip(np.trunc(finite), float(limits.min), float(limits.max))
-    found: Numbers = _quietly(lambda given: given.astype(dtype), values)
+        return _whole(values.astype(np.float64), dtype)
+    found: Numbers = values.astype(dtype)
     return found
 
 
-def _quietly(function: Any, *values: Numbers) -> Any:
-    with np.errstate(all="ignore"):
-        return function(*values)
+def _whole(values: Numbers, dtype: np.dtype[Any]) -> Numbers:
+    # As a float the largest number of 64 bits is one more, which does not fit.
+    low, high = (dtype.type(limit) for limit in (np.iinfo(dtype).min, np.iinfo(dtype).max))
+    is_low, is_high = values <= float(low), values >= float(high)
+    inside = np.where(np.isnan(values) | is_low | is_high, 0.0, values).astype(dtype)
+    found: Numbers = np.where(is_low, low, np.where(is_high, high, inside))
+    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,9 +12,20 @@ import numpy as np
 from ..frontend import tree
 from ..heap.heap import Heap
 from ..model.scalars import ScalarType
-from ..model.types import ArrayType, ReferenceType
-from .expressions import evaluate, locate, scalars, split, touch
-from .lanes import Arrays, Flags, Numbers, Objects, Scalars, Value, Weights, merged, only_in
+from ..model.types import ArrayType, ReferenceType, Type, ValueType
+from .expressions import evaluate, locate, read, scalars, split, touch
+from .lanes import (
+    Arrays,
+    Flags,
+    Numbers,
+    Objects,
+    Parts,
+    Scalars,
+    Value,
+    Weights,
+    merged,
+    only_in,
+)
 from .memory import HeapMemory
 from .touches import WARP, Touches
 
@@ -57,19 +68,23 @@ def sample(
     program: tree.Program, heap: Heap, size: tuple[int, int], arguments: Sequence[Any]
 ) -> Touches:
     """What a few warps touch of a launch of ``size`` threads along both axes with ``arguments``, in
-    the heap as it is now. Raises DeviceError if an earlier launch failed."""
+    the heap as it is now, whose lock the caller holds. Raises DeviceError if an earlier launch
+    failed."""
     threads = Threads(program, heap, size)
     parameters = zip(program.kernel.parameters, arguments, strict=True)
-    return threads.run([_given(threads, variable, value) for variable, value in parameters])
+    with np.errstate(all="ignore"):
+        return threads.run([_given(threads, each.type, value) for each, value in parameters])
 
 
-def _given(threads: Threads, variable: tree.Variable, value: Any) -> Value:
+def _given(threads: Threads, type: Type, value: Any) -> Value:
     """An argument of the launch in each lane."""
-    type, lanes = variable.type, threads.lanes
+    lanes = threads.lanes
     if isinstance(type, ArrayType):
-        if isinstance(type.element, ReferenceType) and value._run is not None:
-            return Objects(value._run, len(value))
         every = np.ones(lanes, bool)
+        # Once: launches of other threads may end what is known of it.
+        run = value._run if isinstance(type.element, ReferenceType) else None
+        if run is not None:
+            return Objects(run, len(value), every)
         address = np.full(lanes, value._address, np.uint64)
         return Arrays(address, np.full(lanes, len(value), np.int64), every)
     if isinstance(type, ReferenceType):
@@ -77,6 +92,10 @@ def _given(threads: Threads, variable: tree.Variable, value: Any) -> Value:
         return threads.all_lanes(np.full(lanes, place, np.uint64))
     if isinstance(type, ScalarType):
         return threads.all_lanes(np.full(lanes, type(value), type.dtype))
+    # Those of other compilers may be given as tuples.
+    if isinstance(type, ValueType) and isinstance(value, type.python_class):
+        parts = type.fields.items()
+        return Parts({name: _given(threads, each, getattr(value, name)) for name, each in parts})
     return None
 
 
@@ -97,7 +116,8 @@ class Threads:
 
     def run(self, arguments: Sequence[Value]) -> Touches:
         """Run the kernel; what it touched."""
-        with suppress(_Enough):
+        # Expressions may be nested deeper than CPython goes where functions call each other, too.
+        with suppress(_Enough, RecursionError):
             self.call(self._kernel.symbol, arguments, self._weights)
         return self.touches
 
@@ -149,8 +169,7 @@ class Threads:
         elif isinstance(node, tree.Evaluate):
             evaluate(self, node.value, weights)
         elif isinstance(node, tree.If):
-            then, otherwise = split(evaluate(self, node.test, weights), weights)
-            return self._run(node.then, then) + self._run(node.otherwise, otherwise)
+            return self._if(node, weights)
         elif isinstance(node, tree.ForRange):
             return self._for_range(node, weights)
         elif isinstance(node, tree.While):
@@ -166,9 +185,8 @@ class Threads:
         return weights  # assertions, prints and barriers touch nothing that counts
 
     def _assign(self, variable: tree.Variable, value: Value, weights: Weights) -> None:
-        variables = self.variables
+        variables, lanes = self.variables, weights > 0
         known = variables.get(variable)
-        lanes = weights > 0
         variables[variable] = (
             merged(known, value, lanes) if variable in variables else only_in(value, lanes)
         )
@@ -176,8 +194,7 @@ class Threads:
     def _augmented_store(self, node: tree.AugmentedStore, weights: Weights) -> None:
         place = locate(self, node.place, weights)
         touch(self, place, weights, is_write=False)
-        old = None if place is None else self.memory.load(place, weights > 0)
-        self.variables[node.old] = old
+        self.variables[node.old] = read(self, place, weights)
         evaluate(self, node.value, weights)
         touch(self, place, weights, is_write=True)
 
@@ -190,6 +207,24 @@ class Threads:
         frame.returned = frame.returned | lanes
         return np.zeros_like(weights)
 
+    def _if(self, node: tree.If, weights: Weights) -> Weights:
+        then, otherwise = split(evaluate(self, node.test, weights), weights)
+        frame = self._frames[-1]
+        if not ((then > 0) & (otherwise > 0)).any():
+            return self._run(node.then, then) + self._run(node.otherwise, otherwise)
+        # Where nobody knows, neither way sees what the other one assigns; of two values that are
+        # as likely afterwards the second is as good as the first.
+        before = dict(frame.variables)
+        first = self._run(node.then, then)
+        after_first, frame.variables = frame.variables, before
+        second = self._run(node.otherwise, otherwise)
+        only_first = (first > 0) & (second == 0)
+        for variable, value in after_first.items():
+            if value is not frame.variables.get(variable):
+                old = frame.variables.get(variable)
+                frame.variables[variable] = merged(old, value, only_first)
+        return first + second
+
     # ------------------------------------------------------------------ loops
 
     def _for_range(self, node: tree.ForRange, weights: Weights) -> Weights:
@@ -197,63 +232,53 @@ class Threads:
             scalars(self, bound, weights) for bound in (node.start, node.stop, node.step)
         )
         if start is None or step is None:
-            return self._after(weights, [(None, weights)], node)
+            return self._rounds(node, weights, [(None, weights * _GUESSED_ROUNDS)])
         rounds = np.full(self.lanes, _GUESSED_ROUNDS)
         if stop is not None:
             known = start.known & stop.known & step.known
             rounds = np.where(known, _length(start.values, stop.values, step.values), rounds)
         run = np.minimum(np.ceil(rounds), ROUNDS)
         often = weights * rounds / np.maximum(run, 1)
-        return self._after(
-            weights,
-            (
-                (
-                    Scalars(start.values + number * step.values, start.known & step.known),
-                    np.where(run > number, often, 0.0),
-                )
-                for number in range(int(run.max(initial=0)))
-            ),
-            node,
+        known = start.known & step.known
+        each = (
+            (Scalars(start.values + number * step.values, known), often * (run > number))
+            for number in range(int(run.max(initial=0)))
         )
+        return self._rounds(node, weights, each)
 
-    def _after(self, weights: Weights, rounds: Any, node: tree.ForRange) -> Weights:
-        """Run the iterations of a loop, each with its number and how often lanes run it."""
+    def _rounds(
+        self, node: tree.ForRange, weights: Weights, rounds: Iterable[tuple[Value, Weights]]
+    ) -> Weights:
+        """Run iterations of a loop, each with its number and how often lanes run it that have not
+        left the loop."""
         loop = self._enter()
-        gone = np.zeros(self.lanes, bool)
-        frame = self._frames[-1]
-        for number, often in rounds:
-            often = np.where(gone | frame.returned, 0.0, often)
+        # Parts of what comes to the loop: what is in it, and what has left it by ``break``.
+        inside, left = np.ones(self.lanes), np.zeros(self.lanes)
+        for number, every in rounds:
+            often = every * inside
             if not often.any():
                 continue
+            loop.continued, loop.broken = np.zeros(self.lanes), np.zeros(self.lanes)
             self._assign(node.variable, number, often)
-            self._run(node.body, often)
-            gone = loop.broken > 0
+            further = self._run(node.body, often) + loop.continued
+            part = inside / np.where(often > 0, often, 1.0)
+            left += loop.broken * part
+            inside = np.where(often > 0, further * part, inside)
         self._leave()
-        return self._otherwise(node, np.where(frame.returned, 0.0, weights), gone)
+        return self._run(node.otherwise, weights * inside) + weights * left
 
     def _while(self, node: tree.While, weights: Weights) -> Weights:
         loop = self._enter()
-        frame, often = self._frames[-1], weights
-        done = np.zeros_like(weights)
+        often, ended = weights, np.zeros_like(weights)
         for _ in range(ROUNDS):
-            often, ended = split(evaluate(self, node.test, often), often)
-            done += ended
+            often, done = split(evaluate(self, node.test, often), often)
+            ended = ended + done
             if not often.any():
                 break
             loop.continued = np.zeros_like(weights)
             often = self._run(node.body, often) + loop.continued
         self._leave()
-        gone = loop.broken > 0
-        return self._otherwise(node, np.where(frame.returned, 0.0, weights), gone)
-
-    def _otherwise(
-        self, node: tree.ForRange | tree.While, weights: Weights, gone: Flags
-    ) -> Weights:
-        """After a loop: its ``else`` clause in lanes that have not left it by ``break``."""
-        if not node.otherwise:
-            return weights
-        ended = self._run(node.otherwise, np.where(gone, 0.0, weights))
-        return np.where(gone, weights, ended)
+        return self._run(node.otherwise, ended + often) + loop.broken
 
     def _enter(self) -> _Loop:
         loop = _Loop(np.zeros(self.lanes), np.zeros(self.lanes))
@@ -281,8 +306,12 @@ def _spread(size: tuple[int, int]) -> tuple[tuple[Numbers, Numbers], Weights]:
 
 
 def _length(start: Numbers, stop: Numbers, step: Numbers) -> Numbers:
-    """``len(range(start, stop, step))``."""
+    """``len(range(start, stop, step))``; 0 for a step of 0."""
     rises = step > 0
-    distance = np.where(rises, stop - start, start - stop).astype(np.float64)
-    rounds = np.ceil(distance / np.maximum(np.abs(step), 1))
-    return np.where(step == 0, 0.0, np.maximum(rounds, 0.0))
+    goes_on = np.where(rises, start < stop, (start > stop) & (step < 0))
+    # Differences and negations wrap to the right unsigned number.
+    distance, stride = (
+        np.where(rises, forwards, -forwards).view(np.uint64).astype(np.float64)
+        for forwards in (stop - start, step)
+    )
+    return np.where(goes_on, np.ceil(distance / np.maximum(stride, 1.0)), 0.0)
