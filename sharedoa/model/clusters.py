@@ -7,10 +7,10 @@ Clusters belong to the class that declares their fields, and are the same in its
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from .classes import ClassType
+from .classes import ClassType, Family
 
 Groups = tuple[tuple[str, ...], ...]
 """The fields of each cluster of one class, in order of declaration."""
@@ -40,6 +40,10 @@ class Clusters:
     def of(self, cls: ClassType) -> Groups:
         """The clusters of fields that ``cls`` itself declares."""
         return next((groups for owner, groups in self.by_class if owner is cls), ())
+
+    def within(self, families: Collection[Family]) -> Clusters:
+        """Those of classes of the families."""
+        return Clusters(frozenset(each for each in self.by_class if each[0].family in families))
 
     def replace(self, cls: ClassType, groups: Iterable[Sequence[str]]) -> Clusters:
         """The same, but for the fields that ``cls`` itself declares."""

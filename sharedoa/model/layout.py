@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from llvmlite import ir
 
 from ..errors import ClassError
 from .arrangement import Addresses, Arrangement
-from .classes import ClassType
+from .classes import ClassType, Family
 from .clusters import Cluster, Clusters
 from .record import Header, Record, scalars
 from .records import Records
@@ -101,11 +101,10 @@ class Layout:
         self.clusters = clusters
         self._arrangements: dict[ClassType, Arrangement] = {}
 
-    @property
-    def key(self) -> tuple[str, Header, bool, bool, str, Clusters]:
-        """Layouts with the same key are alike."""
+    def key(self, families: Collection[Family]) -> tuple[str, Header, bool, bool, str, Clusters]:
+        """Layouts with the same key are alike for the classes of these families."""
         kind = self.name, self.header, self._tiles, self._in_regions
-        return *kind, self._references.name, self.clusters
+        return *kind, self._references.name, self.clusters.within(families)
 
     def with_clusters(self, clusters: Clusters) -> Layout:
         """The same with other clusters."""

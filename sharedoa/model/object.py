@@ -137,8 +137,8 @@ class Object(metaclass=ObjectMeta):
     """Base of all shared classes. Fields are annotated; a method with the body ``...`` is abstract.
 
     ``class C(oa.Object, layout="aos")`` says how objects of C and its subclasses lie where the heap
-    leaves it open (layout auto): ``aos`` is best for objects that are met in no order and used as a
-    whole, ``tile`` for those that threads side by side walk through.
+    leaves it open (layout auto, which on GPUs looks at what launches touch): ``aos`` one after
+    another, ``tile`` 32 side by side with a row for each field, for good.
 
     Two objects are equal when they are the same object.
     """

@@ -13,8 +13,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from ..frontend import tree
-from ..frontend.walk import nodes
 from ..heap.heap import Heap
 from ..model.classes import ClassType, Family
 from ..sampling.grouping import Choice, Costs, cost_of_elements
@@ -59,7 +57,6 @@ class _Launched:
 #: By which arguments are runs.
 _Programs = WeakKeyDictionary["Program", dict[tuple[bool, ...], _Launched]]
 _known: WeakKeyDictionary[Heap, _Programs] = WeakKeyDictionary()
-_families: WeakKeyDictionary[tree.Program, frozenset[Family]] = WeakKeyDictionary()
 
 
 def consider(program: Program, heap: Heap, geometry: Geometry, arguments: Sequence[Any]) -> bool:
@@ -67,13 +64,12 @@ def consider(program: Program, heap: Heap, geometry: Geometry, arguments: Sequen
     spares enough. The result is whether to come again at the next launch."""
     if not heap.layout.is_open or is_small(geometry):
         return False
-    typed = program.translation().program
     # Nobody may free or move what sampled threads read, or note launches meanwhile.
     with heap.lock:
-        objects = max((_count(heap, family) for family in _families_in(typed)), default=0)
+        objects = max((_count(heap, family) for family in program.families()), default=0)
         if objects < FEWEST_OBJECTS:
             return False
-        return _look(program, typed, heap, geometry, arguments, objects)
+        return _look(program, heap, geometry, arguments, objects)
 
 
 def is_small(geometry: Geometry) -> bool:
@@ -82,12 +78,7 @@ def is_small(geometry: Geometry) -> bool:
 
 
 def _look(
-    program: Program,
-    typed: tree.Program,
-    heap: Heap,
-    geometry: Geometry,
-    arguments: Sequence[Any],
-    objects: int,
+    program: Program, heap: Heap, geometry: Geometry, arguments: Sequence[Any], objects: int
 ) -> bool:
     """``consider`` a launch that may be worth it; ``objects``: of the largest family."""
     programs = _known.setdefault(heap, WeakKeyDictionary())
@@ -96,7 +87,7 @@ def _look(
     known.launches = min(known.launches + 1, LAUNCHES)
     if known.is_due(objects):
         heap.before_launch()
-        touches = sample(typed, heap, geometry.threads, arguments)
+        touches = sample(program.translation().program, heap, geometry.threads, arguments)
         layout = heap.layout
         known.arrays = cost_of_elements(touches.elements)
         known.costs = {
@@ -107,15 +98,6 @@ def _look(
         known.looked_at, known.objects = known.launches, objects
         _choose(heap, programs, _LATER if known.launches == LAUNCHES else _AT_FIRST)
     return known.launches < LAUNCHES
-
-
-def _families_in(program: tree.Program) -> frozenset[Family]:
-    """The families whose fields a program uses."""
-    found = _families.get(program)
-    if found is None:
-        owners = (node.owner for node in nodes(program) if isinstance(node, tree.FieldPlace))
-        found = _families[program] = frozenset(owner.family for owner in owners)
-    return found
 
 
 def _count(heap: Heap, family: Family) -> int:

@@ -21,9 +21,10 @@ from ..backends.base import KernelLaunch, Slots
 from ..errors import ConfigurationError
 from ..frontend import Translation
 from ..frontend.array_use import array_fields, indexed_parameters, stores_references
+from ..frontend.field_use import families_used
 from ..heap.heap import Heap, current_heap
 from ..heap.recording import recording
-from ..model.classes import ClassType, Signature
+from ..model.classes import ClassType, Family, Signature
 from ..model.run_form import PieceField, RunForm
 from ..model.world import World
 from ..targets.base import Target
@@ -116,6 +117,7 @@ class Program:
         self._translation: Translation | None = None
         self._classes_met: frozenset[int] | None = None
         self._array_fields: frozenset[tuple[ClassType, str]] | None = None
+        self._families: frozenset[Family] | None = None
         self._checked_at = -1
         self._constants: ConstantNames | None = None
         self._compilations: dict[tuple[Any, ...], Compilation] = {}
@@ -254,8 +256,9 @@ class Program:
                 # First, as making room for them may change the facts.
                 words = heap.launch_state(debug)
                 facts, bounds = self._facts(heap, mode, debug)
-                layout = unit.compilation.layout
-                if facts == unit.compilation.facts and layout.key == heap.layout.key:
+                made, families = unit.compilation, self.families()
+                is_same = made.layout.key(families) == heap.layout.key(families)
+                if is_same and made.facts == facts:
                     unit.bind(heap, words, bounds)
                     return unit
 
@@ -285,8 +288,8 @@ class Program:
             layout, encoding = heap.layout, heap.encoding
             (population, pieces), _ = self._facts(heap, mode, debug)
             key = (
-                target.fingerprint, mode, layout.key, encoding.name, debug, heap.fastmath,
-                population, runs, pieces,
+                target.fingerprint, mode, layout.key(self.families()), encoding.name, debug,
+                heap.fastmath, population, runs, pieces,
             )  # fmt: skip
             found = self._compilations.get(key)
             if found is None:
@@ -339,6 +342,13 @@ class Program:
             self._checked_at = epoch
             return known
 
+    def families(self) -> frozenset[Family]:
+        """The families whose fields the program uses."""
+        program = self.translation().program
+        if self._families is None:
+            self._families = families_used(program)
+        return self._families
+
     def look_at_constants(self) -> None:
         """If a name that the program took a constant from is bound to another, all who rest on what
         names mean look again."""
@@ -347,7 +357,7 @@ class Program:
 
     def _drop_units(self) -> None:
         self._translation, self.binding, self._constants = None, _UNBOUND, None
-        self._classes_met, self._array_fields = None, None
+        self._classes_met, self._array_fields, self._families = None, None, None
         self._compilations.clear()
         stale = [(backend, list(units.values())) for backend, units in self._units.items()]
         self._units.clear()

@@ -286,3 +286,32 @@ def test_clusters_are_explained() -> None:
         heap.rearrange(NONE.replace(PARTICLE, [("x", "y"), ("z", "mass")]))
         assert "layout tile, Particle clusters (x, y) (z, mass), target" in total.explain()
         assert "Particle clusters" not in visit.explain()
+
+
+class Elsewhere(oa.Object):
+    """Of another family."""
+
+    value: i32
+
+
+@oa.kernel
+def read_elsewhere(things: oa.Array[Elsewhere], out: oa.Array[i32]):
+    i = oa.grid(1)
+    out[i] = things[i].value
+
+
+def test_code_of_programs_that_use_none_of_the_classes_stays() -> None:
+    with oa.Heap(mode="auto", backend="cpu", layout="tile", capacity="16MiB") as heap:
+        oa.new(CLASSES[0], 40)
+        others, out = oa.new(Elsewhere, 40, value=np.arange(40)), oa.zeros(40, i32)
+
+        def unit() -> Any:
+            read_elsewhere[40](others, out)
+            assert np.array_equal(out.numpy(), np.arange(40))
+            return read_elsewhere.program.binding.unit
+
+        before = unit()
+        heap.rearrange(FEW)
+        assert unit() is before
+        heap.rearrange(FEW.replace(Elsewhere.__sharedoa__, []))
+        assert unit() is before
