@@ -8,14 +8,14 @@ in place. What decides is where references lead, which is in the objects and not
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from ..heap.heap import Heap
 from ..model.classes import ClassType, Family
-from ..sampling.grouping import Choice, Costs, cost_of_elements
+from ..sampling.grouping import Choice, Costs
 from ..sampling.threads import sample
 
 if TYPE_CHECKING:
@@ -29,23 +29,22 @@ LAUNCHES = 16
 """After so many a program is looked at again: what it works on may not have been there at first,
 and it has shown that it is no preparation for others."""
 _WORTHWHILE = 0.8
-"""Of what memory costs programs if all fields have rows, clusters must cost less than this part:
-not everything that takes time is memory, and addresses in clusters take instructions."""
-_AT_FIRST, _LATER = 0.7, 0.95
-"""The same, of what it costs them now, when a program is looked at first, and again: each time what
-they run is compiled anew."""
+"""Of what a class costs if all of its fields have rows, clusters must cost less than this part: not
+everything that takes time is memory, and addresses in clusters take instructions."""
+_AT_FIRST, _LATER = 0.7, 0.9
+"""The same, of what it costs now, when a program is looked at first, and again: each time what uses
+the class is compiled anew."""
 
 
 @dataclass(eq=False)
 class _Launched:
     """What is known of a program on one heap, with certain of its arguments runs of objects: how
     often it was launched, up to ``LAUNCHES``; and when it was looked at last, how often it had
-    been, how many objects its largest family had, and what arrays and each class cost it."""
+    been, how many objects its largest family had, and what each class cost it."""
 
     launches: int = 0
     looked_at: int = 0
     objects: int = 0
-    arrays: float = 0.0
     costs: dict[ClassType, Costs] = field(default_factory=dict)
 
     def is_due(self, objects: int) -> bool:
@@ -89,14 +88,14 @@ def _look(
         heap.before_launch()
         touches = sample(program.translation().program, heap, geometry.threads, arguments)
         layout = heap.layout
-        known.arrays = cost_of_elements(touches.elements)
         known.costs = {
             cls: Costs(layout, cls, fields)
             for cls, fields in touches.of_class.items()
             if layout.is_open_for(cls) and _count(heap, cls.family) >= FEWEST_OBJECTS
         }
         known.looked_at, known.objects = known.launches, objects
-        _choose(heap, programs, _LATER if known.launches == LAUNCHES else _AT_FIRST)
+        least = _LATER if known.launches == LAUNCHES else _AT_FIRST
+        _choose(heap, programs, known.costs, least)
     return known.launches < LAUNCHES
 
 
@@ -104,27 +103,22 @@ def _count(heap: Heap, family: Family) -> int:
     return sum(map(heap.placement.count, family.root.concrete()))
 
 
-def _choose(heap: Heap, programs: _Programs, least: float) -> None:
-    """Rearrange objects if that makes what programs do with memory cost less than the part
-    ``least`` of what it costs now."""
-    costs: dict[ClassType, list[tuple[Costs, float]]] = {}
-    arrays = 0.0
-    for launched in programs.values():
-        for known in launched.values():
-            arrays += known.arrays * known.launches
-            for cls, cost in known.costs.items():
-                costs.setdefault(cls, []).append((cost, float(known.launches)))
-    layout = heap.layout
-    chosen = unclustered = layout.clusters
-    now = in_rows = then = arrays
-    for cls, each in costs.items():
-        choice = Choice(layout, cls, each)
+def _choose(heap: Heap, programs: _Programs, classes: Collection[ClassType], least: float) -> None:
+    """Rearrange objects whose fields of ``classes`` had better lie otherwise: in rows, or in
+    clusters that cost less than the part ``least`` of what there is now."""
+    layout, clusters = heap.layout, heap.layout.clusters
+    for cls in classes:
+        costs = [
+            (known.costs[cls], float(known.launches))
+            for launched in programs.values()
+            for known in launched.values()
+            if cls in known.costs
+        ]
+        choice = Choice(layout, cls, costs)
         best = choice.best()
-        chosen, unclustered = chosen.replace(cls, best), unclustered.replace(cls, ())
-        now += choice.cost(layout.clusters.of(cls))
-        in_rows += choice.cost(())
-        then += choice.cost(best)
-    if then > _WORTHWHILE * in_rows:
-        chosen, then = unclustered, in_rows
-    if then < least * now:
-        heap.rearrange(chosen)
+        if choice.cost(best) > _WORTHWHILE * choice.cost(()):
+            clusters = clusters.replace(cls, ())
+        elif choice.cost(best) < least * choice.cost(clusters.of(cls)):
+            clusters = clusters.replace(cls, best)
+    if clusters != layout.clusters:
+        heap.rearrange(clusters)

@@ -265,9 +265,8 @@ def _load(threads: Threads, node: tree.Load, weights: Weights) -> Value:
         array = evaluate(threads, place.array, weights)
         if isinstance(array, Objects):
             return _object_of_run(threads, place, array, weights)
-        located = _element(threads, place, array, weights)
-    else:
-        located = locate(threads, place, weights)
+        return read(threads, _element(threads, place, array, weights), weights)
+    located = locate(threads, place, weights)
     touch(threads, located, weights, is_write=False)
     return read(threads, located, weights)
 
@@ -282,8 +281,8 @@ def read(threads: Threads, place: Place | None, weights: Weights) -> Value:
 
 
 def touch(threads: Threads, place: Place | None, weights: Weights, is_write: bool) -> None:
-    """Note that threads read or write what lies at a place."""
-    if place is None:
+    """Note that threads read or write what lies at a place of an object."""
+    if place is None or place.owner is None:
         return
     for distance, size in threads.memory.scalars(place.type):
         threads.count()

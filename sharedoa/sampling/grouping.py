@@ -85,16 +85,6 @@ class Costs:
         )
 
 
-def cost_of_elements(touches: Sequence[Touch]) -> float:
-    """What the elements of arrays cost a program."""
-    return _cost(
-        [
-            (touch, touch.objects + touch.offsets, np.full_like(touch.offsets, number))
-            for number, touch in enumerate(touches)
-        ]
-    )
-
-
 def _cost(touches: Sequence[tuple[Touch, Numbers, Numbers]]) -> float:
     """Of touches, each with the addresses that it touches, and numbers that are the same for what
     one instruction of a warp loads or stores."""

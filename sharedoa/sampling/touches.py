@@ -28,16 +28,14 @@ class Touch:
 
 @dataclass(eq=False)
 class Touches:
-    """All of a sample: fields by the class that declares them and their names, and elements of
-    arrays, as if each were an object."""
+    """All of a sample, by the class that declares the field, and the field's name."""
 
-    elements: list[Touch] = field(default_factory=list)
     of_class: dict[ClassType, dict[str, list[Touch]]] = field(default_factory=dict)
-    _seen: set[tuple[ClassType | None, str, bool, bytes]] = field(default_factory=set)
+    _seen: set[tuple[ClassType, str, bool, bytes]] = field(default_factory=set)
 
     def add(
         self,
-        owner: ClassType | None,
+        owner: ClassType,
         name: str,
         objects: Numbers,
         offsets: Numbers,
@@ -46,8 +44,7 @@ class Touches:
         lanes: Flags,
         is_write: bool,
     ) -> None:
-        """Note a touch in ``lanes``; the same one again is nothing new. Without an ``owner`` it is
-        one of an array's element."""
+        """Note a touch in ``lanes``; the same one again is nothing new."""
         chosen = np.flatnonzero(lanes & (weights > 0))
         if len(chosen) == 0:
             return
@@ -58,7 +55,4 @@ class Touches:
         key = owner, name, is_write, content
         if key not in self._seen:
             self._seen.add(key)
-            if owner is None:
-                self.elements.append(touch)
-            else:
-                self.of_class.setdefault(owner, {}).setdefault(name, []).append(touch)
+            self.of_class.setdefault(owner, {}).setdefault(name, []).append(touch)
