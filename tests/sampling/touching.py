@@ -1,0 +1,93 @@
+"""Which fields threads touch: as sampled threads say, and as CPython does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sharedoa as oa
+from sharedoa.runtime import cpython
+from sharedoa.runtime.geometry import parse_geometry
+from sharedoa.runtime.host_intrinsics import current_thread
+from sharedoa.sampling.threads import _spread, sample
+from sharedoa.sampling.touches import Touches
+
+#: Thread along both axes, the object's address, the field, the element if it is inline, and whether
+#: it is written.
+Touched = tuple[tuple[int, int], int, str, int, bool]
+
+
+def sampled(
+    patch: pytest.MonkeyPatch, kernel: Any, size: tuple[int, int], *arguments: Any
+) -> dict[Touched, float]:
+    """What ``sample`` finds in the current heap, and the weight of each."""
+    heap, found = oa.current_heap(), {}
+    typed = kernel.program.translation().program
+    (x, y), _ = _spread(size)
+    add = Touches.add
+
+    def noting(
+        self: Touches,
+        owner: Any,
+        name: str,
+        objects: Any,
+        offsets: Any,
+        size: int,
+        weights: Any,
+        lanes: Any,
+        is_write: bool,
+    ) -> None:
+        record = heap.layout.record(owner)
+        dtype, start = record.dtypes[name], record.offsets[name]
+        for lane in np.flatnonzero(lanes & (weights > 0)).tolist():
+            element = (int(offsets[lane]) - start) // dtype.base.itemsize if dtype.subdtype else 0
+            key = (int(x[lane]), int(y[lane])), int(objects[lane]), name, element, is_write
+            found[key] = max(found.get(key, 0.0), float(weights[lane]))
+        add(self, owner, name, objects, offsets, size, weights, lanes, is_write)
+
+    with patch.context() as inner, heap.lock:
+        inner.setattr(Touches, "add", noting)
+        sample(typed, heap, size, arguments)
+    return found
+
+
+@contextmanager
+def recorded(patch: pytest.MonkeyPatch) -> Iterator[set[Touched]]:
+    """What threads that CPython runs touch meanwhile."""
+    found: set[Touched] = set()
+
+    def note(heap: oa.Heap, reference: int, name: str, element: int, is_write: bool) -> None:
+        thread = current_thread.get()
+        if thread is not None:
+            address = heap.encoding.address(reference)
+            found.add((thread.index, address, name, element, is_write))
+
+    def watch(method: str, is_write: bool, is_element: bool) -> None:
+        original = getattr(oa.Heap, method)
+
+        def watched(self: oa.Heap, reference: int, owner: Any, name: str, *more: Any) -> Any:
+            note(self, reference, name, more[0] if is_element else 0, is_write)
+            return original(self, reference, owner, name, *more)
+
+        patch.setattr(oa.Heap, method, watched)
+
+    with patch.context() as inner:
+        patch = inner
+        for method in ("read_field", "write_field", "read_element", "write_element"):
+            watch(method, method.startswith("write"), method.endswith("element"))
+        yield found
+
+
+def touched(
+    patch: pytest.MonkeyPatch, kernel: Any, size: tuple[int, int], *arguments: Any
+) -> set[Touched]:
+    """What CPython touches when it runs all threads of a launch."""
+    program = kernel.program
+    geometry = parse_geometry(size, 2)
+    with recorded(patch) as found:
+        cpython.launch(program.source, program.plan.host_values(arguments), geometry)
+    return found
