@@ -1,0 +1,391 @@
+"""Heaps that choose clusters by what launches touch, on a GPU that is interpreted."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sharedoa as oa
+from sharedoa import f32
+from sharedoa.errors import DeviceError
+from sharedoa.heap.settings import HeapSettings
+from sharedoa.model.clusters import Clusters
+from sharedoa.runtime import clustering
+from tests.codegen.interpreted import InterpretedGpu
+
+COUNT = 256
+SOME = np.random.default_rng(3).permutation(COUNT)
+NONE = Clusters()
+
+
+class Cell(oa.Object):
+    a: f32
+    b: f32
+    c: f32
+    d: f32
+    e: f32
+    next: Cell
+
+    def work(self, by: f32) -> f32:
+        return self.a + self.b + self.c + self.d + by
+
+    def pull(self, by: f32) -> f32:
+        self.e += by
+        other = self.next
+        return other.a + other.b + other.c + other.d
+
+
+class Double(Cell):
+    def work(self, by: f32) -> f32:
+        self.b += by + by
+        return self.a + self.b
+
+
+class InTiles(oa.Object, layout="tile"):
+    a: f32
+    b: f32
+    c: f32
+
+
+class InRecords(oa.Object, layout="aos"):
+    a: f32
+    b: f32
+    c: f32
+
+
+CELL = Cell.__sharedoa__
+FOUR = ("a", "b", "c", "d")
+
+
+@oa.kernel
+def work(cells: oa.Array[Cell], by: f32, out: oa.Array[f32]):
+    i = oa.grid(1)
+    if i < len(cells):
+        out[i] += cells[i].work(by)
+
+
+@oa.kernel
+def tiled(these: oa.Array[InTiles], out: oa.Array[f32]):
+    i = oa.grid(1)
+    out[i] = these[i].a + these[i].b + these[i].c
+
+
+@oa.kernel
+def recorded(these: oa.Array[InRecords], out: oa.Array[f32]):
+    i = oa.grid(1)
+    out[i] = these[i].a + these[i].b + these[i].c
+
+
+@cache
+def gpu() -> InterpretedGpu:
+    return InterpretedGpu()
+
+
+@pytest.fixture(autouse=True)
+def few_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clustering, "FEWEST_OBJECTS", 64)
+    monkeypatch.setattr(clustering, "FEWEST_THREADS", 64)
+
+
+@pytest.fixture
+def looked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The programs that were looked at, in order."""
+    found: list[str] = []
+    look = clustering.sample
+
+    def noting(program: Any, *more: Any) -> Any:
+        found.append(program.kernel.name)
+        return look(program, *more)
+
+    monkeypatch.setattr(clustering, "sample", noting)
+    return found
+
+
+def new_heap(**given: Any) -> oa.Heap:
+    return oa.Heap(**{"backend": gpu(), "capacity": "64MiB", "initial_region": 32, **given})
+
+
+@pytest.fixture(params=["32", "64"])
+def heap(request: pytest.FixtureRequest) -> Iterator[oa.Heap]:
+    with new_heap(references=request.param) as made:
+        yield made
+
+
+def fill(heap: oa.Heap, cls: Any = Cell, count: int = COUNT) -> Any:
+    return heap.new(cls, count, a=range(count), b=1, c=2, d=3)
+
+
+def expected(order: np.ndarray[Any, Any], launches: int) -> list[float]:
+    """What so many launches of ``work`` give."""
+    return (launches * (order + 6.5)).tolist()
+
+
+def test_random_places_get_clusters_at_the_first_launch(heap: oa.Heap, looked: list[str]) -> None:
+    cells = fill(heap)
+    some, out = cells[SOME], heap.zeros(COUNT, f32)
+    for number in range(1, 4):
+        work[COUNT](some, 0.5, out)
+        assert heap.layout.clusters.of(CELL) == (FOUR,)
+        assert out.numpy().tolist() == expected(SOME, number)
+    assert cells.a.numpy().tolist() == list(range(COUNT))
+    assert cells.b.numpy().tolist() == [1] * COUNT
+    assert looked == ["work"]
+    assert "Cell clusters (a, b, c, d)" in work.explain()
+
+
+def test_neighbours_get_none(heap: oa.Heap, looked: list[str]) -> None:
+    cells, out = fill(heap), heap.zeros(COUNT, f32)
+    for number in range(1, 18):
+        work[COUNT](cells, 0.5, out)
+        assert out.numpy().tolist() == expected(np.arange(COUNT), number)
+    assert heap.layout.clusters == NONE
+    assert looked == ["work"] * 2
+
+
+def test_after_sixteen_launches_nobody_looks(heap: oa.Heap, looked: list[str]) -> None:
+    some, out = fill(heap)[SOME], heap.zeros(COUNT, f32)
+    for number in range(1, 20):
+        work[COUNT](some, 0.5, out)
+        binding = work.program.binding
+        assert binding.is_settled == (number >= clustering.LAUNCHES)
+        assert bool(binding.starts) == (number >= clustering.LAUNCHES)
+        assert len(looked) == 1 + (number >= clustering.LAUNCHES)
+    careful: list[Any] = []
+    launch = work.program.launch_carefully
+    work.program.launch_carefully = careful.append  # what is quick does not come here
+    try:
+        work[COUNT](some, 0.5, out)
+    finally:
+        work.program.launch_carefully = launch
+    assert not careful and out.numpy().tolist() == expected(SOME, 20)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"layout": "tile"}, {"layout": "aos"}, {"debug": True}, {"mode": "range+switch"},
+        {"mode": "bits+switch"}, {"mode": "tag+switch"}, {"backend": "cpu"}, {"backend": "python"},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_heaps_that_leave_no_choice(given: dict[str, Any], looked: list[str]) -> None:
+    with new_heap(**given) as heap:
+        some, out = fill(heap)[SOME], heap.zeros(COUNT, f32)
+        for number in (1, 2):
+            work[COUNT](some, 0.5, out)
+            assert out.numpy().tolist() == expected(SOME, number)
+        assert heap.layout.clusters == NONE and looked == []
+
+
+def test_launches_in_other_modes_and_debug(heap: oa.Heap, looked: list[str]) -> None:
+    some, out = fill(heap)[SOME], heap.zeros(COUNT, f32)
+    work[COUNT](some, 0.5, out, mode="range+switch")
+    work[COUNT](some, 0.5, out, debug=True)
+    assert looked == [] and out.numpy().tolist() == expected(SOME, 2)
+    work[COUNT](some, 0.5, out)
+    assert looked == ["work"] and heap.layout.clusters.of(CELL) == (FOUR,)
+    work[COUNT](some, 0.5, out, debug=True)
+    work[COUNT](some, 0.5, out, mode="range+switch")
+    assert out.numpy().tolist() == expected(SOME, 5)
+
+
+@pytest.mark.parametrize(("kernel", "cls"), [(tiled, InTiles), (recorded, InRecords)])
+def test_classes_that_ask_for_a_layout(heap: oa.Heap, kernel: Any, cls: Any) -> None:
+    these = heap.new(cls, COUNT, a=range(COUNT), b=1)
+    out = heap.zeros(COUNT, f32)
+    for _ in range(17):
+        kernel[COUNT](these[SOME], out)
+    assert heap.layout.clusters == NONE
+    assert out.numpy().tolist() == (SOME + 1.0).tolist()
+
+
+def test_few_objects_or_threads(heap: oa.Heap, looked: list[str]) -> None:
+    few, out = fill(heap, count=40), heap.zeros(COUNT, f32)
+    work[COUNT](few[::-1], 0.5, out)
+    cells = fill(heap)
+    work[40](cells[SOME[:40]], 0.5, out)
+    assert looked == [] and work.program.binding.is_settled
+    # A large launch is looked at, though a small one was not.
+    work[COUNT](cells[SOME], 0.5, out)
+    assert looked == ["work"] and heap.layout.clusters.of(CELL) == (FOUR,)
+    work[0](cells, 0.5, out)
+
+
+def test_small_launches_between_large_ones_stay_quick(heap: oa.Heap) -> None:
+    some, out = fill(heap)[SOME], heap.zeros(COUNT, f32)
+    for _ in range(clustering.LAUNCHES):
+        work[COUNT](some, 0.5, out)
+    work[3](some, 0.5, out)
+    binding = work.program.binding
+    work[COUNT](some, 0.5, out)
+    work[3](some, 0.5, out)
+    assert work.program.binding is binding and len(binding.starts) == 2
+
+
+def test_growth(heap: oa.Heap, looked: list[str]) -> None:
+    cells, out = fill(heap), heap.zeros(4 * COUNT, f32)
+    work[COUNT](cells, 0.5, out)
+    assert len(looked) == 1
+    more = fill(heap, Double)
+    for _ in range(3):
+        work[COUNT](more[SOME], 0.5, out)
+    assert looked == ["work"] * 2
+    assert heap.layout.clusters.of(CELL) != NONE
+    first = np.arange(COUNT) + 6.5
+    assert out.numpy()[:COUNT].tolist() == (first + 3 * SOME + 2 + 3 + 4).tolist()
+    heap.delete(more)
+    before = out.numpy().copy()
+    work[COUNT](cells, 0.5, out)
+    assert looked == ["work"] * 2
+    assert (out.numpy() - before)[:COUNT].tolist() == expected(np.arange(COUNT), 1)
+
+
+def test_deleted_objects_are_not_followed(heap: oa.Heap) -> None:
+    cells, out = fill(heap), heap.zeros(COUNT, f32)
+    cells.next = cells[SOME]
+    cells[:100].next = fill(heap, Double, 100)
+    heap.delete(heap.all(Double))
+    kept = cells[100:]
+    kept.pull(f32(1))
+    assert kept.e.numpy().tolist() == [1] * (COUNT - 100)
+    assert cells.b.numpy().tolist() == [1] * COUNT
+
+
+def test_calls_of_methods(heap: oa.Heap) -> None:
+    cells, doubles = fill(heap), fill(heap, Double, 64)
+    every = heap.concat(cells, doubles)
+    every.next = every[np.random.default_rng(5).permutation(len(every))]
+    values = np.concatenate([np.arange(COUNT), np.arange(64)]) + 6.0
+    order = every.next.a.numpy() + 6.0
+    for number in range(1, 18):
+        found = heap.all(Cell).pull(f32(1)).numpy()
+        assert sorted(found.tolist()) == sorted(order.tolist())
+        assert every.e.numpy().tolist() == [number] * len(values)
+    assert heap.layout.clusters.of(CELL) == (FOUR,)
+
+
+def test_captured_steps(heap: oa.Heap, looked: list[str]) -> None:
+    cells, out = fill(heap), heap.zeros(COUNT, f32)
+    cells.next = cells
+    with oa.capture() as step:
+        work[COUNT](cells, 0.5, out)
+        cells.pull(f32(1))
+    assert looked and heap.layout.clusters == NONE
+    step.run(3)
+    # What was in order is in none any more; that shows when it is looked at again.
+    cells.next = cells[SOME]
+    step.run(20)
+    assert heap.layout.clusters.of(CELL) != NONE
+    assert out.numpy().tolist() == expected(np.arange(COUNT), 23)
+    assert cells.e.numpy().tolist() == [23] * COUNT
+    step.run(2)
+    assert cells.e.numpy().tolist() == [25] * COUNT
+
+
+def test_several_heaps(looked: list[str]) -> None:
+    orders = [SOME, np.arange(COUNT), SOME[::-1]]
+    heaps = [new_heap() for _ in orders]
+    arrays = []
+    for heap, order in zip(heaps, orders, strict=True):
+        with heap:
+            arrays.append((fill(heap)[order], heap.zeros(COUNT, f32)))
+    for number in range(1, 4):
+        for order, (some, out) in zip(orders, arrays, strict=True):
+            work[COUNT](some, 0.5, out)
+            assert out.numpy().tolist() == expected(order, number)
+    assert [bool(heap.layout.clusters.of(CELL)) for heap in heaps] == [True, False, True]
+    assert len(looked) == 3
+    known = len(clustering._known)
+    del heaps, heap, arrays, some, out
+    assert len(clustering._known) <= known
+
+
+def test_threads_that_launch_at_once(heap: oa.Heap) -> None:
+    problems: list[BaseException] = []
+    begin = threading.Barrier(3)
+    cells = fill(heap)
+    some = cells[SOME]
+
+    @oa.kernel
+    def other(cells: oa.Array[Cell], out: oa.Array[f32]):
+        i = oa.grid(1)
+        out[i] += cells[i].a + cells[i].d
+
+    @oa.kernel
+    def third(cells: oa.Array[Cell], out: oa.Array[f32]):
+        i = oa.grid(1)
+        out[i] += cells[i].c
+
+    def run(launch: Any, wanted: np.ndarray[Any, Any]) -> None:
+        try:
+            out = heap.zeros(COUNT, f32)
+            begin.wait()
+            for number in range(1, 19):
+                launch(out)
+                assert out.numpy().tolist() == (number * wanted).tolist()
+        except BaseException as problem:
+            problems.append(problem)
+
+    launches = [
+        (lambda out: work[COUNT](some, 0.0, out), SOME + 6.0),
+        (lambda out: other[COUNT](some, out), SOME + 3.0),
+        (lambda out: third[COUNT](cells, out), np.full(COUNT, 2.0)),
+    ]
+    threads = [threading.Thread(target=run, args=each) for each in launches]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert problems == []
+    assert heap.layout.clusters.of(CELL) != NONE
+
+
+def test_what_an_earlier_kernel_has_done_wrong_is_raised(
+    heap: oa.Heap, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    some, out = fill(heap)[SOME], heap.zeros(COUNT, f32)
+
+    def gather(*arguments: Any) -> Any:
+        raise DeviceError("an earlier kernel failed", "look at it")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(heap.backend, "gather", gather)
+        with pytest.raises(DeviceError, match="earlier"):
+            work[COUNT](some, 0.5, out)
+    assert heap.memory.launching == []
+    work[COUNT](some, 0.5, out)
+    assert out.numpy().tolist() == expected(SOME, 1)
+
+
+def test_programs_are_weighed_by_how_often_they_run(heap: oa.Heap, looked: list[str]) -> None:
+    cells, out = fill(heap), heap.zeros(COUNT, f32)
+
+    @oa.kernel
+    def ordered(cells: oa.Array[Cell], out: oa.Array[f32]):
+        i = oa.grid(1)
+        if i < len(cells):
+            this = cells[i]
+            out[i] = this.a
+            this.c = f32(2)
+
+    some = cells[SOME[:64]]
+    for _ in range(17):
+        ordered[COUNT](cells, out)
+    work[64](some, 0.5, out)
+    # Little is spared for one launch of few threads.
+    assert heap.layout.clusters == NONE
+    for _ in range(17):
+        ordered[COUNT](cells, out)
+    assert out.numpy().tolist() == list(range(COUNT))
+
+
+def test_settings_say_whose_choice_it_is() -> None:
+    settings = HeapSettings.resolve("auto", gpu(), None, "64MiB", None, None, None, None)
+    assert settings.layout.is_open and settings.layout.is_open_for(CELL)
+    assert not settings.layout.is_open_for(InTiles.__sharedoa__)
+    assert not settings.layout.is_open_for(InRecords.__sharedoa__)
