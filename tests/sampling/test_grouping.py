@@ -105,7 +105,7 @@ def counted(touches: dict[str, list[Touch]], group: Group) -> float:
                 else:
                     at, part = tile + 32 * offset + each.size * lane, offset
                 who = int(each.warp[k]), each.is_write
-                weight = float(each.weights[k]) * (2 if each.is_write else 1)
+                weight = float(each.weights[k]) * (3 if each.is_write else 1)
                 for size in (32, 64, 128):
                     note(f"{size} bytes", (who, at // size), weight)
                 note("request", (who, at // 128, part), weight)
