@@ -13,7 +13,8 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("dispatch", "ptxpass", "sharedoa", "apps", "bench")
 PARTS = (
-    "model", "frontend", "targets", "codegen", "heap", "backends", "sampling", "runtime", "cxx", "cli",
+    "model", "frontend", "targets", "codegen", "heap", "backends", "sampling", "runtime", "cxx",
+    "cli",
 )  # fmt: skip
 
 

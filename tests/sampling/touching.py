@@ -25,7 +25,8 @@ def sampled(
     patch: pytest.MonkeyPatch, kernel: Any, size: tuple[int, int], *arguments: Any
 ) -> dict[Touched, float]:
     """What ``sample`` finds in the current heap, and the weight of each."""
-    heap, found = oa.current_heap(), {}
+    heap = oa.current_heap()
+    found: dict[Touched, float] = {}
     typed = kernel.program.translation().program
     (x, y), _ = _spread(size)
     add = Touches.add
