@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -72,6 +73,8 @@ def touch(draw: Callable[..., Any]) -> tuple[str, Touch]:
     weights = random.choice([0.5, 1.0, 3.0], len(lanes))
     offsets = offsets.astype(np.uint64)
     is_write = draw(st.booleans())
+    for each in (objects, offsets, weights):
+        each.flags.writeable = False
     return name, Touch(objects, offsets, choices[0][1], weights, lanes // WARP, is_write)
 
 
@@ -233,7 +236,7 @@ def test_sampling_leaves_what_is_sampled_as_it_is() -> None:
         fields = touches.of_class[BODY]
         groups = [Group(place, place, False) for place in range(len(NAMES))]
         groups.append(Group(0, len(NAMES) - 1, True))
-        costs = [Costs(heap.layout, BODY, fields) for _ in range(2)]
+        costs = [Costs(heap.layout, BODY, each) for each in (fields, deepcopy(fields))]
         forwards = [costs[0].of(group) for group in groups]
         backwards = [costs[1].of(group) for group in reversed(groups)]
         assert forwards == backwards[::-1]

@@ -60,8 +60,16 @@ def test_rounds_of_a_loop(start: int, stop: int, step: int) -> None:
     assert found == wanted or math.isclose(found, wanted, rel_tol=1e-9)
 
 
+@oa.value
+class Spot:
+    place: i32
+    more: i32
+
+
 class Link(oa.Object):
     next: Link
+    spot: Spot
+    other: Spot
     a: f32
     b: f32
     c: f32
@@ -207,6 +215,40 @@ def test_arrays_that_differ_by_thread(
     else:
         # Of a run and another run only one is known.
         assert {key for key in wanted if key[0][0] % 3 == 0} <= found.keys()
+
+
+@oa.kernel
+def spots(links: oa.Array[Link], out: oa.Array[f32]):
+    i = oa.grid(1)
+    this = links[i]
+    spot = this.spot
+    if i % 3 == 0:
+        spot = links[i // 2].spot
+    out[i] = links[spot.place].a
+    if i % 3 == 1:
+        spot = links[i // 3].other
+    out[i] = links[spot.more].b
+    if i % 5 == 0:
+        spot = Spot(this.spot.more, i32(i))
+    out[i] = links[spot.more].c
+    if i % 5 == 0:
+        this.d = f32(spot.place)
+    this.other = Spot(spot.place, spot.more)
+
+
+def test_value_structs_that_differ_by_thread(monkeypatch: pytest.MonkeyPatch, links: Any) -> None:
+    numbers = np.random.default_rng(0).integers(0, 64, (4, 64)).tolist()
+    for k, link in enumerate(links):
+        link.spot = Spot(numbers[0][k], numbers[1][k])
+        link.other = Spot(numbers[2][k], numbers[3][k])
+    given = links, oa.zeros(64, f32)
+    found = sampled(monkeypatch, spots, (64, 1), *given)
+    wanted = touched(monkeypatch, spots, (64, 1), *given)
+    assert found.keys() <= wanted
+    # Of structs in two fields, or in memory and not, those that came last are known.
+    assert {key[2] for key in wanted - found.keys()} == {"b", "c"}
+    assert {key[0][0] for key in found if key[2] == "b"} == {*range(1, 64, 3)}
+    assert {key[0][0] for key in found if key[2] == "c"} == {*range(0, 64, 5)}
 
 
 @oa.kernel
