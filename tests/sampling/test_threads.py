@@ -233,7 +233,6 @@ def spots(links: oa.Array[Link], out: oa.Array[f32]):
     out[i] = links[spot.more].c
     if i % 5 == 0:
         this.d = f32(spot.place)
-    this.other = Spot(spot.place, spot.more)
 
 
 def test_value_structs_that_differ_by_thread(monkeypatch: pytest.MonkeyPatch, links: Any) -> None:
