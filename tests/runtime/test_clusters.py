@@ -58,7 +58,14 @@ def visit(things: oa.Array[Thing], out: oa.Array[f64]):
         this = things[i]
         peer = this.peer
         out[i] = peer.measure(i64(2), f32(0.5)) + f64(peer.pair.small) + f64(peer.row[i % 3])
-        this.pair = Pair(this.pair.small, peer.pair.large + 1.0)
+
+
+@oa.kernel
+def grow(things: oa.Array[Thing]):
+    i = oa.grid(1)
+    if i < len(things):
+        this = things[i]
+        this.pair = Pair(this.pair.small, this.pair.large + 1.0)
 
 
 @oa.kernel
@@ -100,6 +107,8 @@ def results(heap: oa.Heap, between: Callable[[], None]) -> list[Any]:
         between()
         visit[len(everything)](everything, out)
         found.append(out.numpy().tolist())
+        between()
+        grow[len(everything)](everything)
         between()
         count[len(everything)](everything)
         between()
