@@ -28,7 +28,7 @@ FEWEST_THREADS = 1 << 12
 LAUNCHES = 16
 """After so many a program is looked at again: what it works on may not have been there at first,
 and it has shown that it is no preparation for others."""
-_WORTHWHILE = 0.8
+_WORTHWHILE = 0.85
 """Of what a class costs if all of its fields have rows, clusters must cost less than this part: not
 everything that takes time is memory, and addresses in clusters take instructions."""
 _AT_FIRST, _LATER = 0.7, 0.9
