@@ -36,13 +36,15 @@ class Availability:
 @dataclass(frozen=True, eq=False)
 class KernelLaunch:
     """One launch of loaded code: ``threads`` = (nx, ny) threads in blocks of ``block``, with the
-    arguments that ``slots`` hold, of which ``count`` are leaves."""
+    arguments that ``slots`` hold, of which ``count`` are leaves. ``is_timed``: stopwatches count
+    it, as it is not one of the backend's own."""
 
     handle: Any
     threads: tuple[int, int]
     block: tuple[int, int]
     slots: Slots
     count: int
+    is_timed: bool = True
 
 
 def nothing() -> None:

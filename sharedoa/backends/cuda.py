@@ -228,14 +228,14 @@ class CudaBackend:
         if 0 in launch.threads:
             return nothing
         context, native, kernel = self.context, self._launch, launch.handle
-        symbol, prints = kernel.symbol, kernel.prints
+        symbol, prints, is_timed = kernel.symbol, kernel.prints, launch.is_timed
         prepared = PreparedLaunch(launch)
         address = prepared.words(self._driver_function, int(context.stream))
 
         def start(_: Any = prepared) -> None:
             if prints:
                 context.before_printing()
-            watch = context.stopwatch_running
+            watch = context.stopwatch_running if is_timed else None
             if watch is not None:
                 watch.before_kernel()
             error = native(address)

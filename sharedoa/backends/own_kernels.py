@@ -66,7 +66,7 @@ class OwnKernels:
             return
         handle, slots = self.load(kernel)
         slots[: kernel.leaves] = list(leaves)
-        launch = KernelLaunch(handle, (threads, 1), _BLOCK, slots, kernel.leaves)
+        launch = KernelLaunch(handle, (threads, 1), _BLOCK, slots, kernel.leaves, is_timed=False)
         self._backend.prepare(launch)()
 
     def close(self) -> None:

@@ -9,8 +9,10 @@ import pytest
 
 import sharedoa as oa
 from sharedoa import f32
+from sharedoa.backends.column_kernels import NUMBER
 from sharedoa.backends.cuda import CudaBackend
 from sharedoa.backends.cuda_context import CudaContext
+from sharedoa.backends.own_kernels import OwnKernels
 from sharedoa.errors import ArgumentError, BackendError
 
 from .pretend_driver import STREAM, PretendDriver, bindings
@@ -231,6 +233,24 @@ def test_printing_kernels_flush_what_python_has_printed(driver, heap, monkeypatc
     step.run(2)
     assert flushed == [1]
     assert heap.backend.context._printing
+
+
+def test_a_stopwatch_leaves_out_kernels_of_the_backend_itself(driver, heap):
+    numbers = oa.zeros(64, f32)
+    watch = heap.backend.stopwatch()
+    kernels = OwnKernels(heap.backend)
+    copy[64](numbers, numbers)
+    names(driver)
+
+    def launch() -> None:
+        kernels.launch(NUMBER, 8, [4, 0, numbers.address, 4, 0, 0, 0, 0, 0, 0, 0])
+        copy[64](numbers, numbers)
+
+    watch.time("copy", launch)
+    calls = names(driver, "cuEventRecord", "cuLaunchKernel")
+    place = calls.index("cuEventRecord")
+    assert calls[place:] == ["cuEventRecord", "cuLaunchKernel", "cuEventRecord"]
+    assert calls[:place] == ["cuLaunchKernel"] * place and place >= 1
 
 
 def test_a_stopwatch_times_each_run(driver, heap):

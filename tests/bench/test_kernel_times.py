@@ -294,4 +294,8 @@ def test_on_a_gpu_cupti_sees_what_events_see(tmp_path):
         assert own["launches"] == events["launches"] and own["counts"] == events["counts"]
         assert set(own["kernels"]) == set(events["kernels"]) == set(own["launches"])
         assert all(seconds > 0 for seconds in own["kernels"].values())
-        assert 0 < own["median"] < events["median"]
+        # What faults for numbers that the host has read between launches takes any time.
+        often = [name for name, launches in own["launches"].items() if launches >= 20]
+        assert often
+        of_own, of_events = (sum(row["kernels"][name] for name in often) for row in (own, events))
+        assert 0 < of_own < of_events
