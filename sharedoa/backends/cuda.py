@@ -22,7 +22,7 @@ from .cuda_driver import raise_driver_error
 from .cuda_graph import CudaGraph, capture_graph
 from .cuda_launch import PreparedLaunch, driver_function, native_launch
 from .managed_memory import ManagedProvider, prefetch
-from .pinned_memory import PinnedStaging
+from .pinned_memory import PinnedStaging, StagingProvider
 from .scattered import ScatteredMemory
 from .timing import EventStopwatch, time_by_events
 
@@ -83,7 +83,7 @@ class CudaBackend:
         self._target = NvptxTarget(architecture_for(self.context.capability))
         self._launch = native_launch()
         self._blocks_for_all = _BLOCKS_EACH * self.context.multiprocessors
-        self._scattered = ScatteredMemory(self)
+        self._scattered = ScatteredMemory(self, StagingProvider(self.context, self.provider))
         self._transfer = BulkTransfer(
             self, lambda: PinnedStaging(self.context, PIECES, PIECE_BYTES)
         )

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import ctypes
 from contextlib import ExitStack
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .base import Bytes
 from .cuda_context import CudaContext
+
+if TYPE_CHECKING:
+    from ..heap.provider import Provider, Slab
+
+_SMALL = 1 << 20
+"""Bytes of a slab up to which it is page-locked; larger ones take longer to lock than to move."""
 
 
 class PinnedStaging:
@@ -61,3 +67,36 @@ class PinnedStaging:
         for event in self._events:
             context.call("cuEventDestroy", event)
         context.call("cuMemFreeHost", self._start)
+
+
+class StagingProvider:
+    """Slabs for what host and device hand each other: small ones page-locked, so that neither
+    faults for what the other has written; others from ``large``."""
+
+    def __init__(self, context: CudaContext, large: Provider) -> None:
+        self._context = context
+        self._large = large
+        self._pinned: dict[int, PinnedStaging] = {}
+
+    def allocate(self, size: int) -> Slab:
+        """``size`` bytes, or HeapError."""
+        from ..heap.provider import Slab
+
+        if size > _SMALL:
+            return self._large.allocate(size)
+        staging = PinnedStaging(self._context, 1, size)
+        address = staging.address(0)
+        self._pinned[address] = staging
+        return Slab(address, size, staging.memory(0))
+
+    def free(self, slab: Slab) -> None:
+        """Give a slab back, which nothing under way may use."""
+        staging = self._pinned.pop(slab.address, None)
+        if staging is None:
+            self._large.free(slab)
+        else:
+            staging.close()
+
+    def free_memory(self) -> int:
+        """Bytes of large slabs that can still be allocated."""
+        return self._large.free_memory()

@@ -15,7 +15,7 @@ from .own_kernels import OwnKernel, OwnKernels
 from .scattered_kernels import ALLOCATE, FREE, GATHER, SCATTER
 
 if TYPE_CHECKING:
-    from ..heap.provider import Slab
+    from ..heap.provider import Provider, Slab
 
 _WORD = 8
 _SMALLEST = 1 << 16
@@ -29,8 +29,10 @@ class ScatteredMemory:
     Heaps and threads share it and the kernels' slots, so there is one operation at a time.
     """
 
-    def __init__(self, backend: Backend) -> None:
+    def __init__(self, backend: Backend, provider: Provider | None = None) -> None:
+        """``provider``: of staging slabs, if not the backend's."""
         self._backend = backend
+        self._own_provider = provider
         self._kernels = OwnKernels(backend)
         self._staging: Slab | None = None
         #: Held for a whole operation. Not reentrant: what finds it taken may be a finalizer in the
@@ -82,7 +84,7 @@ class ScatteredMemory:
         """Give the staging slab back; objects are the heap's to free."""
         with self._operation():
             if self._staging is not None:
-                self._backend.provider.free(self._staging)
+                self._provider.free(self._staging)
                 self._staging = None
             self._kernels.close()
 
@@ -114,10 +116,10 @@ class ScatteredMemory:
         needed = count * _WORD + size
         if self._staging is None or self._staging.size < needed:
             if self._staging is not None:
-                self._backend.provider.free(self._staging)
+                self._provider.free(self._staging)
                 self._staging = None
             size = max(_SMALLEST, 1 << (needed - 1).bit_length())
-            self._staging = self._backend.provider.allocate(size)
+            self._staging = self._provider.allocate(size)
         memory = self._staging.memory
         return memory[: count * _WORD].view(np.uint64), memory[count * _WORD : needed]
 
@@ -125,6 +127,10 @@ class ScatteredMemory:
         words, data = self._stage(len(addresses), size)
         words[:] = addresses
         return data
+
+    @property
+    def _provider(self) -> Provider:
+        return self._own_provider or self._backend.provider
 
     @property
     def _words_at(self) -> int:

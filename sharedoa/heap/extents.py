@@ -213,6 +213,7 @@ class Extents:
             return
         transfer = self._residency.transfer_between(start, end)
         if transfer is not None:
+            self._residency.send(start, end)
             transfer.clear(start, end)
         else:
             self._residency.host_uses(extent.address, start, end)

@@ -48,7 +48,9 @@ def rearrange(region: Region, after: Arrangement, extents: Extents, residency: R
         stretches = [
             each
             for each in stretches
-            if not _by_device(region.start, tiles, before, after, each, extents, transfer)
+            if not _by_device(
+                region.start, tiles, before, after, each, extents, residency, transfer
+            )
         ]
     if stretches:
         residency.host_uses(region.start, region.start, end)
@@ -100,6 +102,7 @@ def _by_device(
     after: Tiles,
     stretch: _Stretch,
     extents: Extents,
+    residency: Residency,
     transfer: Transfer,
 ) -> bool:
     """False, and nothing has changed, where there is no memory to do it in."""
@@ -118,6 +121,7 @@ def _by_device(
     if extent is None:
         return False
     try:
+        residency.send(extent.address, extent.end)
         transfer.write([(array_column(extent.address, table.dtype, len(table)), table)])
         permutation = Permutation(
             start + first, before.group_bytes, tiles, size, extent.address, len(moves)

@@ -79,6 +79,13 @@ class Residency:
                 self._forget_extent(extent)
         return transfer
 
+    def send(self, start: int, end: int) -> None:
+        """Move [start, end), all of which the device is about to overwrite, there in one go,
+        wherever it was before it was handed out."""
+        if self._prefetch is not None:
+            self._prefetch(start, end - start, True)
+            self.forget(start, end)
+
     def before_launch(self) -> None:
         if self._prefetch is None:
             return
