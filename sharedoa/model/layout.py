@@ -141,7 +141,7 @@ class Layout:
         ]
         if sum(math.prod(scalar.shape) for scalar in found) < 2:
             return False
-        cluster = _cluster_of(record, names)
+        cluster = cluster_of(record, names)
         widest = max(scalar.dtype.alignment for scalar in found)
         # Value structs of other compilers may be packed.
         are_aligned = all(
@@ -190,7 +190,7 @@ class Layout:
         for owner, groups in self.clusters:
             if cls.is_subclass_of(owner):
                 for names in groups:
-                    yield _cluster_of(record, names)
+                    yield cluster_of(record, names)
 
     def _lay_out(self, cls: ClassType, least_alignment: int) -> Record:
         """The size is a multiple of ``least_alignment``, too."""
@@ -273,7 +273,7 @@ class Layout:
         return object_address
 
 
-def _cluster_of(record: Record, names: Sequence[str]) -> Cluster:
+def cluster_of(record: Record, names: Sequence[str]) -> Cluster:
     """The bytes of consecutive fields."""
     first, last = names[0], names[-1]
     stop = record.offsets[last] + record.dtypes[last].itemsize

@@ -133,23 +133,15 @@ def _unary(threads: Threads, node: tree.Unary, weights: Weights) -> Value:
 
 
 @evaluates(tree.Binary)
-def _binary(threads: Threads, node: tree.Binary, weights: Weights) -> Value:
-    left = scalars(threads, node.left, weights)
-    right = scalars(threads, node.right, weights)
-    if left is None or right is None:
-        return None
-    found = binary(node.operator, left.values, right.values)
-    return None if found is None else Scalars(found, left.known & right.known)
-
-
 @evaluates(tree.Compare)
-def _compare(threads: Threads, node: tree.Compare, weights: Weights) -> Value:
+def _binary(threads: Threads, node: tree.Binary | tree.Compare, weights: Weights) -> Value:
     left = scalars(threads, node.left, weights)
     right = scalars(threads, node.right, weights)
     if left is None or right is None:
         return None
-    found = compare(node.operator, left.values, right.values)
-    return Scalars(found, left.known & right.known)
+    combine = binary if isinstance(node, tree.Binary) else compare
+    found = combine(node.operator, left.values, right.values)
+    return None if found is None else Scalars(found, left.known & right.known)
 
 
 @evaluates(tree.Logical)

@@ -18,8 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..model.classes import ClassType
-from ..model.clusters import Cluster
-from ..model.layout import Layout
+from ..model.layout import Layout, cluster_of
 from ..model.tiles import scalar_addresses
 from .lanes import Numbers, Weights
 from .touches import Touch
@@ -68,7 +67,7 @@ class Costs:
         return found
 
     def _sum(self, names: Names, is_cluster: bool) -> float:
-        cluster = self._cluster(names) if is_cluster else None
+        cluster = cluster_of(self._record, names) if is_cluster else None
         found = []
         for touch in (touch for name in names for touch in self._touches.get(name, ())):
             addresses = scalar_addresses(touch.objects, touch.offsets, touch.size, cluster)
@@ -77,12 +76,6 @@ class Costs:
                 inside = (inside - np.uint64(cluster.offset)) >> np.uint64(_AT_ONCE)
             found.append((touch, addresses, inside))
         return _cost(found)
-
-    def _cluster(self, names: Names) -> Cluster:
-        start, last = self._record.offsets[names[0]], names[-1]
-        return Cluster(
-            start, self._record.offsets[last] + self._record.dtypes[last].itemsize - start
-        )
 
 
 def _cost(touches: Sequence[tuple[Touch, Numbers, Numbers]]) -> float:
