@@ -12,8 +12,10 @@ WITHOUT_INSTALLING = PYTHONPATH=".$${PYTHONPATH:+:$$PYTHONPATH}" \
 	$(if $(wildcard $(VENV)/installed),$(BIN)/python,$(PYTHON))
 # For instance BENCH_OPTIONS=--full.
 BENCH_OPTIONS :=
+# For instance FAULTS_OPTIONS="--only nulls --debug".
+FAULTS_OPTIONS :=
 
-.PHONY: demo test test-slow test-gpu bench lint clean
+.PHONY: demo test test-slow mutations test-gpu faults bench lint clean
 
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -36,6 +38,14 @@ test: lint
 # What takes minutes: paper sizes on the CPU, all kernels for all GPUs in all modes.
 test-slow: $(VENV)/installed
 	$(BIN)/python -m pytest -m "slow and not gpu" -n 2
+
+# Every case of the catalogue of faults, a process each: minutes.
+faults:
+	$(WITHOUT_INSTALLING) -m tests.faults $(FAULTS_OPTIONS)
+
+# Faults that are put into a copy of the tree one at a time: do tests find them? Half an hour.
+mutations: $(VENV)/installed
+	$(BIN)/python -m tests.mutations
 
 test-gpu:
 	$(WITHOUT_INSTALLING) -m pytest -m gpu

@@ -21,7 +21,8 @@ RANGE_TREE_SIZE = 1
 ERRORS = 2
 """Address of the error record (``errors``), or 0."""
 REGISTRY = 3
-"""Address of the sorted u64 addresses of all scattered objects (debug mode only)."""
+"""Address of the sorted u64 addresses of all scattered objects, followed by their u32 type indices
+(debug mode only)."""
 REGISTRY_SIZE = 4
 """Number of addresses there."""
 THREAD_X = 5
@@ -40,6 +41,16 @@ BOUNDS = WORDS
 """The first of up to ``MOST_BOUNDS`` addresses or references at which ranges begin (``bounds``), or
 the only one: where the first window begins, modulo 2**64 (``windows``)."""
 MOST_BOUNDS = 64
+
+CLASSES = BOUNDS
+"""Address of the base class's type index of every class, by type index, u32 (``check``), or 0. Code
+of debug mode knows no bounds and has this in their place."""
+SHADOW = BOUNDS + 1
+"""Address of the shadow table (``shadow``), or 0 (debug mode)."""
+BLOCK_X, BLOCK_Y = BOUNDS + 2, BOUNDS + 3
+"""Threads of a block along each axis (host, debug mode)."""
+PHASE = BOUNDS + 4
+"""How many barriers the current thread has passed (host, debug mode)."""
 
 MOST_WORDS = WORDS + MOST_BOUNDS
 

@@ -16,6 +16,7 @@ from dispatch.mode import MODES, Mode, ModeError, parse_mode
 
 from .output_file import write_whole
 from .text import LEFT_ALONE, PtxError, Rewriting, read_module, report_lines, rewrite
+from .text.table_stores import TableUses
 from .text.tables import number_classes
 from .text.vtables import Vtables
 
@@ -74,10 +75,9 @@ def _targets(files: Sequence[Path], output: Path) -> list[Path]:
 def _rewrite(files: Sequence[Path], mode: Mode, debug: bool) -> list[Rewriting]:
     """All files with the same numbers for classes; the first owns the state block."""
     texts = [_read(file) for file in files]
+    modules = [read_module(text, str(file)) for file, text in zip(files, texts, strict=True)]
     symbols = {
-        symbol
-        for file, text in zip(files, texts, strict=True)
-        for symbol in Vtables(read_module(text, str(file))).with_objects
+        symbol for module in modules for symbol in Vtables(module, TableUses(module)).with_objects
     }
     indices = number_classes(sorted(symbols))
     return [

@@ -77,13 +77,20 @@ def made_ptx(command: str) -> Path | None:
 
     Raises BuildError if the step makes code for the linker's optimiser, which is no PTX.
     """
-    words = shlex.split(command)
+    words = _words(command)
     if os.path.basename(words[0]) != "cicc":
         return None
     if any(word.endswith(".ltoir") for word in words):
         raise BuildError("link-time optimisation makes no PTX to rewrite; compile without -dlto")
     name = words[words.index("-o") + 1] if "-o" in words[:-1] else ""
     return Path(name) if name.endswith(".ptx") else None
+
+
+def _words(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError as error:
+        raise BuildError(f"this step of nvcc is no command ({error}): {command}") from None
 
 
 def dependencies_only(arguments: Sequence[str]) -> list[str]:
@@ -117,7 +124,7 @@ def build(nvcc: Sequence[str], rewrite: Sequence[str]) -> None:
             if command.startswith(_OWN_STEP):
                 _run([nvcc[0], *dependencies_only(nvcc[1:])], environment)
             elif command.startswith("rm "):
-                _remove(shlex.split(command)[1:])
+                _remove(_words(command)[1:])
             else:
                 ptx = made_ptx(command)
                 _run(["/bin/sh", "-c", command], environment | plan.variables)
@@ -173,7 +180,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     if options.mode is None or not options.nvcc:
         parser.error("give --mode MODE -- nvcc ARGUMENTS")
-    rewrite = [*shlex.split(options.ptxpass), "--mode", options.mode]
+    try:
+        rewrite = [*shlex.split(options.ptxpass), "--mode", options.mode]
+    except ValueError as error:
+        parser.error(f"--ptxpass: {options.ptxpass} is no command: {error}")
     if options.report:
         rewrite.append("--report")
     try:

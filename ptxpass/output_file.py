@@ -5,24 +5,41 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 
-def write_whole(file: Path, text: str) -> None:
-    """Put ``text`` in place of what ``file`` held; when that fails, the file stays as it was.
+def write_whole(file: Path, content: str | bytes) -> None:
+    """Put ``content`` in place of what ``file`` held, as ``whole_file`` does."""
+    data = content.encode() if isinstance(content, str) else content
+    with whole_file(file) as opened:
+        opened.write(data)
 
-    A symlink stays, and what it leads to is replaced; a FIFO or a device is written to. Raises
-    OSError, for a folder too.
+
+@contextmanager
+def whole_file(file: Path, durable: bool = False) -> Iterator[BinaryIO]:
+    """A file to write to that takes the place of ``file`` when the block ends; when the block or
+    the system fails, ``file`` stays as it was. ``durable``: it is on the disk by then.
+
+    A symlink stays, and what it leads to is replaced, with its permissions; a FIFO or a device is
+    written to. Raises OSError, for a folder too.
     """
     if _is_stream(file):
-        file.write_text(text, encoding="utf-8")
+        with file.open("wb") as stream:
+            yield stream
         return
     target = _target(file)
-    unfinished = _new_file_beside(target)
+    unfinished, opened = _new_file_beside(target)
     try:
-        unfinished.write_text(text, encoding="utf-8")
-        if target.exists():
-            unfinished.chmod(stat.S_IMODE(target.stat().st_mode))
+        with opened:
+            yield opened
+            opened.flush()
+            if target.exists():
+                os.fchmod(opened.fileno(), stat.S_IMODE(target.stat().st_mode))
+            if durable:
+                os.fsync(opened.fileno())
         unfinished.replace(target)
     except BaseException:
         unfinished.unlink(missing_ok=True)
@@ -35,7 +52,9 @@ def try_to_write(file: Path) -> None:
         # Opening a FIFO would wait for its reader.
         _require_permission(file)
     else:
-        _new_file_beside(_target(file)).unlink()
+        unfinished, opened = _new_file_beside(_target(file))
+        opened.close()
+        unfinished.unlink()
 
 
 def _is_stream(file: Path) -> bool:
@@ -61,11 +80,14 @@ def _require_permission(file: Path) -> None:
         raise _error(errno.EACCES, file)
 
 
-def _new_file_beside(target: Path) -> Path:
-    """An empty file of a name that nobody else has, where it can be renamed to ``target``."""
+def _new_file_beside(target: Path) -> tuple[Path, BinaryIO]:
+    """An empty file of a name that nobody else has, where it can be renamed to ``target``; what is
+    to replace a file is for nobody else's eyes until it has that file's permissions."""
     file = target.with_name(f".{os.urandom(8).hex()}.unfinished")
-    file.touch(exist_ok=False)
-    return file
+    # O_EXCL: nothing that lies there already is opened, nor what a link there leads to.
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    descriptor = os.open(file, flags, 0o600 if target.exists() else 0o666)
+    return file, os.fdopen(descriptor, "wb")
 
 
 def _error(number: int, file: Path) -> OSError:

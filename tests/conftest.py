@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 import sharedoa as oa
 from dispatch.mode import MODES
@@ -21,7 +22,11 @@ settings.register_profile(
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
-settings.load_profile("ci")
+# Whether something fails, not the smallest example of it: shrinking takes minutes.
+settings.register_profile(
+    "does it fail", settings.get_profile("ci"), phases=[Phase.explicit, Phase.generate]
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 _WORKING = {backend.name: backend for backend in available()}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import itertools
+import os
 import textwrap
 from pathlib import Path
 from types import ModuleType
@@ -21,6 +22,12 @@ from sharedoa import f32, f64, i8, i16, i32, i64, u8, u16, u32, u64
 PRELUDE_LINES = PRELUDE.count("\n")
 
 _numbers = itertools.count(1)
+
+
+def environment() -> dict[str, str]:
+    """For processes that import the tree from anywhere."""
+    path = filter(None, [os.getcwd(), os.environ.get("PYTHONPATH")])
+    return os.environ | {"PYTHONPATH": os.pathsep.join(path)}
 
 
 def load_module(folder: Path, text: str, **names: Any) -> ModuleType:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from ptxpass.output_file import whole_file
 from sharedoa.errors import ArgumentError
 
 from .output_file import require_writable
@@ -59,7 +60,8 @@ class Film:
                 "loop": 0,
             }
         try:
-            first.save(self._file, **options)
+            with whole_file(self._file) as opened:
+                first.save(opened, format="GIF" if self.animated else "PNG", **options)
         except OSError as error:
             raise ArgumentError(
                 f"{self._file} cannot be written: {error.strerror or error}", "name another file"

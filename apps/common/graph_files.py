@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from sharedoa.errors import ArgumentError
 
 from .graph import Graph, undirected
+from .matrix_market import parse_matrix_market
 from .metis import parse_metis
+from .number_table import read_ids
 from .text_file import file_error, read_text_file, uncompressed_name
 from .tntp import read_tntp_links
 
@@ -23,6 +22,8 @@ ADVICE = (
 )
 #: A vertex is an object, so that a file with one id far too large would take all memory.
 MOST_VERTICES = 100_000_000
+#: What any file may ask for; beyond it, so many vertices for each byte.
+_FEW_VERTICES, _VERTICES_A_BYTE = 1 << 20, 16
 
 _COMMENT = re.compile(rb"^[ \t]*[#%].*$", re.MULTILINE)
 _DIRECTED = re.compile(rb"^[ \t]*[#%].*(?<!un)directed graph", re.MULTILINE | re.IGNORECASE)
@@ -40,17 +41,20 @@ def read_graph(file: Path) -> Graph:
         ending = Path(name).suffix or "(none)"
         raise file_error(file, ADVICE, f"no graph format has the ending {ending}")
     graph = read(file)
-    if graph.vertices > MOST_VERTICES:
-        raise _too_many_vertices(file, graph.vertices)
+    _require_few_vertices(file, graph.vertices)
+    size = file.stat().st_size
+    if graph.vertices > max(_FEW_VERTICES, _VERTICES_A_BYTE * size):
+        raise _too_many_vertices(file, f"{graph.vertices:,} vertices in {size:,} bytes")
     return graph
 
 
-def _too_many_vertices(file: Path, vertices: int) -> ArgumentError:
-    return file_error(
-        file,
-        "number the vertices from 0 without gaps",
-        f"the graph has {vertices:,} vertices, more than {MOST_VERTICES:,}",
-    )
+def _require_few_vertices(file: Path, vertices: int) -> None:
+    if vertices > MOST_VERTICES:
+        raise _too_many_vertices(file, f"{vertices:,} vertices, more than {MOST_VERTICES:,}")
+
+
+def _too_many_vertices(file: Path, how_many: str) -> ArgumentError:
+    return file_error(file, "number the vertices from 0 without gaps", f"the graph has {how_many}")
 
 
 def _read_metis(file: Path) -> Graph:
@@ -68,10 +72,7 @@ def _read_edge_list(file: Path) -> Graph:
     text = _COMMENT.sub(b"", data)  # leaves the line, so that line numbers stay
     if not text.strip():
         raise file_error(file, ADVICE, "the file holds no edges")
-    try:
-        rows = np.loadtxt(io.BytesIO(text), np.int64, comments=None, usecols=(0, 1), ndmin=2)
-    except ValueError:
-        raise _bad_row(file, text) from None
+    rows = read_ids(file, text, ADVICE)
     vertices, edges = _without_heading(rows)
     if edges.size and edges.min() < 0:
         raise file_error(file, ADVICE, f"the id {edges.min()} is negative")
@@ -79,8 +80,7 @@ def _read_edge_list(file: Path) -> Graph:
         raise file_error(
             file, ADVICE, f"the id {edges.max()} is not below the number of vertices, {vertices}"
         )
-    if vertices > MOST_VERTICES:
-        raise _too_many_vertices(file, vertices)
+    _require_few_vertices(file, vertices)
     make = Graph.from_edges if _DIRECTED.search(data) else undirected
     return make(vertices, edges[:, 0], edges[:, 1])
 
@@ -94,39 +94,10 @@ def _without_heading(rows: Any) -> tuple[int, Any]:
     return int(vertices), edges - 1 if from_one else edges
 
 
-def _bad_row(file: Path, text: bytes) -> ArgumentError:
-    for number, line in enumerate(text.splitlines(), 1):
-        fields = line.split()
-        if len(fields) == 1:
-            return file_error(file, ADVICE, "the line has one field instead of two", number)
-        for field in fields[:2]:
-            if not re.fullmatch(rb"[+-]?\d{1,18}", field):
-                shown = field[:40].decode("latin-1")
-                return file_error(file, ADVICE, f"{shown!r} is not the id of a vertex", number)
-    return file_error(file, ADVICE, "this is not an edge list")
-
-
 def _read_matrix_market(file: Path) -> Graph:
-    """An entry in row i and column j is an edge from i to j."""
-    data = read_text_file(file, ADVICE)
-    try:
-        from scipy.io import mmread
-    except ImportError:
-        raise file_error(
-            file, "pip install scipy", "Matrix Market files are read with SciPy"
-        ) from None
-    try:
-        matrix = mmread(io.BytesIO(data))
-    except (ValueError, TypeError, OverflowError, MemoryError, StopIteration) as error:
-        raise file_error(file, ADVICE, f"this is no Matrix Market file: {error}") from None
-    if isinstance(matrix, np.ndarray):
-        raise file_error(file, ADVICE, "the matrix is dense")
-    rows, columns = matrix.shape
-    if rows != columns:
-        raise file_error(file, ADVICE, f"the matrix is not square: {rows} by {columns}")
-    if rows > MOST_VERTICES:
-        raise _too_many_vertices(file, rows)
-    return Graph.from_edges(rows, matrix.row, matrix.col)
+    vertices, edges = parse_matrix_market(file, read_text_file(file, ADVICE), ADVICE)
+    _require_few_vertices(file, vertices)
+    return Graph.from_edges(vertices, edges[:, 0], edges[:, 1])
 
 
 def _read_tntp(file: Path) -> Graph:

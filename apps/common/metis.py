@@ -17,11 +17,13 @@ import numpy as np
 from sharedoa.errors import ArgumentError
 
 from .graph import Graph
-from .text_file import file_error
+from .text_file import file_error, shown
 
 Array = np.ndarray[Any, Any]
 
 _COMMENT = re.compile(rb"^[ \t]*%.*$", re.MULTILINE)
+#: All numbers of so many digits fit 64 bits.
+_MOST_DIGITS = 18
 
 
 class _Lines:
@@ -36,7 +38,9 @@ class _Lines:
         if b"%" in data:  # looking for the expression takes longer than all the rest
             comments = [found.start() for found in _COMMENT.finditer(data)]
             text = _COMMENT.sub(b"", data)
-        counts = _tokens_in_lines(text)
+        counts, longest = _tokens_in_lines(text)
+        if longest > _MOST_DIGITS:
+            raise self._bad_number(text)
         self.numbers = self._parse(text, int(counts.sum()))
         listed = np.ones(len(counts), np.bool_)
         listed[np.searchsorted(_line_ends(data), comments)] = False
@@ -57,9 +61,9 @@ class _Lines:
     def _bad_number(self, text: bytes) -> ArgumentError:
         for number, line in enumerate(text.split(b"\n"), 1):
             for token in line.split():
-                if not re.fullmatch(rb"\d{1,18}", token):
-                    shown = token[:40].decode("latin-1")
-                    return self.error(f"{shown!r} is not a whole number", number)
+                if not re.fullmatch(rb"\d{1,%d}" % _MOST_DIGITS, token):
+                    word = shown(token.decode("latin-1"))
+                    return self.error(f"{word} is not a whole number that fits", number)
         return self.error("there are characters between the numbers")
 
     def error(self, message: str, line: int | None = None) -> ArgumentError:
@@ -70,13 +74,15 @@ def _line_ends(text: bytes) -> Array:
     return np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n"))
 
 
-def _tokens_in_lines(text: bytes) -> Array:
+def _tokens_in_lines(text: bytes) -> tuple[Array, int]:
+    """How many words each line has, and how long the longest is. The text ends with a line."""
     characters = np.frombuffer(text, np.uint8)
     blank = characters <= ord(" ")
     begins = ~blank
     begins[1:] &= blank[:-1]
     before = np.searchsorted(np.flatnonzero(begins), _line_ends(text))
-    return np.diff(before, prepend=0)
+    longest = int(np.diff(np.flatnonzero(blank), prepend=-1).max()) - 1
+    return np.diff(before, prepend=0), longest
 
 
 def parse_metis(file: Path, data: bytes, advice: str) -> Graph:
@@ -115,6 +121,8 @@ def _heading(lines: _Lines, head: int) -> tuple[int, int, int, bool]:
     if not 2 <= len(fields) <= 4:
         raise lines.error(f"the first line has {len(fields)} numbers instead of 2 to 4", line)
     vertices, edges = fields[:2]
+    if min(fields) < 0:
+        raise lines.error(f"the first line says {min(fields)}, which is no number of things", line)
     digits = f"{fields[2]:03}" if len(fields) > 2 else "000"
     if not re.fullmatch("[01]{3}", digits):
         raise lines.error(f"the format is {digits}, not three digits 0 or 1", line)

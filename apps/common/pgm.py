@@ -7,16 +7,16 @@ because a header says so.
 from __future__ import annotations
 
 import gzip
-import io
 import re
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
+from ptxpass.input_file import open_regular
 from sharedoa.errors import ArgumentError
 
 from .pgm_text import MOST, NotANumber, blocks_of_whole_words, numbers
@@ -29,7 +29,7 @@ MOST_PIXELS = 1 << 28
 _BLOCK = 1 << 24
 _HELP = "give a PGM picture, as text (P2) or binary (P5), which gzip may have packed"
 #: A plain file, or what gzip unpacks of one.
-_Stream = gzip.GzipFile | io.BufferedReader
+_Stream = gzip.GzipFile | BinaryIO
 _GZIP_MAGIC = b"\x1f\x8b"
 _GAP = re.compile(rb"(?:[ \t-\r]|#[^\r\n]*[\r\n])+")
 _WORD = re.compile(rb"[^ \t-\r#]+")
@@ -52,11 +52,10 @@ class _Header:
 def read_pgm(file: Path) -> Pixels:
     """The picture in a file. Raises ArgumentError, naming the file and where it can the line, for
     what is missing, truncated, damaged, enormous, or no such picture."""
-    if file.exists() and not file.is_file():
-        raise _error(file, "cannot be read: it is not a regular file")
     try:
-        with file.open("rb") as plain:
-            packed = plain.peek(2)[:2] == _GZIP_MAGIC
+        with open_regular(file) as plain:
+            packed = plain.read(2) == _GZIP_MAGIC
+            plain.seek(0)
             with gzip.open(plain) if packed else plain as stream:
                 return _read(file, stream)
     except EOFError:
@@ -106,7 +105,7 @@ def _header(file: Path, start: bytes) -> _Header:
         word = _WORD.match(start, gap.end()) if gap else None
         if word is None:
             raise _error(file, f"the file is truncated: the header lacks the {name}")
-        if not word[0].isdigit() or not 1 <= int(word[0][:12]) <= most:
+        if not re.fullmatch(rb"[0-9]{1,12}", word[0]) or not 1 <= int(word[0]) <= most:
             shown = word[0][:20].decode("latin-1")
             raise _error(file, f"the {name} is {shown!r}, not a number from 1 to {most}")
         found.append(int(word[0]))

@@ -12,8 +12,11 @@ from pathlib import Path
 from sharedoa.errors import ArgumentError
 
 from . import text_file
+from .text_file import shown
 
 _METADATA = re.compile(r"<([^>]*)>(.*)")
+#: So that neither differences nor products of a few numbers leave what f64 holds.
+_LARGEST = 1e30
 _HELP = (
     "give NAME_net.tntp with NAME_node.tntp beside it, as the Transportation Networks for Research "
     "project publishes them"
@@ -34,7 +37,7 @@ class Row:
         try:
             value = int(text)
         except ValueError:
-            raise self.error(f"{what} is {text!r}, not a whole number") from None
+            raise self.error(f"{what} is {shown(text)}, not a whole number") from None
         if not low <= value <= high:
             raise self.error(f"{what} is {value}, which is not between {low} and {high}")
         return value
@@ -45,9 +48,9 @@ class Row:
         try:
             value = float(text)
         except ValueError:
-            raise self.error(f"{what} is {text!r}, not a number") from None
-        if not abs(value) < float("inf"):
-            raise self.error(f"{what} is {text}, not a finite number")
+            raise self.error(f"{what} is {shown(text)}, not a number") from None
+        if not abs(value) <= _LARGEST:
+            raise self.error(f"{what} is {shown(text)}, not a number up to {_LARGEST:g}")
         return value
 
     def error(self, message: str) -> ArgumentError:
@@ -71,7 +74,7 @@ class Table:
                 return default
             raise file_error(self.file, f"the metadata lack <{name}>")
         if not text.isdecimal():
-            raise file_error(self.file, f"<{name}> is {text!r}, not a number")
+            raise file_error(self.file, f"<{name}> is {shown(text)}, not a number")
         if len(text) > 9:
             raise file_error(self.file, f"<{name}> has {len(text)} digits")
         return int(text)

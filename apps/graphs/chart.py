@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from ptxpass.output_file import write_whole
 from sharedoa.errors import ArgumentError
 
 from ..common.colours import BACKGROUND, FAINT_TEXT, TEXT
@@ -29,7 +30,7 @@ def write_values(file: Path, values: Values) -> None:
     """One value a line."""
     style = "%f" if values.dtype.kind == "f" else "%d"
     try:
-        file.write_text("".join(f"{style % value}\n" for value in values.tolist()))
+        write_whole(file, "".join(f"{style % value}\n" for value in values.tolist()))
     except OSError as error:
         raise ArgumentError(
             f"{file} cannot be written: {error.strerror}", "name another file"

@@ -10,7 +10,8 @@ import sharedoa as oa
 from sharedoa import f32, i32
 
 
-class ChiEdgeInt(oa.Object):
+class ChiEdgeInt(oa.Object, unordered=("value",)):
+    # What a vertex reads may be the value before or after: both lead to the same end.
     value: i32
     #: The edge's source.
     vertex_id: i32

@@ -9,6 +9,7 @@ from statistics import geometric_mean
 from typing import Any
 
 from bench.harness import MICROSECONDS
+from ptxpass.output_file import whole_file
 from sharedoa.errors import ConfigurationError
 
 from .counters import FIGURES, Figure
@@ -48,7 +49,8 @@ def draw(record: Record, calls: Path | None, folder: Path) -> list[Path]:
     for name, figure in figures.items():
         files.append(folder / f"{name}.png")
         # Without the version of matplotlib, so that equal figures are equal files.
-        figure.savefig(files[-1], dpi=_RESOLUTION, metadata={"Software": None})
+        with whole_file(files[-1]) as file:
+            figure.savefig(file, format="png", dpi=_RESOLUTION, metadata={"Software": None})
         pyplot.close(figure)
     return files
 

@@ -72,7 +72,7 @@ def read_parts(
         document = json.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise RecordError(f"{file} cannot be read: {error.strerror}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise RecordError(f"{file} is no record of a benchmark: {error}") from error
     _require(file, "the document", document, {"benchmark": str})
     if not document["benchmark"].startswith(prefix):

@@ -41,10 +41,12 @@ class Held:
 @dataclass(frozen=True)
 class Setting:
     """What holds for a whole module. ``certain``: every receiver lies in the heap and is of a class
-    of the module, so that no call needs the way through the header."""
+    of the module, so that no call needs the way through the header. ``misplaced``: the
+    vtables of classes whose objects may lie in places of others."""
 
     tagged: bool
     certain: bool
+    misplaced: frozenset[str]
     debug: bool
     rows: RowTables
     names: Names
@@ -108,10 +110,15 @@ class TextEmitter:
         return self._once(("address", reference.identity), "b64", emit)
 
     def load(self, address: Held, offset: int, bits: int) -> Held:
-        # An object's class does not change during a launch, so it is read once.
+        # Where only the heap makes objects, a class does not change during a launch, and is read
+        # once. Else another object may be made in the same place between two calls.
         def emit(register: str) -> None:
             self._write(f"ld.b{bits} {register}, [{address.register}+{offset}];")
 
+        if not self._setting.certain:
+            register = self._registers.new(f"b{bits}")
+            emit(register)
+            return Held(register, register)
         return self._once(("load", address.identity, offset, bits), f"b{bits}", emit)
 
     def vtable_pointer(self, address: Held) -> Held:

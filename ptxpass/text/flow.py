@@ -31,7 +31,7 @@ _WITHOUT_RESULT = frozenset((
     "bra", "brx", "ret", "exit", "trap", "brkpt", "bar", "barrier", "membar", "fence", "pmevent",
     "nanosleep", "griddepcontrol", "setmaxnreg", "stackrestore",
 ))  # fmt: skip
-_NUMBERED = re.compile(r"(.*?)(\d+)")
+_NUMBERED = re.compile(r"(.*\D|)(\d{1,18})")
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,17 @@ _TOKEN = re.compile(
 )
 
 
+#: No number of PTX needs as many digits, nor a name with a dot as many characters.
+_LONGEST_NUMBER, _LONGEST_DOT = 200, 200
+
+
+def _is_number(text: str) -> bool:
+    """Whether what looks like a number has few digits, and an octal one none but octal ones."""
+    digits = text.rstrip("U")
+    is_octal = digits.isdigit() and digits[0] == "0"
+    return len(text) <= _LONGEST_NUMBER and not (is_octal and set(digits) & {"8", "9"})
+
+
 @dataclass(frozen=True, slots=True)
 class Token:
     """``kind``: string, number, word, dot (``.name``), mark or end."""
@@ -58,6 +69,10 @@ class Source:
             end = match.end()
             if self.text.startswith("/*", position) and kind != "skip":
                 raise self._unreadable(position)
+            if kind == "number" and not _is_number(match.group()):
+                raise self.error(f"{match.group()[:40]!r} is not a number", position)
+            if kind == "dot" and end - position > _LONGEST_DOT:
+                raise self.error("a directive or type has too long a name", position)
             if kind != "skip":
                 tokens.append(Token(kind, match.group(), position, end))
             position = end

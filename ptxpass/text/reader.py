@@ -28,6 +28,8 @@ from .syntax import (
 
 OLDEST_VERSION, NEWEST_VERSION = (6, 0), (9, 99)
 
+#: Brackets in brackets; PTX has three.
+_DEEPEST = 50
 _LINKAGES = (".visible", ".extern", ".weak", ".common")
 _SPACES = (".global", ".const", ".shared", ".local", ".param", ".reg", ".sreg", ".tex")
 #: Directives that end with their line, not with a semicolon.
@@ -84,6 +86,8 @@ class _Reader:
                     f"{message}, after {start.text!r}", start.start, "is the file whole?"
                 )
             depth += token.text in ("(", "[", "{")
+            if depth > _DEEPEST:
+                raise self._source.error("brackets are nested too deep", token.start)
             depth -= token.text in (")", "]", "}")
             self._at += 1
         return self._tokens[first : self._at]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from dispatch.identify import IDENTIFICATIONS
@@ -16,10 +16,12 @@ from .first_field import common_offset, entry_reads
 from .flow import FunctionFlow, argument_names, plain_name, uses_of
 from .inlining import inline_direct_calls
 from .masking import mask_addresses
+from .misplaced import misplaced_tables
 from .reader import read_module
 from .report import LEFT_ALONE, CallReport, Rewriting
 from .sequences import CallSequence, call_sequence
 from .syntax import Function, Instruction, Module, PtxError, Statement
+from .table_stores import TableUses, vtables_in
 from .tables import VTABLES, RowTables, add_tables, number_classes
 from .uniformity import Uniformity
 from .values import FunctionValues
@@ -28,6 +30,8 @@ from .vtables import Vtables
 from .writer import print_module
 
 _HEADER = "header"
+#: What takes an object for one of the class that its place, or its reference, was given to.
+_BY_PLACE = ("range", "bits")
 #: What may stand between the load of a vtable and that of a function.
 _COPIES = ("mov", "add", "cvta")
 
@@ -39,6 +43,7 @@ def rewrite(
     type_indices: Mapping[str, int] | None = None,
     owns_state: bool = True,
     debug: bool = False,
+    misplaced: Set[str] = frozenset(),
 ) -> Rewriting:
     """Rewrite a module; ``name`` stands in messages.
 
@@ -52,14 +57,16 @@ def rewrite(
     if VTABLES in module.variables:
         help = "pass the module as the compiler wrote it"
         raise PtxError("this module has been rewritten already", name, 1, help)
-    vtables = Vtables(module)
-    made = constructions(module)
+    uses = TableUses(module)
+    vtables = Vtables(module, uses)
+    made = constructions(module, uses)
     indices = number_classes(vtables.with_objects, type_indices)
     names = Names()
     rows = RowTables(indices)
     setting = Setting(
         tagged=mode.tagged_references,
         certain=not made and not vtables.open_world,
+        misplaced=misplaced_tables(module, uses) | misplaced,
         debug=debug,
         rows=rows,
         names=names,
@@ -122,6 +129,9 @@ class _Pass:
         uniformity = Uniformity(values)
         registers = Registers()
         shared = Memory(flow.dominates)
+        # The paper's COAL looks up at every call; sharing lookups is ours. A destructor changes the
+        # class of its object.
+        shares = self._mode.closed_world and not vtables_in(function)
         rewritten: list[tuple[_Site, str]] = []
         for call in found:
             site = self._site(call, flow, values)
@@ -130,8 +140,7 @@ class _Pass:
                 continue
             assert call.receiver is not None
             uniform = uniformity.is_uniform(call.receiver, site.sequence.start)
-            # The paper's COAL looks up at every call; sharing lookups is ours.
-            memory = shared if self._mode.closed_world else Memory(flow.dominates)
+            memory = shared if shares else Memory(flow.dominates)
             text = self._replace(site, uniform, flow, registers, memory)
             if text:
                 rewritten.append((site, text))
@@ -173,13 +182,18 @@ class _Pass:
             reason = f"{counted}; one receiver for the whole warp, so one load of its header"
             self._report(site, uniform, LEFT_ALONE, f"uniform receiver: {reason}")
             return ""
+        direct = mode.closed_world and methods == 1 and not self._vtables.open_world
+        misplaced = sorted({c.vtable for c in candidates} & self._setting.misplaced)
+        if misplaced and not direct and mode.identify in _BY_PLACE:
+            reason = f"objects of {', '.join(misplaced)} may lie inside of others, or replace them"
+            self._leave(site.call, f"place of another object: {reason}")
+            return ""
         block = flow.block_of[site.sequence.start]
         reference = Held(site.receiver, site.call.receiver)
         emitter = TextEmitter(
             self._setting, site.sequence, reference, site.call.slot, candidates, registers,
             memory, block,
         )  # fmt: skip
-        direct = mode.closed_world and methods == 1 and not self._vtables.open_world
         if direct and not self._setting.debug:
             emitter.call_directly(candidates[0].symbol)
             decision, reason = "direct", f"the only possible target is {candidates[0].symbol}"

@@ -11,6 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
+#: Of a variable whose initial bytes are asked for; those are descriptions of classes.
+_MOST_BYTES = 1 << 24
+
 
 class PtxError(ValueError):
     """Text that is no PTX, or PTX that cannot be rewritten: where, why, and what to do."""
@@ -214,6 +217,8 @@ class Variable(Statement):
         """The initial bytes, zeros where nothing is given. Raises PtxError for symbols in it."""
         width = type_size(self.type)
         length = width * (1 if self.count is None else self.count)
+        if length > _MOST_BYTES:
+            raise PtxError(f"{self.name} has {length} bytes")
         if self.has_initialiser and self.initial is None:
             raise PtxError(f"the initialiser of {self.name} is not a list of numbers")
         parts = []
@@ -278,5 +283,8 @@ def type_size(type: str) -> int:
     """Bytes of a fundamental type, by its name without the dot."""
     if type == "pred":
         return 1
-    digits = "".join(c for c in type.split("x")[0] if c.isdigit())
-    return int(digits) // 8 * (int(type.split("x")[1]) if "x" in type else 1) if digits else 8
+    element, _, lanes = type.partition("x")
+    digits = "".join(c for c in element if c.isdecimal())
+    if not digits:
+        return 8
+    return int(digits) // 8 * (int(lanes) if lanes.isdecimal() else 1)

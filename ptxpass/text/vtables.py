@@ -4,16 +4,22 @@ A class ``C`` has the variable ``_ZTV1C``: offset to top (0), type information (
 function a slot; an object's first word is the address of the first function, ``_ZTV1C + 16``. A
 second base class that has virtual functions adds a group to the same variable: a negative offset
 to top, type information, functions (*thunks* that correct ``this``). Virtual bases put offsets
-before a group.
+before a group; where they are 0 they look like pure functions, and only what vtable pointers name
+tells the one from the other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from .names import class_name
-from .syntax import Module, Shape, SymbolValue, Variable
+from .syntax import Function, Module, Shape, SymbolValue, Variable
+
+if TYPE_CHECKING:
+    from .table_stores import TableUses
 
 PREFIX = "_ZTV"
 _RENAMED = "__nv_static_"
@@ -22,6 +28,7 @@ ADDRESS_POINT = 16
 SLOT_BYTES = 8
 _SIGN = 1 << 63
 _TYPE_INFORMATION = "_ZTI"
+_WORD = re.compile(r"[A-Za-z_$][\w$]*")
 
 
 @dataclass(frozen=True)
@@ -55,17 +62,13 @@ class Targets:
 class Vtables:
     """All tables of a module, and the functions in them by signature."""
 
-    def __init__(self, module: Module) -> None:
+    def __init__(self, module: Module, uses: TableUses) -> None:
         self._shapes = {name: function.shape for name, function in module.functions.items()}
         variables = module.variables
         self.tables = {
-            name: _read(variable) for name, variable in variables.items() if is_vtable(name)
+            name: _read(variable, uses) for name, variable in variables.items() if is_vtable(name)
         }
-        self._hand_written = {
-            name: symbols
-            for name, variable in variables.items()
-            if not is_vtable(name) and (symbols := self._functions_of(variable))
-        }
+        self._elsewhere = dict(self._functions_elsewhere(module, uses))
 
     @property
     def with_objects(self) -> list[str]:
@@ -91,22 +94,26 @@ class Vtables:
                     return Targets((), f"second base: {reason}")
             if any(self._fits(other, shape) for other in table.others):
                 return Targets((), f"{table.unclear}: {table.symbol} may be the object's table")
-        for name, functions in self._hand_written.items():
-            if slot < len(functions) and self._fits(functions[slot], shape):
-                return Targets((), f"not only a vtable: {name} has such a function there too")
+        for function, where in self._elsewhere.items():
+            if self._fits(function, shape):
+                return Targets((), f"not only a vtable: {where} such a function, {function}")
         return Targets(tuple(found))
 
     def _fits(self, function: str | None, shape: Shape) -> bool:
         return function is not None and self._shapes.get(function) == shape
 
-    def _functions_of(self, variable: Variable) -> tuple[str | None, ...]:
-        """The functions in a table that is no vtable, by place; none if there are none."""
-        values = variable.initial or []
-        names = [
-            value.name if isinstance(value, SymbolValue) and value.name in self._shapes else None
-            for value in values
-        ]
-        return tuple(names) if any(names) else ()
+    def _functions_elsewhere(self, module: Module, uses: TableUses) -> Iterator[tuple[str, str]]:
+        """The functions whose addresses stand in variables that are no vtables, or are taken by
+        code: an object's first word may lead to a table of them. And where that is."""
+        for item in module.items:
+            if isinstance(item, Variable) and item.has_initialiser and not is_vtable(item.name):
+                # Wherever in a variable they are, a table may begin there.
+                for name in _WORD.findall(item.text.partition("=")[2]):
+                    if name in self._shapes:
+                        yield name, f"{item.name} has"
+            elif isinstance(item, Function) and item.body is not None:
+                for name in uses.functions_kept(item, self._shapes.keys()):
+                    yield name, f"{item.name} takes the address of"
 
 
 def is_vtable(name: str) -> bool:
@@ -114,7 +121,7 @@ def is_vtable(name: str) -> bool:
     return name.startswith(PREFIX) or (name.startswith(_RENAMED) and PREFIX in name)
 
 
-def _read(variable: Variable) -> Vtable:
+def _read(variable: Variable, uses: TableUses) -> Vtable:
     shared = variable.linkage != ""
     values = variable.initial
     if values is None:
@@ -139,6 +146,9 @@ def _read(variable: Variable) -> Vtable:
             place += 1
         groups.append(functions)
     first, *second = [tuple(group) for group in groups] or [()]
+    if others and first[0] is None and ADDRESS_POINT not in uses.address_points(variable.name):
+        unclear = "virtual base or pure function"
+        return Vtable(variable.name, (), unclear=unclear, others=others, shared=shared)
     return Vtable(variable.name, first, tuple(second), shared=shared)
 
 

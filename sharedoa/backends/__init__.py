@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 
-from ..errors import BackendError, ConfigurationError
+from ..errors import BackendError, ConfigurationError, DeviceError
 from .base import Availability, Backend
+from .cuda_driver import was_forked
 
 __all__ = ["BACKENDS", "Availability", "Backend", "available", "open_backend"]
 
@@ -50,10 +50,11 @@ _OPENERS: dict[str, Callable[[], Backend]] = {
 
 
 def open_backend(name: str) -> Backend:
-    """The backend ``name``, or for ``auto`` the first of cuda, hip, cpu that works here.
+    """The backend ``name``, or for ``auto`` the first of cuda, hip, cpu that works here; in a
+    process that was forked from one which uses CUDA that is refused, too.
 
     Raises ConfigurationError for an unknown name, BackendError with what is missing for one that
-    does not work on this machine.
+    does not work on this machine, DeviceError if a kernel has cost the process its device.
     """
     if name == "auto":
         return _open_first_that_works()
@@ -66,8 +67,12 @@ def open_backend(name: str) -> Backend:
 
 def _open_first_that_works() -> Backend:
     for name in _AUTOMATIC[:-1]:
-        with suppress(BackendError):
+        try:
             return _OPENERS[name]()
+        except BackendError:
+            # A worker that falls back to the CPU would be slow in silence.
+            if was_forked():
+                raise
     return _open_cpu()
 
 
@@ -79,7 +84,7 @@ def available() -> list[Availability]:
 def _probe(name: str) -> Availability:
     try:
         _OPENERS[name]()
-    except BackendError as problem:
+    except (BackendError, DeviceError) as problem:
         return Availability(name, False, str(problem))
     return Availability(name, True, _description(name))
 

@@ -75,6 +75,11 @@ class Backend(Protocol):
     for the default; counts if set before the first scattered allocation of the process."""
 
     @property
+    def is_lost(self) -> bool:
+        """Whether this process can use the device no more, which somebody has been told."""
+        ...
+
+    @property
     def target(self) -> Target:
         """What to compile for."""
         ...

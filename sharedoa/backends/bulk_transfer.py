@@ -63,10 +63,17 @@ class Staging(Protocol):
 
 
 class BulkTransfer:
-    """``heap.transfer.Transfer`` for any backend, given a way to make the buffer."""
+    """``heap.transfer.Transfer`` for any backend, given a way to make the buffer, and what says
+    whether its device can be used."""
 
-    def __init__(self, backend: Backend, open_staging: Callable[[], Staging]) -> None:
+    def __init__(
+        self,
+        backend: Backend,
+        open_staging: Callable[[], Staging],
+        is_usable: Callable[[], bool] = lambda: True,
+    ) -> None:
         self._backend = backend
+        self._is_usable = is_usable
         self._open_staging = open_staging
         self._staging: Staging | None = None
         self._kernels = OwnKernels(backend)
@@ -76,6 +83,8 @@ class BulkTransfer:
 
     def ready(self) -> bool:
         """See ``heap.transfer.Transfer``. Everything that may be refused is asked for here."""
+        if not self._is_usable():
+            return False
         with self._lock:
             if self._staging is None:
                 for kernel in (MOVE, NUMBER):

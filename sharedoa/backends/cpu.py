@@ -9,13 +9,18 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from dispatch import state as state_block
+from dispatch.errors import RECORD_DTYPE
 
 from ..targets.base import Stages, Target
 from ..targets.host import BARRIER_SYMBOL, PRINT_SYMBOL
 from .base import Addresses, Bytes, KernelLaunch, Slots, nothing
-from .native_code import NativeLibrary, ffi, host_target, print_address
+from .interruption import KernelFault, end_launch, watch_main_thread
+from .kernel_faults import report_fault
+from .kernel_print import print_address, raise_print_failure
+from .launch_guard import launch_guard
+from .native_code import NativeLibrary, ffi, host_target, text_bytes
 from .scattered import ScatteredMemory
-from .thread_pool import run_parallel
+from .thread_pool import run_alone, run_parallel
 from .thread_team import barrier_address, run_team
 from .timing import ClockStopwatch, time_by_clock
 
@@ -25,16 +30,22 @@ if TYPE_CHECKING:
 
 _ENTRY_TYPE = ffi.typeof("void(*)(int64_t, int64_t, int64_t, int64_t, void *)")
 _NO_THREAD = -1
+assert RECORD_DTYPE.fields is not None
+_LAUNCH = RECORD_DTYPE.fields["launch"][1]
 
 
 @dataclass(eq=False)
 class LoadedKernel:
-    """A kernel's entry and how its threads are to be run."""
+    """A kernel's entry and how its threads are to be run. ``code`` is the entry with where the
+    kernel's code lies (``guard_code.Code``)."""
 
+    symbol: str
     library: NativeLibrary
     entry: Any
+    code: Any
     state: Any
     uses_barrier: bool
+    prints: bool
     debug: bool
 
 
@@ -43,6 +54,7 @@ class CpuBackend:
 
     name = "cpu"
     prefers_few_launches = False
+    is_lost = False
     transfer: Transfer | None = None
 
     def __init__(self) -> None:
@@ -76,8 +88,13 @@ class CpuBackend:
         words = (ctypes.c_int64 * state_block.MOST_WORDS).from_address(
             library.address(state_block.SYMBOL)
         )
-        entry = library.function(symbol, _ENTRY_TYPE)
-        return LoadedKernel(library, entry, words, uses_barrier, debug)
+        entry, address = library.function(symbol, _ENTRY_TYPE), library.address(symbol)
+        size = text_bytes(object_code)
+        code = ffi.new("Code *", (ffi.cast("void *", entry), address - size, address + size))
+        prints = PRINT_SYMBOL.encode() in object_code
+        launch_guard().install()
+        watch_main_thread()
+        return LoadedKernel(symbol, library, entry, code, words, uses_barrier, prints, debug)
 
     def attributes(self, handle: LoadedKernel) -> dict[str, int]:
         return {}
@@ -91,8 +108,19 @@ class CpuBackend:
     def prepare(self, launch: KernelLaunch) -> Callable[[], None]:
         if 0 in launch.threads:
             return nothing
+        kernel, (nx, ny), run = launch.handle, launch.threads, launch_guard().run
         pointer = _pointer(launch.slots)
-        return lambda: _run(launch.handle, launch.threads, launch.block, pointer)
+        if kernel.uses_barrier or kernel.debug or kernel.prints:
+            return lambda: _run(run, launch, pointer)
+        code = kernel.code
+
+        def start() -> None:
+            try:
+                run_parallel(run, code, nx, ny, pointer)
+            except BaseException as problem:
+                _look_after(launch, problem)
+
+        return start
 
     def record(self, launches: Sequence[KernelLaunch]) -> list[Callable[[], None]]:
         return [self.prepare(each) for each in launches]
@@ -143,13 +171,44 @@ def _pointer(slots: Slots) -> Any:
     return ffi.cast("void *", ctypes.addressof(slots))
 
 
-def _run(
-    handle: LoadedKernel, threads: tuple[int, int], block: tuple[int, int], slots: Any
-) -> None:
-    nx, ny = threads
-    if handle.uses_barrier:
-        run_team(handle.entry, threads, block, slots)
-    elif handle.debug:
-        handle.entry(0, nx * ny, nx, ny, slots)
-    else:
-        run_parallel(handle.entry, nx, ny, slots)
+def _run(run: Any, launch: KernelLaunch, slots: Any) -> None:
+    kernel, threads = launch.handle, launch.threads
+    if kernel.debug:
+        _begin_debug_launch(kernel, launch.block)
+    try:
+        if kernel.uses_barrier:
+            run_team(kernel.code, threads, launch.block, slots, one_by_one=kernel.debug)
+        elif kernel.debug:
+            run_alone(kernel.code, 0, threads, slots)
+        else:
+            run_parallel(run, kernel.code, *threads, slots)
+    except BaseException as problem:
+        _look_after(launch, problem)
+    finally:
+        if kernel.prints:
+            raise_print_failure()
+
+
+def _look_after(launch: KernelLaunch, problem: BaseException) -> None:
+    """Where ``problem`` ended a launch: tell of its fault, raise what is none."""
+    kernel = launch.handle
+    if isinstance(problem, KernelFault):
+        report_fault(problem.fault, kernel, launch.threads)
+        return
+    # A handler of signals may have raised it before anybody looked how the launch ended.
+    fault = end_launch()
+    if fault is not None:
+        report_fault(fault, kernel, launch.threads)
+    if isinstance(problem, KeyboardInterrupt):
+        problem.add_note(
+            f"{kernel.symbol} was interrupted: some of its threads have not run, or not to their "
+            "end; objects and arrays hold what the others have stored, and can be used"
+        )
+    raise problem
+
+
+def _begin_debug_launch(kernel: LoadedKernel, block: tuple[int, int]) -> None:
+    kernel.state[state_block.BLOCK_X], kernel.state[state_block.BLOCK_Y] = block
+    record = kernel.state[state_block.ERRORS]
+    if record:
+        ctypes.c_int64.from_address(record + _LAUNCH).value += 1

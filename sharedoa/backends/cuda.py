@@ -18,9 +18,9 @@ from ..targets.nvptx import NvptxTarget, architecture_for
 from .base import Addresses, Bytes, KernelLaunch, nothing
 from .bulk_transfer import PIECE_BYTES, PIECES, BulkTransfer
 from .cuda_context import INDIRECT_STACK, RECURSIVE_STACK, CudaContext, cuda_context
-from .cuda_driver import raise_driver_error
+from .cuda_driver import driver_function
 from .cuda_graph import CudaGraph, capture_graph
-from .cuda_launch import PreparedLaunch, driver_function, native_launch
+from .cuda_launch import PreparedLaunch, native_launch
 from .managed_memory import ManagedProvider, prefetch
 from .pinned_memory import PinnedStaging, StagingProvider
 from .scattered import ScatteredMemory
@@ -80,14 +80,21 @@ class CudaBackend:
 
     def __init__(self, context: CudaContext | None = None) -> None:
         self.context: CudaContext = context or cuda_context()
+        self.context.require_device()
         self._target = NvptxTarget(architecture_for(self.context.capability))
         self._launch = native_launch()
         self._blocks_for_all = _BLOCKS_EACH * self.context.multiprocessors
         self._scattered = ScatteredMemory(self, StagingProvider(self.context, self.provider))
         self._transfer = BulkTransfer(
-            self, lambda: PinnedStaging(self.context, PIECES, PIECE_BYTES)
+            self,
+            lambda: PinnedStaging(self.context, PIECES, PIECE_BYTES),
+            lambda: not self.is_lost,
         )
         self.scattered_capacity: int | None = None
+
+    @property
+    def is_lost(self) -> bool:
+        return self.context.is_lost
 
     @property
     def target(self) -> Target:
@@ -95,7 +102,7 @@ class CudaBackend:
 
     @cached_property
     def _driver_function(self) -> int:
-        return driver_function(self.context)
+        return driver_function(self.context, "cuLaunchKernel")
 
     @cached_property
     def provider(self) -> Provider:
@@ -193,7 +200,7 @@ class CudaBackend:
             )
         if error.name in ("CUDA_ERROR_INVALID_PTX", "CUDA_ERROR_NO_BINARY_FOR_GPU"):
             raise InternalError(f"the NVIDIA driver refuses the PTX of a kernel: {words}")
-        raise_driver_error(driver, error, f"loading a kernel {words}".strip())
+        context.fail(error, f"loading a kernel {words}".strip())
 
     def attributes(self, handle: CudaKernel) -> dict[str, int]:
         names = {
@@ -247,8 +254,7 @@ class CudaBackend:
                 watch.after_kernel()
             context.launched[symbol] = None
             if error:
-                driver = context.driver
-                raise_driver_error(driver, driver.CUresult(error), f"launching {symbol}")
+                context.fail(context.driver.CUresult(error), f"launching {symbol}")
 
         return start
 
@@ -269,9 +275,7 @@ class CudaBackend:
                 watch.after_kernel()
             context.launched.update(recorded.symbols)
             if error:
-                raise_driver_error(
-                    context.driver, error, f"launching {', '.join(recorded.symbols)}"
-                )
+                context.fail(error, f"launching {', '.join(recorded.symbols)}")
 
     def keeps_busy(self, threads: tuple[int, int], block: tuple[int, int]) -> bool:
         return threads[0] * threads[1] > block[0] * block[1] * self._blocks_for_all
@@ -291,7 +295,8 @@ class CudaBackend:
         return self._scattered.allocate(count, size, header)
 
     def free_scattered(self, addresses: Addresses) -> None:
-        self._scattered.free(addresses)
+        if not self.context.is_lost:
+            self._scattered.free(addresses)
 
     def gather(self, addresses: Addresses, offset: int, itemsize: int) -> Bytes:
         return self._scattered.gather(addresses, offset, itemsize)
@@ -312,6 +317,8 @@ class CudaBackend:
         return time_by_events(self, launch, repeat)
 
     def close(self) -> None:
+        if self.context.is_lost:
+            return
         self.synchronize()
         self._scattered.close()
         self._transfer.close()
@@ -319,6 +326,8 @@ class CudaBackend:
 
 def _unload(context: CudaContext, module: Any) -> None:
     """Give back a module whose kernel nobody can launch again; its launches end first."""
+    if context.is_lost:
+        return
     context.enter()
-    context.driver.cuStreamSynchronize(context.stream)
+    context.wait()
     context.driver.cuModuleUnload(module)

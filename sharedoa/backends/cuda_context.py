@@ -6,11 +6,12 @@ import ctypes
 import gc
 import sys
 import threading
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..errors import BackendError, DeviceError, HeapError
-from .cuda_driver import check, load_driver, raise_driver_error
+from .cuda_driver import driver_error, error_text, forked, is_sticky, load_driver, was_forked
+from .cuda_wait import Wait
 
 if TYPE_CHECKING:
     from .timing import EventStopwatch
@@ -47,6 +48,10 @@ class CudaContext:
     def __init__(self, driver: Any = None) -> None:
         """``driver`` takes the place of NVIDIA's; it answers like ``cuda.bindings.driver``."""
         self.driver = driver = driver or load_driver()
+        #: What ended the use of the device by this process, for good; "" as long as it works.
+        self._loss = ""
+        #: Kernels launched since the last synchronisation, in order.
+        self.launched: dict[str, None] = {}
         self.device = self.call("cuDeviceGet", 0)
         if not self.attribute("MANAGED_MEMORY"):
             raise BackendError(
@@ -66,8 +71,6 @@ class CudaContext:
         self.entered = _Entered()
         self.enter()
         self.stream = self.call("cuStreamCreate", driver.CUstream_flags.CU_STREAM_NON_BLOCKING)
-        #: Kernels launched since the last synchronisation, in order.
-        self.launched: dict[str, None] = {}
         #: Set while launches are timed.
         self.stopwatch_running: EventStopwatch | None = None
         self._printing = False
@@ -81,10 +84,56 @@ class CudaContext:
 
     def call(self, name: str, *arguments: Any) -> Any:
         """Call the driver function ``name``; its result, or an exception that says what failed."""
-        return check(self.driver, getattr(self.driver, name)(*arguments), name)
+        return self.checked(getattr(self.driver, name)(*arguments), name)
+
+    def checked(self, answer: tuple[Any, ...], doing: str) -> Any:
+        """The result in a driver call's answer; raises what ``fail`` says on failure."""
+        error, *results = answer
+        if error:
+            self.fail(error, doing)
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def fail(self, error: Any, doing: str) -> NoReturn:
+        """Raise DeviceError for a kernel's fault, with which the device is lost, or because it was
+        lost before; else what ``driver_error`` says."""
+        self.require_device()
+        if not is_sticky(error):
+            raise driver_error(self.driver, error, doing)
+        who = ", ".join(self.launched) or "a kernel of another library"
+        reason = error_text(self.driver, error)
+        if error.name == "CUDA_ERROR_ILLEGAL_ADDRESS":
+            reason += ": most often a null reference is used, or an index is out of bounds"
+        self._loss = f"in {who}: {reason}"
+        raise DeviceError(
+            f"in {who}: the device stopped: {reason}. The CUDA context of this process is lost, "
+            f"and with it what launches under way were working on; {self.managed_bytes:,} bytes "
+            "are held by objects and arrays on the GPU. NVIDIA's driver gives it no other",
+            "start the program (or the notebook's kernel) again with SHAREDOA_DEBUG=1: it names "
+            "the source line and object. Here heaps of backend='cpu' go on working, and heaps that "
+            "no launch was under way on can be read and dumped",
+        )
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the process cannot use the device any more. What is then given back stays with
+        the driver, which frees it with the process."""
+        return bool(self._loss) or was_forked()
+
+    def require_device(self) -> None:
+        """Raises BackendError in a forked process, DeviceError after a fault of a kernel."""
+        if was_forked():
+            raise forked()
+        if self._loss:
+            raise DeviceError(
+                f"the GPU was lost to this process {self._loss}",
+                "start the program (or the notebook's kernel) again, with SHAREDOA_DEBUG=1 to see "
+                "the source line; heaps of backend='cpu' work here",
+            )
 
     def enter(self) -> None:
-        """Make the context current in the calling thread."""
+        """Make the context current in the calling thread. Raises what ``require_device`` does."""
+        if self._loss or was_forked():
+            self.require_device()
         if not self.entered.here:
             self.make_current()
 
@@ -194,21 +243,36 @@ class CudaContext:
 
     def before_printing(self) -> None:
         """A kernel that prints is about to be launched."""
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
         self._printing = True
 
+    @cached_property
+    def wait(self) -> Wait:
+        """Waits for the stream, and answers as the driver does."""
+        return Wait(self, "cuStreamQuery", self.stream)
+
     def synchronize(self) -> None:
-        """Wait for the stream; DeviceError names the kernels that may have failed."""
+        """Wait for the stream. Raises DeviceError that names the kernels that may have failed.
+
+        KeyboardInterrupt ends the wait, and the kernels run on."""
         self.enter()
-        launched, self.launched = list(self.launched), {}
-        error = self.driver.cuStreamSynchronize(self.stream)[0]
+        wait = self.wait
+        launched, self.launched = self.launched, {}
+        try:
+            error = wait()
+        except BaseException as stop:
+            self.launched = {**launched, **self.launched}
+            if launched:
+                who = ", ".join(launched)
+                stop.add_note(f"still running on the GPU: {who}; whoever needs its results waits")
+            raise
         if error:
-            try:
-                raise_driver_error(self.driver, error, "the device stopped")
-            except DeviceError as problem:
-                who = ", ".join(launched) or "a kernel of another library"
-                raise DeviceError(f"in {who}: {problem.message}", problem.help) from None
+            self.launched = {**launched, **self.launched}
+            self.fail(self.driver.CUresult(error), "waiting for kernels")
         if self._printing:
-            # The driver prints to C's stdout, whose buffer Python does not know of.
+            # To have asked is not enough for what kernels print. The driver prints to C's stdout,
+            # whose buffer Python does not know of.
+            self.driver.cuStreamSynchronize(self.stream)
             ctypes.CDLL(None).fflush(None)
             self._printing = False

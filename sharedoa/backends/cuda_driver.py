@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import importlib
+import os
 from functools import cache
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
-from ..errors import BackendError, DeviceError, HeapError
+from ..errors import BackendError, HeapError
 
-#: After these the context, and with it every object and launch of the process, is lost.
+if TYPE_CHECKING:
+    from .cuda_context import CudaContext
+
+_CUDA_VERSION = 12000
+#: After these the driver refuses the process everything, also in other and in new contexts: so
+#: measured with driver 580, after destroying all of them, too.
 _STICKY_ERRORS = frozenset(
     {
         "CUDA_ERROR_ILLEGAL_ADDRESS",
@@ -30,8 +36,11 @@ _STICKY_ERRORS = frozenset(
 def load_driver() -> Any:
     """The module ``cuda.bindings.driver``, initialised.
 
-    Raises BackendError that says which of package, driver and device is missing.
+    Raises BackendError that says which of package, driver and device is missing, or that the
+    process was forked from one that uses the driver.
     """
+    if was_forked():
+        raise forked()
     try:
         driver = importlib.import_module("cuda.bindings.driver")
     except ImportError as problem:
@@ -52,7 +61,41 @@ def load_driver() -> Any:
             f"the NVIDIA driver does not start: {error_text(driver, error)}",
             "check that `nvidia-smi` lists a device and that CUDA_VISIBLE_DEVICES does not hide it",
         )
+    os.register_at_fork(after_in_child=_note_fork)
     return driver
+
+
+_forked: list[None] = []
+
+
+def _note_fork() -> None:
+    _forked.append(None)
+    load_driver.cache_clear()
+
+
+def was_forked() -> bool:
+    """Whether a parent of this process had loaded the driver, which works in that one only."""
+    return bool(_forked)
+
+
+def forked() -> BackendError:
+    return BackendError(
+        "this process was forked from one that uses CUDA, which NVIDIA's driver does not allow: "
+        "neither the GPU nor the parent's objects on it can be used here",
+        "start processes with multiprocessing.get_context('spawn'), or fork before the first heap "
+        "on the GPU is made; heaps of backend='cpu' work here",
+    )
+
+
+def driver_function(context: CudaContext, name: str) -> int:
+    """The address of the driver's function ``name``."""
+    address, _ = context.call("cuGetProcAddress", name.encode(), _CUDA_VERSION, 0)
+    return int(address)
+
+
+def is_sticky(error: Any) -> bool:
+    """Whether the process has lost the device with this error."""
+    return error.name in _STICKY_ERRORS
 
 
 def error_text(driver: Any, error: Any) -> str:
@@ -62,24 +105,11 @@ def error_text(driver: Any, error: Any) -> str:
     return f"{described} ({error.name}, {int(error)})"
 
 
-def check(driver: Any, answer: tuple[Any, ...], doing: str) -> Any:
-    """The result in a driver call's answer; raises what ``raise_driver_error`` says on failure."""
-    error, *results = answer
-    if error:
-        raise_driver_error(driver, error, doing)
-    return results[0] if len(results) == 1 else tuple(results)
-
-
-def raise_driver_error(driver: Any, error: Any, doing: str) -> NoReturn:
-    """HeapError for lack of memory, DeviceError for a kernel's fault, BackendError otherwise."""
+def driver_error(driver: Any, error: Any, doing: str) -> HeapError | BackendError:
+    """HeapError for lack of memory, BackendError otherwise."""
     text = f"{doing}: {error_text(driver, error)}"
     if error.name == "CUDA_ERROR_OUT_OF_MEMORY":
         error_code, free, total = driver.cuMemGetInfo()
         figures = "" if error_code else f"; {free:,} of {total:,} bytes of the card are free"
-        raise HeapError(text + figures, "free memory on the card, or ask for less")
-    if error.name in _STICKY_ERRORS:
-        raise DeviceError(
-            f"{text}. The CUDA context of this process is lost, with every object in it",
-            "start the program again with SHAREDOA_DEBUG=1: it names the source line and object",
-        )
-    raise BackendError(text, "check the driver's log with `dmesg` and `nvidia-smi`")
+        return HeapError(text + figures, "free memory on the card, or ask for less")
+    return BackendError(text, "check the driver's log with `dmesg` and `nvidia-smi`")

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from .base import KernelLaunch
 from .cuda_context import CudaContext
-from .cuda_driver import check
 from .cuda_launch import PreparedLaunch
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ def _captured(context: CudaContext, launches: Sequence[KernelLaunch], stream: An
         if graph:
             driver.cuGraphDestroy(graph)
         raise
-    return check(driver, driver.cuStreamEndCapture(stream), "cuStreamEndCapture")
+    return context.checked(driver.cuStreamEndCapture(stream), "cuStreamEndCapture")
 
 
 def _launch(context: CudaContext, launch: KernelLaunch, stream: Any) -> None:
@@ -74,5 +73,7 @@ def _launch(context: CudaContext, launch: KernelLaunch, stream: Any) -> None:
 
 def _destroy(context: CudaContext, executable: Any) -> None:
     """Give back a graph that nobody can start again; what is under way of it ends first."""
+    if context.is_lost:
+        return
     context.enter()
     context.driver.cuGraphExecDestroy(executable)

@@ -10,23 +10,19 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..errors import ArgumentError
 from .base import KernelLaunch
-from .cuda_context import CudaContext
-from .native_code import NativeLibrary, host_target
+from .interpreter_function import interpreter_function
 
 if TYPE_CHECKING:
     from .cuda import CudaKernel
 
 _LARGEST_ROW = (1 << 31) - 1
 _LARGEST_GRID_Y = (1 << 16) - 1
-_CUDA_VERSION = 12000
 #: The words of a block: the driver's function and its arguments in order, all but the last (null).
 _TYPES = ("ptr", "ptr", *["i32"] * 7, "ptr", "ptr")
-#: What the native code uses of the interpreter, which it lets others have while the driver works.
-_INTERPRETER = ("PyLong_AsVoidPtr", "PyLong_FromLong", "PyEval_SaveThread", "PyEval_RestoreThread")
 
 
 class PreparedLaunch:
@@ -81,60 +77,19 @@ def _grid(kernel: CudaKernel, threads: tuple[int, int], block: tuple[int, int]) 
     return grid
 
 
-def driver_function(context: CudaContext) -> int:
-    """The address of the driver's ``cuLaunchKernel``."""
-    address, _ = context.call("cuGetProcAddress", b"cuLaunchKernel", _CUDA_VERSION, 0)
-    return int(address)
-
-
-class _MethodDefinition(ctypes.Structure):
-    """CPython's ``PyMethodDef``."""
-
-    _fields_ = (
-        ("name", ctypes.c_char_p),
-        ("function", ctypes.c_void_p),
-        ("flags", ctypes.c_int),
-        ("doc", ctypes.c_char_p),
-    )
-
-
-_ONE_ARGUMENT = 0x0008  # METH_O
-
-
 @cache
 def native_launch() -> Callable[[int], int]:
     """What starts a ``PreparedLaunch``, by the address of its words; the result is the driver's: 0
     for success.
 
-    A function of the interpreter's own kind: cffi or ctypes take longer to call one than the rest
-    of what a launch does before the driver.
+    cffi or ctypes would take longer to call one than the rest of what a launch does before the
+    driver.
     """
-    code = host_target().compile(_code())["o"]
-    assert isinstance(code, bytes)
-    interpreter = ctypes.pythonapi
-    addresses = {
-        name: ctypes.cast(getattr(interpreter, name), ctypes.c_void_p).value or 0
-        for name in _INTERPRETER
-    }
-    library = NativeLibrary(code, ("launch",), addresses)
-    definition = _MethodDefinition(b"launch", library.address("launch"), _ONE_ARGUMENT, None)
-    make = ctypes.PYFUNCTYPE(
-        ctypes.py_object, ctypes.POINTER(_MethodDefinition), ctypes.c_void_p, ctypes.c_void_p
-    )(("PyCFunction_NewEx", interpreter))
-    function: Callable[[int], int] = make(definition, None, None)
-    _kept.append((library, definition))  # the function refers to both
-    return function
-
-
-_kept: list[Any] = []
+    return interpreter_function("launch", _code())
 
 
 def _code() -> str:
     lines = [
-        "declare ptr @PyLong_AsVoidPtr(ptr)",
-        "declare ptr @PyLong_FromLong(i64)",
-        "declare ptr @PyEval_SaveThread()",
-        "declare void @PyEval_RestoreThread(ptr)",
         "define ptr @launch(ptr %self, ptr %address) {",
         "%block = call ptr @PyLong_AsVoidPtr(ptr %address)",
     ]

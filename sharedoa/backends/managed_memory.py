@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +14,10 @@ from .cuda_context import CudaContext
 
 if TYPE_CHECKING:
     from ..heap.provider import Slab
+
+
+_GUARD_BYTES = 2 << 20
+"""The driver reserves no less."""
 
 
 class ManagedProvider:
@@ -46,23 +52,48 @@ class ManagedProvider:
 
     def free(self, slab: Slab) -> None:
         """Give a slab back; waits for kernels that may use it."""
-        self._context.synchronize()
-        self._context.call("cuMemFree", slab.address)
+        if not self._context.is_lost:
+            self._context.synchronize()
+            self._context.call("cuMemFree", slab.address)
         self._context.release_managed(slab.size)
 
     def free_memory(self) -> int:
         """Bytes that can still be allocated."""
         return self._context.free_managed()
 
+    def keep_free(self, address: int) -> Callable[[], object] | None:
+        """Addresses that the driver reserves, if nobody could have them from the system."""
+        from ..heap.null_guard import NullGuard
+
+        guard = NullGuard.at(address)
+        if guard is not None:
+            return guard.release
+        context = self._context
+        context.enter()
+        found = int(context.call("cuMemAddressReserve", _GUARD_BYTES, 0, address, 0))
+        if found == address:
+            return partial(_release, context, address)
+        context.call("cuMemAddressFree", found, _GUARD_BYTES)
+        return None
+
+
+def _release(context: CudaContext, address: int) -> None:
+    if not context.is_lost:
+        context.enter()
+        context.driver.cuMemAddressFree(address, _GUARD_BYTES)
+
 
 def _give_back(context: CudaContext, address: int) -> None:
     """Free what an error has left unusable; the error is told, not what goes wrong here."""
-    context.driver.cuStreamSynchronize(context.stream)
+    context.wait()
     context.driver.cuMemFree(address)
 
 
 def prefetch(context: CudaContext, address: int, size: int, to_device: bool) -> None:
-    """Move managed memory to the device or the host, in the stream's order."""
+    """Move managed memory to the device or the host, in the stream's order. Where the device is
+    lost, it comes to the host page by page as that touches it."""
+    if context.is_lost:
+        return
     driver = context.driver
     kinds = driver.CUmemLocationType
     location = driver.CUmemLocation()

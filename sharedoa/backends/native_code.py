@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import sys
+import weakref
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
@@ -13,6 +13,7 @@ from llvmlite import binding as llvm
 
 from ..errors import InternalError
 from ..targets.host import HostTarget
+from ..uninterrupted import uninterrupted
 
 ffi = FFI()
 _library_numbers = itertools.count()
@@ -31,21 +32,31 @@ def _linker() -> Any:
     return llvm.create_lljit_compiler(host_target().machine, use_jit_link=True)
 
 
+def _unload(tracker: Any) -> None:
+    with uninterrupted:
+        tracker.close()
+
+
 class NativeLibrary:
     """One object file, loaded and private: its symbols hide from those of every other."""
 
     def __init__(
         self, object_code: bytes, exports: tuple[str, ...], imports: Mapping[str, int]
     ) -> None:
-        builder = llvm.JITLibraryBuilder().add_object_img(object_code).add_current_process()
-        for name in exports:
-            builder.export_symbol(name)
-        for name, address in imports.items():
-            builder.import_symbol(name, address)
-        try:
-            self._tracker = builder.link(_linker(), f"sharedoa-{next(_library_numbers)}")
-        except RuntimeError as problem:
-            raise InternalError(f"the code of a kernel cannot be loaded: {problem}") from problem
+        # An exception between two steps of llvmlite would leave LLVM's objects with two owners.
+        with uninterrupted:
+            builder = llvm.JITLibraryBuilder().add_object_img(object_code).add_current_process()
+            for name in exports:
+                builder.export_symbol(name)
+            for name, address in imports.items():
+                builder.import_symbol(name, address)
+            try:
+                self._tracker = builder.link(_linker(), f"sharedoa-{next(_library_numbers)}")
+            except RuntimeError as problem:
+                raise InternalError(
+                    f"the code of a kernel cannot be loaded: {problem}"
+                ) from problem
+            weakref.finalize(self, _unload, self._tracker).atexit = False
 
     def address(self, name: str) -> int:
         """Where an exported symbol lies."""
@@ -57,14 +68,7 @@ class NativeLibrary:
         return ffi.cast(type, self.address(name))
 
 
-def _print(text: Any) -> None:
-    # Through Python's own stream, so that a kernel's output keeps its place among the program's.
-    sys.stdout.write(ffi.string(text).decode(errors="replace"))
-
-
-_print_callback = ffi.callback("void(char *)", _print)
-
-
-def print_address() -> int:
-    """The function that ``print`` in kernels calls with its finished line."""
-    return int(ffi.cast("uintptr_t", _print_callback))
+def text_bytes(object_code: bytes) -> int:
+    """How much machine code an object file holds."""
+    sections = llvm.ObjectFileRef.from_data(object_code).sections()
+    return sum(section.size() for section in sections if section.is_text())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from .base import Bytes
 from .cuda_context import CudaContext
+from .cuda_wait import Wait
 
 if TYPE_CHECKING:
     from ..heap.provider import Provider, Slab
@@ -41,6 +43,7 @@ class PinnedStaging:
                 event = context.call("cuEventCreate", flags)
                 undoing.callback(driver.cuEventDestroy, event)
                 self._events.append(event)
+            self._waits = [Wait(context, "cuEventQuery", event) for event in self._events]
             undoing.pop_all()
         self._memory = np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(self._start))
 
@@ -58,11 +61,15 @@ class PinnedStaging:
     def wait(self, piece: int) -> None:
         """Wait for the event; of a piece that was never marked there is nothing to wait for."""
         self._context.enter()
-        self._context.call("cuEventSynchronize", self._events[piece])
+        error = self._waits[piece]()
+        if error:
+            self._context.fail(self._context.driver.CUresult(error), "waiting for a transfer")
 
     def close(self) -> None:
         """Give the memory back; nothing may be under way."""
         context = self._context
+        if context.is_lost:
+            return
         context.enter()
         for event in self._events:
             context.call("cuEventDestroy", event)
@@ -100,3 +107,6 @@ class StagingProvider:
     def free_memory(self) -> int:
         """Bytes of large slabs that can still be allocated."""
         return self._large.free_memory()
+
+    def keep_free(self, address: int) -> Callable[[], object] | None:
+        return self._large.keep_free(address)

@@ -9,13 +9,16 @@ wrong guess costs is bounded by the next piece.
 
 from __future__ import annotations
 
+import _thread
 import os
 import threading
 from functools import cache
-from time import CLOCK_MONOTONIC, perf_counter
+from time import CLOCK_MONOTONIC, monotonic, perf_counter
 from typing import Any
 
-from .native_code import NativeLibrary, ffi, host_target
+from .interruption import settle
+from .launch_guard import launch_guard
+from .native_code import NativeLibrary, host_target
 
 #: From the caller's signal until another core works for it, and until the caller knows that it is
 #: done. Measured (docs/performance.md).
@@ -31,23 +34,23 @@ GROWTH, PIECE_SECONDS = 64, 2 * WAKING_SECONDS
 CHUNK_NANOSECONDS = 200_000
 #: No chunk is more than this part of a core's share of what is left.
 PARTS = 2
+#: Threads of the first chunk of what one core runs alone; it could be interrupted after each.
+FIRST_ALONE = 256
+#: After the system has refused a thread.
+RETRY_SECONDS = 1.0
 
-#: The job; then how many workers may still join it, and how many are at it. ``next`` is the thread
-#: that the next chunk begins with, in a cache line of its own. A mutex and two condition variables
-#: have room for any platform's.
+#: A job; then how many workers may still join the pool's, and how many are at it. ``next`` is the
+#: thread that the next chunk begins with, in a cache line of its own. A mutex and two condition
+#: variables have room for any platform's. ``%Thread`` is that of ``guard_code``.
 _CODE = """
-@entry = internal global ptr null
-@chunk = internal global i64 0
-@total = internal global i64 0
-@nx = internal global i64 0
-@ny = internal global i64 0
-@slots = internal global ptr null
+%Job = type { ptr, i64, i64, i64, i64, ptr, i64, ptr, [16 x i64], i64, [16 x i64] }
+%Thread = type { ptr, i32, i32, i64, ptr, i64, i32, i32, i32, i32, i64, i64, i64, i64 }
+@job = internal global %Job zeroinitializer, align 128
 @parts = internal global i64 0
 @span = internal global i64 0
 @clock = internal global i32 0
 @places = internal global i64 0
 @active = internal global i64 0
-@next = internal global [16 x i64] zeroinitializer, align 128
 @mutex = internal global [128 x i8] zeroinitializer, align 64
 @work = internal global [128 x i8] zeroinitializer, align 64
 @idle = internal global [128 x i8] zeroinitializer, align 64
@@ -61,6 +64,9 @@ declare i32 @pthread_cond_signal(ptr)
 declare i32 @clock_gettime(i32, ptr)
 declare i64 @llvm.smin.i64(i64, i64)
 declare i64 @llvm.smax.i64(i64, i64)
+declare ptr @this_thread()
+declare void @begin_launch(ptr)
+declare i32 @call_guarded(ptr, ptr, ptr, i64, i64, i64, i64, ptr)
 
 define void @prepare_pool(i32 %clock, i64 %span, i64 %parts) {
   store i32 %clock, ptr @clock
@@ -84,35 +90,74 @@ define internal i64 @nanoseconds() {
   ret i64 %sum
 }
 
-; Take chunks of the job until none is left. Each is to last as long as @span says, by the one
-; before, but no longer than a fair part of what is left.
-define internal void @run_chunks() {
+define internal void @describe(ptr %job, ptr %owner, ptr %code, i64 %first, i64 %chunk, i64 %total,
+                               i64 %nx, i64 %ny, ptr %slots, i64 %parts) {
+  %code_place = getelementptr %Job, ptr %job, i32 0, i32 0
+  store ptr %code, ptr %code_place
+  %chunk_place = getelementptr %Job, ptr %job, i32 0, i32 1
+  store i64 %chunk, ptr %chunk_place
+  %total_place = getelementptr %Job, ptr %job, i32 0, i32 2
+  store i64 %total, ptr %total_place
+  %nx_place = getelementptr %Job, ptr %job, i32 0, i32 3
+  store i64 %nx, ptr %nx_place
+  %ny_place = getelementptr %Job, ptr %job, i32 0, i32 4
+  store i64 %ny, ptr %ny_place
+  %slots_place = getelementptr %Job, ptr %job, i32 0, i32 5
+  store ptr %slots, ptr %slots_place
+  %parts_place = getelementptr %Job, ptr %job, i32 0, i32 6
+  store i64 %parts, ptr %parts_place
+  %owner_place = getelementptr %Job, ptr %job, i32 0, i32 7
+  store ptr %owner, ptr %owner_place
+  %next_place = getelementptr %Job, ptr %job, i32 0, i32 9
+  store i64 %first, ptr %next_place
+  ret void
+}
+
+; Take chunks of the job until none is left, or its owner is to stop. Each is to last as long as
+; @span says, by the one before, but no longer than a fair part of what is left.
+define internal void @run_chunks(ptr %job) {
 start:
-  %entry = load ptr, ptr @entry
-  %first_chunk = load i64, ptr @chunk
-  %total = load i64, ptr @total
-  %nx = load i64, ptr @nx
-  %ny = load i64, ptr @ny
-  %slots = load ptr, ptr @slots
-  %parts = load i64, ptr @parts
+  %own = call ptr @this_thread()
+  %code = load ptr, ptr %job
+  %chunk_place = getelementptr %Job, ptr %job, i32 0, i32 1
+  %first_chunk = load i64, ptr %chunk_place
+  %total_place = getelementptr %Job, ptr %job, i32 0, i32 2
+  %total = load i64, ptr %total_place
+  %nx_place = getelementptr %Job, ptr %job, i32 0, i32 3
+  %nx = load i64, ptr %nx_place
+  %ny_place = getelementptr %Job, ptr %job, i32 0, i32 4
+  %ny = load i64, ptr %ny_place
+  %slots_place = getelementptr %Job, ptr %job, i32 0, i32 5
+  %slots = load ptr, ptr %slots_place
+  %parts_place = getelementptr %Job, ptr %job, i32 0, i32 6
+  %parts = load i64, ptr %parts_place
+  %owner_place = getelementptr %Job, ptr %job, i32 0, i32 7
+  %owner = load ptr, ptr %owner_place
+  %stop_place = getelementptr %Thread, ptr %owner, i32 0, i32 1
+  %next_place = getelementptr %Job, ptr %job, i32 0, i32 9
   %span = load i64, ptr @span
   %first_time = call i64 @nanoseconds()
-  br label %take
-take:
+  br label %look
+look:
   %wanted = phi i64 [ %first_chunk, %start ], [ %next_chunk, %run ]
   %time = phi i64 [ %first_time, %start ], [ %now, %run ]
-  %taken = load atomic i64, ptr @next monotonic, align 8
+  %stop = load volatile i32, ptr %stop_place
+  %stopped = icmp ne i32 %stop, 0
+  br i1 %stopped, label %done, label %take
+take:
+  %taken = load atomic i64, ptr %next_place monotonic, align 8
   %left = sub i64 %total, %taken
   %fair = sdiv i64 %left, %parts
   %most = call i64 @llvm.smin.i64(i64 %wanted, i64 %fair)
   %chunk = call i64 @llvm.smax.i64(i64 %most, i64 1)
-  %begin = atomicrmw add ptr @next, i64 %chunk monotonic
+  %begin = atomicrmw add ptr %next_place, i64 %chunk monotonic
   %some = icmp slt i64 %begin, %total
   br i1 %some, label %run, label %done
 run:
   %after = add i64 %begin, %chunk
   %end = call i64 @llvm.smin.i64(i64 %after, i64 %total)
-  call void %entry(i64 %begin, i64 %end, i64 %nx, i64 %ny, ptr %slots)
+  call i32 @call_guarded(ptr %own, ptr %owner, ptr %code, i64 %begin, i64 %end,
+                         i64 %nx, i64 %ny, ptr %slots)
   %now = call i64 @nanoseconds()
   %measured = sub i64 %now, %time
   %spent = call i64 @llvm.smax.i64(i64 %measured, i64 1)
@@ -120,9 +165,19 @@ run:
   %suited = sdiv i64 %scaled, %spent
   %limit = mul i64 %chunk, 8
   %next_chunk = call i64 @llvm.smin.i64(i64 %suited, i64 %limit)
-  br label %take
+  br label %look
 done:
   ret void
+}
+
+; The thread that the job has come to: of those before it all were run, or left.
+define internal i64 @reached(ptr %job) {
+  %next_place = getelementptr %Job, ptr %job, i32 0, i32 9
+  %next = load i64, ptr %next_place
+  %total_place = getelementptr %Job, ptr %job, i32 0, i32 2
+  %total = load i64, ptr %total_place
+  %reached = call i64 @llvm.smin.i64(i64 %next, i64 %total)
+  ret i64 %reached
 }
 
 ; A worker: join one job after the other, for ever.
@@ -144,7 +199,7 @@ join:
   %more = add i64 %others, 1
   store i64 %more, ptr @active
   call i32 @pthread_mutex_unlock(ptr @mutex)
-  call void @run_chunks()
+  call void @run_chunks(ptr @job)
   call i32 @pthread_mutex_lock(ptr @mutex)
   %with_me = load i64, ptr @active
   %without_me = sub i64 %with_me, 1
@@ -157,18 +212,17 @@ tell:
 }
 
 ; The caller: offer a job to so many workers and take part in it. A worker that has not woken when
-; nothing is left is not waited for.
-define void @share(i64 %workers, ptr %entry, i64 %first, i64 %chunk, i64 %total,
-                   i64 %nx, i64 %ny, ptr %slots) {
+; nothing is left is not waited for. The result is the thread that the job has come to.
+define i64 @share(i64 %workers, ptr %code, i64 %first, i64 %chunk, i64 %total,
+                  i64 %nx, i64 %ny, ptr %slots) {
 start:
+  %own = call ptr @this_thread()
+  %busy_place = getelementptr %Thread, ptr %own, i32 0, i32 6
+  store volatile i32 1, ptr %busy_place
+  %parts = load i64, ptr @parts
   call i32 @pthread_mutex_lock(ptr @mutex)
-  store ptr %entry, ptr @entry
-  store i64 %chunk, ptr @chunk
-  store i64 %total, ptr @total
-  store i64 %nx, ptr @nx
-  store i64 %ny, ptr @ny
-  store ptr %slots, ptr @slots
-  store i64 %first, ptr @next
+  call void @describe(ptr @job, ptr %own, ptr %code, i64 %first, i64 %chunk, i64 %total,
+                      i64 %nx, i64 %ny, ptr %slots, i64 %parts)
   store i64 %workers, ptr @places
   call i32 @pthread_mutex_unlock(ptr @mutex)
   br label %wake
@@ -179,7 +233,7 @@ wake:
   %again = icmp slt i64 %one_more, %workers
   br i1 %again, label %wake, label %run
 run:
-  call void @run_chunks()
+  call void @run_chunks(ptr @job)
   call i32 @pthread_mutex_lock(ptr @mutex)
   store i64 0, ptr @places
   br label %look
@@ -192,11 +246,31 @@ wait:
   br label %look
 done:
   call i32 @pthread_mutex_unlock(ptr @mutex)
-  ret void
+  store volatile i32 0, ptr %busy_place
+  %reached = call i64 @reached(ptr @job)
+  ret i64 %reached
+}
+
+; The same on the calling thread alone, in the order of threads.
+define i64 @run_alone(ptr %code, i64 %first, i64 %chunk, i64 %total,
+                      i64 %nx, i64 %ny, ptr %slots) {
+  %job = alloca %Job, align 128
+  %own = call ptr @this_thread()
+  call void @begin_launch(ptr %own)
+  call void @describe(ptr %job, ptr %own, ptr %code, i64 %first, i64 %chunk, i64 %total,
+                      i64 %nx, i64 %ny, ptr %slots, i64 1)
+  %busy_place = getelementptr %Thread, ptr %own, i32 0, i32 6
+  store volatile i32 1, ptr %busy_place
+  call void @run_chunks(ptr %job)
+  store volatile i32 0, ptr %busy_place
+  %reached = call i64 @reached(ptr %job)
+  ret i64 %reached
 }
 """
-_EXPORTS = ("prepare_pool", "serve", "share")
-_SHARE_TYPE = "void(*)(int64_t, void *, int64_t, int64_t, int64_t, int64_t, int64_t, void *)"
+_EXPORTS = ("prepare_pool", "serve", "share", "run_alone")
+_IMPORTS = ("this_thread", "begin_launch", "call_guarded")
+_ALONE_TYPE = "int64_t(*)(Code *, int64_t, int64_t, int64_t, int64_t, int64_t, void *)"
+_SHARE_TYPE = "int64_t(*)(int64_t, Code *, int64_t, int64_t, int64_t, int64_t, int64_t, void *)"
 
 
 @cache
@@ -211,22 +285,37 @@ class _Pool:
     """Threads that sleep in native code, without the interpreter's lock, until there is a job."""
 
     def __init__(self, workers: int) -> None:
-        object_code = host_target().compile(_CODE)["o"]
-        assert isinstance(object_code, bytes)
-        library = NativeLibrary(object_code, _EXPORTS, {})
+        guard = launch_guard()
+        imports = {name: guard.address(name) for name in _IMPORTS}
+        library = NativeLibrary(host_target().assemble(_CODE), _EXPORTS, imports)
         prepare = library.function("prepare_pool", "void(*)(int, int64_t, int64_t)")
         prepare(CLOCK_MONOTONIC, CHUNK_NANOSECONDS, PARTS * (workers + 1))
         self.share = library.function("share", _SHARE_TYPE)
+        self.run_alone = library.function("run_alone", _ALONE_TYPE)
         #: One job at a time: a launch of another Python thread meanwhile runs on that one alone.
         self.lock = threading.Lock()
-        serve = library.function("serve", "void(*)(void)")
+        #: Of the workers that have begun, by the system's numbers.
+        self.thread_ids: list[int] = []
+        self._library = library
+        self._serve = library.function("serve", "void(*)(void)")
+        self._wanted, self._started, self._try_again = workers, 0, 0.0
 
-        def work(_: NativeLibrary) -> None:
-            serve()
+    def workers(self) -> int:
+        """How many there are, started first if need be; the caller holds the lock. Where the system
+        gives no more threads there are fewer, and it is asked again later."""
+        while self._started < self._wanted and monotonic() >= self._try_again:
+            try:
+                # The frame of a thread keeps its code for as long as the process lives.
+                _thread.start_new_thread(self._work, ())
+            except RuntimeError:
+                self._try_again = monotonic() + RETRY_SECONDS
+                break
+            self._started += 1
+        return self._started
 
-        for _ in range(workers):
-            # The frame of a thread keeps its code for as long as the process lives.
-            threading.Thread(target=work, args=(library,), name="sharedoa", daemon=True).start()
+    def _work(self) -> None:
+        self.thread_ids.append(threading.get_native_id())
+        self._serve()
 
 
 @cache
@@ -234,21 +323,32 @@ def _pool() -> _Pool:
     return _Pool(worker_count() - 1)
 
 
-# A child process has none of the threads.
+def worker_ids() -> list[int]:
+    """The system's numbers of the pool's threads."""
+    return _pool().thread_ids if _pool.cache_info().currsize else []
+
+
+# A child process has none of the threads, and nobody who would give back what they had locked.
 os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
-def run_parallel(entry: Any, nx: int, ny: int, slots: Any) -> None:
-    """Run ``entry`` (see ``targets.host``) for all nx * ny threads; returns when all are done."""
+def run_parallel(run: Any, code: Any, nx: int, ny: int, slots: Any) -> None:
+    """Run ``code`` (``guard_code.Code``) for all nx * ny threads by ``run`` (``LaunchGuard.run``);
+    returns when all are done.
+
+    Raises KernelFault, or what a handler of signals raises, when nothing runs any more.
+    """
     total, workers = nx * ny, worker_count()
     if workers == 1:
-        entry(0, total, nx, ny, slots)
+        run_alone(code, 0, (nx, ny), slots)
         return
     done, piece = 0, 1
     begun = perf_counter()
     while True:
         end = min(total, done + piece)
-        entry(done, end, nx, ny, slots)
+        if run(code, done, end, nx, ny, slots):
+            settle()
+            continue
         if end == total:
             return
         now = perf_counter()
@@ -259,18 +359,34 @@ def run_parallel(entry: Any, nx: int, ny: int, slots: Any) -> None:
         saved = cost * (total - done) * (1 - 1 / workers)
         if spent > (BELIEVED_SECONDS if end > 1 else WAKING_SECONDS) and saved > WAKING_SECONDS:
             break
-    _share(entry, done, piece, total, (nx, ny), slots)
+    _share(code, done, piece, total, (nx, ny), slots)
+
+
+def run_alone(code: Any, first: int, size: tuple[int, int], slots: Any) -> None:
+    """The same for the threads from ``first`` on, one after another on the calling thread."""
+    nx, ny = size
+    total, run = nx * ny, _pool().run_alone
+    thread = launch_guard().this_thread()
+    while first < total:
+        first = run(code, first, FIRST_ALONE, total, nx, ny, slots)
+        if thread.stop:
+            settle()
 
 
 def _share(
-    entry: Any, first: int, chunk: int, total: int, size: tuple[int, int], slots: Any
+    code: Any, first: int, chunk: int, total: int, size: tuple[int, int], slots: Any
 ) -> None:
     pool = _pool()
     if not pool.lock.acquire(blocking=False):
-        entry(first, total, *size, slots)
+        run_alone(code, first, size, slots)
         return
     try:
-        helpers = min(worker_count(), -(-(total - first) // chunk)) - 1
-        pool.share(helpers, ffi.cast("void *", entry), first, chunk, total, *size, slots)
+        helpers = min(pool.workers(), -(-(total - first) // chunk) - 1)
+        thread = launch_guard().this_thread()
+        while helpers > 0 and first < total:
+            first = pool.share(helpers, code, first, chunk, total, *size, slots)
+            if thread.stop:
+                settle()
     finally:
         pool.lock.release()
+    run_alone(code, first, size, slots)

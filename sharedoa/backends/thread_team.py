@@ -1,23 +1,33 @@
 """Running a kernel with barriers on a CPU: one operating-system thread for each thread of a block.
 
 Blocks run one after another on one team. As on GPUs, a thread that has returned counts as arrived
-at every later barrier of its block.
+at every later barrier of its block. In debug mode one thread runs at a time, up to a barrier.
 """
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
+import time
 from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 from ..errors import BackendError
-from .native_code import NativeLibrary, ffi, host_target
+from .guard_code import short_serial
+from .interruption import ask_to_leave, settle
+from .launch_guard import launch_guard
+from .native_code import NativeLibrary, host_target
 
 #: Team: threads, those of this block that still run, those waiting, barriers passed, blocks done;
-#: then a mutex and a condition variable, with room for any platform's.
+#: then a mutex and a condition variable, with room for any platform's. Whoever finds the team
+#: cancelled leaves its kernel, as some threads will come to no barrier any more.
 _CODE = """
 %Team = type { i64, i64, i64, i64, i64, [128 x i8], [128 x i8] }
+@cancelled = internal global i32 0
+@one_by_one = internal global i64 0
+@turn = internal global [128 x i8] zeroinitializer, align 64
 @team = global %Team zeroinitializer, align 64
 
 declare i32 @pthread_mutex_init(ptr, ptr)
@@ -26,8 +36,16 @@ declare i32 @pthread_mutex_unlock(ptr)
 declare i32 @pthread_cond_init(ptr, ptr)
 declare i32 @pthread_cond_wait(ptr, ptr)
 declare i32 @pthread_cond_broadcast(ptr)
+declare ptr @this_thread()
+declare ptr @suspend()
+declare void @resume(ptr)
+declare void @leave(i32)
+declare i32 @call_guarded(ptr, ptr, ptr, i64, i64, i64, i64, ptr)
 
-define void @prepare_team(i64 %size) {
+define void @prepare_team(i64 %size, i64 %one_by_one) {
+  store i32 0, ptr @cancelled
+  store i64 %one_by_one, ptr @one_by_one
+  call i32 @pthread_mutex_init(ptr @turn, ptr null)
   store %Team zeroinitializer, ptr @team
   store i64 %size, ptr getelementptr (%Team, ptr @team, i32 0, i32 0)
   store i64 %size, ptr getelementptr (%Team, ptr @team, i32 0, i32 1)
@@ -46,21 +64,58 @@ define internal void @release_waiting() {
   ret void
 }
 
-; With the mutex held: wait until the counter is no longer what it was.
+define void @cancel_team() {
+  call i32 @pthread_mutex_lock(ptr getelementptr (%Team, ptr @team, i32 0, i32 5))
+  store i32 1, ptr @cancelled
+  call i32 @pthread_cond_broadcast(ptr getelementptr (%Team, ptr @team, i32 0, i32 6))
+  call i32 @pthread_mutex_unlock(ptr getelementptr (%Team, ptr @team, i32 0, i32 5))
+  ret void
+}
+
+; With the mutex held: wait until the counter is no longer what it was, or the team is cancelled.
 define internal void @wait_for_change(ptr %counter) {
   %old = load i64, ptr %counter
-  br label %wait
+  br label %look
+look:
+  %cancelled = load i32, ptr @cancelled
+  %ends = icmp ne i32 %cancelled, 0
+  br i1 %ends, label %done, label %wait
 wait:
   call i32 @pthread_cond_wait(ptr getelementptr (%Team, ptr @team, i32 0, i32 6),
                               ptr getelementptr (%Team, ptr @team, i32 0, i32 5))
   %now = load i64, ptr %counter
   %same = icmp eq i64 %now, %old
-  br i1 %same, label %wait, label %done
+  br i1 %same, label %look, label %done
+done:
+  ret void
+}
+
+; Run alone from here on, if threads run one by one.
+define internal void @take_turn() {
+  %serial = load i64, ptr @one_by_one
+  %is_serial = icmp ne i64 %serial, 0
+  br i1 %is_serial, label %take, label %done
+take:
+  call i32 @pthread_mutex_lock(ptr @turn)
+  br label %done
+done:
+  ret void
+}
+
+define internal void @end_turn() {
+  %serial = load i64, ptr @one_by_one
+  %is_serial = icmp ne i64 %serial, 0
+  br i1 %is_serial, label %end, label %done
+end:
+  call i32 @pthread_mutex_unlock(ptr @turn)
+  br label %done
 done:
   ret void
 }
 
 define void @sharedoa_barrier() {
+  %frame = call ptr @suspend()
+  call void @end_turn()
   call i32 @pthread_mutex_lock(ptr getelementptr (%Team, ptr @team, i32 0, i32 5))
   %others = load i64, ptr getelementptr (%Team, ptr @team, i32 0, i32 2)
   %waiting = add i64 %others, 1
@@ -75,12 +130,22 @@ early:
   call void @wait_for_change(ptr getelementptr (%Team, ptr @team, i32 0, i32 3))
   br label %done
 done:
+  %cancelled = load i32, ptr @cancelled
   call i32 @pthread_mutex_unlock(ptr getelementptr (%Team, ptr @team, i32 0, i32 5))
+  call void @take_turn()
+  call void @resume(ptr %frame)
+  %ends = icmp ne i32 %cancelled, 0
+  br i1 %ends, label %leave, label %go_on
+leave:
+  call void @leave(i32 3)
+  br label %go_on
+go_on:
   ret void
 }
 
-; This thread is done with its block: it no longer counts, and waits for the rest of the team.
-define internal void @leave_block() {
+; This thread is done with its block: it no longer counts, and waits for the rest of the team. The
+; result is whether that was cancelled.
+define internal i1 @leave_block() {
   call i32 @pthread_mutex_lock(ptr getelementptr (%Team, ptr @team, i32 0, i32 5))
   %before = load i64, ptr getelementptr (%Team, ptr @team, i32 0, i32 1)
   %running = sub i64 %before, 1
@@ -106,19 +171,23 @@ wait:
   call void @wait_for_change(ptr getelementptr (%Team, ptr @team, i32 0, i32 4))
   br label %done
 done:
+  %cancelled = load i32, ptr @cancelled
   call i32 @pthread_mutex_unlock(ptr getelementptr (%Team, ptr @team, i32 0, i32 5))
-  ret void
+  %ends = icmp ne i32 %cancelled, 0
+  ret i1 %ends
 }
 
-; Thread number %member of the team: its thread of every block in turn.
-define void @run_member(ptr %entry, i64 %member, i64 %bx, i64 %by, i64 %nx, i64 %ny, ptr %slots) {
+; Thread number %member of the team: its thread of every block in turn, of a launch of %owner's.
+define void @run_member(ptr %owner, ptr %code, i64 %member, i64 %bx, i64 %by,
+                        i64 %nx, i64 %ny, ptr %slots) {
 start:
+  %own = call ptr @this_thread()
   %tx = urem i64 %member, %bx
   %ty = udiv i64 %member, %bx
   br label %block
 block:
-  %left = phi i64 [ 0, %start ], [ %next_left, %next ]
-  %top = phi i64 [ 0, %start ], [ %next_top, %next ]
+  %left = phi i64 [ 0, %start ], [ %next_left, %following ]
+  %top = phi i64 [ 0, %start ], [ %next_top, %following ]
   %x = add i64 %left, %tx
   %y = add i64 %top, %ty
   %in_row = icmp ult i64 %x, %nx
@@ -129,10 +198,19 @@ run:
   %row = mul i64 %y, %nx
   %linear = add i64 %row, %x
   %after = add i64 %linear, 1
-  call void %entry(i64 %linear, i64 %after, i64 %nx, i64 %ny, ptr %slots)
-  br label %next
+  call void @take_turn()
+  %status = call i32 @call_guarded(ptr %own, ptr %owner, ptr %code, i64 %linear, i64 %after,
+                                   i64 %nx, i64 %ny, ptr %slots)
+  call void @end_turn()
+  %returned = icmp eq i32 %status, 0
+  br i1 %returned, label %next, label %cancel
+cancel:
+  call void @cancel_team()
+  br label %done
 next:
-  call void @leave_block()
+  %cancelled = call i1 @leave_block()
+  br i1 %cancelled, label %done, label %following
+following:
   %right = add i64 %left, %bx
   %row_ends = icmp uge i64 %right, %nx
   %next_left = select i1 %row_ends, i64 0, i64 %right
@@ -144,8 +222,11 @@ done:
   ret void
 }
 """
-_EXPORTS = ("prepare_team", "sharedoa_barrier", "run_member")
-_MEMBER_TYPE = "void(*)(void *, int64_t, int64_t, int64_t, int64_t, int64_t, void *)"
+_EXPORTS = ("prepare_team", "cancel_team", "sharedoa_barrier", "run_member")
+_IMPORTS = ("this_thread", "suspend", "resume", "leave", "call_guarded")
+_MEMBER_TYPE = "void(*)(Thread *, Code *, int64_t, int64_t, int64_t, int64_t, int64_t, void *)"
+_CANCEL_SECONDS = 0.01
+
 
 # The team is one global of the code above: one launch with barriers at a time.
 _team_lock = threading.Lock()
@@ -153,9 +234,18 @@ _team_lock = threading.Lock()
 
 @cache
 def _library() -> NativeLibrary:
-    object_code = host_target().compile(_CODE)["o"]
-    assert isinstance(object_code, bytes)
-    return NativeLibrary(object_code, _EXPORTS, {})
+    guard = launch_guard()
+    imports = {name: guard.address(name) for name in _IMPORTS}
+    return NativeLibrary(host_target().assemble(_CODE), _EXPORTS, imports)
+
+
+def _forget() -> None:
+    """A child process has no team, and its own mutex."""
+    global _team_lock
+    _team_lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_forget)
 
 
 def barrier_address() -> int:
@@ -163,22 +253,53 @@ def barrier_address() -> int:
     return _library().address("sharedoa_barrier")
 
 
-def run_team(entry: Any, threads: tuple[int, int], block: tuple[int, int], slots: Any) -> None:
-    """Run ``entry`` (see ``targets.host``) for all threads, block by block.
+def run_team(
+    code: Any, threads: tuple[int, int], block: tuple[int, int], slots: Any, one_by_one: bool
+) -> None:
+    """Run ``code`` (``guard_code.Code``) for all threads, block by block; ``one_by_one``: each
+    alone up to its next barrier.
 
-    Raises BackendError if the system does not give so many threads.
+    Raises BackendError if the system does not give so many threads, and what ``run_parallel`` does.
     """
     # Threads of a block that lie outside the grid in every block need no team member.
     bx, by = min(block[0], threads[0]), min(block[1], threads[1])
     run_member = _library().function("run_member", _MEMBER_TYPE)
-    pointer = ffi.cast("void *", entry)
+    owner = launch_guard().this_thread()
     with _team_lock:
-        _library().function("prepare_team", "void(*)(int64_t)")(bx * by)
-        _run_together(lambda number: run_member(pointer, number, bx, by, *threads, slots), bx * by)
+        _library().function("prepare_team", "void(*)(int64_t, int64_t)")(bx * by, one_by_one)
+        _run_together(
+            lambda number: run_member(owner, code, number, bx, by, *threads, slots),
+            bx * by,
+            lambda members: _cancel(owner, members),
+        )
+    if owner.stop:
+        settle()
 
 
-def _run_together(run_member: Callable[[int], None], count: int) -> None:
-    """Call ``run_member`` with 0 to count - 1, all at the same time, or none of them."""
+def _cancel(owner: Any, members: list[threading.Thread]) -> None:
+    """Let members that run leave their kernel."""
+    guard = launch_guard()
+    if not guard.handles_faults:
+        return
+    _library().function("cancel_team", "void(*)(void)")()
+    guard.hook(signal.SIGINT, "on_interrupt", only_functions=True)
+    owner.serial += 1
+    owner.leaving = short_serial(owner.serial)
+    while running := [each.native_id for each in members if each.is_alive() and each.native_id]:
+        ask_to_leave(running)
+        time.sleep(_CANCEL_SECONDS)
+    owner.leaving = owner.stop = owner.cut = 0
+    guard.take_fault(owner)
+
+
+def _run_together(
+    run_member: Callable[[int], None],
+    count: int,
+    cancel: Callable[[list[threading.Thread]], None],
+) -> None:
+    """Call ``run_member`` with 0 to count - 1, all at the same time, or none of them. What a
+    handler of signals raises meanwhile is raised when they have ended, for which ``cancel`` is
+    called."""
     ready, complete = threading.Event(), False
 
     def member(number: int) -> None:
@@ -193,11 +314,18 @@ def _run_together(run_member: Callable[[int], None], count: int) -> None:
             thread.start()
             started.append(thread)
         complete = True
+        ready.set()
+        for thread in started:
+            thread.join()
     except RuntimeError as problem:
         raise BackendError(
             f"no {count} threads for a block with barriers: {problem}",
             "launch with a smaller block: kernel[threads, block](...)",
         ) from problem
+    except BaseException:
+        ready.set()
+        cancel(started)
+        raise
     finally:
         ready.set()
         for thread in started:

@@ -144,6 +144,8 @@ class EventStopwatch:
 
 
 def _destroy(backend: CudaBackend, pairs: list[tuple[Any, Any]]) -> None:
+    if backend.context.is_lost:
+        return
     for pair in pairs:
         for event in pair:
             backend.context.call("cuEventDestroy", event)

@@ -9,9 +9,9 @@ import typer
 
 from ..errors import ConfigurationError
 from ..runtime import knobs
-from ..runtime.code_cache import open_folder
+from ..runtime.code_cache import chosen_folder, distrust_help
 from ..runtime.code_cache.entry import DamagedEntry, Summary, read_summary
-from ..runtime.code_cache.folder import CodeFolder, StoredFile
+from ..runtime.code_cache.folder import CodeFolder, StoredFile, open_entry
 from .report import new_table, print_table
 
 application = typer.Typer(help="Compiled code kept between runs: its size; list or clear it.")
@@ -71,17 +71,22 @@ def clear() -> None:
 
 
 def _open() -> CodeFolder:
-    folder = open_folder()
+    folder = chosen_folder()
     if folder is None:
         raise ConfigurationError(
             "the code cache is off", f"set {knobs.cache_dir.variable} to its folder, or unset it"
+        )
+    reason = folder.distrust()
+    if reason is not None:
+        raise ConfigurationError(
+            f"the code cache is off: {folder.path} is not used, as {reason}", distrust_help(folder)
         )
     return folder
 
 
 def _summary(file: StoredFile) -> Summary | None:
     try:
-        with open(file.path, "rb") as opened:
+        with open_entry(file.path) as opened:
             return read_summary(opened)
     except (OSError, DamagedEntry):
         return None

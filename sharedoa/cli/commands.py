@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,14 +25,24 @@ from .problems import show_error
 from .progress import reporting
 
 
+@contextmanager
+def _interrupts_told() -> Iterator[None]:
+    """Typer itself would end without a word, or with another status, as its version goes."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        typer.echo("interrupted", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+
+
 class _Commands(typer.core.TyperGroup):
+    def make_context(self, *arguments: Any, **named: Any) -> Any:
+        with _interrupts_told():
+            return super().make_context(*arguments, **named)
+
     def invoke(self, ctx: Any) -> Any:
-        """Typer itself would end without a word, or with another status, as its version goes."""
-        try:
+        with _interrupts_told():
             return super().invoke(ctx)
-        except KeyboardInterrupt:
-            typer.echo("interrupted", err=True)
-            raise typer.Exit(INTERRUPTED) from None
 
 
 application = typer.Typer(

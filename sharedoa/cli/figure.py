@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ptxpass.output_file import whole_file
+
 from ..errors import ConfigurationError
 from .comparison import BASELINE, Comparison
 from .output_file import require_writable
@@ -55,7 +57,8 @@ def draw(comparisons: list[Comparison], file: Path) -> None:
         panel.tick_params(axis="x", rotation=35)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(file, dpi=150)
+        with whole_file(file) as opened:
+            figure.savefig(opened, format=file.suffix.lower().removeprefix("."), dpi=150)
     except (OSError, ValueError) as error:
         raise ConfigurationError(
             f"--plot: {file} cannot be written: {error}", "name a .png, .svg or .pdf file"

@@ -9,8 +9,9 @@ from ..frontend import tree
 from ..model.scalars import ScalarType
 from ..model.types import ReferenceType, Type
 from .emitter import FunctionEmitter, expression
-from .memory import Place, from_stored, scalar_pointer, to_stored
+from .memory import Place, check_stored, from_stored, scalar_pointer, to_stored
 from .places import guarded, locate
+from .races import note_atomic
 from .types import F32, F64, I32, I64
 
 #: No fence: an atomic orders only the accesses to its own place.
@@ -33,6 +34,7 @@ def _atomic(emitter: FunctionEmitter, node: tree.Atomic) -> ir.Value:
     value = emitter.evaluate(node.value)
 
     def perform() -> ir.Value:
+        check_stored(emitter, place, value)
         if node.operator in ("exch", "cas"):
             return _replace(emitter, place, value, compare)
         return _combine(emitter, place, node.operator, value)
@@ -64,6 +66,7 @@ def _combine(emitter: FunctionEmitter, place: Place, operator: str, value: ir.Va
         value = emitter.builder.fneg(value)
     operation = _OPERATIONS[place.type.kind][operator]
     pointer, _ = scalar_pointer(emitter, place)
+    note_atomic(emitter, place, pointer)
     return emitter.builder.atomic_rmw(operation, pointer, value, ORDERING)
 
 
@@ -72,6 +75,7 @@ def _replace(
 ) -> ir.Value:
     """Exchange, if the place holds the bits of ``compare`` or that is None."""
     pointer, _ = scalar_pointer(emitter, place)
+    note_atomic(emitter, place, pointer)
     bits = _to_bits(emitter, place.type, value)
     if compare is None:
         old = emitter.builder.atomic_rmw("xchg", pointer, bits, ORDERING)

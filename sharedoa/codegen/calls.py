@@ -52,7 +52,7 @@ def _direct_call(emitter: FunctionEmitter, node: tree.DirectCall) -> ir.Value | 
 def _virtual_call(emitter: FunctionEmitter, node: tree.VirtualCall) -> ir.Value | None:
     receiver = emitter.evaluate(node.receiver)
     arguments = [emitter.evaluate(argument) for argument in node.arguments]
-    valid = checks.reference_is_valid(emitter, receiver, node.location)
+    valid = checks.reference_is_valid(emitter, receiver, node.receiver.type, node.location)
     return guarded(
         emitter, valid, node.type, lambda: _emit_canonical_call(emitter, node, receiver, arguments)
     )
@@ -116,7 +116,7 @@ def _matches(emitter: FunctionEmitter, node: tree.TypeTest, reference: ir.Value)
     if not isinstance(type, ReferenceType):
         raise InternalError(f"isinstance of {type!r}")
     static = type.cls
-    valid = checks.reference_is_valid(emitter, reference, node.location)
+    valid = checks.reference_is_valid(emitter, reference, type, node.location)
 
     def test() -> ir.Value:
         found = _emit_type_query(emitter, node, static, reference)

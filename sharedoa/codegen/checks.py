@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from dispatch.check import CHECK_REFERENCE, REFERENCE_OK
+from dispatch.check import ANY_CLASS, CHECK_REFERENCE, REFERENCE_OK
 from dispatch.errors import ErrorCode
 
 from ..frontend import tree
+from ..model.types import ReferenceType, Type
 from ..targets.base import declare
 from .emitter import FunctionEmitter
 from .report import emit_report
@@ -19,19 +20,37 @@ from .types import I32, I64
 
 
 def reference_is_valid(
-    emitter: FunctionEmitter, reference: ir.Value, location: tree.Location
+    emitter: FunctionEmitter, reference: ir.Value, type: Type, location: tree.Location
 ) -> ir.Value | None:
-    """i1: the reference names a live object of this heap (debug); reports what is wrong if not."""
-    program = emitter.program
-    if not program.debug:
+    """i1: the reference names a live object of this heap, of the class that its ``type`` says or
+    one below it (debug); reports what is wrong if not."""
+    if not emitter.program.debug:
         return None
+    return _check_reference(emitter, reference, type, emitter.program.site_number(location))
+
+
+def check_stored_reference(
+    emitter: FunctionEmitter, reference: ir.Value, type: Type, location: tree.Location, place: str
+) -> None:
+    """Report a reference that is stored in ``place`` and is neither null nor valid (debug)."""
+    site = emitter.program.site_number(location, f"it is stored in {place}")
+    is_object = emitter.builder.icmp_unsigned("!=", reference, I64(0))
+    emitter.when(is_object, lambda: _check_reference(emitter, reference, type, site), "stored")
+
+
+def _check_reference(
+    emitter: FunctionEmitter, reference: ir.Value, type: Type, site: int
+) -> ir.Value:
+    program = emitter.program
     address = program.emit_address_or_null(emitter.builder, reference)
-    # Inlined at every access it would make debug code slow to compile.
-    check = declare(program.module, CHECK_REFERENCE, I32, [I64], "noinline")
+    # Inlined at every access it would make debug code slow to compile. What is not cold may be
+    # inlined after all (``targets.common_calls``).
+    check = declare(program.module, CHECK_REFERENCE, I32, [I64, I32], "noinline", "cold")
+    wanted = type.cls.type_index if isinstance(type, ReferenceType) else ANY_CLASS
     # What it answers is the code to report.
-    code = emitter.builder.call(check, [address])
+    code = emitter.builder.call(check, [address, I32(wanted)])
     valid = emitter.builder.icmp_unsigned("==", code, I32(REFERENCE_OK))
-    _report_unless(emitter, valid, code, location, address)
+    _report_at(emitter, valid, code, site, address, I64(wanted))
     return valid
 
 

@@ -224,6 +224,8 @@ class FunctionEmitter:
         self.llvm_function = llvm_function
         #: The kernel body's x, y, nx, ny.
         self.thread: Sequence[ir.Value] = ()
+        #: In debug mode, how many barriers the thread has passed.
+        self.barriers: ir.Value | None = None
         #: Parameters that are runs, and locals that hold what comes out of one (``runs``).
         self.runs: dict[tree.Variable, RunForm] = {}
         self.exact: dict[tree.Variable, ClassType] = {}

@@ -11,6 +11,7 @@ from llvmlite import ir
 
 from ..errors import InternalError
 from ..model.scalars import ScalarType
+from ..targets.base import declare
 from .types import I1
 
 
@@ -84,11 +85,21 @@ def _shift(
 ) -> ir.Value:
     # Unsigned, so that a negative count is a wide one.
     fits = builder.icmp_unsigned("<", right, right.type(type.bits))
-    if operator == "rshift" and type.kind == "int":
-        return builder.ashr(left, builder.select(fits, right, right.type(type.bits - 1)))
-    count = builder.select(fits, right, right.type(0))
+    # The smaller of the two, not a choice by ``fits``: LLVM 22 for NVIDIA takes that for the clamp
+    # that PTX's shifts have, and gives these the lower half of a count of 64 bits alone.
+    count = _least(builder, right, right.type(type.bits - 1))
+    keeps_sign = operator == "rshift" and type.kind == "int"
+    if keeps_sign:
+        return builder.ashr(left, count)
     shift = builder.shl if operator == "lshift" else builder.lshr
     return builder.select(fits, shift(left, count), left.type(0))
+
+
+def _least(builder: ir.IRBuilder, left: ir.Value, right: ir.Value) -> ir.Value:
+    """The smaller of two unsigned numbers."""
+    width = left.type
+    name = f"llvm.umin.i{width.width}"
+    return builder.call(declare(builder.module, name, width, [width, width]), [left, right])
 
 
 # ---------------------------------------------------------------------- power

@@ -16,9 +16,10 @@ from ptxpass.ir import CallSite, TypeQuery
 
 from ..frontend import tree
 from ..frontend.common_functions import common_functions
+from ..frontend.effects import assigned_by, assigned_variables
 from ..frontend.loop_copies import loop_copies
 from ..frontend.shared_loops import shared_loops
-from ..frontend.walk import assigned_variables, nodes_of
+from ..frontend.walk import nodes_of
 from ..model.layout import Layout
 from ..model.reference import ReferenceEncoding
 from ..model.run_form import PieceField
@@ -27,6 +28,7 @@ from . import arithmetic, atomics, calls, expressions, loops, places, statements
 from .abi import Leaf, assemble, leaves
 from .emitter import FunctionEmitter, ProgramEmitter
 from .neighbours import Members, note_members
+from .races import define_notes
 from .report import emit_report
 from .roles import RoleMetadata, stored_roles
 from .runs import Runs, assigned_once
@@ -113,6 +115,7 @@ def lower(
     kernel_leaves = [leaf for variable in kernel.parameters for leaf in leaves(variable.type)]
     body = _define_kernel_body(emitter, kernel, kernel_leaves, runs or {})
     _define_what_is_called(emitter, program)
+    define_notes(emitter)
     target.emit_entry(
         module,
         kernel.symbol,
@@ -235,7 +238,7 @@ def _define_kernel_body(
 def _note_runs(emitter: FunctionEmitter, runs: Runs) -> None:
     if runs or emitter.program.pieces:
         parameters, function = emitter.function.parameters, emitter.function
-        changed = {node.variable for node in nodes_of(function) if isinstance(node, tree.Assign)}
+        changed = {variable for node in nodes_of(function) for variable in assigned_by(node)}
         known = {parameters[place]: form for place, form in runs.items()}
         emitter.runs = {v: form for v, form in known.items() if v not in changed}
         emitter.assigned_once = assigned_once(function)

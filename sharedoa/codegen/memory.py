@@ -12,14 +12,16 @@ from dataclasses import dataclass, replace
 from llvmlite import ir
 
 from ..errors import InternalError
+from ..frontend import tree
 from ..frontend.tree import NEIGHBOURS
 from ..model.layout import alignment
 from ..model.scalars import ScalarType, i64, u64
 from ..model.tiles import LANES, emit_scalar_address
 from ..model.types import ArrayType, ReferenceType, Type, ValueType
+from . import checks, races
 from .abi import build_struct
 from .emitter import FunctionEmitter, integer
-from .roles import Role
+from .roles import Role, describe
 from .types import I8, llvm_type
 
 _ARRAY_PARTS: dict[str, Type] = {"address": u64, "length": i64}
@@ -44,6 +46,10 @@ class Place:
     lane: int = 0
     #: A power of two that ``address`` is known to be a multiple of, unless it has rows in tiles.
     multiple: int = 1
+    #: Where in the source it is named; in debug mode only.
+    location: tree.Location | None = None
+    #: What messages name it by: the address of the object, or an element's index; None: neither.
+    subject: ir.Value | None = None
 
     @property
     def scale(self) -> int:
@@ -76,6 +82,7 @@ def load_value(emitter: FunctionEmitter, place: Place) -> ir.Value:
         parts = [load_value(emitter, part) for part in _parts(emitter, place)]
         return build_struct(emitter.builder, llvm_type(place.type), parts)
     pointer, align = scalar_pointer(emitter, place)
+    races.note_read(emitter, place, pointer)
     value = emitter.builder.load(pointer, align=align, typ=stored_type(emitter, place.type))
     emitter.program.roles.mark(value, place.role)
     return from_stored(emitter, place.type, value)
@@ -87,10 +94,19 @@ def store_value(emitter: FunctionEmitter, place: Place, value: ir.Value) -> None
         for index, part in enumerate(_parts(emitter, place)):
             store_value(emitter, part, emitter.builder.extract_value(value, index))
         return
+    check_stored(emitter, place, value)
     pointer, align = scalar_pointer(emitter, place)
     value = to_stored(emitter, place.type, value)
+    races.note_write(emitter, place, pointer, value, align)
     store = emitter.builder.store(value, pointer, align=align)
     emitter.program.roles.mark(store, place.role)
+
+
+def check_stored(emitter: FunctionEmitter, place: Place, value: ir.Value) -> None:
+    """Report a reference that must not be stored in ``place`` (debug)."""
+    if place.location is not None and isinstance(place.type, ReferenceType):
+        name = describe(place.role)
+        checks.check_stored_reference(emitter, value, place.type, place.location, name)
 
 
 def scalar_pointer(emitter: FunctionEmitter, place: Place) -> tuple[ir.Value, int]:

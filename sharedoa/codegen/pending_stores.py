@@ -16,7 +16,7 @@ from typing import Any
 from ..frontend import tree
 from ..frontend.walk import nodes_in
 from .emitter import FunctionEmitter, PendingStore, integer, lets_stores_wait
-from .roles import Role, role_of
+from .roles import Role, may_meet, role_of
 
 _MOST_ROUNDS = 16
 """Of a loop that does nothing but copy."""
@@ -112,11 +112,7 @@ def _paths(parts: list[Any], numbers: dict[tree.Variable, int]) -> Iterator[Role
 
 def _meet(paths: set[Role], pending: Sequence[PendingStore]) -> bool:
     """Whether one of the paths may be one that waits, or part of it, or the other way round."""
-    return any(
-        all(a == b for a, b in zip(path, each.path, strict=False))
-        for path in paths
-        for each in pending
-    )
+    return any(may_meet(path, each.path) for path in paths for each in pending)
 
 
 def _number(index: tree.Expression, numbers: dict[tree.Variable, int]) -> int | None:

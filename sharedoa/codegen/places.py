@@ -26,12 +26,12 @@ from .emitter import (
     require_type,
     statement,
 )
-from .memory import Place, load_value, member, offset_address, store_value
+from .memory import Place, load_value, member, offset_address, pointer_to, store_value
 from .neighbours import Member, emit_group_start, member_of
 from .pending_stores import settle_before, write_soon
-from .roles import element_role, field_role
+from .roles import ANY, element_role, field_role
 from .runs import emit_reference, run_of
-from .types import llvm_type, zero
+from .types import I8, llvm_type, zero
 
 _GROUP_ALIGNMENT = 16
 """Bytes that arrays of groups of neighbours begin at a multiple of."""
@@ -39,6 +39,11 @@ _GROUP_ALIGNMENT = 16
 
 def locate(emitter: FunctionEmitter, place: tree.Place) -> Place:
     """Evaluate the parts of a place, once and in order."""
+    found = _locate(emitter, place)
+    return replace(found, location=place.location) if emitter.program.debug else found
+
+
+def _locate(emitter: FunctionEmitter, place: tree.Place) -> Place:
     if isinstance(place, tree.FieldPlace):
         return _locate_field(emitter, place)
     if isinstance(place, tree.ElementPlace):
@@ -109,17 +114,21 @@ def _locate_field(emitter: FunctionEmitter, place: tree.FieldPlace) -> Place:
     if found is not None:
         return _locate_field_of_member(emitter, place, found)
     reference = emitter.evaluate(place.object)
-    valid = checks.reference_is_valid(emitter, reference, place.location)
+    valid = checks.reference_is_valid(emitter, reference, place.object.type, place.location)
     program, builder, owner = emitter.program, emitter.builder, place.owner
     object_address = program.emit_address(builder, reference)
+    if program.layout.reaches_far(owner, place.name) and not program.target.is_device:
+        # So that null is a fault here, and the access reaches no memory behind the guard. Atomic,
+        # as it else would go; whatever the byte is.
+        builder.load_atomic(pointer_to(emitter, object_address), "monotonic", 1, typ=I8)
     address = program.layout.emit_field_address(builder, object_address, owner, place.name)
     role = field_role(place)
     multiple = program.layout.alignment_in_cluster(owner, place.name)
     if multiple is None:
         if program.layout.is_tiled(owner):
-            return Place(place.type, address, valid, role, object_address)
+            return Place(place.type, address, valid, role, object_address, subject=object_address)
         multiple = _multiple_in_record(program, place)
-    return Place(place.type, address, valid, role, multiple=multiple)
+    return Place(place.type, address, valid, role, multiple=multiple, subject=object_address)
 
 
 def _multiple_in_record(program: ProgramEmitter, place: tree.FieldPlace) -> int:
@@ -188,7 +197,8 @@ def _locate_inline(emitter: FunctionEmitter, place: tree.InlinePlace) -> Place:
         raise InternalError(f"{inline!r} is indexed as an inline array")
     base = locate(emitter, place.base)
     index = emitter.evaluate(place.index)
-    return _indexed(emitter, place, base, index, integer(inline.length))
+    element = replace(base, role=(*base.role, ANY))
+    return _indexed(emitter, place, element, index, integer(inline.length))
 
 
 def _locate_member(emitter: FunctionEmitter, place: tree.MemberPlace) -> Place:
@@ -212,7 +222,10 @@ def _indexed(
     distance = integer(size * base.scale)
     address = emitter.builder.add(base.address, emitter.builder.mul(position, distance))
     multiple = math.gcd(base.multiple, size)
-    return replace(base, type=place.type, address=address, valid=valid, multiple=multiple)
+    subject = position if base.subject is None else base.subject
+    return replace(
+        base, type=place.type, address=address, valid=valid, multiple=multiple, subject=subject
+    )
 
 
 def _position(

@@ -6,6 +6,8 @@ The first thread that raises the flag writes the rest, later ones return.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from llvmlite import ir
 
 from dispatch import state
@@ -17,20 +19,28 @@ from .types import I32, I64, VOID
 REPORT = "sharedoa_report"
 
 
-def report_function(program: ProgramEmitter) -> ir.Function:
-    """``(i32 code, i64 site, i64 value, i64 extra)``, internal, defined at its first use."""
-    found = program.module.globals.get(REPORT)
+RACE_REPORT = "sharedoa_report_race"
+_GIVEN = ("code", "site", "value", "extra")
+_GIVEN_OF_RACES = (*_GIVEN, "other_site", "other_thread")
+
+
+def report_function(program: ProgramEmitter, of_races: bool = False) -> ir.Function:
+    """``(i32 code, i64 site, i64 value, i64 extra)``, for races followed by ``(i64 other_site, i64
+    other_thread)``; internal, defined at its first use."""
+    name, given = (RACE_REPORT, _GIVEN_OF_RACES) if of_races else (REPORT, _GIVEN)
+    found = program.module.globals.get(name)
     if found is not None:
         return found
-    function = ir.Function(program.module, ir.FunctionType(VOID, [I32, I64, I64, I64]), REPORT)
+    types = [I32] + [I64] * (len(given) - 1)
+    function = ir.Function(program.module, ir.FunctionType(VOID, types), name)
     function.linkage = "internal"
     for attribute in ("noinline", "cold", "nounwind"):
         function.attributes.add(attribute)
-    _define(program, function)
+    _define(program, function, given)
     return function
 
 
-def _define(program: ProgramEmitter, function: ir.Function) -> None:
+def _define(program: ProgramEmitter, function: ir.Function, given: Sequence[str]) -> None:
     entry, claim, write, end = (
         function.append_basic_block(name) for name in ("entry", "claim", "write", "end")
     )
@@ -44,14 +54,13 @@ def _define(program: ProgramEmitter, function: ir.Function) -> None:
     builder.cbranch(builder.extract_value(claimed, 1), write, end)
 
     builder.position_at_end(write)
-    code, site, value, extra = function.args
+    code, site, *others = function.args
     fields = {
         "code": code,
         "site": site,
         "thread_x": program.target.emit_current_thread(builder, 0),
         "thread_y": program.target.emit_current_thread(builder, 1),
-        "value": value,
-        "extra": extra,
+        **dict(zip(given[2:], others, strict=True)),
     }
     assert RECORD_DTYPE.fields is not None
     for name, content in fields.items():

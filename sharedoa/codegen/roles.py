@@ -9,19 +9,27 @@ program stores to nowhere is constant; LLVM is told both (type-based alias metad
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property
 from typing import Any
 
 from llvmlite import ir
 
 from ..frontend import tree
+from ..frontend.effects import STORE, all_known
 from ..frontend.walk import nodes
+from ..model.classes import class_of_index
 from ..model.types import ArrayType, ReferenceType, Type
 from .types import I64
 
 Role = tuple[Hashable, ...]
 """A field or element, then the names of the members (or indices) that lead to a part of it."""
+ANY = None
+"""In the place of an index: that of any element."""
+_EVERYTHING: Role = ()
+
+
+AN_ELEMENT = "an element of an array"
 
 
 def field_role(place: tree.FieldPlace) -> Role:
@@ -37,17 +45,44 @@ def element_role(type: Type) -> Role:
     return ("element", type)
 
 
+def describe(role: Role) -> str:
+    """What messages call a place: ``Body.position.x``, or ``x of an element of an array``."""
+    kind, *rest = role
+    if kind == "field":
+        index, *names = rest
+        assert isinstance(index, int)
+        cls = class_of_index(index)
+        return ".".join([cls.name if cls else "?", *_names(names)])
+    members = ".".join(_names(rest[1:]))
+    return f"{members} of {AN_ELEMENT}" if members else AN_ELEMENT
+
+
+def _names(path: Sequence[Hashable]) -> list[str]:
+    return [str(part) for part in path if part is not ANY]
+
+
+def is_unordered(role: Role) -> bool:
+    """Whether the class of a field says that the order of accesses to it is all the same."""
+    if role[0] != "field":
+        return False
+    _, index, name, *_ = role
+    assert isinstance(index, int)
+    cls = class_of_index(index)
+    return cls is not None and name in cls.unordered
+
+
 def stored_roles(program: tree.Program) -> frozenset[Role]:
     """The roles of everything that the program writes to, by stores or atomics."""
-    writes = (tree.Store, tree.AugmentedStore, tree.Atomic)
-    return frozenset(role_of(node.place) for node in nodes(program) if isinstance(node, writes))
+    if not all_known(program):
+        return frozenset([_EVERYTHING])
+    return frozenset(role_of(node.place) for node in nodes(program) if node.__class__ in STORE)
 
 
 def role_of(
     place: tree.Place, index_of: Callable[[tree.Expression], int | None] = lambda index: None
 ) -> Role:
-    """The role of a place. Where ``index_of`` knows the index of an element of an inline array, it
-    follows the array's role, as a member's name would."""
+    """The role of a place. The index of an element of an inline array follows the array's role, as
+    a member's name does: ``ANY`` where ``index_of`` does not know it."""
     if isinstance(place, tree.FieldPlace):
         return field_role(place)
     if isinstance(place, tree.ElementPlace):
@@ -56,8 +91,12 @@ def role_of(
     if isinstance(place, tree.MemberPlace):
         return (*base, place.name)
     index = index_of(place.index)
-    # An element that is not known may be any, whatever is part of it.
-    return base if index is None or index < 0 else (*base, index)
+    return (*base, ANY if index is None or index < 0 else index)
+
+
+def may_meet(one: Role, other: Role) -> bool:
+    """Whether places of the two roles may be the same, or one a part of the other."""
+    return all(a == b or a is ANY or b is ANY for a, b in zip(one, other, strict=False))
 
 
 class RoleMetadata:
@@ -75,11 +114,12 @@ class RoleMetadata:
     def mark(self, access: ir.Instruction, role: Role) -> None:
         """Describe a load or store of a scalar in ``role``."""
         access.set_metadata("tbaa", self._tag(role))
-        if isinstance(access, ir.LoadInstr) and not self._is_stored(role):
+        if isinstance(access, ir.LoadInstr) and not self.is_stored(role):
             access.set_metadata("invariant.load", self._nothing)
 
-    def _is_stored(self, role: Role) -> bool:
-        return any(role[:length] in self._stored for length in range(1, len(role) + 1))
+    def is_stored(self, role: Role) -> bool:
+        """Whether the program writes to memory in ``role``."""
+        return any(role[:length] in self._stored for length in range(len(role) + 1))
 
     def _tag(self, role: Role) -> Any:
         found = self._tags.get(role)

@@ -19,6 +19,7 @@ from llvmlite import ir
 from dispatch import state
 
 from ..frontend import tree
+from ..frontend.effects import assigned_by
 from ..frontend.walk import nodes_of
 from ..model.classes import ClassType
 from ..model.run_form import RunForm
@@ -91,8 +92,7 @@ def assigned_once(function: tree.Function) -> frozenset[tree.Variable]:
     """Locals with one assignment: before it they are null, which has no class."""
     count: Counter[tree.Variable] = Counter()
     for node in nodes_of(function):
-        if isinstance(node, tree.Assign):
-            count[node.variable] += 1
+        count.update(assigned_by(node))
     return frozenset(variable for variable, times in count.items() if times == 1) - {
         *function.parameters
     }

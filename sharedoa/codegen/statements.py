@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from ..errors import InternalError
 from ..frontend import tree
-from ..model.scalars import ScalarType, i64, u64, weak_float
+from ..model.scalars import ScalarType, i64, u64
 from ..model.types import Type
 from ..targets.base import PrintPiece, Unsigned
 from . import checks, cut_branches
 from .arithmetic import convert
 from .emitter import FunctionEmitter, statement
 from .runs import exact_class, run_of
+from .types import I64
 
 
 @statement(tree.Assign)
@@ -77,7 +78,17 @@ def _barrier(emitter: FunctionEmitter, node: tree.Barrier) -> None:
     emitter.program.uses_barrier = True
     # LLVM must not move it, or the function around it, into or out of a divergent branch.
     emitter.llvm_function.attributes.add("convergent")
-    emitter.program.target.emit_barrier(emitter.builder)
+    target, builder = emitter.program.target, emitter.builder
+    if not emitter.program.debug:
+        target.emit_barrier(builder)
+        return
+    if emitter.barriers is None:
+        emitter.barriers = emitter.slot(I64, "barriers")
+    passed = builder.add(builder.load(emitter.barriers, typ=I64), I64(1))
+    builder.store(passed, emitter.barriers)
+    target.emit_barrier(builder)
+    x, y, *_ = emitter.thread
+    target.emit_debug_thread(builder, x, y, passed)
 
 
 def _printable(emitter: FunctionEmitter, item: tree.Expression) -> PrintPiece:
@@ -89,4 +100,4 @@ def _printable(emitter: FunctionEmitter, item: tree.Expression) -> PrintPiece:
         return value
     if type.kind == "uint":
         return Unsigned(convert(emitter.builder, type, u64, value))
-    return convert(emitter.builder, type, weak_float if type.is_float else i64, value)
+    return value if type.is_float else convert(emitter.builder, type, i64, value)

@@ -133,7 +133,7 @@ def _described(
         raise ClassError(
             f"class {name} inherits from several classes with virtual functions, or from a virtual "
             "base: a pointer to its second base is no pointer to the object",
-            "inherit from one class, and hold the others as members",
+            "inherit from one class, and hold references to objects of the others",
         )
     return found
 

@@ -47,6 +47,8 @@ def compile(
     options, BackendError without NVRTC.
     """
     specifications = parse_classes(classes)
+    if not isinstance(source, (str, Path)):
+        raise ArgumentError(f"{source!r} is no C++ source", "pass the text, or the Path of a file")
     options = list(options) if not isinstance(options, str) else options
     if isinstance(source, Path):
         text, file = _read(source), str(source)

@@ -7,6 +7,7 @@ import struct
 from dataclasses import dataclass, field
 
 from ptxpass.text.flow import FunctionFlow
+from ptxpass.text.misplaced import misplaced_tables
 from ptxpass.text.syntax import (
     Call,
     Function,
@@ -17,6 +18,7 @@ from ptxpass.text.syntax import (
     SymbolValue,
     Variable,
 )
+from ptxpass.text.table_stores import TableUses
 from ptxpass.text.values import FunctionValues, SymbolAddress
 
 from ..errors import ClassError
@@ -36,6 +38,7 @@ class Description:
     declared bases, ``vtable`` the symbol of its vtable, None for an abstract class.
 
     ``inherits_once``: it has one base at most with virtual functions, and no virtual base.
+    ``inside``: the vtables of objects that a construction makes inside of it.
     """
 
     name: str
@@ -45,6 +48,7 @@ class Description:
     is_polymorphic: bool
     vtable: str | None
     inherits_once: bool = True
+    inside: frozenset[str] = frozenset()
     fields: dict[str, tuple[int, int]] = field(default_factory=dict)
     bases: set[str] = field(default_factory=set)
 
@@ -58,6 +62,7 @@ def read_descriptions(module: Module) -> dict[str, Description]:
         if symbol.startswith(_PREFIXES[0])
     }
     by_identifier: dict[str, Description] = {}
+    uses = TableUses(module)
     for identifier, name in names.items():
         words = _words(variables[f"sharedoa_class_{identifier}"])
         if words[0] != _FORMAT:
@@ -79,8 +84,9 @@ def read_descriptions(module: Module) -> dict[str, Description]:
             stored = found
         vtable, offset = stored
         once = vtable is None or (offset == _ADDRESS_POINT and _has_one_part(variables[vtable]))
+        inside = frozenset[str]() if keep is None else misplaced_tables(module, uses, keep.name)
         by_identifier[identifier] = Description(
-            name, words[1], words[2], is_abstract, is_polymorphic, vtable, once
+            name, words[1], words[2], is_abstract, is_polymorphic, vtable, once, inside
         )
     for symbol, variable in variables.items():
         if symbol.startswith("sharedoa_field_"):

@@ -10,6 +10,7 @@ from ptxpass.text.syntax import Call, Function, Module
 
 from ..backends.base import KernelLaunch
 from ..errors import ArgumentError, BackendError
+from ..forks import renew_in_child
 from ..heap.heap import Heap, current_heap
 from ..heap.recording import is_recorded
 from ..runtime.geometry import DEFAULT_BLOCK, Geometry, Pair, parse_geometry
@@ -40,7 +41,7 @@ class Kernel:
         self._axes = 2 if _reads_second_axis(function, module) else 1
         self._default_block = _default_block(function, self._axes)
         self._slots = self.parameters.new_slots()
-        self._lock = threading.Lock()
+        self._lock = renew_in_child(threading.Lock())
 
     def __getitem__(self, item: Any) -> Launcher:
         return Launcher(self, parse_geometry(item, self._axes, self._default_block))
@@ -79,8 +80,10 @@ class Kernel:
                 heap.before_launch()
                 handle, count = loaded.kernel(self), self.parameters.count
                 launch = KernelLaunch(handle, geometry.threads, geometry.block, self._slots, count)
-                backend.prepare(launch)()
+                start = backend.prepare(launch)
                 heap.note_launch()
+                start()
+                heap.memory.last_launch = object()
 
 
 class Launcher:

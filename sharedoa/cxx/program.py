@@ -17,6 +17,7 @@ from ptxpass.text.tables import VTABLES
 
 from ..backends.cuda import CudaBackend, CudaKernel, CudaModule
 from ..errors import ArgumentError, ClassError, CompileError, Diagnostic
+from ..forks import renew_in_child
 from ..heap.heap import Heap
 from ..runtime import knobs
 from .classes import CxxClass, declare_classes
@@ -67,7 +68,7 @@ class Loaded:
     backend: CudaBackend
     module: CudaModule
     vtables: Mapping[str, int]
-    lock: threading.RLock = field(default_factory=threading.RLock)
+    lock: Any = field(default_factory=lambda: renew_in_child(threading.RLock()))
     _kernels: dict[str, CudaKernel] = field(default_factory=dict)
     _heap: Callable[[], Heap | None] = lambda: None
     _epoch: int = -1
@@ -84,16 +85,19 @@ class Loaded:
     def bound(self, heap: Heap) -> Iterator[None]:
         """The state block holds what ``heap`` gives, for a launch that is noted inside."""
         launching = heap.memory.launching
-        launching.append(None)
+        this, is_part = object(), self.lock._is_owned
         try:
+            launching[this] = is_part
             while self._heap() is not heap or self._epoch != heap.layout_epoch:
-                with heap.memory.starting_anew():
-                    epoch = heap.layout_epoch
-                    self.backend.set_module_state(self.module, heap.launch_state())
-                    self._heap, self._epoch = weakref.ref(heap), epoch
+                # It looks at everything again, and goes on to use nothing else.
+                del launching[this]
+                epoch, self._epoch = heap.layout_epoch, -1
+                self.backend.set_module_state(self.module, heap.launch_state())
+                self._heap, self._epoch = weakref.ref(heap), epoch
+                launching[this] = is_part
             yield
         finally:
-            launching.pop()
+            launching.pop(this, None)
 
 
 class Program:
@@ -118,6 +122,8 @@ class Program:
             raise _refused(problem) from None
         _require_complete(self._module)
         descriptions = read_descriptions(self._module)
+        inside = [found.inside for found in descriptions.values()]
+        self._inside = frozenset[str]().union(*inside)
         self.classes: Named[Any] = Named(
             "class", name, declare_classes(self, classes, descriptions)
         )
@@ -126,7 +132,7 @@ class Program:
         self.kernels: Named[Kernel] = Named("kernel", name, self._find_kernels())
         self._results: dict[Mode, Rewriting] = {}
         self._modules: dict[tuple[Mode, CudaBackend], Loaded] = {}
-        self._lock = threading.RLock()
+        self._lock = renew_in_child(threading.RLock())
 
     def _find_kernels(self) -> dict[str, Kernel]:
         kernels = [
@@ -156,7 +162,11 @@ class Program:
             if chosen not in self._results:
                 try:
                     self._results[chosen] = rewrite(
-                        self._text, chosen, self.name, self._type_indices()
+                        self._text,
+                        chosen,
+                        self.name,
+                        self._type_indices(),
+                        misplaced=self._inside,
                     )
                 except PtxError as problem:
                     raise _refused(problem) from None

@@ -67,6 +67,11 @@ class ClassSpecification:
 
 def parse_classes(classes: Mapping[str, Any] | None) -> list[ClassSpecification]:
     """Raises ClassError for what is no field list, or names that C++ does not have."""
+    if classes is not None and not isinstance(classes, Mapping):
+        raise ClassError(
+            f"classes= is {classes!r}, which names no classes",
+            'pass a dict: {"Circle": [("radius", "f4")]}',
+        )
     found = [_parse_class(name, given) for name, given in (classes or {}).items()]
     seen: dict[str, str] = {}
     for specification in found:

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from . import tree
+from .effects import ASK_LAUNCH, COMPUTE, all_known
 from .walk import methods_met, nodes_in, nodes_of, statements_in
 
 
@@ -17,6 +18,8 @@ def common_functions(
     """The symbols of functions with loops that ways of the program lead to which exclude one
     another. Other functions take less time than meeting. ``populated``: type indices of the classes
     that receivers can have, None for all."""
+    if not all_known(program):
+        return frozenset()
     calls = _Calls(program, populated)
     loops = {
         symbol
@@ -33,7 +36,7 @@ def _has_loop(function: tree.Function) -> bool:
     return any(isinstance(s, (tree.ForRange, tree.While)) for s in statements_in(function.body))
 
 
-_FROM_MEMORY = (tree.Load, tree.DirectCall, tree.VirtualCall, tree.TypeTest, tree.Atomic)
+_OF_LAUNCH = COMPUTE | ASK_LAUNCH
 
 
 class _Calls:
@@ -102,7 +105,7 @@ def _is_of_launch(test: tree.Expression, function: tree.Function) -> bool:
     pending: list[Any] = [test]
     while pending:
         for node in nodes_in(pending.pop()):
-            if isinstance(node, _FROM_MEMORY):
+            if node.__class__ not in _OF_LAUNCH:
                 return False
             if isinstance(node, tree.Local) and node.variable not in seen:
                 seen.add(node.variable)

@@ -5,10 +5,12 @@ Negative facts count too: "no subclass overrides this method" is part of a metho
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from types import CodeType
+from typing import Any, Literal, Protocol
 
 from ..model.classes import ClassType, Method
 
@@ -21,16 +23,28 @@ class Dependency(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class NameDependency:
-    """A global, closure or module name that was bound to ``value``."""
+    """A name that was bound to ``value``: in ``owner``, the names of a module and those of Python
+    behind them, a closure's cell, or what has an attribute of that name."""
 
+    kind: Literal["global", "cell", "attribute"]
+    owner: Any
     name: str
-    read: Callable[[], Any]
     value: Any
+
+    def read(self) -> Any:
+        """What it is bound to now. Raises if it is no more."""
+        if self.kind == "cell":
+            return self.owner.cell_contents
+        if self.kind == "attribute":
+            return getattr(self.owner, self.name)
+        if self.name in self.owner:
+            return self.owner[self.name]
+        return getattr(builtins, self.name)
 
     def current(self) -> bool:
         try:
             now = self.read()
-        except (KeyError, AttributeError, ValueError):
+        except Exception:  # whatever the ``__getattr__`` of a module raises
             return False
         if now is self.value:
             return True
@@ -41,6 +55,17 @@ class NameDependency:
     @cached_property
     def text(self) -> str:
         return repr(self.value)
+
+
+@dataclass(frozen=True, eq=False)
+class CodeDependency:
+    """What a function of the user's does; tools that reload modules replace it in place."""
+
+    function: Callable[..., Any]
+    code: CodeType
+
+    def current(self) -> bool:
+        return self.function.__code__ is self.code
 
 
 @dataclass(frozen=True)

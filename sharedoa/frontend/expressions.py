@@ -263,6 +263,13 @@ def _subscript(context: Context, node: ast.Subscript) -> Operand:
         base = constant_of(context, base.value, node, base.name)
     if isinstance(base, InlineArray):
         index, wraps = _index(context, node.slice)
+        length = base.type.length
+        if isinstance(index, tree.Constant) and not -length <= index.value < length:
+            context.reject(
+                node,
+                f"index {index.value} is outside of {base.type!r}",
+                f"use an index from {-length} to {length - 1}",
+            )
         place = tree.InlinePlace(base.type.element, context.locate(node), base.place, index, wraps)
         return tree.Load(place.type, place.location, place)
     if not isinstance(base, tree.Expression):

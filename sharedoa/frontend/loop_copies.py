@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from . import tree
+from .effects import is_known
 from .walk import methods_met, nodes_of, part_names, statements_in
 
 INSTRUCTIONS = 1024
@@ -103,6 +104,8 @@ class _Sizes:
         is_long = isinstance(node, tree.Binary) and node.operator in _LONG_OPERATORS
         if is_long or isinstance(node, tree.MathCall):
             return _LONG
+        if not is_known(node):
+            return INSTRUCTIONS
         return int(isinstance(node, _INSTRUCTIONS))
 
     def _of_function(self, symbol: str) -> int:

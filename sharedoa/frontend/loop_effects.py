@@ -21,14 +21,13 @@ from typing import Any, NamedTuple
 from ..model.classes import ClassType
 from ..model.types import ReferenceType, ScalarType
 from . import tree
+from .effects import CALL, COMPUTE, CONTROL, READ
 from .walk import part_names, statements_in
 
 _MOST_NODES = 2000
 """Of the statements and expressions of an iteration, those of functions counted at each call."""
-_REFUSED = frozenset({
-    tree.Atomic, tree.AugmentedStore, tree.Print, tree.Barrier, tree.ThreadIndex, tree.GridSize,
-    tree.Assert,  # its report names the thread
-})  # fmt: skip
+_ACCEPTED = COMPUTE | READ | CALL | CONTROL | {tree.Store, tree.Candidate}
+"""Of others the report of an ``assert`` names the thread, too."""
 _LOOPS = frozenset({tree.ForRange, tree.While})
 Field = tuple[ClassType, str]
 
@@ -83,7 +82,7 @@ class _Reader:
         if names is None:
             return True
         self._seen += 1
-        if self._seen > _MOST_NODES or kind in _REFUSED:
+        if self._seen > _MOST_NODES or kind not in _ACCEPTED:
             return False
         self.has_loop = self.has_loop or kind in _LOOPS
         if isinstance(node, tree.Let):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from .dependencies import NameDependency
@@ -18,7 +17,7 @@ class NameScope:
         cells = function.__closure__ or ()
         self._cells = dict(zip(function.__code__.co_freevars, cells, strict=True))
 
-    def lookup(self, name: str) -> tuple[Any, NameDependency | None]:
+    def lookup(self, name: str) -> tuple[Any, NameDependency]:
         """The value bound to ``name`` now. Raises KeyError when there is none."""
         cell = self._cells.get(name)
         if cell is not None:
@@ -26,16 +25,17 @@ class NameScope:
                 value = cell.cell_contents
             except ValueError as error:
                 raise KeyError(name) from error
-            return value, NameDependency(name, partial(getattr, cell, "cell_contents"), value)
+            return value, NameDependency("cell", cell, name, value)
         if name in self._globals:
             value = self._globals[name]
-            return value, NameDependency(name, partial(self._globals.__getitem__, name), value)
-        if hasattr(builtins, name):
-            return getattr(builtins, name), None
-        raise KeyError(name)
+        elif hasattr(builtins, name):
+            value = getattr(builtins, name)
+        else:
+            raise KeyError(name)
+        return value, NameDependency("global", self._globals, name, value)
 
 
 def attribute(owner: Any, name: str) -> tuple[Any, NameDependency]:
     """The value of an attribute of a module or class. Raises AttributeError."""
     value = getattr(owner, name)
-    return value, NameDependency(name, partial(getattr, owner, name), value)
+    return value, NameDependency("attribute", owner, name, value)

@@ -174,6 +174,8 @@ def compare(
         return _compare_out_of_range(context, name, left, right, node)
     if a.is_integer and b.is_integer and not _same_sign(a, b):
         return _compare_mixed_signs(context, name, left, right, node)
+    if {a, b} == {weak_int, weak_float} and _rounding_matters(left, right):
+        return _compare_exactly(context, name, left, right, node)
     target = boolean if a == b == boolean else _comparison_type(left, right, a, b)
     left = convert_scalar(context, left, target, node)
     right = convert_scalar(context, right, target, node)
@@ -285,6 +287,49 @@ def _compare_mixed_signs(
     )
     test = tree.Conditional(
         boolean, location, negative, constant(when_negative, boolean, location), unsigned
+    )
+    inner = tree.Let(boolean, location, second, right, test)
+    return tree.Let(boolean, location, first, left, inner)
+
+
+def _rounding_matters(left: tree.Expression, right: tree.Expression) -> bool:
+    """Whether an integer and a float may compare otherwise once the integer is rounded to a float.
+    Rounding keeps the order, so it matters only where the rounded integer equals the float."""
+    for value in (left, right):
+        if isinstance(value, tree.Constant):
+            if isinstance(value.value, float):
+                return 2.0**53 <= abs(value.value) < float("inf")
+            return abs(value.value) <= weak_int.range[1] and int(float(value.value)) != value.value
+    return True
+
+
+def _compare_exactly(
+    context: Context,
+    name: tree.CompareOperator,
+    left: tree.Expression,
+    right: tree.Expression,
+    node: ast.AST,
+) -> tree.Expression:
+    """An ``int`` of Python's own against a ``float``, which Python compares without rounding."""
+    location = context.locate(node)
+    first, second = (context.temporary(e.type) for e in (left, right))
+    a, b = tree.Local(left.type, location, first), tree.Local(right.type, location, second)
+    whole, real, order = (a, b, name) if a.type == weak_int else (b, a, _MIRRORED[name])
+    rounded = convert_scalar(context, whole, weak_float, node)
+    limit = constant(2.0**63, weak_float, location)  # above all 64-bit integers
+    exact = tree.Conditional(
+        boolean,
+        location,
+        tree.Compare(boolean, location, "lt", real, limit),
+        tree.Compare(boolean, location, order, whole, tree.Convert(weak_int, location, real)),
+        constant(order in ("lt", "le", "ne"), boolean, location),
+    )
+    test = tree.Conditional(
+        boolean,
+        location,
+        tree.Compare(boolean, location, "eq", rounded, real),
+        exact,
+        tree.Compare(boolean, location, order, rounded, real),
     )
     inner = tree.Let(boolean, location, second, right, test)
     return tree.Let(boolean, location, first, left, inner)

@@ -14,7 +14,7 @@ from ..model.structs import method_signature
 from ..model.types import VOID, ReferenceType, Type, ValueType
 from . import calls, tree  # noqa: F401  calls: else the first call in a kernel would import it
 from .context import Context
-from .dependencies import Dependency, SubclassDependency
+from .dependencies import CodeDependency, Dependency, SubclassDependency
 from .source import source_of
 from .statements import block
 
@@ -108,6 +108,7 @@ class ProgramBuilder:
     def translate(self, task: _Task) -> tree.Function:
         """Translate one function; complaints go to ``diagnostics``."""
         source = source_of(task.function, task.name)
+        self.dependencies.append(CodeDependency(task.function, task.function.__code__))
         names = list(task.signature.names)
         types = list(task.signature.types)
         if task.receiver is not None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import ast
 import inspect
-import linecache
 import textwrap
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from types import CodeType
 from typing import Any
 
 from ..errors import CompileError, Diagnostic
+from ..model.source_text import source_text
 from .tree import Location
 
 
@@ -37,17 +38,21 @@ class Source:
 _BODIES = ("body", "orelse", "handlers", "finalbody", "cases")
 #: Functions of a file by name and first line, decorators included.
 _Functions = dict[tuple[str, int], ast.FunctionDef]
-#: By file, what was read from the lines that ``linecache`` had of it.
+#: By file, what was read from its lines, as ``source_text`` gave them last.
 _parsed: dict[str, tuple[list[str], _Functions]] = {}
 
 
 def source_of(function: Callable[..., Any], name: str) -> Source:
-    """Find and parse the source of ``function``; ``name`` is what errors call it.
+    """Find and parse the source of ``function``, as it was when it was defined; ``name`` is what
+    errors call it.
 
-    Raises CompileError when the source cannot be had (``exec``, a lambda, a C function).
+    Raises CompileError when the source cannot be had (``exec``, a lambda, a C function), or is not
+    what the function was made from.
     """
-    code = function.__code__
-    functions = _functions_of(code.co_filename, function.__globals__)
+    code, text = function.__code__, source_text(function)
+    if not text.is_sure and not _is_made_from(code, text.lines):
+        raise _edited(name, code)
+    functions = _functions_of(code.co_filename, text.lines)
     found = functions.get((code.co_name, code.co_firstlineno))
     if found is not None:
         return Source(code.co_filename, name, found)
@@ -74,9 +79,52 @@ def _no_source(name: str) -> CompileError:
     )
 
 
-def _functions_of(file: str, module_globals: dict[str, Any]) -> _Functions:
-    """All functions that a file defines; none if it cannot be read."""
-    lines = linecache.getlines(file, module_globals)
+def _edited(name: str, code: CodeType) -> CompileError:
+    return CompileError(
+        [
+            Diagnostic(
+                f"{code.co_filename} was edited after {name} had been defined, and before it was "
+                "decorated",
+                None,
+                "load the module again (importlib.reload), or start Python again",
+            )
+        ]
+    )
+
+
+def _is_made_from(code: CodeType, lines: list[str]) -> bool:
+    """Whether a function's code is what CPython makes of these lines, or they have nothing to do
+    with it."""
+    try:
+        module = compile("".join(lines), code.co_filename, "exec", dont_inherit=True)
+    except SyntaxError:
+        return False
+    pending = [module]
+    while pending:
+        found = pending.pop()
+        if _are_equal(found, code):
+            return True
+        pending += [each for each in found.co_consts if isinstance(each, CodeType)]
+    return False
+
+
+def _are_equal(one: Any, other: Any) -> bool:
+    """Of codes, or of constants in them."""
+    if isinstance(one, CodeType) and isinstance(other, CodeType):
+        same = all(getattr(one, each) == getattr(other, each) for each in _PARTS_OF_CODE)
+        return same and len(one.co_consts) == len(other.co_consts) and all(
+            map(_are_equal, one.co_consts, other.co_consts)
+        )  # fmt: skip
+    return type(one) is type(other) and repr(one) == repr(other)
+
+
+_PARTS_OF_CODE = (
+    "co_name", "co_firstlineno", "co_code", "co_names", "co_varnames", "co_freevars", "co_cellvars",
+)  # fmt: skip
+
+
+def _functions_of(file: str, lines: list[str]) -> _Functions:
+    """All functions that a file with these lines defines; none if it cannot be read."""
     known = _parsed.get(file)
     if known is None or known[0] is not lines:
         try:

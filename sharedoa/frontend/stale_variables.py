@@ -11,6 +11,7 @@ from collections.abc import Set as AbstractSet
 from typing import Any
 
 from . import tree
+from .effects import SIMPLE_STATEMENTS
 from .walk import nodes_in, statements_in
 
 Variables = AbstractSet[tree.Variable]
@@ -45,9 +46,11 @@ class _Walk:
     def _after(self, node: tree.Statement, stale: Variables) -> Variables:
         if isinstance(node, tree.If):
             self._read(node.test, stale)
-            # Who skips a branch helps with the loops in it, before its own (``cut_branches``).
-            then = self.over(node.then, stale)
-            return then | self.over(node.otherwise, stale | then)
+            # Who skips a branch helps with the loops in it (``cut_branches``), and does not come to
+            # what the branch assigns then.
+            left_in_then, left_in_else = map(self._left_in, (node.then, node.otherwise))
+            after = self.over(node.then, stale) | self.over(node.otherwise, stale | left_in_then)
+            return after | left_in_then | left_in_else
         if isinstance(node, tree.ForRange):
             for bound in (node.start, node.stop, node.step):
                 self._read(bound, stale)
@@ -55,20 +58,27 @@ class _Walk:
                 return stale | self._left
             stale = self._at_head(node, stale)
             self.over(node.body, stale - {node.variable})
-            return self.over(node.otherwise, stale)
+            # Who comes by ``break`` has not seen what ``otherwise`` assigns.
+            return stale | self.over(node.otherwise, stale)
         if isinstance(node, tree.While):
             stale = self._at_head(node, stale)
             self._read(node.test, stale)
             self.over(node.body, stale)
-            return self.over(node.otherwise, stale)
+            return stale | self.over(node.otherwise, stale)
+        if node.__class__ not in SIMPLE_STATEMENTS:
+            self.found = True
         self._read(node, stale)
         return stale - {node.variable} if isinstance(node, tree.Assign) else stale
 
     def _at_head(self, node: tree.ForRange | tree.While, stale: Variables) -> Variables:
         """Where an iteration begins, or the loop ends: the loop in question may have run inside."""
-        if self._loop is None or self._left <= stale or self._loop not in statements_in(node.body):
-            return stale
-        return stale | self._left
+        return stale | self._left_in(node.body)
+
+    def _left_in(self, statements: Sequence[tree.Statement]) -> Variables:
+        """What the loop in question leaves if it is among the statements."""
+        if self._loop is None or self._loop not in statements_in(statements):
+            return frozenset()
+        return self._left
 
     def _read(self, node: Any, stale: Variables) -> None:
         if stale and any(

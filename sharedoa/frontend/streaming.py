@@ -6,17 +6,17 @@ from __future__ import annotations
 from typing import Any
 
 from . import tree
+from .effects import ASK_LAUNCH, COMPUTE, assigned_by
 from .walk import nodes_of
 
 _MOST_NODES = 200
 """Statements, expressions and places of a short method with all that it calls. Several times as
 many could need more registers than leave room for enough threads."""
-_BRANCHES = (
-    tree.If, tree.While, tree.ForRange, tree.Assert, tree.Logical, tree.Conditional,
-    tree.VirtualCall, tree.TypeTest,
-)  # fmt: skip
-_EFFECTS = (tree.Atomic, tree.Print, tree.Barrier)
 _STORES = (tree.Store, tree.AugmentedStore)
+_ACCEPTED = (COMPUTE - {tree.Logical, tree.Conditional}) | ASK_LAUNCH | {
+    tree.Load, tree.DirectCall, tree.Assign, tree.Evaluate, tree.Return, *_STORES,
+}  # fmt: skip
+"""The same for every object: no branches, no calls through a class."""
 
 
 def is_short(program: tree.Program) -> bool:
@@ -55,7 +55,7 @@ class _Reader:
         return fits
 
     def _fits(self, node: Any, receiver: tree.Variable | None) -> bool:
-        if isinstance(node, (*_BRANCHES, *_EFFECTS)):
+        if node.__class__ not in _ACCEPTED:
             return False
         if isinstance(node, tree.InlinePlace) and not isinstance(node.index, tree.Constant):
             return False  # who knows which of two elements are the same
@@ -75,7 +75,7 @@ class _Reader:
 def _receiver(function: tree.Function) -> tree.Variable | None:
     """The variable that is the receiver throughout a method."""
     variable = function.parameters[0]
-    assigned = (n.variable for n in nodes_of(function) if isinstance(n, tree.Assign))
+    assigned = (each for node in nodes_of(function) for each in assigned_by(node))
     return None if variable in assigned else variable
 
 

@@ -54,13 +54,6 @@ def statements_in(statements: Sequence[tree.Statement]) -> Iterator[tree.Stateme
             pending += [*node.body, *node.otherwise]
 
 
-def assigned_variables(program: tree.Program) -> frozenset[tree.Variable]:
-    """Those that statements of the program assign to, loops that count in them included."""
-    return frozenset(
-        node.variable for node in nodes(program) if isinstance(node, (tree.Assign, tree.ForRange))
-    )
-
-
 def methods_met(call: tree.VirtualCall, populated: Collection[int] | None) -> list[str]:
     """The symbols of the methods that a call may run, where receivers can have the classes whose
     type indices are ``populated``; None: all."""
@@ -75,6 +68,9 @@ def methods_met(call: tree.VirtualCall, populated: Collection[int] | None) -> li
 @cache
 def part_names(kind: Any) -> tuple[str, ...] | None:
     """The fields in which nodes of a class may have others; None for what is no node."""
-    if not is_dataclass(kind) or kind.__module__ != tree.__name__ or kind is tree.Variable:
+    is_node = (
+        issubclass(kind, (tree.Expression, tree.Statement)) or kind.__module__ == tree.__name__
+    )
+    if kind is tree.Variable or not (is_node and is_dataclass(kind)):
         return None
     return tuple(field.name for field in fields(kind) if field.type not in _NO_NODES)

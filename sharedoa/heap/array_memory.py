@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from sortedcontainers import SortedDict
 
+from ..model.classes import ClassType
 from ..model.types import Type
 from .extents import Extent, Extents
 
@@ -29,12 +30,20 @@ Addresses = np.ndarray[Any, np.dtype[np.uint64]]
 class ArrayStorage:
     """The memory of one array, which slices of it share."""
 
-    def __init__(self, extent: Extent, size: int, element: Type) -> None:
+    def __init__(self, extent: Extent, size: int, element: Type, held_as: set[ClassType]) -> None:
         self.address = extent.address
         self.size = size
         self.element = element
         self.version = 0
         """Raised when the host writes to it."""
+        self.without_null: tuple[Any, int, int] | None = None
+        """What ``ObjectArray._contents`` was when the references between two addresses were looked
+        at and none was null."""
+        self.held_as = held_as
+        """Of arrays of objects: as arrays of what objects hold it (``held_arrays``)."""
+        self.known: tuple[int, int] | None = None
+        """Of references: after how many deletions, and launches that may store references, all of
+        them referred to live objects or were null; None where nobody knows."""
         self._extent = extent
 
     @property
@@ -48,12 +57,20 @@ class ArrayStorage:
         }
 
 
+class _StorageReference(weakref.ref[ArrayStorage]):
+    """Knows which storage it was a reference to."""
+
+    __slots__ = ("address",)
+    address: int
+
+
 @dataclass(eq=False)
 class _Block:
     extent: Extent
     size: int
     element: Type
-    storage: weakref.ref[ArrayStorage]
+    held_as: set[ClassType]
+    storage: _StorageReference
 
 
 class ArrayMemory:
@@ -62,14 +79,20 @@ class ArrayMemory:
     def __init__(self, extents: Extents) -> None:
         self._extents = extents
         self._blocks: SortedDict[int, _Block] = SortedDict()
-        self._dropped: deque[int] = deque()
+        self._dropped: deque[_StorageReference] = deque()
         self._unheld: dict[int, _Block] = {}
 
     def new(self, size: int, element: Type) -> ArrayStorage:
         """``size`` bytes of zeros. Raises NoRoom."""
         extent = self._allocate(size)
-        storage = self._watched(extent, size, element)
-        self._blocks[extent.address] = _Block(extent, size, element, weakref.ref(storage))
+        held_as: set[ClassType] = set()
+        try:
+            storage = ArrayStorage(extent, size, element, held_as)
+            block = _Block(extent, size, element, held_as, self._watch(storage))
+            self._blocks[extent.address] = block
+        except BaseException:
+            self._extents.free(extent)
+            raise
         return storage
 
     def _allocate(self, size: int) -> Extent:
@@ -105,20 +128,26 @@ class ArrayMemory:
     def _storage(self, block: _Block) -> ArrayStorage:
         storage = block.storage()
         if storage is None:
-            storage = self._watched(block.extent, block.size, block.element)
-            block.storage = weakref.ref(storage)
+            storage = ArrayStorage(block.extent, block.size, block.element, block.held_as)
+            block.storage = self._watch(storage)
         return storage
 
-    def _watched(self, extent: Extent, size: int, element: Type) -> ArrayStorage:
-        storage = ArrayStorage(extent, size, element)
-        # A finalizer may run in the middle of anything, so it only makes a note.
-        weakref.finalize(storage, self._dropped.append, extent.address).atexit = False
-        return storage
+    def _watch(self, storage: ArrayStorage) -> _StorageReference:
+        # It may go in the middle of anything, so that only makes a note; and it calls no code that
+        # was written in Python, which a signal could keep from running.
+        reference = _StorageReference(storage, self._dropped.append)
+        reference.address = storage.address
+        return reference
+
+    @property
+    def has_unheld(self) -> bool:
+        """Whether ``unheld`` might find some."""
+        return bool(self._dropped or self._unheld)
 
     def unheld(self) -> dict[int, int]:
         """The arrays that no Python object holds any more: bytes by address."""
         while self._dropped:
-            address = self._dropped.popleft()
+            address = self._dropped.popleft().address
             if address in self._blocks:
                 self._unheld[address] = self._blocks[address]
         return {address: block.size for address, block in self._unheld.items()}

@@ -15,7 +15,7 @@ from ..model.object import Object
 from ..model.types import ReferenceType, Type
 from ..model.values import to_host
 from .array_memory import ArrayStorage
-from .conversion import column, raw_value
+from .conversion import column, holds_references, raw_value
 from .field_view import FieldView
 from .numpy_like import NumPyLike, advice_for
 from .objects import ManyObjects
@@ -99,13 +99,14 @@ class Array(NumPyLike):
     def numpy(self) -> Values:
         """A view of the elements, valid as long as it is used; later launches change it unseen.
 
-        References are read-only numbers: assign objects through the array itself.
+        References, and value structs that have any, are read-only: assign objects or values through
+        the array itself.
         """
         return self._numpy()
 
     def _numpy(self) -> Values:
         values = self._values()
-        if isinstance(self.__sharedoa_element__, ReferenceType):
+        if holds_references(self.__sharedoa_element__):
             values.flags.writeable = False
         return values
 
@@ -147,16 +148,29 @@ class Array(NumPyLike):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         element = self.__sharedoa_element__
+        self._heap.held_arrays.note_store_to(element, self, self._description())
         if isinstance(key, (int, np.integer)):
             place = self._place(int(key))
-            place[0] = raw_value(element, value, self._description(), self._heap)
+            raw = raw_value(element, value, self._description(), self._heap)
+            self._note_change()
+            place[0] = raw
         else:
             values = self._values()
             count = values[key].size
-            values[key] = column(element, value, count, self._description(), self._heap)
+            given = column(element, value, count, self._description(), self._heap)
+            self._note_change()
+            values[key] = given
+        # Who has looked at the elements meanwhile has to look again.
+        self._note_change()
+
+    def _note_change(self) -> None:
+        """What is known of the elements no longer holds; said before they change, lest something
+        stop this thread in between."""
         storage = self._storage
         if storage is not None:
             storage.version += 1
+            if storage.known != self._heap.known_now():
+                storage.known = None  # some elements may be older than the new ones
             self._heap.pieces.changed(storage.address, storage.address + storage.size)
 
     def _note_pieces(self) -> None:
@@ -280,7 +294,40 @@ class ObjectArray(ManyObjects, Array):
         return element.cls
 
     def _references(self) -> References:
-        return self._values()
+        """Raises HeapError if an object was deleted since it came into the array, where that is
+        known."""
+        values = self._values()
+        self._refuse_deleted(values)
+        return values
+
+    def _refuse_deleted(self, references: References) -> None:
+        """``references`` are elements of this array."""
+        storage, heap = self._storage, self._heap
+        if storage is None or storage.known is None:
+            return
+        deletions, writes = storage.known
+        if writes == heap.reference_writes and deletions != heap.placement.deletions:
+            now = heap.known_now()
+            heap.placement.refuse_replaced(references, deletions)
+            if references.nbytes == storage.size:
+                storage.known = now
+
+    def __getitem__(self, key: Any) -> Any:
+        storage = self._storage
+        if storage is None or storage.known is None:
+            return super().__getitem__(key)
+        if isinstance(key, (int, np.integer)):
+            self._refuse_deleted(self._place(int(key)))
+        found = super().__getitem__(key)
+        if isinstance(found, ObjectArray) and found._storage not in (None, storage):
+            assert found._storage is not None
+            is_known = storage.known[1] == self._heap.reference_writes
+            found._storage.known = storage.known if is_known else None
+        return found
+
+    def __iter__(self) -> Iterator[Any]:
+        self._refuse_deleted(self._values())
+        return super().__iter__()
 
     def _selection(self) -> Selection:
         state = self._state()
@@ -289,6 +336,25 @@ class ObjectArray(ManyObjects, Array):
             object.__setattr__(self, "_selected", (state, found))
         assert self._selected is not None
         return self._selected[1]
+
+    def _refuse_null(self, call: str) -> None:
+        """Raises ArgumentError if an element is null. They are looked at again only when somebody
+        may have written to them."""
+        storage = self._storage
+        if storage is None or self._run is not None:
+            return
+        contents, known = self._contents(), storage.without_null
+        start, end = self._address, self._address + self._length * self._dtype.itemsize
+        if known is not None and known[0] == contents and known[1] <= start and end <= known[2]:
+            return
+        values = self._values()
+        if np.count_nonzero(values) != len(values):
+            first = int(np.argmin(values != 0))
+            raise ArgumentError(
+                f"{call} is called on objects of which number {first} is None",
+                "call it on the others: objects[objects != None]",
+            )
+        storage.without_null = contents, start, end
 
     def _contents(self) -> tuple[int, int]:
         """Changes when the references may have changed."""

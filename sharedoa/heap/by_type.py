@@ -9,15 +9,16 @@ size of that sequence that fits them; a region that has no object left is given 
 from __future__ import annotations
 
 import threading
-from bisect import insort
-from collections.abc import Callable, Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 from weakref import WeakSet
 
 import numpy as np
-from sortedcontainers import SortedDict
 
-from ..model.arrangement import Arrangement
+from ..errors import HeapError
+from ..forks import take_for_forks
+from ..model.arrangement import Arrangement, slot_numbers
 from ..model.classes import ClassType
 from ..model.layout import Layout
 from ..model.reference import ReferenceEncoding
@@ -34,6 +35,7 @@ from .placement import (
     null_reference,
     repeated_reference,
 )
+from .quarantine import Batch, Quarantine
 from .rearrangement import rearrange
 from .region_selection import Part, RegionSelection
 from .regions import Region, has_repeated
@@ -57,23 +59,26 @@ class ByTypePlacement:
         pieces: PieceFields,
         in_windows: bool,
     ) -> None:
-        """``debug``: what is freed is overwritten, and kernels see which objects live; ``header``
-        gives the bytes that an object of a class starts with; ``retire`` frees an extent once
-        launches under way have finished; ``in_windows``: whether classes are kept in windows apart
-        (``class_windows``)."""
+        """``debug``: what is freed is overwritten and not given out again for a while
+        (``quarantine``), and kernels see which objects live; ``header`` gives the bytes that an
+        object of a class starts with; ``retire`` frees an extent once launches under way have
+        finished; ``in_windows``: whether classes are kept in windows apart (``class_windows``)."""
         self._extents = extents
         self._layout = layout
         self._encoding = encoding
         self._residency = residency
         self._initial_region = initial_region
-        self._poison = self._shows_living = debug
+        self._shows_living = debug
+        self._quarantine = Quarantine[Region](extents.capacity) if debug else None
         self._header = header
         self._retire = retire
         self._pieces = pieces
         self._windows = ClassWindows(extents) if in_windows else None
         #: Held while the host reads or writes fields, and while fields change places.
-        self._access = threading.RLock()
-        self._regions: SortedDict[int, Region] = SortedDict()
+        self._access = take_for_forks(threading.RLock())
+        #: Starts of the regions, and the regions, by address: another pair after every change, as
+        #: other threads look without the heap's lock.
+        self._index: tuple[list[int], list[Region]] = [], []
         #: These, and those that were merged and that selections still know.
         self._every_region: WeakSet[Region] = WeakSet()
         self._of_class: dict[ClassType, list[Region]] = {}
@@ -81,6 +86,7 @@ class ByTypePlacement:
         self.population_epoch = 0
         self.generation = 0
         self.population_version = 0
+        self.deletions = 0
 
     # ------------------------------------------------------------------ making and freeing
 
@@ -88,28 +94,39 @@ class ByTypePlacement:
         header = self._header(cls)
         before = self.count(cls)
         missing = count - sum(region.room for region in self.regions(cls))
-        if missing > 0:
-            self._grow(cls, missing)
-        parts: list[Part] = []
+        taken: list[tuple[Part, bool]] = []
         position = 0
-        for region in self.regions(cls):
-            wanted = min(count - position, region.room)
-            if wanted == 0:
-                continue
-            if header or fields:
-                self._fetch_unused(region, wanted)
-            for slots, is_reused in region.take(wanted):
-                part = Part.at(region, position, slots)
+        try:
+            if missing > 0:
+                self._grow(cls, missing)
+            for region in self.regions(cls):
+                wanted = min(count - position, region.room)
+                if wanted == 0:
+                    continue
+                if header or fields:
+                    self._fetch_unused(region, wanted)
+                for slots, is_reused in region.take(wanted):
+                    taken.append((Part.at(region, position, slots), is_reused))
+                    position += taken[-1][0].count
+            for part, is_reused in taken:
                 if is_reused:
                     part.host_uses(self._residency)
                     with self._access:
-                        region.clear(slots)
-                parts.append(part)
-                position += part.count
+                        part.region.clear(part.slots)
+            made = self._selection([part for part, _ in taken], count)
+            made.initialise(header, fields)
+        except BaseException:
+            self._take_back(cls, taken)
+            raise
         self._note_population(cls, before)
-        made = self._selection(parts, count)
-        made.initialise(header, fields)
         return made
+
+    def _take_back(self, cls: ClassType, taken: list[tuple[Part, bool]]) -> None:
+        """What was to become new objects is free again."""
+        for part, is_reused in reversed(taken):
+            part.host_uses(self._residency)
+            part.region.take_back(part.slots, part.count, is_reused)
+        self._drop_idle(self.regions(cls))
 
     def _fetch_unused(self, region: Region, count: int) -> None:
         first = region.unused_from
@@ -120,32 +137,77 @@ class ByTypePlacement:
         if self._residency.transfer_between(start, end) is None:
             self._residency.host_uses(region.start, start, end)
 
-    def free(self, selection: Selection) -> None:
+    def free(self, selection: Selection, where: str = "") -> None:
         assert isinstance(selection, RegionSelection)
-        self._mark_dead(selection.parts)
-        touched = {id(part.region): part.region for part in selection.parts}
+        parts = selection.parts
+        touched = {id(part.region): part.region for part in parts}
         before = {region.cls: self.count(region.cls) for region in touched.values()}
-        with self._access:
-            for part in selection.parts:
-                part.region.give_back(part.slots, self._poison)
+        numbers = [slot_numbers(part.slots) for part in parts]
         for region in touched.values():
-            if region.used == 0:
-                self._drop(region)
-                self._extents.free(region.extent)
-                if region.live_extent is not None:
-                    self._extents.free(region.live_extent)
+            region.prepare_to_free(sum(part.count for part in parts if part.region is region))
+        self._mark_dead(parts)
+        # Nothing below can fail.
+        self.deletions += 1
+        with self._access:
+            for part, freed in zip(parts, numbers, strict=True):
+                region = part.region
+                region.note_freed(part.slots, self.deletions)
+                if self._quarantine is None:
+                    region.give_back(freed)
+                else:
+                    region.withhold(part.slots, freed)
+                    self._quarantine.add(region, freed, region.arrangement.record.size, where)
+        self._drop_idle(touched.values())
+        if self._quarantine is not None:
+            self._release(self._quarantine.overdue())
         for cls, count in before.items():
             self._note_population(cls, count)
         self.generation += 1
 
+    def _drop_idle(self, regions: Iterable[Region]) -> None:
+        for region in regions:
+            if region.is_idle:
+                self._drop(region)
+                self._extents.free(region.extent)
+                if region.live_extent is not None:
+                    self._extents.free(region.live_extent)
+
+    def _release(self, batches: Iterable[Batch[Region]]) -> None:
+        touched: dict[int, Region] = {}
+        for batch in batches:
+            batch.owner.release(batch.places)
+            touched[id(batch.owner)] = batch.owner
+        self._drop_idle(touched.values())
+
+    def release_deleted(self) -> None:
+        """Let all memory of deleted objects be given out again. No launch may be under way."""
+        if self._quarantine is not None:
+            self._release(self._quarantine.everything())
+
+    def deleted_at(self, address: int) -> tuple[ClassType, str] | None:
+        """What was deleted at ``address`` and by which line, as long as that is known."""
+        if self._quarantine is None:
+            return None
+        try:
+            region, slot = self._locate(address)
+        except HeapError:
+            return None
+        where = self._quarantine.find(region, slot)
+        return None if where is None else (region.cls, where)
+
     def _mark_dead(self, parts: list[Part]) -> None:
-        for index, part in enumerate(parts):
-            live = part.region.live
-            if has_repeated(part.slots) or not live[part.slots].all():
-                for earlier in parts[:index]:
-                    earlier.region.live[earlier.slots] = 1
-                raise repeated_reference()
-            live[part.slots] = 0
+        marked: list[Part] = []
+        try:
+            for part in parts:
+                live = part.region.live
+                if has_repeated(part.slots) or not live[part.slots].all():
+                    raise repeated_reference()
+                live[part.slots] = 0
+                marked.append(part)
+        except BaseException:
+            for part in marked:
+                part.region.live[part.slots] = 1
+            raise
 
     def _note_population(self, cls: ClassType, before: int) -> None:
         self.population_version += 1
@@ -176,13 +238,15 @@ class ByTypePlacement:
     def _reserve(self, cls: ClassType, capacity: int) -> Region:
         arrangement = self._layout.arrangement(cls)
         capacity = -(-capacity // arrangement.group) * arrangement.group
-        extent = self._place(cls, capacity * arrangement.record.size)
+        taken = [self._place(cls, capacity * arrangement.record.size)]
         try:
             live = self._live_extent(capacity)
-        except NoRoom:
-            self._extents.free(extent)
+            taken += [] if live is None else [live]
+            return self._region(cls, arrangement, capacity, taken[0], live)
+        except BaseException:
+            for extent in taken:
+                self._extents.free(extent)
             raise
-        return self._region(cls, arrangement, capacity, extent, live)
 
     def _region(
         self,
@@ -192,7 +256,7 @@ class ByTypePlacement:
         extent: Extent,
         live: Extent | None,
     ) -> Region:
-        region = Region(cls, arrangement, capacity, extent, live)
+        region = Region(cls, arrangement, capacity, extent, live, self.deletions)
         self._every_region.add(region)
         return region
 
@@ -210,7 +274,7 @@ class ByTypePlacement:
         try:
             for region in regions:
                 taken.append(self._extents.allocate(region.capacity, from_top=True))
-        except NoRoom:
+        except BaseException:
             for extent in taken:
                 self._extents.free(extent)
             raise
@@ -240,22 +304,29 @@ class ByTypePlacement:
             self._layout = layout
 
     def _insert(self, region: Region) -> None:
-        self._regions[region.start] = region
-        insort(self._of_class.setdefault(region.cls, []), region, key=lambda r: r.start)
-        self.layout_epoch += 1
+        self._replace((), (region,))
 
     def _drop(self, region: Region) -> None:
-        del self._regions[region.start]
-        self._of_class[region.cls].remove(region)
+        self._replace((region,), ())
+
+    def _replace(self, gone: Sequence[Region], come: Sequence[Region]) -> None:
+        """Regions of one class instead of others."""
+        cls = (*gone, *come)[0].cls
+        every = sorted([*(each for each in self._index[1] if each not in gone), *come], key=_start)
+        own = sorted([*(each for each in self.regions(cls) if each not in gone), *come], key=_start)
+        index = [region.start for region in every], every
+        self._index, self._of_class[cls] = index, own
         self.layout_epoch += 1
 
     def _merge_around(self, region: Region) -> None:
-        index = self._regions.index(region.start)
-        if index > 0:
-            region = self._merge(self._regions.peekitem(index - 1)[1], region) or region
-        index = self._regions.index(region.start)
-        if index + 1 < len(self._regions):
-            self._merge(region, self._regions.peekitem(index + 1)[1])
+        _, every = self._index
+        place = every.index(region)
+        if place > 0:
+            region = self._merge(every[place - 1], region) or region
+        _, every = self._index
+        place = every.index(region)
+        if place + 1 < len(every):
+            self._merge(region, every[place + 1])
 
     def _merge(self, low: Region, high: Region) -> Region | None:
         """One region instead of two neighbours, or None where they must stay two."""
@@ -266,17 +337,22 @@ class ByTypePlacement:
         if extent is None:
             return None
         capacity = (high.end - low.start) // arrangement.record.size
+        live = None
         try:
             live = self._live_extent(capacity)
-        except NoRoom:
+            merged = self._region(low.cls, arrangement, capacity, extent, live)
+            offset = merged.absorb(low, high)
+        except (NoRoom, MemoryError):
+            if live is not None:
+                self._extents.free(live)
             return None  # two ranges work as well as one
-        merged = self._region(low.cls, arrangement, capacity, extent, live)
-        merged.absorb(low, high)
+        if self._quarantine is not None:
+            self._quarantine.move(low, merged, 0)
+            self._quarantine.move(high, merged, offset)
+        self._replace((low, high), (merged,))
         for region in (low, high):
-            self._drop(region)
             if region.live_extent is not None:
                 self._retire(region.live_extent)
-        self._insert(merged)
         self.generation += 1
         return merged
 
@@ -287,16 +363,17 @@ class ByTypePlacement:
         return self._of_class.get(cls, [])
 
     def all_regions(self) -> Iterator[Region]:
-        yield from self._regions.values()
+        yield from self._index[1]
 
     def _locate(self, address: int, where: str = "") -> tuple[Region, int]:
         """The region and slot of the object that starts at ``address``, live or not."""
         if address == 0:
             raise null_reference(where)
-        index = self._regions.bisect_right(address) - 1
+        starts, regions = self._index
+        index = bisect_right(starts, address) - 1
         if index < 0:
             raise foreign_reference(address, where)
-        region: Region = self._regions.peekitem(index)[1]
+        region = regions[index]
         slot = region.slot(address)
         if slot is None:
             raise foreign_reference(address, where)
@@ -307,6 +384,23 @@ class ByTypePlacement:
         if not region.live[slot]:
             raise freed_reference(address, region.cls)
         return region, slot
+
+    def lives(self, address: int) -> bool:
+        try:
+            region, slot = self._locate(address)
+        except HeapError:
+            return False
+        return bool(region.live[slot])
+
+    def refuse_replaced(self, references: References, deletions: int) -> None:
+        addresses: References = self._encoding.address(references)
+        used = np.flatnonzero(addresses)
+        for part in self._scattered_parts(addresses[used]):
+            replaced = part.region.freed_after(part.slots, deletions)
+            if replaced.any():
+                place = int(used[part.where][np.argmax(replaced)])
+                address = int(addresses[place])
+                raise freed_reference(address, part.region.cls, f"element {place}: ")
 
     def class_of(self, address: int) -> ClassType:
         return self._locate_live(address)[0].cls
@@ -344,9 +438,8 @@ class ByTypePlacement:
 
     def _scattered_parts(self, addresses: References) -> list[Part]:
         """The parts of addresses in no particular order: one a region that holds any of them."""
-        regions = list(self._regions.values())
-        starts = np.fromiter(self._regions.keys(), np.uint64, len(regions))
-        numbers = np.searchsorted(starts, addresses, side="right") - 1
+        starts, regions = self._index
+        numbers = np.searchsorted(np.array(starts, np.uint64), addresses, side="right") - 1
         order = np.argsort(numbers, kind="stable")
         bounds = np.searchsorted(numbers[order], np.arange(-1, len(regions) + 1))
         outside = order[: bounds[1]]
@@ -382,8 +475,11 @@ class ByTypePlacement:
     # ------------------------------------------------------------------ counting
 
     def classes(self) -> list[ClassType]:
-        found = [cls for cls in self._of_class if self.count(cls)]
-        return sorted(found, key=lambda cls: cls.type_index)
+        found = [cls for cls in list(self._of_class) if self.count(cls)]
+        return sorted(found, key=_number)
+
+    def holders(self) -> list[ClassType]:
+        return sorted((cls for cls, held in list(self._of_class.items()) if held), key=_number)
 
     def count(self, cls: ClassType) -> int:
         return sum(region.used for region in self.regions(cls))
@@ -395,4 +491,12 @@ class ByTypePlacement:
         return len(self.regions(cls))
 
     def ranges(self) -> list[tuple[int, int, ClassType]]:
-        return [(region.start, region.end, region.cls) for region in self._regions.values()]
+        return [(region.start, region.end, region.cls) for region in self._index[1]]
+
+
+def _number(cls: ClassType) -> int:
+    return cls.type_index
+
+
+def _start(region: Region) -> int:
+    return region.start

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, HeapError
 from ..model.annotations import Scope, resolve
 from ..model.classes import ClassType, common_base
+from ..model.deleted import DeletedReference
 from ..model.scalars import ScalarType
 from ..model.types import ArrayType, InlineType, ReferenceType, Type, ValueType
 from ..model.values import holds_many
@@ -17,7 +18,10 @@ from .conversion import Column, as_numpy, column, raw_value
 from .objects import ManyObjects
 
 if TYPE_CHECKING:
+    from .arrays import ObjectArray
     from .heap import Heap
+
+Many = Union[Sequence[Any], "ObjectArray"]
 
 _ELEMENTS = (ScalarType, ReferenceType, ValueType)
 
@@ -43,6 +47,51 @@ def declared_fields(cls: ClassType, given: Iterable[str]) -> dict[str, Type]:
             f"its fields are {', '.join(declared) or 'none'}",
         )
     return {name: declared[name] for name in given}
+
+
+def arguments_of_each(cls: ClassType, count: int, given: dict[str, Any]) -> list[dict[str, Any]]:
+    """What the ``__init__`` of each of ``count`` new objects is called with: of what holds many
+    values, each its own. Raises ArgumentError if they are not as many."""
+    for name, value in given.items():
+        if holds_many(value) and len(value) != count:
+            raise ArgumentError(
+                f"{cls.name}.__init__: {name} has {len(value)} values for {count} objects",
+                "pass one value, or one for each object",
+            )
+    many = {name for name, value in given.items() if holds_many(value)}
+    return [
+        {name: value[place] if name in many else value for name, value in given.items()}
+        for place in range(count)
+    ]
+
+
+def initialise(
+    heap: Heap, made: Many, arguments: Iterable[tuple[tuple[Any, ...], dict[str, Any]]]
+) -> None:
+    """Call ``__init__`` of each new object with its own arguments. If one raises, all are deleted,
+    and what it raised goes on."""
+    try:
+        for one, (given, named) in zip(made, arguments, strict=True):
+            one.__init__(*given, **named)
+    except BaseException:
+        try:
+            heap.wait()  # it may have launched, and what fails there is said, too
+        finally:
+            heap.delete(_still_there(made))
+        raise
+
+
+def _still_there(made: Many) -> list[Any]:
+    """Of new objects those that their ``__init__`` has not deleted."""
+    found = []
+    for place in range(len(made)):
+        try:
+            one = made[place]
+        except HeapError:
+            continue
+        if not isinstance(one._reference, DeletedReference):
+            found.append(one)
+    return found
 
 
 def field_columns(

@@ -139,12 +139,54 @@ def as_numpy(value: Any, what: str) -> Column:
     """Anything that holds numbers as a NumPy array; no copy where it is one."""
     if not hasattr(value, "__array__") and isinstance(value, Iterable):
         value = list(value)
+    refuse_masked(value, what)
+    if isinstance(getattr(value, "__sharedoa_element__", None), ReferenceType):
+        raise ArgumentError(
+            f"{what} takes numbers, not {describe(value)}", "use a field of the objects"
+        )
     try:
         return np.asarray(value)
     except (ValueError, OverflowError) as error:
         raise ArgumentError(
             f"{what} is given values that are no array: {error}", "pass numbers, all at one depth"
         ) from error
+
+
+def refuse_masked(value: Any, what: str) -> None:
+    """Raise ArgumentError for an array some of whose elements are masked."""
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise ArgumentError(
+            f"{what} is given an array with masked elements, which have no value",
+            "fill them: values.filled(0)",
+        )
+
+
+def holds_references(type: Type) -> bool:
+    """Whether values of ``type``, as memory holds them, contain references or addresses: numbers
+    that nobody may make up."""
+    if isinstance(type, InlineType):
+        return holds_references(type.element)
+    if isinstance(type, ValueType):
+        return any(map(holds_references, type.fields.values()))
+    return isinstance(type, (ReferenceType, ArrayType))
+
+
+def _check_references(type: Type, values: Column, what: str, heap: Any) -> None:
+    """Raise ArgumentError or HeapError for references in ``values`` of value structs that are not
+    to live objects of the declared class."""
+    if isinstance(type, ValueType):
+        for name, component in type.fields.items():
+            if holds_references(component):
+                _check_references(component, values[name], f"{what}.{name}", heap)
+    elif isinstance(type, ReferenceType):
+        references = np.unique(values)
+        for reference in references[references != 0].tolist():
+            found = heap.wrap(reference)
+            if not isinstance(found, type.cls.python_class):
+                raise ArgumentError(
+                    f"{what} takes {type!r}, not a reference to {describe(found)}",
+                    f"pass objects of {type!r} or a subclass",
+                )
 
 
 def _reference_column(type: ReferenceType, value: Any, what: str, heap: Any) -> Column:
@@ -182,7 +224,7 @@ def _array_column(type: ArrayType, value: Any, what: str, heap: Any) -> Column:
     if isinstance(value, SplitArray):
         array = value.array
         return _stored_arrays(
-            type, array.__sharedoa_element__, array._heap, value.stored, what, heap
+            type, array.__sharedoa_element__, array._heap, value.stored, what, heap, array
         )
     given = getattr(value, "type", None)
     if isinstance(given, ArrayType):  # of a FieldView
@@ -193,9 +235,16 @@ def _array_column(type: ArrayType, value: Any, what: str, heap: Any) -> Column:
 
 
 def _stored_arrays(
-    type: ArrayType, element: Type, owner: Any, stored: Callable[[], Column], what: str, heap: Any
+    type: ArrayType,
+    element: Type,
+    owner: Any,
+    stored: Callable[[], Column],
+    what: str,
+    heap: Any,
+    array: Any = None,
 ) -> Column:
-    """What ``stored`` gives: arrays of ``element`` that lie in the heap ``owner``."""
+    """What ``stored`` gives: arrays of ``element`` that lie in the heap ``owner``, pieces of
+    ``array`` or held by objects."""
     if not accepts_elements(type, element):
         raise ArgumentError(
             f"{what} takes {type!r}, not arrays of {element!r}",
@@ -203,7 +252,12 @@ def _stored_arrays(
         )
     if owner is not heap:
         raise other_heap(what)
-    return stored()
+    found = stored()
+    if array is not None:
+        heap.held_arrays.note(type, array)
+    elif element != type.element:
+        heap.held_arrays.note_all(type, np.atleast_1d(found))
+    return found
 
 
 def _struct_column(type: Type, value: Any, what: str, heap: Any) -> Column:
@@ -214,10 +268,22 @@ def _struct_column(type: Type, value: Any, what: str, heap: Any) -> Column:
         single = isinstance(value, type.python_class) or single
         single |= type.dtype is not None and isinstance(value, (tuple, np.void))
         if not single and getattr(value, "dtype", None) == dtype:
-            return np.asarray(value)
+            return _structs(type, value, what, heap)
     if single:
         return np.array(raw_value(type, value, what, heap), dtype)
     return np.array([raw_value(type, item, what, heap) for item in value], dtype)
+
+
+def _structs(type: ValueType, value: Any, what: str, heap: Any) -> Column:
+    """Value structs that are laid out already."""
+    refuse_masked(value, what)
+    owner = getattr(value, "_heap", None)
+    if holds_references(type):
+        if owner not in (None, heap):
+            raise other_heap(what)
+        if owner is None:
+            _check_references(type, np.asarray(value), what, heap)
+    return np.asarray(value)
 
 
 def _inline_column(type: InlineType, value: Any, count: int, what: str, heap: Any) -> Column:

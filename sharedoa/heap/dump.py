@@ -11,23 +11,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ArgumentError, DumpError
+from ..errors import ArgumentError, DumpError, SharedOAError
 from ..model.classes import ClassType
-from ..model.layout import storage_dtype
+from ..model.layout import ARRAY_DTYPE, storage_dtype
 from ..model.object import Object
 from ..model.types import ArrayType, Type
 from ..model.values import describe
 from . import dump_file
 from .array_memory import ArrayStorage
 from .arrays import Array
-from .dump_types import (
-    check_fields,
-    describe_class,
-    describe_fields,
-    describe_type,
-    find_class,
-    find_element,
+from .dump_contents import (
+    Contents,
+    Contradiction,
+    ObjectRoot,
+    Root,
+    read_contents,
+    unused_bytes,
 )
+from .dump_types import describe_class, describe_fields, describe_type
 from .placement import FieldPath, Selection
 from .relocation import Decoder, Encoder, Items, Words, translate
 
@@ -46,30 +47,44 @@ def dump(heap: Heap, path: str | os.PathLike[str], roots: dict[str, Any]) -> Non
     classes = heap.placement.classes()
     _check_names(classes)
     selections = [heap.placement.objects([cls]) for cls in classes]
-    storages = _storages(heap, classes, selections, roots)
+    pieces = _pieces(classes, selections, roots)
+    storages = heap.memory.arrays_at(pieces["address"])
+    elements = [heap.held_arrays.element_of(storage) for storage in storages]
     objects = [heap.encoding.address(selection.references) for selection in selections]
     encode_objects = Encoder(objects, [1] * len(objects), "a reference points to")
     encode_arrays = Encoder(
         [np.array([storage.address], np.uint64) for storage in storages],
         [storage.size for storage in storages],
         "a field holds an array at",
-        [_items(heap, storage.element) for storage in storages],
+        [_items(heap, element) for element in elements],
     )
+    contents = _contents(heap, classes, selections, storages, elements)
     blocks: list[dump_file.Block] = []
 
     def encode_references(references: Words) -> Words:
         return encode_objects(heap.encoding.address(references))
 
-    def add(values: dump_file.Block, type: Type) -> None:
+    def add(values: dump_file.Block, type: Type, what: str, used: Any = None) -> None:
         copy = values.astype(storage_dtype(type).base)
+        if used is not None:
+            copy[~used] = np.zeros((), copy.dtype)
         translate(copy, type, encode_references, encode_arrays)
+        contents.check(copy, type, what)
         blocks.append(copy)
 
-    for cls, selection in zip(classes, selections, strict=True):
-        for name, type in cls.fields.items():
-            add(selection.read(FieldPath(name)), type)
-    for storage in storages:
-        add(np.asarray(storage).view(heap.layout.dtype(storage.element)), storage.element)
+    try:
+        for cls, selection in zip(classes, selections, strict=True):
+            for name, type in cls.fields.items():
+                add(selection.read(FieldPath(name)), type, f"{cls.name}.{name}")
+            blocks.append(np.zeros(unused_bytes(cls, selection.count), np.uint8))
+        for storage, element in zip(storages, elements, strict=True):
+            values = np.asarray(storage).view(heap.layout.dtype(element))
+            used = _used(storage, values.itemsize, pieces)
+            add(values, element, f"an array of {element!r}", used)
+    except Contradiction as error:
+        raise DumpError(
+            f"this heap cannot be loaded again: {error}", "correct what a kernel wrote there"
+        ) from None
     description = {
         "classes": [
             {
@@ -80,8 +95,7 @@ def dump(heap: Heap, path: str | os.PathLike[str], roots: dict[str, Any]) -> Non
             for cls, selection in zip(classes, selections, strict=True)
         ],
         "arrays": [
-            {"element": describe_type(storage.element), "size": _dumped_size(heap, storage)}
-            for storage in storages
+            {"element": describe_type(element), "size": size} for element, size in contents.arrays
         ],
         "roots": {
             name: _describe_root(root, encode_references, encode_arrays)
@@ -95,9 +109,26 @@ def _items(heap: Heap, element: Type) -> Items:
     return heap.layout.dtype(element).itemsize, storage_dtype(element).itemsize
 
 
-def _dumped_size(heap: Heap, storage: ArrayStorage) -> int:
-    here, there = _items(heap, storage.element)
+def _dumped_size(heap: Heap, storage: ArrayStorage, element: Type) -> int:
+    here, there = _items(heap, element)
     return storage.size // here * there
+
+
+def _contents(
+    heap: Heap,
+    classes: list[ClassType],
+    selections: list[Selection],
+    storages: list[ArrayStorage],
+    elements: list[Type],
+) -> Contents:
+    counts = [selection.count for selection in selections]
+    sizes = [_dumped_size(heap, *each) for each in zip(storages, elements, strict=True)]
+    try:
+        return Contents(
+            list(zip(classes, counts, strict=True)), list(zip(elements, sizes, strict=True))
+        )
+    except Contradiction as error:
+        raise DumpError(f"this heap fits no dump: {error}", "drop arrays, or join them") from None
 
 
 def _check_roots(heap: Heap, roots: dict[str, Any]) -> None:
@@ -123,17 +154,34 @@ def _check_names(classes: list[ClassType]) -> None:
             )
 
 
-def _storages(
-    heap: Heap, classes: list[ClassType], selections: list[Selection], roots: dict[str, Any]
-) -> list[ArrayStorage]:
+def _pieces(
+    classes: list[ClassType], selections: list[Selection], roots: dict[str, Any]
+) -> np.ndarray[Any, Any]:
     """Every array that a field or a root refers to, by address."""
-    in_roots = [root._address for root in roots.values() if isinstance(root, Array)]
-    addresses = [np.array(in_roots, np.uint64)]
+    found = [
+        np.array([(root._address, len(root))], ARRAY_DTYPE)
+        for root in roots.values()
+        if isinstance(root, Array)
+    ]
     for cls, selection in zip(classes, selections, strict=True):
         for name, type in cls.fields.items():
             if isinstance(type, ArrayType):
-                addresses.append(selection.read(FieldPath(name))["address"])
-    return heap.memory.arrays_at(np.concatenate(addresses))
+                found.append(selection.read(FieldPath(name)))
+    arrays = np.concatenate([np.zeros(0, ARRAY_DTYPE), *found])
+    return arrays[np.argsort(arrays["address"], kind="stable")]
+
+
+def _used(storage: ArrayStorage, item: int, pieces: np.ndarray[Any, Any]) -> Any:
+    """Which elements of an array are in a piece that something refers to. Others nobody will read;
+    what they refer to may have been deleted."""
+    first, stop = np.searchsorted(
+        pieces["address"], np.array([storage.address, storage.address + storage.size], np.uint64)
+    )
+    count = storage.size // item
+    begins = (pieces["address"][first:stop] - np.uint64(storage.address)).astype(np.int64) // item
+    ends = np.clip(begins + pieces["length"][first:stop], begins, count)
+    changes = np.bincount(begins, minlength=count + 1) - np.bincount(ends, minlength=count + 1)
+    return np.cumsum(changes[:count]) > 0
 
 
 def _describe_root(root: Object | Array, references: Any, arrays: Any) -> dict[str, Any]:
@@ -150,21 +198,29 @@ def load(heap: Heap, path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read a dump into ``heap``, beside what it holds; the result is the dump's roots by name. All
     objects are also found by ``oa.all``.
 
-    Raises DumpError for a file that is truncated, damaged or no dump, or whose classes are not
-    those of this program; HeapError if it does not fit. Then the heap is as it was.
+    The file may come from anybody: it takes a few times its size of memory, beside what its objects
+    take. Raises DumpError for a file that is truncated, damaged or no dump, that contradicts
+    itself, or whose classes are not those of this program; HeapError if it does not fit. Then the
+    heap is as it was.
     """
     description, reader = dump_file.read(path)
+    try:
+        contents, roots = read_contents(description)
+        contents.check_all(reader)
+    except SharedOAError:
+        raise
+    except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise dump_file.contradiction(path, _told(error)) from None
     made: list[Selection] = []
     try:
-        return _load(heap, description, reader, made)
-    except (KeyError, IndexError, TypeError, ValueError) as error:
-        _undo(heap, made)
-        if isinstance(error, DumpError):
-            raise
-        raise DumpError(f"{path} contradicts itself: {error}", "dump the heap again") from error
+        return _load(heap, contents, roots, reader, made)
     except BaseException:
         _undo(heap, made)
         raise
+
+
+def _told(error: Exception) -> str:
+    return str(error) if isinstance(error, Contradiction) else "its description is of another shape"
 
 
 def _undo(heap: Heap, made: list[Selection]) -> None:
@@ -173,43 +229,43 @@ def _undo(heap: Heap, made: list[Selection]) -> None:
 
 
 def _load(
-    heap: Heap, description: dict[str, Any], reader: dump_file.BlockReader, made: list[Selection]
+    heap: Heap,
+    contents: Contents,
+    roots: dict[str, Root],
+    reader: dump_file.BlockReader,
+    made: list[Selection],
 ) -> dict[str, Any]:
-    classes = []
-    for entry in description["classes"]:
-        cls = find_class(entry["class"])
-        check_fields(f"class {cls.name}", entry["fields"], cls.fields)
-        classes.append((cls, int(entry["count"])))
-    elements = [(find_element(e["element"]), int(e["size"])) for e in description["arrays"]]
-    for cls, count in classes:
+    for cls, count in contents.classes:
         made.append(heap.memory.new_objects(cls, count, {}))
-    items = [_items(heap, element) for element, _ in elements]
+    items = [_items(heap, element) for element, _ in contents.arrays]
     storages = [
         heap.memory.new_array(size // there * here, element)
-        for (element, size), (here, there) in zip(elements, items, strict=True)
+        for (element, size), (here, there) in zip(contents.arrays, items, strict=True)
     ]
     decode_references = Decoder([selection.references for selection in made], inside=False)
     starts: list[Words] = [np.array([storage.address], np.uint64) for storage in storages]
     decode_arrays = Decoder(starts, inside=True, items=items)
-    for (cls, count), selection in zip(classes, made, strict=True):
+    for (cls, count), selection in zip(contents.classes, made, strict=True):
         for name, type in cls.fields.items():
-            values = reader.take(count, storage_dtype(type))
+            values = reader.take(count, storage_dtype(type)).copy()
             translate(values, type, decode_references, decode_arrays)
             selection.write(FieldPath(name), values)
-    for storage in storages:
-        dtype = heap.layout.dtype(storage.element)
-        values = reader.take(storage.size // dtype.itemsize, storage_dtype(storage.element))
-        translate(values, storage.element, decode_references, decode_arrays)
-        np.asarray(storage).view(dtype)[:] = values
+            if isinstance(type, ArrayType):
+                heap.held_arrays.note_all(type, values)
+        reader.skip(unused_bytes(cls, count))
+    for storage, (element, size) in zip(storages, contents.arrays, strict=True):
+        dtype = storage_dtype(element)
+        values = reader.take(size // dtype.itemsize, dtype).copy()
+        translate(values, element, decode_references, decode_arrays)
+        np.asarray(storage).view(heap.layout.dtype(element))[:] = values
     return {
         name: _find_root(heap, root, decode_references, decode_arrays)
-        for name, root in description["roots"].items()
+        for name, root in roots.items()
     }
 
 
-def _find_root(heap: Heap, root: dict[str, Any], references: Decoder, arrays: Decoder) -> Any:
-    if "object" in root:
-        return heap.wrap(int(references(np.array([root["object"]], np.uint64))[0]))
-    element = find_element(root["element"])
-    address = int(arrays(np.array([root["array"]], np.uint64))[0])
-    return heap.array_at(element, address, int(root["length"]))
+def _find_root(heap: Heap, root: Root, references: Decoder, arrays: Decoder) -> Any:
+    code = np.array([root.code], np.uint64)
+    if isinstance(root, ObjectRoot):
+        return heap.wrap(int(references(code)[0]))
+    return heap.array_at(root.element, int(arrays(code)[0]), root.length)

@@ -12,6 +12,8 @@ from ..model.types import ArrayType, InlineType, ReferenceType, Type, ValueType
 
 Description = Any
 
+_LONGEST_SHOWN, _MOST_SHOWN = 100, 20
+
 
 def describe_class(cls: ClassType) -> Description:
     return [cls.python_class.__module__, cls.python_class.__name__]
@@ -37,7 +39,8 @@ def describe_type(type: Type) -> Description:
 
 
 def find_class(description: Description) -> ClassType:
-    """Raises DumpError if the program has no such class."""
+    """Raises DumpError if the program has no such class, ValueError and the like for what describes
+    none; so do the others here."""
     cls = getattr(_find(description), "__sharedoa__", None)
     if not isinstance(cls, ClassType):
         raise DumpError(
@@ -53,10 +56,12 @@ def check_fields(what: str, then: Description, now: dict[str, Type]) -> None:
     if here == then:
         return
     before, after = dict(map(tuple, then)), dict(here)
-    gone = [f"{name} is gone" for name in before if name not in after]
+    gone = [f"{printable(name)} is gone" for name in before if name not in after]
     new = [f"{name} is new" for name in after if name not in before]
     changed = [f"{n} has another type" for n in before if n in after and before[n] != after[n]]
-    differences = ", ".join(gone + new + changed) or "the fields have another order"
+    differences = (
+        ", ".join([*gone[:_MOST_SHOWN], *new, *changed]) or "the fields have another order"
+    )
     raise DumpError(
         f"{what} has changed since the dump was written: {differences}",
         "load it with the class as it was, and copy the fields to objects of the new one",
@@ -86,10 +91,16 @@ def _find(description: Description) -> type:
     if found is None:
         raise DumpError(
             f"the dump needs the class {_name(description)}, which does not exist here",
-            f"import {module} before loading",
+            f"import {printable(module)} before loading",
         )
     return found
 
 
 def _name(description: Description) -> str:
-    return ".".join(description)
+    return printable(".".join(description))
+
+
+def printable(text: str) -> str:
+    """Text of a file for a message: short, and nothing that a terminal obeys."""
+    shown = text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN] + "..."
+    return shown if shown.isprintable() else ascii(shown)

@@ -3,11 +3,16 @@
 Regions of objects take the lowest place that fits, maybe at a multiple of something
 (``class_windows``), arrays and tables the highest, so that the regions of a growing class have a
 chance to lie side by side and become one range.
+
+Who calls these holds the lock on the heap's books. What is free is a list of which one slice
+changes at a time, after all that may fail.
 """
 
 from __future__ import annotations
 
 import weakref
+from bisect import bisect_left
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -30,10 +35,16 @@ _MOST_OUTSIDE = 4
 class Reach(Protocol):
     """How far apart slabs may lie."""
 
+    base: int
+    """What null leads to; 0 until it is set."""
     reach: int
 
+    def bases(self, start: int) -> Iterator[int]:
+        """Where the base may lie if the first slab begins at ``start``, best first."""
+        ...
+
     def admit(self, start: int, end: int) -> bool:
-        """Whether a slab may lie there; the first one that is asked for decides."""
+        """Whether a slab may lie there."""
         ...
 
 
@@ -101,7 +112,8 @@ class Extents:
         self.capacity = capacity
         self.reserved = 0
         self._slabs: SortedDict[int, _SlabMemory] = SortedDict()
-        self._free: SortedDict[int, int] = SortedDict()
+        #: (address, size) of every free piece, by address.
+        self._free: list[tuple[int, int]] = []
 
     @property
     def moves(self) -> bool:
@@ -112,7 +124,7 @@ class Extents:
     def free_bytes(self) -> int:
         """Bytes that are free in slabs or can still be reserved."""
         unreserved = max(0, min(self.capacity - self.reserved, self._provider.free_memory()))
-        return sum(map(int, self._free.values())) + unreserved
+        return sum(size for _, size in self._free) + unreserved
 
     def allocate(self, size: int, from_top: bool = False, alignment: int = ALIGNMENT) -> Extent:
         """At least ``size`` bytes of zeros, as high as they fit if ``from_top``, else as low, at a
@@ -129,22 +141,22 @@ class Extents:
         """At least ``size`` bytes of zeros side by side with ``extent``, or None where they do not
         fit."""
         size, place = _rounded(size), extent.end
-        if place in self._slabs or self._free.get(place, 0) < size:
+        index = bisect_left(self._free, (place,))
+        if place in self._slabs or index == len(self._free) or self._free[index][0] != place:
             return None
-        return self._take(place, place, size)
+        return self._take(index, place, size) if self._free[index][1] >= size else None
 
     def free(self, extent: Extent) -> None:
         self._residency.forget(extent.address, extent.end)
-        start, size = extent.address, extent.size
-        following = start + size
-        if following in self._free and following not in self._slabs:
-            size += self._free.pop(following)
-        index = self._free.bisect_left(start) - 1
-        if index >= 0 and start not in self._slabs:
-            before, length = self._free.peekitem(index)
-            if before + length == start:
-                start, size = before, size + length
-        self._free[start] = size
+        free, start, end = self._free, extent.address, extent.end
+        first = last = bisect_left(free, (start,))
+        if last < len(free) and free[last][0] == end and end not in self._slabs:
+            end, last = end + free[last][1], last + 1
+        if first > 0 and start not in self._slabs:
+            before, size = free[first - 1]
+            if before + size == start:
+                start, first = before, first - 1
+        free[first:last] = [(start, end - start)]
 
     def join(self, low: Extent, high: Extent) -> Extent | None:
         """Two extents as one, or None if they are not neighbours in one slab."""
@@ -165,32 +177,33 @@ class Extents:
         self.reserved -= size
 
     def _find(self, size: int, from_top: bool, alignment: int) -> tuple[int, int] | None:
-        """A free piece, and where in it."""
+        """The index of a free piece, and where in it."""
+        free = self._free
         if from_top:
-            for start, length in reversed(self._free.items()):
+            for index in range(len(free) - 1, -1, -1):
+                start, length = free[index]
                 if length >= size:
                     place = start + length - size
                     place -= (place - self._slab_of(start).address) % alignment
                     if place >= start:
-                        return start, place
+                        return index, place
             return None
-        for start, length in self._free.items():
+        for index, (start, length) in enumerate(free):
             if length >= size:
                 place = start + (self._slab_of(start).address - start) % alignment
                 if place + size <= start + length:
-                    return start, place
+                    return index, place
         return None
 
-    def _take(self, start: int, place: int, size: int) -> Extent:
-        """``size`` bytes at ``place`` in the free piece that begins at ``start``."""
-        end = start + self._free.pop(start)
-        if start < place:
-            self._free[start] = place - start
-        if place + size < end:
-            self._free[place + size] = end - place - size
+    def _take(self, index: int, place: int, size: int) -> Extent:
+        """``size`` bytes at ``place`` in a free piece."""
+        start, length = self._free[index]
+        end = start + length
         slab = self._slab_of(place)
         extent = Extent(place, size, slab.view(place, place + size))
         self._clear_used(slab, extent)
+        left = [(start, place - start), (place + size, end - place - size)]
+        self._free[index : index + 1] = [piece for piece in left if piece[1]]
         return extent
 
     def _clear_used(self, slab: _SlabMemory, extent: Extent) -> None:
@@ -235,7 +248,8 @@ class Extents:
         except HeapError as error:
             raise NoRoom(size, self.free_bytes, self.capacity, error.message) from error
         self._slabs[slab.address] = _SlabMemory(slab, self._provider)
-        self._free[slab.address] = slab.size
+        index = bisect_left(self._free, (slab.address,))
+        self._free[index:index] = [(slab.address, slab.size)]
         self.reserved += slab.size
 
     def _provide(self, size: int) -> Slab:
@@ -245,7 +259,7 @@ class Extents:
         try:
             while len(outside) < _MOST_OUTSIDE:
                 slab = self._provider.allocate(size)
-                if self._within.admit(slab.address, slab.address + slab.size):
+                if self._admits(slab, self._within):
                     return slab
                 outside.append(slab)
         finally:
@@ -257,14 +271,34 @@ class Extents:
             "let references have 64 bits: oa.Heap(references='64') or SHAREDOA_REFERENCES=64",
         )
 
+    def _admits(self, slab: Slab, within: Reach) -> bool:
+        """The first slab decides where the base is, whose neighbourhood is kept free from then on
+        for as long as the heap is there."""
+        if within.base == 0:
+            bases = list(within.bases(slab.address))
+            for base in bases:
+                release = self._provider.keep_free(base)
+                if release is not None:
+                    weakref.finalize(self, release).atexit = False
+                    within.base = base
+                    break
+            else:
+                if not self.moves or not bases:
+                    return False
+                # A driver has all addresses around for itself; it maps those that it gives out.
+                within.base = bases[0]
+        return within.admit(slab.address, slab.address + slab.size)
+
     def _room(self) -> int:
         return min(self.capacity - self.reserved, self._provider.free_memory())
 
     def _drop_empty_slabs(self) -> None:
-        for address, slab in list(self._slabs.items()):
-            if self._free.get(address) == slab.end - slab.address:
-                del self._slabs[address], self._free[address]
-                self.reserved -= slab.end - slab.address
+        for address, size in list(self._free):
+            slab = self._slabs.get(address)
+            if slab is not None and slab.end - address == size:
+                self._free.remove((address, size))
+                del self._slabs[address]
+                self.reserved -= size
 
 
 def _rounded(size: int) -> int:

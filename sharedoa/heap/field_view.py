@@ -9,9 +9,9 @@ import numpy as np
 
 from ..errors import ArgumentError
 from ..model.classes import ClassType
-from ..model.types import ArrayType, InlineType, Type, ValueType
+from ..model.types import InlineType, Type, ValueType
 from ..model.values import to_host
-from .conversion import block, column
+from .conversion import block, column, holds_references
 from .field_places import FieldValues, Places, choose, place_of
 from .numpy_like import NumPyLike, advice_for
 from .placement import Change, FieldPath, References, Selection, Values
@@ -29,14 +29,15 @@ class FieldView(NumPyLike):
     at least once.
     """
 
-    __slots__ = ("_cls", "_heap", "_selection", "path", "source")
+    __slots__ = ("_cls", "_deletions", "_heap", "_selected", "path", "source")
 
     def __init__(
         self, heap: Heap, cls: ClassType, selection: Selection, path: FieldPath, source: Any = None
     ) -> None:
         self._heap = heap
         self._cls = cls
-        self._selection = selection
+        self._selected = selection
+        self._deletions = heap.placement.deletions
         self.path = path
         self.source = source
 
@@ -51,7 +52,7 @@ class FieldView(NumPyLike):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return (self._selection.count, *self._heap.layout.dtype(self.type).shape)
+        return (self._selected.count, *self._heap.layout.dtype(self.type).shape)
 
     @property
     def ndim(self) -> int:
@@ -62,19 +63,33 @@ class FieldView(NumPyLike):
         return int(np.prod(self.shape))
 
     def __len__(self) -> int:
-        return self._selection.count
+        return self._selected.count
+
+    @property
+    def _selection(self) -> Selection:
+        """The objects. Raises HeapError if one of them was deleted since the view was made, also
+        where another one lies in its place."""
+        placement = self._heap.placement
+        deletions = placement.deletions
+        if deletions != self._deletions:
+            references = self._selected.references
+            placement.refuse_replaced(references, self._deletions)
+            self._selected = placement.select(references)
+            self._deletions = deletions
+        return self._selected
 
     def numpy(self) -> Values:
         """The values. One strided piece is a view that shares memory with the objects; several,
         gathered ones, or those of objects in tiles (``SHAREDOA_LAYOUT``) are a copy, which is
         read-only so that no change to it is lost unseen: assign to the view instead, or to
-        ``view[...]``, or ``.copy()`` it. Arrays, as ``address`` and ``length``, are always
-        read-only: assign arrays, or what ``oa.split`` makes of one."""
+        ``view[...]``, or ``.copy()`` it. Arrays, as ``address`` and ``length``, and what holds
+        references are always read-only: assign arrays, what ``oa.split`` makes of one, objects or
+        values. What shares memory with objects is theirs until they are deleted."""
         self._heap.wait()
         if not self._selection.count:
             return np.empty(self.shape, self.dtype)
         values = self._selection.read(self.path)
-        if not self._selection.is_one_view or isinstance(self.type, ArrayType):
+        if not self._selection.is_one_view or holds_references(self.type):
             values.flags.writeable = False
         return values
 
@@ -104,7 +119,10 @@ class FieldView(NumPyLike):
         value = self._heap.placement.read_one(address, self.path)
         if not isinstance(type, InlineType):
             return to_host(type, value, self._heap)
-        return self._through(value, lambda: self._places(lambda: references, 0))
+        return self._through(
+            value,
+            lambda: self._places(lambda: self._selection.references[place : place + 1], 0),
+        )
 
     def _places(self, references: Callable[[], References], *keys: Any) -> Places:
         type = self.type
@@ -115,7 +133,7 @@ class FieldView(NumPyLike):
         """What indexing ``found``, such that a change to part of a copy is not lost. What NumPy
         copied itself is the caller's own."""
         is_lost = isinstance(found, np.ndarray) and not found.flags.writeable
-        if not is_lost or isinstance(self.type, ArrayType):
+        if not is_lost or holds_references(self.type):
             return found
         return FieldValues.of(found.copy(), places())
 
@@ -139,7 +157,7 @@ class FieldView(NumPyLike):
             self._assign_some(key, value)
 
     def _assign(self, value: Any) -> None:
-        same = isinstance(value, FieldView) and value._selection is self._selection
+        same = isinstance(value, FieldView) and value._selected is self._selected
         if same and value.path == self.path:
             return
         self._heap.wait()
@@ -185,6 +203,11 @@ class FieldView(NumPyLike):
             selection.write(self.path.element(int(index)), columns[:, number])
 
     def _change(self, change: Change) -> None:
+        if holds_references(self.type):
+            raise ArgumentError(
+                f"{self._description()} is {self.type!r}, which nothing is computed with",
+                "assign objects, arrays or values to it",
+            )
         self._heap.wait()
         if len(self):
             self._selection.change(self.path, change)

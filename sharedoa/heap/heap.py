@@ -15,25 +15,39 @@ import numpy as np
 from dispatch.mode import Mode
 
 from ..errors import ArgumentError, HeapError
+from ..forks import renew_in_child, tell_child
 from ..model.classes import ClassType
 from ..model.clusters import Clusters
+from ..model.deleted import DeletedReference
 from ..model.layout import Layout
-from ..model.object import Object, make_proxy, require_concrete, shared_type
+from ..model.object import (
+    Object,
+    bury_proxy,
+    has_init,
+    make_proxy,
+    require_concrete,
+    shared_type,
+)
 from ..model.reference import ReferenceEncoding
 from ..model.types import InlineType, ReferenceType, Type
 from ..model.values import describe, to_host
+from ..uninterrupted import BooksLock
 from .array_memory import ArrayStorage
 from .arrays import Array, ObjectArray, make_array
 from .construction import (
+    arguments_of_each,
     concatenated,
     count_of,
     element_column,
     element_type,
     field_columns,
     field_values,
+    initialise,
 )
 from .conversion import other_heap, raw_value
 from .field_view import FieldView
+from .held_arrays import HeldArrays
+from .left_behind import LeftBehind
 from .memory import HeapMemory
 from .objects import ManyObjects
 from .placement import (
@@ -46,6 +60,7 @@ from .placement import (
     null_reference,
 )
 from .population import Population, RunsOfClasses
+from .quarantine import user_line
 from .recording import is_recorded, refuse_access, require_executing
 from .settings import HeapSettings
 from .statistics import HeapStatistics
@@ -63,8 +78,7 @@ class Heap:
     whether kernels may approximate floating-point arithmetic. Its memory goes when nothing refers
     to the heap, its objects or its arrays any more.
 
-    Raises ConfigurationError for an unknown name or value, BackendError for a backend that does not
-    work here.
+    Raises ConfigurationError for unknown names or values, BackendError where that does not work.
     """
 
     def __init__(
@@ -91,7 +105,7 @@ class Heap:
         self.reference_writes = 0
         self._waited_for: object = None
         #: Held by whatever makes, frees or moves objects or arrays.
-        self.lock = threading.RLock()
+        self.lock = BooksLock()
         self._hooks: list[Callable[[], None]] = []
         self._proxies: WeakValueDictionary[int, Any] = WeakValueDictionary()
         self._reference_types: dict[ClassType, ReferenceType] = {}
@@ -101,24 +115,35 @@ class Heap:
         self.memory = HeapMemory(settings)
         self.placement: Placement = self.memory.placement
         self.residency = self.memory.residency
-        self.runs_of_classes = RunsOfClasses(self.placement, self.lock)
+        self.runs_of_classes = RunsOfClasses(self.placement, self.lock.plain)
         self.pieces = self.memory.pieces
         self.pieces.watch(self.placement)
+        self.held_arrays = HeldArrays(self.memory)
+        tell_child(self)
 
     def __enter__(self) -> Heap:
-        _entered.set((*_entered.get(), self))
-        return self
+        before = _entered.get()
+        try:
+            _entered.set((*before, self))
+            return self
+        except BaseException:  # a signal: the block is not entered
+            _entered.set(before)
+            raise
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         _entered.set(_without_last(_entered.get(), self))
         if kind is None:
             self.synchronize()
 
+    def __reduce__(self) -> Any:
+        raise TypeError("a heap is memory and cannot be copied or pickled: keep it with oa.dump")
+
     # ------------------------------------------------------------------ objects
 
     def new(self, python_class: type, n: int | None = None, /, **fields: Any) -> Any:
         """``n`` objects as an ``ObjectArray``, or without ``n`` one object. A field takes one value
-        for all objects or one for each; fields that are not named are zero or null.
+        for all objects or one for each; fields that are not named are zero or null. Of a class with
+        an ``__init__`` they are its arguments instead, and it is called for each object.
 
         Raises ClassError for an abstract class, ArgumentError for wrong fields, HeapError if they
         do not fit; then no object was made.
@@ -129,27 +154,79 @@ class Heap:
         if n is None and "n" not in cls.fields:
             n = fields.pop("n", None)
         if n is None:
-            return self._new_one(cls, fields)
+            return self.construct(cls, (), fields)
         count = count_of(n, f"the number of {cls.name} objects")
+        if has_init(cls):
+            arguments = arguments_of_each(cls, count, fields)
+            made = self._new_many(cls, count, {})
+            initialise(self, made, [((), given) for given in arguments])
+            return made
+        return self._new_many(cls, count, fields)
+
+    def _new_many(self, cls: ClassType, count: int, fields: dict[str, Any]) -> ObjectArray:
         columns = field_columns(self, cls, count, fields)
-        with self.lock:
-            array = self.blank(self.reference_type(cls), count)
-            values = {_path(name): given for name, given in columns.items()}
-            selection = self.memory.new_objects(cls, count, values)
-        assert isinstance(array, ObjectArray)
-        _fill(array, selection)
-        return array
+        values = {_path(name): given for name, given in columns.items()}
+        made: Selection | None = None
+        try:
+            with self.lock:
+                array = self.blank(self.reference_type(cls), count)
+                made = self.memory.new_objects(cls, count, values)
+                assert isinstance(array, ObjectArray)
+                _fill(array, made)
+                return array
+        except BaseException:
+            self._unmake(made)
+            raise
+
+    def construct(self, cls: ClassType, arguments: tuple[Any, ...], fields: dict[str, Any]) -> Any:
+        """One object: ``C(*arguments, **fields)``."""
+        require_executing(self, "creating objects")
+        require_concrete(cls)
+        if has_init(cls):
+            made = self._new_one(cls, {})
+            initialise(self, [made], [(arguments, fields)])
+            return made
+        if arguments:
+            raise ArgumentError(
+                f"{cls.name} takes its fields by name", f"write {cls.name}(field=value)"
+            )
+        return self._new_one(cls, fields)
 
     def _new_one(self, cls: ClassType, fields: dict[str, Any]) -> Any:
         values = field_values(self, cls, fields)
-        with self.lock:
-            selection = self.memory.new_objects(cls, 1, {})
-            reference = int(selection.references[0])
-            address = self.encoding.address(reference)
-            for name, value in values.items():
-                self.placement.write_one(address, _path(name), value, None)
-        made = self._proxies[reference] = make_proxy(cls, self, reference)
-        return made
+        made: Selection | None = None
+        try:
+            with self.lock:
+                made = self.memory.new_objects(cls, 1, {})
+                reference = int(made.references[0])
+                address = self.encoding.address(reference)
+                for name, value in values.items():
+                    self.placement.write_one(address, _path(name), value, None)
+                proxy = self._proxies[reference] = make_proxy(cls, self, reference)
+                return proxy
+        except BaseException:
+            self._unmake(made)
+            raise
+
+    def _unmake(self, made: Selection | None) -> None:
+        """Nobody has got to know the objects that were made."""
+        if made is not None:
+            with self.lock:
+                self.placement.free(made)
+                self._bury(made)
+
+    def _bury(self, gone: Selection) -> None:
+        """Tell the proxies of deleted objects."""
+        proxies = self._proxies
+        if gone.count <= len(proxies):
+            found = [proxies.pop(each, None) for each in gone.references.tolist()]
+        else:
+            address = self.encoding.address
+            dead = [r for r in list(proxies) if not self.placement.lives(address(r))]
+            found = [proxies.pop(each, None) for each in dead]
+        for proxy in found:
+            if proxy is not None:
+                bury_proxy(proxy)
 
     def delete(self, objects: Any) -> None:
         """Free an object, or all objects of an array, population or list. Whoever still refers to
@@ -158,9 +235,13 @@ class Heap:
         Raises HeapError for null, foreign, deleted or repeated references; then none was deleted.
         """
         self.wait()
+        references = self._references(objects)
         with self.lock:
+            selection = self.placement.select(references)
             self._objects_of.clear()
-            self.placement.free(self.placement.select(self._references(objects)))
+            where = user_line() if self.debug else ""
+            self.placement.free(selection, where)
+            self._bury(selection)
 
     def _references(self, objects: Any) -> References:
         if isinstance(objects, Object):
@@ -174,11 +255,13 @@ class Heap:
                 f"oa.delete takes objects, not {describe(objects)}",
                 "pass an object, an array of objects, oa.all(C) or a list; arrays go by themselves",
             )
-        for item in objects:
+        for place, item in enumerate(objects):
             if item is None:
                 raise null_reference()
             if not isinstance(item, Object) or item._heap is not self:
                 raise _objects_of_other_heap()
+            if isinstance(item._reference, DeletedReference):
+                raise item._reference.error(f"element {place}: ")
         return np.array([item._reference for item in objects], np.uint64)
 
     def all(self, python_class: type) -> Population:
@@ -187,7 +270,7 @@ class Heap:
 
     def objects_of(self, cls: ClassType) -> ObjectArray:
         """Every live object of exactly this class, in an array that is not to be written to."""
-        with self.lock:
+        with self.lock.plain:
             version = self.placement.population_version
             if self._objects_at != version:
                 # What is in there keeps regions whose objects may be gone.
@@ -220,7 +303,7 @@ class Heap:
             return 0
         if obj._heap is not self:
             raise other_heap(f"a reference to {type(obj).__name__}")
-        return obj._reference
+        return int(obj._reference)
 
     def wrap(self, reference: int) -> Any:
         """The host object, of its concrete class, for a reference; None for 0. As long as somebody
@@ -297,7 +380,10 @@ class Heap:
         """
         require_executing(self, "creating an array")
         type = element_type(self, element)
-        return self.array_of(type, element_column(self, type, data))
+        made = self.array_of(type, element_column(self, type, data))
+        if isinstance(data, ObjectArray) and isinstance(made, ObjectArray) and data._heap is self:
+            made._know_run(data._run)
+        return made
 
     def zeros(self, n: int, element: Any) -> Array:
         """``n`` elements, all zero or null."""
@@ -333,14 +419,22 @@ class Heap:
 
     def blank(self, element: Type, length: int, kind: type[Array] | None = None) -> Array:
         """A new array of elements that are all zero or null."""
-        with self.lock:
-            storage = self._new_storage(element, length)
+        storage = self._new_storage(element, length)
         address = storage.address if storage else 0
         return make_array(self, element, storage, address, length, kind)
 
     def _new_storage(self, element: Type, length: int) -> ArrayStorage | None:
         size = length * self.layout.dtype(element).itemsize
-        return self.memory.new_array(size, element) if size else None
+        if size == 0:
+            return None
+        with self.lock:
+            storage = self.memory.new_array(size, element)
+            storage.known = self.known_now()
+            return storage
+
+    def known_now(self) -> tuple[int, int]:
+        """``ArrayStorage.known`` of an array all of whose references are to live objects now."""
+        return self.placement.deletions, self.reference_writes
 
     # ------------------------------------------------------------------ clusters
 
@@ -367,35 +461,44 @@ class Heap:
         self.residency.before_launch()
 
     def note_launch(self, stores_references: bool = True) -> None:
-        """A kernel has been launched: from now on the host waits before it looks at anything.
+        """A kernel is about to be launched: from now on the host waits before it looks at anything.
         ``stores_references``: whether it may change elements of arrays of references."""
         if stores_references:
             self.note_reference_writes()
         self.memory.last_launch = object()
 
     def note_reference_writes(self) -> None:
-        """Elements of arrays of references may have changed."""
+        """Elements of arrays of references may change from now on."""
         self.reference_writes += 1
         self.pieces.forget_all()
 
     def wait(self) -> None:
-        """Wait for launches, if there are any that nobody has waited for. Every access by the host
-        comes through here; while launches are recorded it is refused with HeapError."""
-        if self.memory.last_launch is not self._waited_for or is_recorded(self):
+        """Wait for launches, of any thread, if there are any that nobody has waited for. Every
+        access by the host comes through here; while launches are recorded it is refused with
+        HeapError. Not for launches under way where the caller is part of one."""
+        memory = self.memory
+        if (
+            memory.last_launch is not self._waited_for
+            or (memory.launching and memory.others_are_launching())
+            or is_recorded(self)
+        ):
             self.synchronize()
 
     def synchronize(self) -> None:
         """Wait for all launches. Raises DeviceError if a kernel failed."""
         if is_recorded(self):
             raise refuse_access()
-        last = self.memory.last_launch
+        memory = self.memory
+        memory.finish_launching()
+        last = memory.last_launch
         self.backend.synchronize()
         self._waited_for = last  # another thread may have launched since
         for hook in self._hooks:
             hook()
-        with self.lock:
-            if self.memory.last_launch is last and not self.memory.launching:
-                self.memory.collect()
+        if memory.has_garbage:
+            with self.lock:
+                if memory.last_launch is last and not memory.launching:
+                    memory.collect()
 
     def add_synchronize_hook(self, hook: Callable[[], None]) -> None:
         """Call ``hook`` after every wait for launches."""
@@ -421,20 +524,20 @@ class Heap:
 
     def stats(self) -> HeapStatistics:
         """What the heap holds, in all and per class; bytes and objects."""
-        with self.lock:
+        with self.lock.plain:
             return self.memory.statistics()
 
     def ranges(self) -> list[tuple[int, int, type]]:
         """(start, end, class) of every region, by address; ``end`` is the first byte after it."""
-        with self.lock:
+        with self.lock.plain:
             return [(start, end, cls.python_class) for start, end, cls in self.placement.ranges()]
 
     def dump(self, path: str | os.PathLike[str], **roots: Any) -> None:
         """Write all objects to a file, with the arrays that they refer to; see ``dump.dump``."""
         from .dump import dump
 
-        self.synchronize()
-        with self.lock:
+        self.wait()
+        with self.lock.plain:
             dump(self, path, roots)
 
     def load(self, path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -445,6 +548,12 @@ class Heap:
         with self.lock:
             found: dict[str, Any] = load(self, path)
         return found
+
+    def after_fork(self) -> None:
+        """In a forked process: memory of a device is the parent's, and not even mapped here."""
+        if self.backend.target.is_device:
+            left: Any = LeftBehind(self.backend, self.memory)
+            self.memory = self.placement = self.residency = self.pieces = left
 
     def __repr__(self) -> str:
         objects = sum(map(self.placement.count, self.placement.classes()))
@@ -466,7 +575,7 @@ def _objects_of_other_heap() -> HeapError:
 #: The heaps whose ``with`` blocks are open, innermost last. Every thread and asyncio task has its
 #: own; a tuple, as a task begins with that of the task which made it and must not change it.
 _entered: ContextVar[tuple[Heap, ...]] = ContextVar("sharedoa_heaps", default=())
-_default_lock = threading.Lock()
+_default_lock = renew_in_child(threading.Lock())
 _default: list[Heap] = []
 
 

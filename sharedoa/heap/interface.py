@@ -28,8 +28,8 @@ def zeros(n: int, element: Any) -> Array:
 
 def concat(*parts: Any) -> Array:
     """Arrays one after another (``Heap.concat``), in the heap that they lie in."""
-    heap = getattr(parts[0], "_heap", None) if parts else None
-    return (heap or current_heap()).concat(*parts)
+    heap = _heap_of(parts[0]) if parts else current_heap()
+    return heap.concat(*parts)
 
 
 def split(array: Array, lengths: Any) -> SplitArray:
@@ -51,8 +51,14 @@ def all(python_class: type) -> Population:
 
 def delete(objects: Any) -> None:
     """Free objects (``Heap.delete``), in the heap that they lie in."""
-    heap = getattr(objects, "_heap", None)
-    (heap or current_heap()).delete(objects)
+    _heap_of(objects).delete(objects)
+
+
+def _heap_of(thing: Any) -> Heap:
+    """Where an object or array lies; for anything else, a shared class among them, the current
+    heap, which will say that it is none."""
+    heap = getattr(thing, "_heap", None)
+    return heap if isinstance(heap, Heap) else current_heap()
 
 
 def synchronize() -> None:

@@ -5,13 +5,14 @@ Both lie in heap memory and are written again only when the layout has changed s
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from dispatch import state
 from dispatch.range_table import SegmentTree, encode_stride
 
+from ..model.classes import ClassType
 from ..model.reference import ReferenceEncoding
 from .by_type import ByTypePlacement
 from .extents import Extent, Extents
@@ -43,12 +44,20 @@ class LaunchState:
         self._epoch = -1
         self._words = [0] * state.WORDS
         self._table: Extent | None = None
+        self._shows_classes = debug
+
+    def show_classes(self) -> None:
+        """From now on kernels can read which class extends which: debug mode."""
+        if not self._shows_classes:
+            self._shows_classes, self._epoch = True, -1
 
     def words(self) -> list[int]:
-        """Up to date; the list is the caller's. Raises NoRoom."""
-        if self._epoch != self._placement.layout_epoch:
+        """Up to date; the list is the caller's. Raises NoRoom. In debug mode there are more than
+        ``state.WORDS``, of which other launches know nothing."""
+        epoch = self._placement.layout_epoch
+        if self._epoch != epoch:
             self._write()
-            self._epoch = self._placement.layout_epoch
+            self._epoch = epoch
         return list(self._words)
 
     def drop_stale(self) -> None:
@@ -59,31 +68,49 @@ class LaunchState:
 
     def _write(self) -> None:
         words = [0] * state.WORDS
-        old = self._table
+        if self._shows_classes:
+            words += [0] * (1 + state.CLASSES - len(words))
+        classes = _base_classes(self._placement.holders() if self._shows_classes else [])
+        table: Extent | None = None
+        classes_at = 0
         if isinstance(self._placement, ByTypePlacement):
             nodes = _tree(self._placement).nodes
-            words[state.RANGE_TREE] = self._store(nodes)
+            table, (words[state.RANGE_TREE], classes_at) = self._stored(nodes, classes)
             words[state.RANGE_TREE_SIZE] = len(nodes)
             wholes = self._pieces.words()
             words[state.WHOLES : state.WHOLES + len(wholes)] = wholes
             words[state.REFERENCE_BASE] = self._encoding.base
         elif self._debug:
-            addresses = self._placement.addresses()
-            words[state.REGISTRY] = self._store(addresses)
+            addresses, types = self._placement.registered()
+            table, places = self._stored(addresses, types, classes)
+            words[state.REGISTRY], _, classes_at = places
             words[state.REGISTRY_SIZE] = len(addresses)
-        self._words = words
-        if old is not None:
-            self._retire(old)
+        if self._shows_classes:
+            words[state.CLASSES] = classes_at
+        if self._table is not None:
+            self._retire(self._table)
+        self._words, self._table = words, table
 
-    def _store(self, table: np.ndarray[tuple[int], np.dtype[np.generic]]) -> int:
-        """Copy a table to memory of its own; the result is its address, 0 for an empty one."""
-        if len(table) == 0:
-            self._table = None
-            return 0
-        self._table = extent = self._extents.allocate(table.nbytes, from_top=True)
-        self._residency.host_uses(extent.address, extent.address, extent.address + table.nbytes)
-        extent.memory[: table.nbytes] = np.ascontiguousarray(table).view(np.uint8)
-        return extent.address
+    def _stored(
+        self, *tables: np.ndarray[tuple[int], np.dtype[np.generic]]
+    ) -> tuple[Extent | None, list[int]]:
+        """A copy of tables one after another, in memory of their own, and their addresses; no
+        memory, and 0, if the first is empty."""
+        if len(tables[0]) == 0:
+            return None, [0] * len(tables)
+        size = sum(table.nbytes for table in tables)
+        extent = self._extents.allocate(size, from_top=True)
+        try:
+            self._residency.host_uses(extent.address, extent.address, extent.address + size)
+            addresses, end = [], 0
+            for table in tables:
+                addresses.append(extent.address + end)
+                start, end = end, end + table.nbytes
+                extent.memory[start:end] = np.ascontiguousarray(table).view(np.uint8)
+        except BaseException:
+            self._extents.free(extent)
+            raise
+        return extent, addresses
 
 
 def _tree(placement: ByTypePlacement) -> SegmentTree:
@@ -98,3 +125,12 @@ def _tree(placement: ByTypePlacement) -> SegmentTree:
         ],
         [0 if region.live_extent is None else region.live_extent.address for region in regions],
     )
+
+
+def _base_classes(classes: Sequence[ClassType]) -> np.ndarray[tuple[int], np.dtype[np.uint32]]:
+    """The type index of the base of each of these classes, and of theirs, by type index."""
+    every = [each for cls in classes for each in cls.ancestry()]
+    bases = np.zeros(1 + max((cls.type_index for cls in every), default=-1), np.uint32)
+    for cls in every:
+        bases[cls.type_index] = 0 if cls.base is None else cls.base.type_index
+    return bases

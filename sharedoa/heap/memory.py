@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TypeVar
 
 import numpy as np
 
+from dispatch import state
+
 from ..errors import HeapError
+from ..forks import tell_child
 from ..model.classes import ClassType
 from ..model.layout import Layout
 from ..model.reference import NarrowReference
 from ..model.types import ArrayType, Type
+from ..uninterrupted import interruptible, uninterrupted
 from .array_memory import Addresses, ArrayMemory, ArrayStorage
 from .by_type import ByTypePlacement
 from .extents import SLAB_SIZE, Extent, Extents, NoRoom
@@ -34,8 +37,9 @@ _COLLECT_SHARE = 8
 """Arrays that only fields might hold are looked for when they are this part of the memory."""
 _WAITS, _WAIT_SECONDS = 100, 0.01
 """How often to wait for launches before giving up, where other threads launch again meanwhile."""
-_LAUNCHING_SECONDS = 0.0001
-"""Between looks at whether other threads have given their launches to the backend."""
+_FIRST_LOOK_SECONDS, _LOOK_SECONDS = 0.00002, 0.001
+"""Between looks at whether other threads have given their launches to the backend: at first, and
+after a while."""
 
 
 class HeapMemory:
@@ -46,12 +50,16 @@ class HeapMemory:
         backend = settings.backend
         on_device = backend.target.is_device
         self._retired: list[Extent] = []
-        #: Another object after every launch: what is free when none is under way may be in use if
-        #: it changed during a wait.
+        #: Another object before every launch, lest something stop the thread between the launch and
+        #: this, and another one after it, as somebody may have waited in between. What is free when
+        #: none is under way may be in use if it changed during a wait.
         self.last_launch: object = None
-        #: One item for each launch, of any thread, that has looked at what the heap gives to
-        #: kernels and is not noted yet (``Heap.note_launch``). It stays in use until then.
-        self.launching: list[None] = []
+        #: One item for each launch, of any thread, from when it looks at what the heap gives to
+        #: kernels until it has been given to the backend (on a CPU: until it has ended); what it
+        #: has looked at stays in use. The value tells whether the calling thread is part of it. An
+        #: item is put in and taken out by statements, between which no signal is handled.
+        self.launching: dict[object, Callable[[], bool]] = {}
+        tell_child(self)
         self.residency = (
             Residency(backend.prefetch, backend.transfer) if on_device else Residency(None)
         )
@@ -136,15 +144,28 @@ class HeapMemory:
         transfer.write([(column, values)])
         return True
 
-    @contextmanager
-    def starting_anew(self) -> Iterator[None]:
-        """While a launch, which is one of ``launching``, looks at everything again: until then it
-        has looked at nothing that it goes on to use."""
-        self.launching.pop()
-        try:
-            yield
-        finally:
-            self.launching.append(None)
+    def others_are_launching(self) -> bool:
+        """Whether there is a launch that the calling thread should wait for. Who is part of one
+        waits for none: launches of several threads have no order."""
+        tokens = list(self.launching.values())
+        return bool(tokens) and not any(is_part() for is_part in tokens)
+
+    def finish_launching(self) -> None:
+        """Wait until the launches that other threads have begun are given to the backend."""
+        begun = dict(self.launching)
+        if not begun or any(is_part() for is_part in begun.values()):
+            return
+        seconds = _FIRST_LOOK_SECONDS
+        while any(token in self.launching for token in begun):
+            time.sleep(seconds)
+            seconds = min(2 * seconds, _LOOK_SECONDS)
+            uninterrupted.checkpoint()
+
+    def after_fork(self) -> None:
+        """Other threads, and so their launches, are not in the child."""
+        for token, is_part in list(self.launching.items()):
+            if not is_part():
+                del self.launching[token]
 
     def rearrange(self, layout: Layout) -> None:
         """Give all objects the clusters of ``layout``; the caller holds the heap's lock."""
@@ -152,9 +173,10 @@ class HeapMemory:
         self.placement.change_layout()
         # Launches in CPython access fields as any host code does, and may need the lock.
         backend = self._settings.backend
-        while self.launching and backend.name != "python":
-            time.sleep(_LAUNCHING_SECONDS)
-        backend.synchronize()
+        with interruptible():
+            if backend.name != "python":
+                self.finish_launching()
+            backend.synchronize()
         assert isinstance(self.placement, ByTypePlacement)
         self.placement.rearrange(layout)
 
@@ -162,19 +184,28 @@ class HeapMemory:
         """What kernels must know (``dispatch.state``), with or without the checks of debug mode."""
         if debug and isinstance(self.placement, ByTypePlacement):
             self._with_room("one byte an object, for debug mode", self.placement.show_living)
-        return self._with_room("the range table", self._launch_state.words)
+        if debug:
+            self._launch_state.show_classes()
+        words = self._with_room("the range table", self._launch_state.words)
+        return words if debug else words[: state.WORDS]
 
     def _with_room(self, what: str, attempt: Callable[[], T]) -> T:
         try:
             return attempt()
         except NoRoom:
+            backend = self._settings.backend
             for _ in range(_WAITS):
-                last = self.last_launch
-                self._settings.backend.synchronize()
+                with interruptible():
+                    if backend.name != "python":
+                        self.finish_launching()
+                    last = self.last_launch
+                    backend.synchronize()
                 if self.last_launch is last and not self.launching:
                     self.collect(thorough=True)
+                    self.placement.release_deleted()
                     break
-                time.sleep(_WAIT_SECONDS)
+                with interruptible():
+                    time.sleep(_WAIT_SECONDS)
         try:
             return attempt()
         except NoRoom as shortage:
@@ -193,6 +224,11 @@ class HeapMemory:
             "delete objects or drop arrays, or give the heap more: oa.Heap(capacity=...) or "
             "SHAREDOA_CAPACITY, up to what the machine has free",
         )
+
+    @property
+    def has_garbage(self) -> bool:
+        """Whether ``collect`` might find something."""
+        return bool(self._retired) or self._arrays.has_unheld
 
     def collect(self, thorough: bool = False) -> None:
         """Free what nothing refers to any more. No launch may be under way."""

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from ..errors import ArgumentError
+from .conversion import refuse_masked
 from .placement import Change, Values
 
 
@@ -86,6 +87,7 @@ class NumPyLike(NDArrayOperatorsMixin):
         """An operand; a copy if one piece might otherwise see what an earlier one wrote."""
         if isinstance(value, (bool, int, float)):
             return value
+        refuse_masked(value, self._description())
         found = np.asarray(self._operand(value))
         return found if self._pieces() == 1 else found.copy()
 

@@ -21,7 +21,9 @@ def in_chunks(count: int, item_bytes: int, work: Callable[[int, int], None]) -> 
     touched for each number."""
     size = max(1, CHUNK_BYTES // item_bytes)
     chunks = [(first, min(first + size, count)) for first in range(0, count, size)]
-    threads = min(os.cpu_count() or 1, len(chunks) // _CHUNKS_A_THREAD)
+    threads = len(chunks) // _CHUNKS_A_THREAD
+    if threads > 1:
+        threads = min(os.cpu_count() or 1, threads)  # to ask takes longer than writing one object
     if threads <= 1:
         for chunk in chunks:
             work(*chunk)

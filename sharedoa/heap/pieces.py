@@ -24,6 +24,7 @@ from ..model.classes import ClassType
 from ..model.layout import ARRAY_DTYPE
 from ..model.run_form import PieceField
 from ..model.types import ArrayType, ReferenceType
+from ..uninterrupted import uninterrupted
 from .run import Run
 
 if TYPE_CHECKING:
@@ -89,35 +90,44 @@ class PieceFields:
         key = owner, name
         before = self._fields.get(key)
         is_same = key not in self._fields or whole is before
-        self._fields[key] = whole if is_same else None
-        if self._fields[key] is not before:
-            self._changed()
+        now = whole if is_same else None
+        if key not in self._fields or now is not before:
+            with uninterrupted:
+                self._fields[key] = now
+                if now is not before:
+                    self._changed()
 
     def changed(self, start: int, end: int) -> None:
         """The contents of the memory [``start``, ``end``) change."""
-        gone = self._drop(start, end)
+        gone = self._among(start, end)
         if gone:
-            self._fields = {k: None if a in gone else a for k, a in self._fields.items()}
-            self._changed()
+            with uninterrupted:
+                self._drop(gone)
+                self._fields = {k: None if a in gone else a for k, a in self._fields.items()}
+                self._changed()
 
     def freed(self, start: int, end: int) -> None:
         """The memory [``start``, ``end``) was freed, as no field holds a piece of it."""
-        gone = self._drop(start, end)
+        gone = self._among(start, end)
         if gone:
-            self._fields = {k: a for k, a in self._fields.items() if a not in gone}
-            self._changed()
+            with uninterrupted:
+                self._drop(gone)
+                self._fields = {k: a for k, a in self._fields.items() if a not in gone}
+                self._changed()
 
-    def _drop(self, start: int, end: int) -> set[WholeArray]:
-        gone = {a for a in self._wholes if start < a.address + a.size and a.address < end}
+    def _among(self, start: int, end: int) -> set[WholeArray]:
+        return {a for a in self._wholes if start < a.address + a.size and a.address < end}
+
+    def _drop(self, gone: set[WholeArray]) -> None:
         self._wholes = tuple(a for a in self._wholes if a not in gone)
-        return gone
 
     def forget_all(self) -> None:
         """Any field and any array may change."""
         if any(self._fields.values()) or self._wholes:
-            self._wholes = ()
-            self._fields = dict.fromkeys(self._fields)
-            self._changed()
+            with uninterrupted:
+                self._wholes = ()
+                self._fields = dict.fromkeys(self._fields)
+                self._changed()
 
     def known(self) -> tuple[PieceField, ...]:
         """The fields that kernels may rest on."""

@@ -112,6 +112,8 @@ class Placement(Protocol):
     population_epoch: int
     generation: int
     """Raised when an object may have gone, or moved to another region's books."""
+    deletions: int
+    """How often objects were deleted."""
     population_version: int
     """Raised when an object is made or goes."""
 
@@ -119,12 +121,33 @@ class Placement(Protocol):
         """New objects with these ``fields``, all others zero. Raises NoRoom, having made none."""
         ...
 
-    def free(self, selection: Selection) -> None:
-        """Raises HeapError, having freed nothing, if an object occurs twice."""
+    def free(self, selection: Selection, where: str = "") -> None:
+        """Raises HeapError, having freed nothing, if an object occurs twice. ``where``: the line of
+        the user's that asks for it, which debug mode remembers."""
+        ...
+
+    def release_deleted(self) -> None:
+        """Give out again at once what debug mode keeps of deleted objects (``quarantine``). No
+        launch may be under way."""
+        ...
+
+    def deleted_at(self, address: int) -> tuple[ClassType, str] | None:
+        """The class of the object that was deleted at ``address``, and the line that deleted it;
+        None where nothing is kept of one."""
         ...
 
     def class_of(self, address: int) -> ClassType:
         """Raises HeapError unless a live object starts at ``address``."""
+        ...
+
+    def lives(self, address: int) -> bool:
+        """Whether a live object starts at ``address``."""
+        ...
+
+    def refuse_replaced(self, references: References, deletions: int) -> None:
+        """Raise HeapError for a reference, not null, to an object that was deleted after so many
+        deletions, also where another one lies there now. Those of objects that were placed one by
+        one tell only whether they live."""
         ...
 
     def select(self, references: References) -> Selection:
@@ -149,6 +172,10 @@ class Placement(Protocol):
         """Classes that have live objects, by type index."""
         ...
 
+    def holders(self) -> list[ClassType]:
+        """Classes that memory is held for, of deleted objects too, by type index."""
+        ...
+
     def count(self, cls: ClassType) -> int: ...
 
     def reserved(self, cls: ClassType) -> int:
@@ -170,7 +197,8 @@ def null_reference(where: str = "") -> HeapError:
 
 def foreign_reference(address: int, where: str = "") -> HeapError:
     return HeapError(
-        f"{where}{address:#x} is no object of this heap", "use references that this heap gave out"
+        f"{where}{address:#x} is no object of this heap: it was deleted, or is another heap's",
+        "use references that this heap gave out, and drop those to deleted objects",
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -11,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..errors import HeapError
+from .null_guard import NullGuard
 
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 
@@ -37,6 +39,11 @@ class Provider(Protocol):
 
     def free_memory(self) -> int:
         """Bytes that can still be handed out."""
+        ...
+
+    def keep_free(self, address: int) -> Callable[[], object] | None:
+        """Let nobody have the ``NULL_REACH`` bytes at ``address``, neither on the host nor on the
+        device: who uses them is a fault. The result gives them back; None where something is."""
         ...
 
 
@@ -67,6 +74,10 @@ class HostProvider:
     def free_memory(self) -> int:
         return min(_available_memory(), _left_in_control_group())
 
+    def keep_free(self, address: int) -> Callable[[], object] | None:
+        guard = NullGuard.at(address)
+        return guard.release if guard is not None else None
+
 
 def _available_memory() -> int:
     try:
@@ -75,6 +86,11 @@ def _available_memory() -> int:
                 return int(line.split()[1]) * 1024
     except OSError:
         pass  # not Linux: all memory is the best that the system tells
+    return total_memory()
+
+
+def total_memory() -> int:
+    """Bytes of memory that the machine has, used or not."""
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -219,6 +220,12 @@ class RegionSelection:
             change(values, part.where)
             field[part.slots] = values
 
+        if self._may_repeat:
+            # Each place is computed from what was there before, as NumPy does.
+            values = self._read(path).copy()
+            change(values, slice(None))
+            self._write(b"", {path: values})
+            return
         for part in self.parts:
             device = self._device(part)
             if device is not None:
@@ -233,6 +240,14 @@ class RegionSelection:
                 change(part.region.field(path)[part.slots], part.where)
             else:
                 _work_on(part, part.region.arrangement.record.size, change_copy)
+
+    @cached_property
+    def _may_repeat(self) -> bool:
+        """Whether several parts may have an object in common."""
+        if len(self.parts) == 1:
+            return False
+        spans = sorted((part.region.start, *part.extremes()) for part in self.parts if part.count)
+        return any(one[0] == other[0] and other[1] <= one[2] for one, other in pairwise(spans))
 
     def _device(self, part: Part) -> _OnDevice | None:
         """What moves values of the part, where it lies on the device."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..model.arrangement import Arrangement, Slots, SlotValues, slot_numbers
+from ..model.arrangement import Arrangement, Slots, SlotValues
 from ..model.classes import ClassType
 from .extents import Extent
 from .placement import FieldPath
@@ -18,6 +18,8 @@ from .transfer import Column
 
 POISON = 0xDD
 _NO_SLOTS = np.zeros(0, np.int64)
+
+SlotNumbers = np.ndarray[Any, np.dtype[np.int64]]
 
 
 class FreeList:
@@ -30,18 +32,27 @@ class FreeList:
     def __len__(self) -> int:
         return self._count
 
-    def push(self, slots: np.ndarray[Any, Any]) -> None:
-        needed = self._count + len(slots)
+    def reserve(self, count: int) -> None:
+        """Make room for so many more. Afterwards ``push`` of these needs no memory."""
+        needed = self._count + count
         if needed > len(self._slots):
             grown = np.empty(max(needed, 2 * len(self._slots)), np.int64)
             grown[: self._count] = self._slots[: self._count]
             self._slots = grown
+
+    def push(self, slots: np.ndarray[Any, Any]) -> None:
+        self.reserve(len(slots))
+        needed = self._count + len(slots)
         self._slots[self._count : needed] = slots
         self._count = needed
 
-    def pop(self, count: int) -> np.ndarray[Any, Any]:
+    def last(self, count: int) -> np.ndarray[Any, Any]:
+        """The ``count`` that were pushed last."""
+        return self._slots[self._count - count : self._count].copy()
+
+    def drop(self, count: int) -> None:
+        """Take out the last ones, or with a negative ``count`` put back what was taken out last."""
         self._count -= count
-        return self._slots[self._count : self._count + count].copy()
 
     def all(self) -> np.ndarray[Any, Any]:
         return self._slots[: self._count]
@@ -58,7 +69,9 @@ class Region:
         capacity: int,
         extent: Extent,
         live_extent: Extent | None,
+        deletions: int = 0,
     ) -> None:
+        """``deletions``: how many there have been in the heap."""
         self.cls = cls
         self.arrangement = arrangement
         self.capacity = capacity
@@ -74,7 +87,13 @@ class Region:
         self.unused_from = 0
         self.free_list = FreeList()
         self.used = 0
+        #: Slots of deleted objects that are not to be given out yet (``quarantine``).
+        self.withheld = 0
         self._fields: dict[FieldPath, SlotValues] = {}
+        #: After how many deletions the region began, and with which of them the object in each slot
+        #: went last: of those that were known before, none is here.
+        self._born = deletions
+        self._freed: np.ndarray[Any, np.dtype[np.uint32]] | None = None
 
     def show_living(self, extent: Extent) -> None:
         """Keep which objects live in ``extent``, where kernels can read it."""
@@ -89,7 +108,12 @@ class Region:
 
     @property
     def room(self) -> int:
-        return self.capacity - self.used
+        return self.capacity - self.used - self.withheld
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nobody needs its memory."""
+        return self.used == self.withheld == 0
 
     def field(self, path: FieldPath) -> SlotValues:
         """The field of every slot, live or not, in the region's memory."""
@@ -120,15 +144,28 @@ class Region:
         taken: list[tuple[Slots, bool]] = []
         reused = min(count, len(self.free_list))
         if reused:
-            taken.append((as_slots(self.free_list.pop(reused)), True))
+            taken.append((as_slots(self.free_list.last(reused)), True))
         fresh = count - reused
         if fresh:
             taken.append((slice(self.unused_from, self.unused_from + fresh, 1), False))
-            self.unused_from += fresh
+        # Nothing below can fail.
+        self.free_list.drop(reused)
+        self.unused_from += fresh
         for slots, _ in taken:
             self.live[slots] = 1
         self.used += count
         return taken
+
+    def take_back(self, slots: Slots, count: int, is_reused: bool) -> None:
+        """The opposite of ``take``, of what was taken last first; needs no memory."""
+        if is_reused:
+            self.free_list.drop(-count)
+        else:
+            assert isinstance(slots, slice)
+            self.clear(slots)
+            self.unused_from = slots.start
+        self.live[slots] = 0
+        self.used -= count
 
     def clear(self, slots: Slots) -> None:
         records = self.arrangement.records(self.memory)
@@ -139,15 +176,42 @@ class Region:
             headers = self.arrangement.header(self.memory, len(header))
             headers[slots] = np.frombuffer(header, headers.dtype)[0]
 
-    def give_back(self, slots: Slots, poison: bool) -> None:
+    def give_back(self, numbers: SlotNumbers) -> None:
         """Put the slots of objects that are marked as not live on the free list."""
-        numbers = slot_numbers(slots)
-        if poison:
-            records = self.arrangement.records(self.memory)
-            dead = np.full(records.dtype.itemsize, POISON, np.uint8)
-            records[slots] = dead.view(records.dtype)[0]
         self.free_list.push(numbers)
         self.used -= len(numbers)
+
+    def withhold(self, slots: Slots, numbers: SlotNumbers) -> None:
+        """Overwrite objects that are marked as not live, and give out their slots, which have these
+        ``numbers``, only after ``release``."""
+        records = self.arrangement.records(self.memory)
+        dead = np.full(records.dtype.itemsize, POISON, np.uint8)
+        records[slots] = dead.view(records.dtype)[0]
+        self.used -= len(numbers)
+        self.withheld += len(numbers)
+
+    def release(self, numbers: SlotNumbers) -> None:
+        self.free_list.push(numbers)
+        self.withheld -= len(numbers)
+
+    def prepare_to_free(self, count: int) -> None:
+        """What else freeing so many slots needs memory for."""
+        self.free_list.reserve(count)
+        if self._freed is None:
+            self._freed = np.zeros(self.capacity, np.uint32)
+
+    def note_freed(self, slots: Slots, deletion: int) -> None:
+        assert self._freed is not None
+        self._freed[slots] = deletion
+
+    def freed_after(self, slots: Slots, deletions: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """For each slot, whether what was there after so many deletions went later."""
+        if self._born > deletions:
+            return np.ones(self.live[slots].shape, np.bool_)
+        if self._freed is None:
+            return np.zeros(self.live[slots].shape, np.bool_)
+        later: np.ndarray[Any, np.dtype[np.bool_]] = self._freed[slots] > deletions
+        return later
 
     def live_slots(self) -> Slots:
         if self.used == self.unused_from:
@@ -168,17 +232,28 @@ class Region:
         start, end = self.arrangement.span(first, last)
         return self.start + start, self.start + end
 
-    def absorb(self, low: Region, high: Region) -> None:
-        """Take over the objects of two regions whose memory this one covers."""
+    def absorb(self, low: Region, high: Region) -> int:
+        """Take over the objects of two regions whose memory this one covers; the slot that was the
+        first of ``high``."""
         arrangement = self.arrangement
         offset = (high.start - self.start) // arrangement.group_bytes * arrangement.group
+        self._born = min(low._born, high._born)
+        if low._born != high._born or low._freed is not None or high._freed is not None:
+            self._freed = np.full(self.capacity, self._born, np.uint32)
+            for first, part in ((0, low), (offset, high)):
+                mine = self._freed[first : first + part.capacity]
+                mine[:] = part._born
+                if part._freed is not None:
+                    np.maximum(mine, part._freed, out=mine)
         self.live[: low.capacity] = low.live
         self.live[offset : offset + high.capacity] = high.live
         self.used = low.used + high.used
+        self.withheld = low.withheld + high.withheld
         self.unused_from = offset + high.unused_from
         self.free_list.push(low.free_list.all())
         self.free_list.push(np.arange(low.unused_from, offset))
         self.free_list.push(high.free_list.all() + offset)
+        return offset
 
 
 def has_repeated(slots: Slots) -> bool:

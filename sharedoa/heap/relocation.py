@@ -17,11 +17,18 @@ from ..model.types import ArrayType, InlineType, ReferenceType, Type, ValueType
 
 _SHIFT = 40
 _MASK = np.uint64((1 << _SHIFT) - 1)
+MOST_GROUPS = (1 << 64 - _SHIFT) - 1
+"""Classes, or arrays, that codes can tell apart."""
 
 Words = np.ndarray[Any, np.dtype[np.uint64]]
 Translate = Callable[[Words], Words]
 Items = tuple[int, int]
 """Bytes of an array's elements in the heap, and in a dump, where references have 64 bits."""
+
+
+def split_codes(codes: Words) -> tuple[np.ndarray[Any, np.dtype[np.int64]], Words]:
+    """The number of the class or array that each code names, -1 for null, and what follows it."""
+    return (codes >> np.uint64(_SHIFT)).astype(np.int64) - 1, codes & _MASK
 
 
 class Encoder:
@@ -91,11 +98,10 @@ class Decoder:
         self._items = np.array(items or [(1, 1)] * len(groups), np.uint64).reshape(-1, 2)
 
     def __call__(self, codes: Words) -> Words:
-        """Raises IndexError for a code that names nothing."""
+        """The codes name something: ``dump_contents`` has looked."""
         found = np.zeros_like(codes)
         used = codes != 0
-        group = (codes[used] >> np.uint64(_SHIFT)).astype(np.int64) - 1
-        rest = codes[used] & _MASK
+        group, rest = split_codes(codes[used])
         if self._inside:
             items = self._items[group]
             found[used] = self._all[self._first[group]] + rest // items[:, 1] * items[:, 0]

@@ -52,15 +52,15 @@ class Residency:
         fetched = self._fetched.get(extent)
         if fetched is not None and fetched[0] <= start and end <= fetched[1]:
             return
+        known = self.on_host.get(extent)
+        self.on_host[extent] = (
+            (start, end) if known is None else (min(start, known[0]), max(end, known[1]))
+        )
         is_bulk = end - start >= BULK
         if not is_bulk or blocks is None or 2 * blocks * BLOCK >= end - start:
             if is_bulk:
                 self._prefetch(start, end - start, False)
             self._fetched[extent] = _joined(fetched, start, end)
-        known = self.on_host.get(extent)
-        if known is not None:
-            start, end = min(start, known[0]), max(end, known[1])
-        self.on_host[extent] = start, end
 
     def transfer_between(self, start: int, end: int) -> Transfer | None:
         """What moves values to and from [start, end) on the device; None where the host had better

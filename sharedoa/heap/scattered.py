@@ -8,7 +8,8 @@ scatter, so what the host sees of a field is always a copy, though writes go thr
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,8 @@ from .placement import (
     null_reference,
     repeated_reference,
 )
-from .registry import Registry
+from .quarantine import Batch, Quarantine
+from .registry import NO_TYPE, Registry, TypeIndices
 from .run import Run
 
 
@@ -46,22 +48,25 @@ class ScatteredPlacement:
         header: Callable[[ClassType], bytes],
     ) -> None:
         """``track_layout``: kernels check references against the registry (debug mode), so that
-        every new object is a change of layout."""
+        every new object is a change of layout, and memory of deleted ones is not given back for a
+        while (``quarantine``)."""
         self._extents = extents
         self._layout = layout
         self._encoding = encoding
         self._backend = backend
         self._track_layout = track_layout
+        self._quarantine = Quarantine[ClassType](extents.capacity) if track_layout else None
         self._header = header
         self._registry = registry = Registry()
         # At exit the process goes with all its memory; a driver may be gone before.
-        weakref.finalize(self, _free_all, backend, registry).atexit = False
+        weakref.finalize(self, _free_all, backend, registry, self._quarantine).atexit = False
         self._classes: dict[int, ClassType] = {}
         self._counts: dict[ClassType, int] = {}
         self.layout_epoch = 0
         self.population_epoch = 0
         self.generation = 0
         self.population_version = 0
+        self.deletions = 0
 
     def allocate(self, cls: ClassType, count: int, fields: Fields) -> Selection:
         size, header = self._layout.record(cls).size, self._header(cls)
@@ -73,15 +78,19 @@ class ScatteredPlacement:
             raise NoRoom(
                 count * size, self._extents.free_bytes, self._extents.capacity, error.message
             ) from error
-        self._classes[cls.type_index] = cls
-        self._registry.add(addresses, cls.type_index)
+        try:
+            made = self._selection(self._encoding.encode(addresses, cls.type_index), cls)
+            for path, values in fields.items():
+                made.write(path, values, is_distinct=True)
+            self._classes[cls.type_index] = cls
+            self._registry.add(addresses, cls.type_index)
+        except BaseException:
+            self._give_back(addresses, size)
+            raise
         self._count(cls, count)
-        made = self._selection(self._encoding.encode(addresses, cls.type_index), cls)
-        for path, values in fields.items():
-            made.write(path, values)
         return made
 
-    def free(self, selection: Selection) -> None:
+    def free(self, selection: Selection, where: str = "") -> None:
         assert isinstance(selection, ScatteredSelection)
         addresses = selection.addresses
         ordered = np.sort(addresses)
@@ -89,13 +98,41 @@ class ScatteredPlacement:
             raise repeated_reference()
         indices = self._registry.find_all(addresses)
         counts = np.bincount(indices)
+        self._registry.remove(addresses)
         for type_index in np.flatnonzero(counts):
             cls, count = self._classes[int(type_index)], int(counts[type_index])
-            self._extents.release_outside(count * self._layout.record(cls).size)
             self._count(cls, -count)
-        self._registry.remove(addresses)
-        self._backend.free_scattered(addresses)
+            size = self._layout.record(cls).size
+            gone = addresses[indices == type_index]
+            if self._quarantine is None:
+                self._give_back(gone, size)
+            else:
+                self._quarantine.add(cls, gone, size, where)
+        if self._quarantine is not None:
+            self._release(self._quarantine.overdue())
         self.generation += 1
+        self.deletions += 1
+
+    def _give_back(self, addresses: References, size: int) -> None:
+        self._extents.release_outside(len(addresses) * size)
+        self._backend.free_scattered(addresses)
+
+    def _release(self, batches: Iterable[Batch[ClassType]]) -> None:
+        for batch in batches:
+            self._give_back(batch.places, batch.size)
+
+    def release_deleted(self) -> None:
+        if self._quarantine is not None:
+            self._release(self._quarantine.everything())
+
+    def deleted_at(self, address: int) -> tuple[ClassType, str] | None:
+        if self._quarantine is None:
+            return None
+        for cls in self._classes.values():
+            where = self._quarantine.find(cls, address)
+            if where is not None:
+                return cls, where
+        return None
 
     def change_layout(self) -> None:
         self.layout_epoch += 1
@@ -108,6 +145,12 @@ class ScatteredPlacement:
             self.population_epoch += 1
         if self._track_layout and change:
             self.layout_epoch += 1
+
+    def lives(self, address: int) -> bool:
+        return self._registry.find(address) != NO_TYPE
+
+    def refuse_replaced(self, references: References, deletions: int) -> None:
+        self.select(references[references != 0])
 
     def class_of(self, address: int) -> ClassType:
         if address == 0:
@@ -162,13 +205,16 @@ class ScatteredPlacement:
     def _selection(self, references: References, cls: ClassType | None) -> ScatteredSelection:
         return ScatteredSelection(references, cls, self._encoding, self._layout, self._backend)
 
-    def addresses(self) -> References:
-        """Every live object's address, sorted."""
-        return self._registry.addresses()
+    def registered(self) -> tuple[References, TypeIndices]:
+        """Every live object's address, sorted, and the type index of each."""
+        return self._registry.addresses(), self._registry.types()
 
     def classes(self) -> list[ClassType]:
         found = [cls for cls, count in self._counts.items() if count]
         return sorted(found, key=lambda cls: cls.type_index)
+
+    def holders(self) -> list[ClassType]:
+        return self.classes()
 
     def count(self, cls: ClassType) -> int:
         return self._counts.get(cls, 0)
@@ -183,8 +229,11 @@ class ScatteredPlacement:
         return []
 
 
-def _free_all(backend: Any, registry: Registry) -> None:
+def _free_all(backend: Any, registry: Registry, quarantine: Quarantine[ClassType] | None) -> None:
     backend.free_scattered(registry.addresses())
+    if quarantine is not None:
+        for batch in quarantine.everything():
+            backend.free_scattered(batch.places)
 
 
 class ScatteredSelection:
@@ -229,14 +278,24 @@ class ScatteredSelection:
         values = np.ascontiguousarray(data).reshape(-1).view(dtype.base)
         return values.reshape(self.count, *dtype.shape)
 
-    def write(self, path: FieldPath, values: Values) -> None:
+    def write(self, path: FieldPath, values: Values, is_distinct: bool = False) -> None:
+        """``is_distinct``: no object is there twice, as the caller knows."""
         if self.count == 0:
             return
         offset, dtype = self.place(path)
         whole = np.empty((self.count, *dtype.shape), dtype.base)
         whole[:] = values
         data = whole.reshape(-1).view(np.uint8).reshape(self.count, dtype.itemsize)
-        self._backend.scatter(self.addresses, offset, data)
+        addresses = self.addresses
+        if not is_distinct and self._has_repeated:
+            # The last value counts, as in NumPy; threads of a device have no order.
+            addresses, last = np.unique(addresses[::-1], return_index=True)
+            data = data[::-1][last]
+        self._backend.scatter(addresses, offset, data)
+
+    @cached_property
+    def _has_repeated(self) -> bool:
+        return len(np.unique(self.addresses)) != self.count
 
     def change(self, path: FieldPath, change: Change) -> None:
         if self.count == 0:

@@ -12,8 +12,12 @@ from ..model.foreign import any_foreign_class
 from ..model.layout import Layout
 from ..model.record import Header
 from ..model.reference import NarrowReference, PlainReference, ReferenceEncoding, TaggedReference
+from .provider import total_memory
 
 _opened: dict[str, Any] = {}
+_MOST_TIMES = 64
+"""A heap may be promised so many times the machine's memory: systems hand out more than they have,
+as programs seldom use all."""
 
 
 @dataclass(frozen=True)
@@ -46,10 +50,11 @@ class HeapSettings:
 
         chosen = parse_mode(knobs.mode.resolve(mode))
         layout_name = _layout_name(knobs.layout.resolve(layout), chosen)
-        if backend is None or isinstance(backend, str):
+        if not hasattr(backend, "free_memory"):  # not one that is open
             backend = _open(knobs.backend.resolve(backend))
         limit = knobs.capacity.resolve(capacity)
         encoding = _encoding(knobs.references.resolve(references), chosen, backend, limit)
+        _require_possible(limit, backend)
         if limit is None:
             limit = min(backend.free_memory() // 2, encoding.reach // 2)
         # Measured: docs/performance.md. The paper's modes keep to the paper's records.
@@ -69,6 +74,19 @@ class HeapSettings:
             initial_region=knobs.initial_region.resolve(initial_region),
             debug=knobs.debug.resolve(debug),
             fastmath=knobs.fastmath.resolve(fastmath),
+        )
+
+
+def _require_possible(capacity: int | None, backend: Any) -> None:
+    """A capacity is an upper bound, so it may be more than the machine has, within reason."""
+    if capacity is None or capacity <= _MOST_TIMES * total_memory():
+        return
+    there = total_memory() + backend.free_memory()
+    if capacity > _MOST_TIMES * there:
+        raise ConfigurationError(
+            f"a capacity of {capacity:,} bytes is more than this machine can ever give: it has "
+            f"{there:,} bytes of memory",
+            f"use at most about {there >> 30} GiB, or leave it out for half of what is free",
         )
 
 

@@ -41,7 +41,7 @@ class HeapStatistics(ClassStatistics):
 def heap_statistics(
     placement: Placement, layout: Layout, array_bytes: int, slab_bytes: int, capacity: int
 ) -> HeapStatistics:
-    held = placement.classes()
+    held = placement.holders()
     names = [cls.name for cls in held]
     classes = {
         # Two classes may have one name, say after a notebook cell ran again.

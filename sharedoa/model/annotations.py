@@ -41,6 +41,10 @@ class InlineAnnotation:
     length: int
 
 
+_MOST_INLINE = 1 << 20
+"""Elements of an inline array: a region holds many objects."""
+
+
 class InlineMarker:
     """``oa.inline[T, N]``: N elements of T inside the object."""
 
@@ -54,6 +58,11 @@ class InlineMarker:
             raise ClassError(
                 f"the length of an inline array is {length!r}",
                 "give a positive int; an array whose length is known only at run time is oa.Array",
+            )
+        if length > _MOST_INLINE:
+            raise ClassError(
+                f"an inline array of {length} elements is too large",
+                f"at most {_MOST_INLINE} lie in an object; for more hold an oa.Array",
             )
         return InlineAnnotation(element, length)
 
@@ -143,6 +152,8 @@ def _evaluate(text: str, scope: Scope, where: str) -> Any:
             f"{where}: the annotation {text!r} refers to a name that does not exist",
             "define or import it before the class is first used",
         ) from error
+    except ClassError as error:
+        raise ClassError(f"{where}: {error.message}", error.help) from error
     except Exception as error:
         raise ClassError(
             f"{where}: the annotation {text!r} cannot be evaluated: {error}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -38,6 +39,12 @@ def field_annotations(name: str, base: type, namespace: dict[str, Any]) -> dict[
             raise _not_annotated(name, attribute, value)
     for field in annotations:
         refuse_internal(name, "field", field)
+        if field.startswith("__") and field.endswith("__"):
+            raise ClassError(
+                f"class {name}: {field} is no name for a field, as Python keeps such names for "
+                "itself",
+                f"call it {field.strip('_') or 'value'}",
+            )
     return annotations
 
 
@@ -146,3 +153,21 @@ def check_members(
             raise ClassError(
                 f"class {name}: {attribute} hides the field of its base", "give it another name"
             )
+
+
+def check_unordered(name: str, given: Any, annotations: Mapping[str, Any]) -> frozenset[str]:
+    """The fields that the class keyword ``unordered`` names. Raises ClassError for anything else
+    than fields that the class declares itself."""
+    names = (given,) if isinstance(given, str) else given
+    if not isinstance(names, (tuple, list)):
+        raise ClassError(
+            f"class {name}: unordered={given!r} is no tuple of names of fields",
+            'write class C(oa.Object, unordered=("a", "b"))',
+        )
+    for each in names:
+        if each not in annotations:
+            raise ClassError(
+                f"class {name}: unordered names {each!r}, which is no field that it declares",
+                "name fields in the class that declares them",
+            )
+    return frozenset(names)

@@ -17,8 +17,10 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 from ..errors import ClassError, UnresolvedNameError
+from ..forks import renew_in_child
 from .types import Type
 from .world import World
 
@@ -31,7 +33,7 @@ class _TypeIndices:
 
     def __init__(self) -> None:
         self._next = 1
-        self._lock = threading.Lock()
+        self._lock = renew_in_child(threading.Lock())
 
     def take(self, count: int) -> range:
         """``count`` numbers that follow one another."""
@@ -42,11 +44,16 @@ class _TypeIndices:
 
 
 _type_indices = _TypeIndices()
+_by_index: WeakValueDictionary[int, ClassType] = WeakValueDictionary()
 
 
 def take_type_indices(count: int) -> range:
     """Type indices for classes that are to have consecutive ones."""
     return _type_indices.take(count)
+
+
+def class_of_index(type_index: int) -> ClassType | None:
+    return _by_index.get(type_index)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +103,8 @@ class Family:
 class ClassType:
     """A shared class: its place in the hierarchy, fields, methods and vtable slots.
 
-    ``foreign`` is what another compiler's program says of a class that it has laid out.
+    ``foreign`` is what another compiler's program says of a class that it has laid out;
+    ``unordered`` are fields of its own that threads of a launch may access in any order.
     """
 
     name: str
@@ -107,14 +115,17 @@ class ClassType:
     subclasses: list[ClassType] = field(default_factory=list)
     type_index: int = field(default_factory=lambda: take_type_indices(1)[0])
     foreign: ForeignClass | None = None
+    unordered: frozenset[str] = frozenset()
     slots: dict[str, int] = field(default_factory=dict)
     entry_base: int = 0
     _own_fields: dict[str, Type] | None = None
 
     def __post_init__(self) -> None:
+        _by_index[self.type_index] = self
         self.family: Family = self.base.family if self.base else Family(self)
         if self.base:
-            self.base.subclasses.append(self)
+            # Another list, as other threads may be going through it.
+            self.base.subclasses = [*self.base.subclasses, self]
 
     def __repr__(self) -> str:
         return self.name
@@ -148,9 +159,10 @@ class ClassType:
     def withdraw(self) -> None:
         """Leave the hierarchy: a class with an error has no objects and must not stand in the way
         of the corrected one."""
-        if self.base and self in self.base.subclasses:
-            self.base.subclasses.remove(self)
-            World.advance()
+        with World.changing:
+            if self.base and any(each is self for each in self.base.subclasses):
+                self.base.subclasses = [each for each in self.base.subclasses if each is not self]
+                World.advance()
 
     @property
     def fields(self) -> dict[str, Type]:

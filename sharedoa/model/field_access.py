@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, ClassError
 from .classes import ClassType
 from .scalars import ScalarType
 from .types import InlineType
@@ -39,6 +39,11 @@ class FieldAccess:
             instance._heap.write_field(instance._reference, cls, self.name, value)
             return
         place = InlineField(instance, cls, self.name, type)
+        if not hasattr(value, "__len__"):
+            raise ArgumentError(
+                f"{cls.name}.{self.name} holds {len(place)} elements, and is given {value!r}",
+                "assign a sequence of that length, or one element: object.field[0] = value",
+            )
         if len(value) != len(place):
             raise ArgumentError(
                 f"{cls.name}.{self.name} holds {len(place)} elements, not {len(value)}",
@@ -46,6 +51,13 @@ class FieldAccess:
             )
         for index, element in enumerate(value):
             place[index] = element
+
+    def __delete__(self, instance: Object) -> None:
+        raise ClassError(
+            f"{instance.__sharedoa__.name}.{self.name} cannot be deleted: every object of the "
+            "class has the field",
+            "assign 0 or None to it; oa.delete(object) frees the whole object",
+        )
 
 
 class InlineField:

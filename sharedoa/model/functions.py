@@ -18,6 +18,7 @@ from ..errors import ClassError
 from .annotations import local_names
 from .classes import Signature
 from .signatures import resolve_signature, scope_of
+from .source_text import remember_source
 from .types import VOID
 from .values import convert
 from .world import World
@@ -75,6 +76,7 @@ class DeviceFunction:
 
     def __init__(self, function: Callable[..., Any], local: Mapping[str, Any]) -> None:
         self.function = function
+        remember_source(function)
         self._local = local
         self.name = function.__name__
         self._signature: Signature | None = None

@@ -22,7 +22,7 @@ from .classes import ClassType, Family
 from .clusters import Cluster, Clusters
 from .record import Header, Record, scalars
 from .records import Records
-from .reference import PlainReference, ReferenceEncoding
+from .reference import NULL_REACH, PlainReference, ReferenceEncoding
 from .run_form import RunForm
 from .scalars import ScalarType
 from .tiles import (
@@ -39,6 +39,8 @@ from .types import ArrayType, InlineType, ReferenceType, Type, ValueType
 #: An array as it is stored: where its elements lie and how many there are.
 ARRAY_DTYPE = np.dtype([("address", np.uint64), ("length", np.int64)], align=True)
 _ARRAY = struct.Struct("<Qq")
+#: Bytes of a field: NumPy describes none that is larger.
+LARGEST_FIELD = 2**31 - 1
 #: The same from Python's numbers and back, in a tenth of NumPy's time.
 pack_array, unpack_array = _ARRAY.pack, _ARRAY.unpack
 REFERENCE_DTYPE = np.dtype(np.uint64)
@@ -59,7 +61,14 @@ def storage_dtype(type: Type, reference: np.dtype[Any] = REFERENCE_DTYPE) -> np.
     if isinstance(type, ArrayType):
         return ARRAY_DTYPE
     if isinstance(type, InlineType):
-        return np.dtype((storage_dtype(type.element, reference), (type.length,)))
+        element = storage_dtype(type.element, reference)
+        if element.itemsize * type.length > LARGEST_FIELD:
+            raise ClassError(
+                f"a field of type {type!r} takes {element.itemsize * type.length} bytes, and "
+                f"{LARGEST_FIELD} are the most",
+                "inline arrays are part of every object: use oa.Array for one this long",
+            )
+        return np.dtype((element, (type.length,)))
     if isinstance(type, ValueType):
         if type.dtype is not None:
             given: np.dtype[Any] = type.dtype
@@ -235,6 +244,12 @@ class Layout:
         if offset == 0:
             return object_address
         return builder.add(object_address, object_address.type(offset))
+
+    def reaches_far(self, cls: ClassType, name: str) -> bool:
+        """Whether a field of null may lie where somebody has memory (``NULL_REACH``)."""
+        record = self.record(cls)
+        end = record.offsets[name] + record.dtypes[name].itemsize
+        return end * (LANES if self.is_tiled(cls) else 1) > NULL_REACH
 
     def alignment_in_cluster(self, cls: ClassType, name: str) -> int | None:
         """A power of two that divides the address of a field of every object, if it lies in a

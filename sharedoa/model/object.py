@@ -11,13 +11,21 @@ import inspect
 import sys
 from typing import Any, ClassVar, Protocol
 
-from ..errors import ArgumentError, ClassError, UnresolvedNameError
+from ..errors import ClassError, UnresolvedNameError
 from .annotations import Scope, declare, local_names, resolve
-from .class_body import check_bases, check_members, field_annotations, refuse_ignored
+from .class_body import (
+    check_bases,
+    check_members,
+    check_unordered,
+    field_annotations,
+    refuse_ignored,
+)
 from .classes import LAYOUTS, ClassType, Method, Signature
+from .deleted import DeletedReference
 from .field_access import FieldAccess
 from .functions import converting, is_abstract_body, mark_wrapper, refuse_lambda, user_function
 from .signatures import resolve_signature, scope_of
+from .source_text import remember_source
 from .types import VOID, TupleType, Type
 from .world import World
 
@@ -58,8 +66,11 @@ class ObjectMeta(type):
         check_members(name, bases[0], annotations, namespace)
         namespace["__slots__"] = ()
         layout = options.pop("layout", None)
+        unordered = check_unordered(name, options.pop("unordered", ()), annotations)
         cls = super().__new__(mcls, name, bases, namespace, **options)
         _declare_class(cls, annotations, namespace, frame.f_globals, local)
+        assert cls.__sharedoa__ is not None
+        cls.__sharedoa__.unordered = unordered
         if layout is not None:
             _ask_for_layout(cls, layout)
         return cls
@@ -75,16 +86,7 @@ class ObjectMeta(type):
             raise ClassError(
                 "oa.Object itself cannot be instantiated", "subclass it: class C(oa.Object)"
             )
-        heap = current_heap()
-        if cls.__init__ is not object.__init__:  # type: ignore[misc]
-            made = heap.new(cls)
-            made.__init__(*arguments, **fields)
-            return made
-        if arguments:
-            raise ArgumentError(
-                f"{cls.__name__} takes its fields by name", f"write {cls.__name__}(field=value)"
-            )
-        return heap.new(cls, **fields)
+        return current_heap().construct(shared_type(cls), arguments, fields)
 
     def __setattr__(cls, name: str, value: Any) -> None:
         shared = cls.__dict__.get("__sharedoa__")
@@ -100,8 +102,9 @@ class ObjectMeta(type):
             )
         method = _make_method(shared, name, value, Scope(value.__globals__, value.__module__))
         _check_replacement(method)
-        _install_method(cls, method)
-        World.advance()
+        with World.changing:
+            _install_method(cls, method)
+            World.advance()
 
     def __delattr__(cls, name: str) -> None:
         shared = cls.__dict__.get("__sharedoa__")
@@ -111,19 +114,22 @@ class ObjectMeta(type):
                 f"{cls.__name__}.{name} cannot be deleted",
                 "only an override can, which brings the inherited method back",
             )
-        del shared.methods[name]
-        super().__delattr__(name)
-        World.advance()
+        with World.changing:
+            del shared.methods[name]
+            super().__delattr__(name)
+            World.advance()
 
 
 def _ask_for_layout(cls: ObjectMeta, layout: Any) -> None:
     shared = cls.__sharedoa__
     assert shared is not None
     if layout not in LAYOUTS:
+        shared.withdraw()
         raise ClassError(
             f"class {cls.__name__} asks for layout {layout!r}", f"layouts are {', '.join(LAYOUTS)}"
         )
     if shared.base is not None:
+        shared.withdraw()
         root = shared.family.root.name
         raise ClassError(
             f"class {cls.__name__} cannot have a layout of its own: references to {root} reach its "
@@ -140,13 +146,17 @@ class Object(metaclass=ObjectMeta):
     leaves it open (layout auto, which on GPUs looks at what launches touch): ``aos`` one after
     another, ``tile`` 32 side by side with a row for each field, for good.
 
+    ``class C(oa.Object, unordered=("a", "b"))`` says of fields that it is all the same in which
+    order threads of a launch read and write them: debug mode takes no races there for mistakes.
+
     Two objects are equal when they are the same object.
     """
 
     __slots__ = ("__weakref__", "_heap", "_reference")
     __sharedoa__: ClassVar[Any] = None
     _heap: Any
-    _reference: int
+    #: Of a deleted object a DeletedReference.
+    _reference: Any
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -166,6 +176,8 @@ class Object(metaclass=ObjectMeta):
         )
 
     def __repr__(self) -> str:
+        if isinstance(self._reference, DeletedReference):
+            return f"<{type(self).__name__} at {self._reference!r}>"
         address = self._heap.encoding.address(self._reference)
         return f"<{type(self).__name__} at {address:#x}>"
 
@@ -178,12 +190,24 @@ def make_proxy(cls: ClassType, heap: Any, reference: int) -> Any:
     return proxy
 
 
+def bury_proxy(proxy: Any) -> None:
+    """The object of ``proxy`` was deleted: whatever is done with it is refused from now on."""
+    reference = proxy._reference
+    address = proxy._heap.encoding.address(reference)
+    proxy._reference = DeletedReference(reference, address, type(proxy).__name__)
+
+
 def shared_type(python_class: Any) -> ClassType:
     """The ``ClassType`` of a shared class. Raises ClassError for anything else."""
     found = getattr(python_class, "__sharedoa__", None)
     if isinstance(found, ClassType) and isinstance(python_class, type):
         return found
     raise ClassError(f"{python_class!r} is not a shared class", "subclass oa.Object to make one")
+
+
+def has_init(cls: ClassType) -> bool:
+    """Whether the class, or one above it, says how its objects begin."""
+    return cls.python_class.__init__ is not object.__init__  # type: ignore[misc]
 
 
 def require_concrete(cls: ClassType) -> None:
@@ -233,22 +257,25 @@ def _declare_class(
         _check_overrides(shared)
         return fields
 
-    shared = ClassType(cls.__name__, cls, base, resolve_fields)
-    type.__setattr__(cls, "__sharedoa__", shared)
-    for name, value in list(namespace.items()):
-        if inspect.isfunction(value) and not name.startswith("__"):
-            _install_method(cls, _make_method(shared, name, value, scope))
-    shared.assign_slots()
-    for name in annotations:
-        type.__setattr__(cls, name, FieldAccess(name))
-    declare(cls)
-    World.advance()
     try:
+        with World.changing:
+            shared = ClassType(cls.__name__, cls, base, resolve_fields)
+            type.__setattr__(cls, "__sharedoa__", shared)
+            for name, value in list(namespace.items()):
+                if inspect.isfunction(value) and not name.startswith("__"):
+                    _install_method(cls, _make_method(shared, name, value, scope))
+            shared.assign_slots()
+            for name in annotations:
+                type.__setattr__(cls, name, FieldAccess(name))
+            declare(cls)
+            World.advance()
         _check_overrides(shared)
     except UnresolvedNameError:
         pass  # checked again at first use, when the name exists
-    except ClassError:
-        shared.withdraw()
+    except BaseException:
+        made = cls.__dict__.get("__sharedoa__")
+        if made is not None:
+            made.withdraw()
         raise
 
 
@@ -256,6 +283,7 @@ def _make_method(shared: ClassType, name: str, function: Any, scope: Scope) -> M
     where = f"method {shared.name}.{name}"
     function = user_function(function)
     refuse_lambda(function, where)
+    remember_source(function)
 
     def signature() -> Signature:
         names = scope_of(function, scope.local)

@@ -9,6 +9,7 @@ memory holds it in 32 bits. Null is 0 in all.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,6 +21,12 @@ from dispatch.identify.bits import TAG_LIMIT, TAG_SHIFT
 ADDRESS_MASK = (1 << TAG_SHIFT) - 1
 BASE_ALIGNMENT = 1 << 12
 """The base of narrow references is a multiple of it."""
+NULL_REACH = 1 << 16
+"""So many bytes from where null leads on nobody has memory: the system keeps those at 0 free, and
+``heap.null_guard`` those at a base. Code on the host that reaches farther into an object touches
+its first byte before (``Layout.reaches_far``)."""
+_NEXT_BASE, _MOST_BASES = 32 << 20, 240
+"""From a base that is taken to the next one, and how many there are: within 8 GiB."""
 _I32, _I64 = ir.IntType(32), ir.IntType(64)
 _WIDE, _NARROW = np.dtype(np.uint64), np.dtype(np.uint32)
 
@@ -171,13 +178,18 @@ class NarrowReference:
     def __init__(self) -> None:
         self.base = 0
 
+    def bases(self, start: int) -> Iterator[int]:
+        """Where the base of a heap whose first memory begins at ``start`` may lie, best first: with
+        as much room below as above."""
+        first = max(start - self.reach // 2, NULL_REACH)
+        for number in range(_MOST_BASES):
+            base = (first + number * _NEXT_BASE) & -BASE_ALIGNMENT
+            if base + NULL_REACH <= start:
+                yield base
+
     def admit(self, start: int, end: int) -> bool:
-        """Whether objects may lie in the memory [``start``, ``end``). The first such memory decides
-        where that is, so that there is as much room below as above."""
-        if self.base == 0:
-            half = self.reach // 2
-            self.base = max(start - half, BASE_ALIGNMENT) & -BASE_ALIGNMENT
-        return self.base < start and end <= self.base + self.reach
+        """Whether objects may lie in the memory [``start``, ``end``)."""
+        return self.base + NULL_REACH <= start and end <= self.base + self.reach
 
     def encode(self, address: Any, type_index: int) -> Any:
         if isinstance(address, np.ndarray):

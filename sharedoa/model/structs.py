@@ -17,6 +17,7 @@ from .annotations import Scope, declare, local_names, resolve
 from .classes import Signature
 from .functions import converting, refuse_lambda, user_function
 from .signatures import resolve_signature, scope_of
+from .source_text import remember_source
 from .types import ReferenceType, ScalarType, Type, ValueType
 from .values import convert
 from .world import World
@@ -30,6 +31,10 @@ def value(python_class: T) -> T:
 
     Raises ClassError for bases, fields without annotation or fields that have no fixed size.
     """
+    if not isinstance(python_class, type):
+        raise ClassError(
+            f"@oa.value decorates classes, not {python_class!r}", "put it directly above a class"
+        )
     if python_class.__bases__ != (object,):
         raise ClassError(
             f"value struct {python_class.__name__} has a base class",
@@ -53,6 +58,8 @@ def value(python_class: T) -> T:
         for name, function in python_class.__dict__.items()
         if inspect.isfunction(function) and name not in _HOST_ONLY
     }
+    for function in methods.values():
+        remember_source(function)
     struct = ValueType(python_class.__name__, python_class, fields, methods)
     _install(python_class, struct, scope)
     World.advance()

@@ -126,6 +126,7 @@ def from_host(type: Type, value: Any, what: str, heap: Any) -> Any:
         fields = type.fields.items()
         return tuple(from_host(t, getattr(value, n), f"{what}.{n}", heap) for n, t in fields)
     if isinstance(type, ArrayType):
+        heap.held_arrays.note(type, value)
         return (value._address, len(value))
     return value
 

@@ -6,11 +6,15 @@ the classes, methods and globals that its code was made from (see ``runtime``).
 
 from __future__ import annotations
 
+from ..uninterrupted import BooksLock
+
 
 class World:
     """Counts definitions and redefinitions of classes, methods, functions and kernels."""
 
     epoch = 0
+    #: Held while classes change, together with the epoch.
+    changing = BooksLock()
 
     @classmethod
     def advance(cls) -> None:

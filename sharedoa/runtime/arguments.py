@@ -11,7 +11,7 @@ import ctypes
 import struct
 from collections.abc import Callable, Mapping
 from itertools import accumulate
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,10 @@ from ..model.layout import unpack_array
 from ..model.scalars import ScalarType
 from ..model.types import ArrayType, ReferenceType, TupleType, Type, ValueType
 from ..model.values import accepts, convert, describe
+
+if TYPE_CHECKING:
+    from ..frontend.array_use import ElementStores
+    from ..heap.heap import Heap
 
 #: Appends the leaves of one argument to a list; the result is the heap it lies in, or None.
 Binder = Callable[[Any, list[Any]], Any]
@@ -82,6 +86,33 @@ class ArgumentPlan:
         for place in self._array_places:
             self.elements[f"element{place}"] = arguments[place].__sharedoa_element__
         return heap
+
+    def look_at_arrays(
+        self, stores: ElementStores | None, arguments: tuple[Any, ...], heap: Heap
+    ) -> bool:
+        """Raise ArgumentError if an array of objects may hold others than it should, or would
+        hold others after a launch that ``stores`` references. False if the next launch must look,
+        too."""
+        held = heap.held_arrays
+        where = f"kernel {self._kernel}"
+        for place in stores.parameters if stores is not None else ():
+            type, given = self._signature.types[place], arguments[place]
+            assert isinstance(type, ArrayType)
+            if given.__sharedoa_element__ != type.element:
+                name = self._signature.names[place]
+                raise ArgumentError(
+                    f"{where}, argument {name}: the kernel stores objects of {type.element!r} to "
+                    f"arrays, and this is {describe(given)}",
+                    f"pass an array of {type.element!r}: oa.array({type.element!r}, {name})",
+                )
+            held.note_store_to(type.element, given, where)
+        if stores is not None:
+            held.note_stores(stores.held, where)
+        concerned = [p for p in self._array_places if held.concern(self._signature.types[p])]
+        for place in concerned:
+            what = f"{where}, argument {self._signature.names[place]}"
+            held.refuse(self._signature.types[place], arguments[place], what)
+        return not concerned
 
     def in_order(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Any, ...]:
         """All arguments by position, with keyword arguments and defaults in their places."""

@@ -17,14 +17,17 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from contextvars import Token
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ..backends.base import KernelLaunch, Slots
 from ..errors import ArgumentError, HeapError
+from ..heap.arrays import ObjectArray
 from ..heap.heap import Heap, current_heap
 from ..heap.recording import Recorder, recording
 from ..heap.run import Run
 from ..model.world import World
+from ..uninterrupted import uninterrupted
 from . import cpython
 from .geometry import Geometry
 
@@ -102,8 +105,15 @@ class Capture:
             )
         if self._token is not None or self._unready is not _BLOCK_OPEN:
             raise HeapError("a capture has one block", "call oa.capture() again")
-        self._token = recording.set(self)
-        return self
+        try:
+            with uninterrupted:
+                self._token = recording.set(self)
+            return self
+        except BaseException:  # a signal: the block is not entered
+            if self._token is not None:
+                recording.reset(self._token)
+                self._token, self._unready = None, _DROPPED
+            raise
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         assert self._token is not None
@@ -175,7 +185,7 @@ class Capture:
                 self._run_in_cpython(count)
                 return
             for program in self._programs:
-                program.look_at_constants()
+                program.look_at_names()
             while count:
                 count -= self._run_ready(count)
 
@@ -183,28 +193,58 @@ class Capture:
         """Run the launches up to ``count`` times, as long as they need not be looked at; how often
         they were."""
         heap = self.heap
+        if self._called_all:
+            self._refuse_null()
         launching = heap.memory.launching
-        launching.append(None)
+        this, is_part = object(), self._programs[0].is_launching
+        launching[this] = is_part
         try:
             while not self._is_current():
-                with heap.memory.starting_anew():
-                    self._prepare()
+                # It looks at everything again, and goes on to use nothing else.
+                del launching[this]
+                self._prepare()
+                launching[this] = is_part
             is_settled = all(each.is_settled for each in self._launches)
-            times = count if is_settled else 1
-            heap.before_launch()
-            heap.backend.replay(self._ready, times)
-            heap.note_launch(self._stores_references)
+            may_store_null = self._stores_references and self._called_all
+            times = count if is_settled and not may_store_null else 1
             if not is_settled:
                 self._epoch = -1
+            heap.before_launch()
+            heap.note_launch(self._stores_references)
+            heap.backend.replay(self._ready, times)
+            heap.memory.last_launch = object()
             return times
         finally:
-            launching.pop()
+            launching.pop(this, None)
+
+    @cached_property
+    def _called_all(self) -> list[tuple[ObjectArray, str]]:
+        """The arrays on all of whose objects a method is called, and its name."""
+        calls = [each for each in self._launches if each.program.source.calls_all]
+        return [
+            (each.arguments[0], each.program.source.name)
+            for each in calls
+            if isinstance(each.arguments[0], ObjectArray)
+        ]
+
+    def _refuse_null(self) -> None:
+        """Raises ArgumentError if a method would be called on None, by what arrays hold now: a
+        launch of the step itself may still store one."""
+        for array, name in self._called_all:
+            array._refuse_null(name)
 
     def _run_in_cpython(self, count: int) -> None:
-        self.heap.synchronize()
-        for _ in range(count):
-            for each in self._launches:
-                cpython.launch(each.program.source, each.arguments, each.geometry)
+        launching = self.heap.memory.launching
+        this, is_part = object(), cpython.part_of_launch()
+        launching[this] = is_part
+        try:
+            self.heap.synchronize()
+            for _ in range(count):
+                self._refuse_null()
+                for each in self._launches:
+                    cpython.launch(each.program.source, each.arguments, each.geometry)
+        finally:
+            launching.pop(this, None)
 
     def _locked(self) -> ExitStack:
         """Nobody else may bind a program between its being bound here and its being run."""
@@ -226,6 +266,7 @@ class Capture:
         if not launches or heap.backend.name == "python":
             return
         epoch = World.epoch + heap.layout_epoch
+        self._epoch = -1  # until all of the following is done
         units = [each.bind(heap).unit for each in launches]
         self._stores_references = any(unit is not None and unit.stores_references for unit in units)
         if self._stores_references:

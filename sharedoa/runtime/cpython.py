@@ -22,6 +22,13 @@ if TYPE_CHECKING:
     from .launch import Source
 
 
+def part_of_launch() -> Callable[[], bool]:
+    """What tells whether a thread is part of the launch that the calling one is about to run, or of
+    another one in CPython."""
+    here = threading.get_ident()
+    return lambda: threading.get_ident() == here or current_thread.get() is not None
+
+
 def launch(source: Source, arguments: tuple[Any, ...], geometry: Geometry) -> None:
     """Run the program's function for every thread index, x fastest.
 
@@ -102,5 +109,7 @@ def _device_error(error: Exception, name: str, thread: HostThread) -> DeviceErro
     if isinstance(error, DeviceError):  # in the words of compiled kernels already
         help = error.help
     else:
+        if "__trunc__" in message:
+            help = "write int(x): NumPy's numbers, which fields hold, know no math.trunc"
         message = f"{type(error).__name__}: {message}"
     return DeviceError(f"kernel {name}, thread {index}: {message}\nat {place[0]}:{place[1]}", help)

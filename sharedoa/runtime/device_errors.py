@@ -10,12 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dispatch.errors import RECORD_DTYPE, ErrorCode
+from dispatch import shadow
+from dispatch.errors import RECORD_DTYPE, REPORT_BYTES, ErrorCode
 
-from ..errors import DeviceError, Diagnostic
+from ..codegen.roles import AN_ELEMENT
+from ..errors import DeviceError, Diagnostic, HeapError
 from ..heap.provider import Slab
+from ..model.classes import class_of_index
 
 if TYPE_CHECKING:
+    from ..frontend.tree import Location
     from .unit import Unit
 
 RECORDS_PER_SLAB = 1024
@@ -43,11 +47,44 @@ _MESSAGES: dict[int, tuple[str, str]] = {
         "the object at {address:#x} has no class that this call expects",
         "a reference must point to a live object of the declared class",
     ),
+    ErrorCode.WRONG_CLASS: (
+        "the object at {address:#x} is of another class",
+        "a reference must point to an object of the declared class or of one below it: look for "
+        "what put it there, such as data of value structs or numbers from elsewhere",
+    ),
+    ErrorCode.RACE: (
+        "{what} is {done} here, and {other} of the same launch {does} it, in no order",
+        "let one thread write what others touch, use atomics in both (oa.atomic_add, ...), or make "
+        "two launches of it",
+    ),
     ErrorCode.NEGATIVE_EXPONENT: (
         "an integer has the negative exponent {index}",
         "convert the base to a float first",
     ),
+    ErrorCode.RECURSION: (
+        "calls are nested so deep that the stack is full",
+        "let the recursion end earlier, or write it as a loop",
+    ),
+    ErrorCode.ADDRESS: (
+        "there is no memory at address {address:#x}",
+        "an index may be out of bounds, or a reference may be to a deleted object",
+    ),
+    ErrorCode.MEMORY: (
+        "the system has no memory for address {address:#x}",
+        "use less memory, or give the machine or the container more",
+    ),
+    ErrorCode.ARITHMETIC: ("the processor has no result for a division", "test the divisor first"),
 }
+
+
+#: What a thread does to a scalar, by the kinds of ``dispatch.shadow``.
+_ACCESSES = {
+    shadow.READS: ("read", "reads"),
+    shadow.WRITES: ("written", "writes"),
+    shadow.ATOMICS: ("changed atomically", "changes"),
+}
+#: What is said of references to deleted objects.
+_OF_DELETED = (ErrorCode.FREED, ErrorCode.FOREIGN)
 
 
 def null_reference_used() -> DeviceError:
@@ -101,26 +138,86 @@ class ErrorRecords:
                 continue
             filled, record = filled[told], copies[told[0]]
             unit = self._units[number, int(filled[0])]
-            records[filled] = np.zeros((), RECORD_DTYPE)
+            reports = slab.memory[: records.nbytes].reshape(-1, RECORD_DTYPE.itemsize)
+            reports[filled, :REPORT_BYTES] = 0
             raise _error(unit, record)
+
+
+def _deleted(unit: Unit, address: int) -> str | None:
+    """What is known of a deleted object at an address."""
+    heap = unit.heap()
+    if heap is None:
+        return None
+    with heap.lock:
+        gone = heap.placement.deleted_at(address)
+    return None if gone is None else f"the {gone[0]} at {address:#x} was deleted by {gone[1]}"
+
+
+def _wrong_class(unit: Unit, address: int, type_index: int) -> str | None:
+    """What is known of an object that should be of the class with that type index."""
+    heap, wanted = unit.heap(), class_of_index(type_index)
+    if heap is None or wanted is None:
+        return None
+    try:
+        with heap.lock:
+            found = heap.placement.class_of(address)
+    except HeapError:
+        return None  # it was deleted since
+    return f"the object at {address:#x} is of class {found}, and {wanted} is declared"
+
+
+def _location(unit: Unit, site: int) -> Location | None:
+    sites = unit.compilation.lowered.source_sites
+    return sites[site] if 0 <= site < len(sites) else None
+
+
+def _thread(record: Any) -> str:
+    x, y = int(record["thread_x"]), int(record["thread_y"])
+    return "" if x < 0 else f", {_named_thread(x, y)}"
+
+
+def _named_thread(x: int, y: int) -> str:
+    return f"thread {x if y <= 0 else (x, y)}"
+
+
+def _race(unit: Unit, record: Any, message: str) -> str:
+    """Two threads at one scalar: what each does, and where."""
+    site, value, kinds = int(record["site"]), int(record["value"]), int(record["extra"])
+    place = unit.compilation.lowered.assertion_texts[site]
+    if AN_ELEMENT in place:
+        what = place.replace(AN_ELEMENT, f"element {value} of an array")
+    else:
+        what = f"{place} of the object at {value:#x}"
+    other = int(record["other_thread"])
+    other_thread = _named_thread(other & 0xFFFFFFFF, other >> 32)
+    done, does = _ACCESSES[kinds & 0xFFFFFFFF][0], _ACCESSES[kinds >> 32][1]
+    text = message.format(what=what, done=done, other=other_thread, does=does)
+    first = Diagnostic(f"kernel {unit.name}{_thread(record)}: {text}", _location(unit, site))
+    there = f"{other_thread} {does} it here"
+    return f"{first}\n{Diagnostic(there, _location(unit, int(record['other_site'])))}"
 
 
 def _error(unit: Unit, record: Any) -> DeviceError:
     code, value = int(record["code"]), int(record["value"])
     message, help = _MESSAGES[code]
+    extra = int(record["extra"])
+    if code == ErrorCode.RACE:
+        return DeviceError(_race(unit, record, message), help)
     text = message.format(
         address=value,
         index=value - (1 << 64) if value >> 63 else value,
-        extra=int(record["extra"]),
+        extra=extra,
     )
+    if code == ErrorCode.WRONG_CLASS:
+        text = _wrong_class(unit, value, extra) or text
+    gone = _deleted(unit, value) if code in _OF_DELETED else None
+    if gone is not None:
+        text, help = gone, _MESSAGES[ErrorCode.FREED][1]
     site, lowered = int(record["site"]), unit.compilation.lowered
     if asserted := lowered.assertion_texts.get(site):
         text = f"{text}: {asserted}"
-    x, y = int(record["thread_x"]), int(record["thread_y"])
-    thread = "" if x < 0 else f", thread {x if y <= 0 else (x, y)}"
-    text = f"kernel {unit.name}{thread}: {text}"
-    sites = lowered.source_sites
-    location = sites[site] if 0 <= site < len(sites) else None
+    text = f"kernel {unit.name}{_thread(record)}: {text}"
+    location = _location(unit, site)
     if location is None and not unit.compilation.debug:
         help = f"{help}; {_DEBUG_HELP} to see the source line"
     return DeviceError(str(Diagnostic(text, location)), help)

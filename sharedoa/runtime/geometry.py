@@ -77,8 +77,10 @@ def _pair(value: Any, what: str, least: int) -> Pair:
 def _size(value: Any, what: str, least: int) -> int:
     try:
         size = int(value.__index__())
-    except AttributeError:
-        raise ArgumentError(f"{what} is {value!r}, not a whole number", _HELP) from None
+    except (AttributeError, TypeError):  # an array of several numbers has the method
+        size = None
+    if size is None or isinstance(value, bool):
+        raise ArgumentError(f"{what} is {value!r}, not a whole number", _HELP)
     if size < least:
         raise ArgumentError(f"{what} is {size}; it must be at least {least}", _HELP)
     return size

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import linecache
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -25,7 +24,6 @@ def intrinsic_use(function: Callable[..., Any]) -> IntrinsicUse:
     """Look for ``oa.grid``, ``oa.gridsize`` and ``oa.syncthreads`` in a kernel's source."""
     from ..frontend.source import source_of  # here: importing sharedoa does not take the compiler
 
-    linecache.checkcache(function.__code__.co_filename)  # it may have been edited and reloaded
     try:
         definition = source_of(function, function.__name__).definition
     except CompileError:
@@ -40,7 +38,8 @@ def intrinsic_use(function: Callable[..., Any]) -> IntrinsicUse:
             barrier = True
         elif called in (intrinsics.grid, intrinsics.gridsize):
             values = [a.value for a in node.args if isinstance(a, ast.Constant)]
-            axes = max([axes, *(v for v in values if isinstance(v, int))])
+            # Other numbers of axes are refused when it is translated.
+            axes = 2 if 2 in values else axes
     return IntrinsicUse(axes, barrier)
 
 

@@ -15,6 +15,7 @@ from ..errors import ArgumentError, ClassError
 from ..heap import hooks
 from ..heap.heap import current_heap
 from ..model.annotations import local_names
+from ..model.source_text import remember_source
 from . import host_intrinsics  # noqa: F401  gives oa.grid and atomics their meaning in CPython
 from .geometry import parse_geometry
 from .intrinsic_use import IntrinsicUse, intrinsic_use
@@ -37,6 +38,7 @@ class Kernel:
 
     def __init__(self, function: Callable[..., Any], local: dict[str, Any]) -> None:
         self.function = function
+        remember_source(function)
         self.name = function.__name__
         functools.update_wrapper(self, function)
         self._local = local

@@ -17,6 +17,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
 
+import numpy as np
+
 from dispatch.mode import MODES, ModeError, parse_mode
 
 from ..errors import ConfigurationError
@@ -99,6 +101,8 @@ def _count(given: Any) -> int:
         count = int(given) if isinstance(given, str) else given.__index__()
     except (AttributeError, ValueError):
         raise ValueError("not a whole number") from None
+    if isinstance(given, bool):
+        raise ValueError("not a whole number")
     if count < 1:
         raise ValueError("it must be at least 1")
     return int(count)
@@ -121,15 +125,19 @@ def _bytes(given: Any) -> int:
 
 
 def _flag(given: Any) -> bool:
-    if given in ("0", "1", 0, 1):
+    if isinstance(given, (str, int, np.integer, np.bool_)) and given in ("0", "1", 0, 1):
         return given in ("1", 1)
     raise ValueError("neither 0 nor 1")
 
 
 def _folder(given: Any) -> Path:
-    if not isinstance(given, (str, os.PathLike)) or not os.fspath(given):
+    path = os.fspath(given) if isinstance(given, (str, os.PathLike)) else None
+    if not isinstance(path, str) or not path or "\0" in path:
         raise ValueError("not a path")
-    return Path(given).expanduser()
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:  # ~ without a home folder, ~name without a user of that name
+        raise ValueError("no such home folder") from None
 
 
 def _folder_or_off(given: Any) -> Path | Literal["off"]:

@@ -18,9 +18,17 @@ from dispatch.mode import Mode, parse_mode
 
 from ..backends import Backend
 from ..backends.base import KernelLaunch, Slots
-from ..errors import ConfigurationError
+from ..errors import ArgumentError, ConfigurationError
+from ..forks import renew_in_child
 from ..frontend import Translation
-from ..frontend.array_use import array_fields, indexed_parameters, stores_references
+from ..frontend.array_use import (
+    ElementStores,
+    array_fields,
+    element_stores,
+    indexed_parameters,
+    stores_references,
+)
+from ..frontend.certain_receivers import certain_receivers
 from ..frontend.field_use import families_used
 from ..heap.heap import Heap, current_heap
 from ..heap.recording import recording
@@ -30,7 +38,7 @@ from ..model.world import World
 from ..targets.base import Target
 from . import clustering, cpython, knobs
 from .arguments import ArgumentPlan
-from .constants import ConstantNames
+from .bound_names import NO_NAMES, BoundNames
 from .geometry import Geometry, Pair
 from .launch_code import Launch, quick_launcher
 from .pipeline import Compilation, Facts, compile
@@ -48,6 +56,10 @@ class Source:
     translate: Callable[[], Translation]
     function: Callable[..., None]
     uses_barrier: bool
+    #: Whether a method is called on every element of its first argument, so that none may be null.
+    calls_all: bool = False
+    #: How many of the first parameters are receivers of a method that is called on all of them.
+    receivers: int = 0
 
 
 Runs = tuple[tuple[int, RunForm], ...]
@@ -67,8 +79,8 @@ class Binding:
     run_places: tuple[tuple[int, int, RunForm | None], ...] = ()
     #: Whether a launch may change elements of arrays of references.
     stores_references: bool = False
-    #: Names that the program took constants from; None: there are none.
-    constants: ConstantNames | None = None
+    #: Names that the program was made from.
+    names: BoundNames = NO_NAMES
     #: Whether the next launch may go the same way without being looked at (``clustering``).
     is_settled: bool = True
     #: Whether that holds for small launches only, as none of others was looked at.
@@ -109,7 +121,9 @@ class Program:
         self.source = source
         self.plan = ArgumentPlan(source.name, source.signature)
         #: Held while a launch is made ready and given to the backend.
-        self.lock = threading.RLock()
+        self.lock = renew_in_child(threading.RLock())
+        #: Whether the calling thread holds it.
+        self.is_launching: Callable[[], bool] = self.lock._is_owned
         #: The leaves of the arguments of the launch that has the lock.
         self.slots = self.plan.new_slots()
         #: Of the last launch with the settings of its heap.
@@ -118,8 +132,9 @@ class Program:
         self._classes_met: frozenset[int] | None = None
         self._array_fields: frozenset[tuple[ClassType, str]] | None = None
         self._families: frozenset[Family] | None = None
+        self._element_stores: ElementStores | None = None
         self._checked_at = -1
-        self._constants: ConstantNames | None = None
+        self._names = NO_NAMES
         self._compilations: dict[tuple[Any, ...], Compilation] = {}
         self._units: weakref.WeakKeyDictionary[Backend, dict[Compilation, Unit]]
         self._units = weakref.WeakKeyDictionary()
@@ -158,6 +173,8 @@ class Program:
         """
         if named or len(arguments) != self.plan.count:
             arguments = self.plan.in_order(arguments, named)
+        if not geometry.is_empty and any(each is None for each in arguments):
+            self._refuse_nulls(arguments)
         recorder = recording.get()
         if recorder is not None:
             recorder.record(self, geometry, arguments, mode, debug)
@@ -165,25 +182,31 @@ class Program:
         with self.lock:
             slots = self.slots
             heap: Heap = self.plan.pack(slots, arguments) or current_heap()
-            self.look_at_constants()
+            self.look_at_names()
             is_usual = mode is None and debug is None
             binding = self.binding if is_usual and self.binding.suits(geometry) else _UNBOUND
             launching = heap.memory.launching
-            launching.append(None)
+            this = object()
+            launching[this] = self.is_launching
             try:
                 while (
                     binding.epoch != World.epoch + heap.placement.layout_epoch
                     or binding.heap() is not heap
                     or not binding.write_runs(slots, arguments)
                 ):
-                    with heap.memory.starting_anew():
-                        settings = own_settings(heap, mode, debug)
-                        binding = self.bind(heap, *settings, slots, arguments, geometry)
+                    # It looks at everything again, and goes on to use nothing else.
+                    del launching[this]
+                    settings = own_settings(heap, mode, debug)
+                    binding = self.bind(heap, *settings, slots, arguments, geometry)
+                    launching[this] = self.is_launching
                     if is_usual:
                         self.binding = binding
+                if binding.unit is not None:
+                    self._look_at_arrays(binding.stores_references, arguments, heap)
                 if geometry.is_empty:
                     return
                 if binding.unit is None:
+                    launching[this] = cpython.part_of_launch()
                     heap.synchronize()
                     cpython.launch(self.source, self.plan.host_values(arguments), geometry)
                     return
@@ -195,10 +218,24 @@ class Program:
                     if binding.is_settled:
                         binding.starts[number] = start
                 heap.before_launch()
-                start()
                 heap.note_launch(binding.stores_references)
+                start()
+                heap.memory.last_launch = object()
             finally:
-                launching.pop()
+                launching.pop(this, None)
+
+    def _refuse_nulls(self, arguments: tuple[Any, ...]) -> None:
+        """Raise ArgumentError for None where the program is certain to use it as an object."""
+        with self.lock:
+            needed = certain_receivers(self.translation().program)
+        for place, arrays in needed.items():
+            if arguments[place] is None and all(len(arguments[each]) for each in arrays):
+                name = self.source.signature.names[place]
+                raise ArgumentError(
+                    f"kernel {self.source.name}, argument {name}: this is None, and the kernel "
+                    "uses it as an object",
+                    f"pass an object, or test it in the kernel first: if {name} is not None",
+                )
 
     def prepared(self, heap: Heap, unit: Unit, geometry: Geometry, slots: Slots) -> KernelLaunch:
         """What a launch of ``geometry`` with the arguments in ``slots`` is to the backend."""
@@ -233,7 +270,8 @@ class Program:
         epoch = World.epoch + heap.layout_epoch
         if heap.backend.name == "python":
             return Binding(weakref.ref(heap), None, epoch)
-        places = indexed_parameters(self.translation().program) if mode.by_population else ()
+        program, receivers = self.translation().program, self.source.receivers
+        places = indexed_parameters(program, receivers) if mode.by_population else ()
         found = [(place, arguments[place]._run) for place in places]
         forms = [(place, None if run is None else run.form) for place, run in found]
         unit = self._bound_unit(heap, mode, debug, tuple((p, form) for p, form in forms if form))
@@ -242,10 +280,20 @@ class Program:
         for place, run in found:
             if run is not None:
                 slots[first[place]] = run.first
-        stores, constants = unit.stores_references, self._constants
+        stores, names = unit.stores_references, self._names
+        is_settled = self._look_at_arrays(stores, arguments, heap) and is_settled
         return Binding(
-            weakref.ref(heap), unit, epoch, run_places, stores, constants, is_settled, is_for_small
+            weakref.ref(heap), unit, epoch, run_places, stores, names, is_settled, is_for_small
         )
+
+    def _look_at_arrays(self, stores: bool, arguments: tuple[Any, ...], heap: Heap) -> bool:
+        if stores and self._element_stores is None:
+            self._element_stores = element_stores(self.translation().program)
+        try:
+            return self.plan.look_at_arrays(self._element_stores, arguments, heap)
+        except ArgumentError:
+            self.binding = _UNBOUND  # or the same arguments would be taken for usual ones
+            raise
 
     def _bound_unit(self, heap: Heap, mode: Mode, debug: bool, runs: Runs) -> Unit:
         """Other threads may make objects, or change clusters, while code is compiled; it must be
@@ -259,7 +307,7 @@ class Program:
                 made, families = unit.compilation, self.families()
                 is_same = made.layout.key(families) == heap.layout.key(families)
                 if is_same and made.facts == facts:
-                    unit.bind(heap, words, bounds)
+                    unit.bind(heap, words, [] if debug else bounds)
                     return unit
 
     # ---------------------------------------------------------------- compiling
@@ -329,7 +377,7 @@ class Program:
     def translation(self) -> Translation:
         """The typed tree, made again when a fact that it rests on no longer holds."""
         with self.lock:
-            self.look_at_constants()
+            self.look_at_names()
             epoch = World.epoch
             known = self._translation
             if known is not None and self._checked_at != epoch and not known.current():
@@ -337,8 +385,7 @@ class Program:
                 known = None
             if known is None:
                 known = self._translation = self.source.translate()
-                constants = ConstantNames(known.dependencies)
-                self._constants = constants if len(constants) else None
+                self._names = BoundNames(known.dependencies)
             self._checked_at = epoch
             return known
 
@@ -349,15 +396,17 @@ class Program:
             self._families = families_used(program)
         return self._families
 
-    def look_at_constants(self) -> None:
-        """If a name that the program took a constant from is bound to another, all who rest on what
-        names mean look again."""
-        if self._constants is not None and not self._constants.hold():
+    def look_at_names(self) -> None:
+        """If a name that the program was made from means something else, all who rest on what names
+        mean look again."""
+        names = self._names
+        if not (names.hold() or names.are_equal()):
             World.advance()
 
     def _drop_units(self) -> None:
-        self._translation, self.binding, self._constants = None, _UNBOUND, None
+        self._translation, self.binding, self._names = None, _UNBOUND, NO_NAMES
         self._classes_met, self._array_fields, self._families = None, None, None
+        self._element_stores = None
         self._compilations.clear()
         stale = [(backend, list(units.values())) for backend, units in self._units.items()]
         self._units.clear()

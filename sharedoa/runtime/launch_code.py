@@ -9,6 +9,7 @@ usual goes to the careful way, which converts, complains, records, or makes code
 from __future__ import annotations
 
 import struct
+import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +32,11 @@ _SOURCE = """
 def launcher(number, geometry):
     def launch({parameters}*more, mode=None, debug=None, **named):
         if not more and not named and mode is None and debug is None and recorder() is None:
-            acquire()
+            try:
+                acquire()
+            except BaseException:
+                recover(program)
+                raise
             try:
                 try:
                     heap = {heap}
@@ -45,30 +50,51 @@ def launcher(number, geometry):
                     start = binding.starts.get(number)
                     memory = heap.memory
                     launching = memory.launching
-                    launching.append(None)
+                    this = object()
+                    launching[this] = is_mine
                     try:
                         if (
                             start is not None
                             and binding.epoch == World.epoch + heap.placement.layout_epoch
                             and binding.heap() is heap
-                            and (binding.constants is None or binding.constants.hold())
+                            and binding.names.hold()
                             and (not binding.run_places or binding.write_runs(slots, ({places})))
                         ):
                             if heap.residency.on_host:
                                 heap.before_launch()
-                            start()
                             if binding.stores_references:
                                 heap.note_reference_writes()
-                            memory.last_launch = object()
+                            memory.last_launch = this
+                            start()
+                            memory.last_launch = (this,)
                             return
                     finally:
-                        launching.pop()
+                        del launching[this]
             finally:
                 release()
         given = tuple([each for each in ({places}) if each is not absent])
         launch_carefully(number, geometry, given + more, named, mode, debug)
     return launch
 """
+"""Signals are handled after calls and at jumps back. So none comes between the statement
+``launching[this] = is_mine`` and the ``try`` that undoes it, but one may come when ``acquire`` has
+just returned."""
+
+
+def _recover(program: Program) -> None:
+    """A signal arrived while the program's lock was waited for, or when it had just been taken; the
+    launch gives it back. Where launches that this one is part of may hold it, it stays theirs."""
+    frame = sys._getframe(1).f_back
+    while frame is not None:
+        if frame.f_globals.get("__name__") in _HOLDERS:
+            return
+        frame = frame.f_back
+    if program.is_launching():
+        program.lock.release()
+
+
+_HOLDERS = (__name__, "sharedoa.runtime.launch", "sharedoa.runtime.capture")
+"""Modules whose functions hold the locks of programs."""
 
 
 def quick_launcher(
@@ -117,11 +143,14 @@ def quick_launcher(
         leaves=", ".join(leaves),
     )
     names.update(
+        __name__=__name__,
         program=program,
         slots=program.slots,
         write=struct.Struct(f"<{whole}").pack_into,
         acquire=program.lock.acquire,
         release=program.lock.release,
+        recover=_recover,
+        is_mine=program.is_launching,
         launch_carefully=program.launch_carefully,
         recorder=recording.get,
         current_heap=current_heap,

@@ -13,15 +13,23 @@ from functools import cached_property
 
 from dispatch.mode import Mode
 from ptxpass.ir import Environment, SiteReport, rewrite
+from ptxpass.output_file import write_whole
 
 from ..codegen.lower import LoweredModule, lower
-from ..errors import ConfigurationError, InternalError, SharedOAError
+from ..errors import (
+    CompileError,
+    ConfigurationError,
+    Diagnostic,
+    InternalError,
+    SharedOAError,
+)
 from ..frontend import tree
 from ..frontend.array_use import stores_references
 from ..model.layout import Layout
 from ..model.reference import ReferenceEncoding
 from ..model.run_form import PieceField, RunForm
 from ..targets.base import Stages, Target
+from ..uninterrupted import uninterrupted
 from . import code_cache, knobs
 from .population import Population
 from .typed_tree_text import program_text
@@ -114,7 +122,9 @@ def machine_code(compilation: Compilation) -> Stages:
     assert isinstance(text, str)
     # What the comments at its head say of lines of the source is no part of the code.
     code = "".join(itertools.dropwhile(lambda line: line[0] == ";", text.splitlines(keepends=True)))
-    return code_cache.compiled(compilation.target, code, compilation.name)
+    # An exception between two steps of llvmlite would leave LLVM's objects with two owners.
+    with uninterrupted:
+        return code_cache.compiled(compilation.target, code, compilation.name)
 
 
 STAGES: tuple[tuple[tuple[str, ...], Callable[[Compilation], Stages]], ...] = (
@@ -137,12 +147,28 @@ def compile(compilation: Compilation) -> None:
             made = stage(compilation)
         except (SharedOAError, InternalError):
             raise
+        except RecursionError as error:
+            raise _too_deep(compilation.program.kernel) from error
         except Exception as error:
             raise InternalError(
                 f"kernel {compilation.name}, stage {extensions[0]}: {type(error).__name__}: {error}"
             ) from error
         compilation.products.update(made)
         _dump(compilation, made)
+
+
+def _too_deep(kernel: tree.Function) -> CompileError:
+    return CompileError(
+        [
+            Diagnostic(
+                f"the statements or expressions of {kernel.name}, or of what it calls, nest too "
+                "deeply",
+                kernel.location,
+                "a long chain of elif, or of operators, nests as deeply as it is long: divide it "
+                "into several statements or @oa.func functions",
+            )
+        ]
+    )
 
 
 def _dump(compilation: Compilation, made: Stages) -> None:
@@ -153,7 +179,7 @@ def _dump(compilation: Compilation, made: Stages) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         for extension, product in made.items():
             file = folder / f"{compilation.name}.{compilation.mode.name}.{extension}"
-            file.write_bytes(product if isinstance(product, bytes) else product.encode())
+            write_whole(file, product)
     except OSError as error:
         raise ConfigurationError(
             f"SHAREDOA_DUMP: {folder} cannot be written: {error.strerror}",

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import warnings
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from dispatch import state
+from dispatch.shadow import TABLE_BYTES
 
 from ..backends import Backend
+from ..errors import HeapError
 from ..heap.heap import Heap
+from ..heap.provider import Slab
+from ..uninterrupted import uninterrupted
 from .device_errors import ErrorRecords
+from .exit_report import report_at_exit
 from .pipeline import Compilation
 
 _records: weakref.WeakKeyDictionary[Backend, ErrorRecords] = weakref.WeakKeyDictionary()
+_shadow_tables: weakref.WeakKeyDictionary[Backend, Slab] = weakref.WeakKeyDictionary()
 _watched: weakref.WeakSet[Heap] = weakref.WeakSet()
 
 
@@ -24,29 +33,37 @@ class Unit:
         self.name = compilation.name
         self.compilation = compilation
         lowered = compilation.lowered
-        self.handle: Any = backend.load(
-            lowered.kernel_symbol,
-            compilation.products,
-            uses_barrier=lowered.uses_barrier,
-            recursive=lowered.recursive,
-            debug=compilation.debug,
-        )
         self.stores_references = compilation.stores_references
-        self._record = records_of(backend).claim(self)
+        #: The heap that it was bound to last.
+        self.heap: Callable[[], Heap | None] = lambda: None
+        with uninterrupted:
+            self.handle: Any = backend.load(
+                lowered.kernel_symbol,
+                compilation.products,
+                uses_barrier=lowered.uses_barrier,
+                recursive=lowered.recursive,
+                debug=compilation.debug,
+            )
+            self._record = records_of(backend).claim(self)
         self.state: list[int] = []
         """What the module's state block holds; another list after every change."""
 
     def bind(self, heap: Heap, words: Sequence[int], bounds: Sequence[int]) -> None:
         """Fill the module's state block: the ``words`` that the heap gives, this unit's error
         record, and ``bounds`` of the population that the code was compiled for."""
+        self.heap = weakref.ref(heap)
         words = [*words[: state.ERRORS], self._record, *words[state.ERRORS + 1 :], *bounds]
+        if self.compilation.debug:
+            words = [*words[: state.SHADOW], shadow_table(heap.backend)]
         if words != self.state:
+            self.state = []  # nobody knows what it holds if this ends in the middle
             heap.backend.set_state(self.handle, words)
             self.state = words
         if heap not in _watched:
             # Whatever waits for the heap's launches looks for what went wrong in them.
-            _watched.add(heap)
-            heap.add_synchronize_hook(records_of(heap.backend).raise_first)
+            with uninterrupted:
+                heap.add_synchronize_hook(records_of(heap.backend).raise_first)
+                _watched.add(heap)
 
 
 def release(backend: Backend, units: list[Unit]) -> None:
@@ -57,12 +74,39 @@ def release(backend: Backend, units: list[Unit]) -> None:
     try:
         records.raise_first()
     finally:
-        for unit in units:
-            records.release(unit)
+        with uninterrupted:
+            for unit in units:
+                records.release(unit)
+
+
+def shadow_table(backend: Backend) -> int:
+    """The address of the table that finds races in debug mode (``dispatch.shadow``), which all
+    kernels of a backend share; 0, with a warning, where there is no memory for it."""
+    found = _shadow_tables.get(backend)
+    if found is not None:
+        return found.address
+    problem = ""
+    with uninterrupted:
+        try:
+            found = backend.provider.allocate(TABLE_BYTES)
+        except HeapError as error:
+            found, problem = Slab(0, 0, np.zeros(0, np.uint8)), error.message
+        _shadow_tables[backend] = found
+    if problem:
+        warnings.warn(f"debug mode does not look for races: {problem}", stacklevel=2)
+    return found.address
 
 
 def records_of(backend: Backend) -> ErrorRecords:
     found = _records.get(backend)
     if found is None:
         found = _records[backend] = ErrorRecords(backend.provider)
+        known = weakref.ref(backend)
+        report_at_exit(lambda: _wait_at_exit(known()))
     return found
+
+
+def _wait_at_exit(backend: Backend | None) -> None:
+    if backend is not None and not backend.is_lost:
+        backend.synchronize()
+        _records[backend].raise_first()

@@ -36,14 +36,18 @@ from .vectorised_code import CallForm, call_arguments, call_program
 def call(objects: ObjectArray | Population, name: str, arguments: tuple[Any, ...]) -> Any:
     """Call method ``name`` on every object; the results as an ``oa.Array``, None if it has none.
 
-    Raises ArgumentError for wrong arguments, or arrays that are not as long as the receivers.
+    Raises ArgumentError for wrong arguments, arrays that are not as long as the receivers, or
+    receivers that are None.
     """
     method = objects._cls.find_method(name)
     assert method is not None
     given = _by_position(method, arguments)
     _refuse_sequences(method, given)
-    if isinstance(objects, Population) and _call_by_plan(objects, method, given):
-        return None
+    if isinstance(objects, Population):
+        if _call_by_plan(objects, method, given):
+            return None
+    elif not is_recorded(objects._heap):
+        objects._refuse_null(f"{objects._cls.name}.{name}")
     stretches = _stretches(objects, name)
     count = len(objects) if stretches is None else sum(len(each.objects) for each in stretches)
     elementwise = _elementwise(method, given, count)
@@ -77,6 +81,7 @@ def call(objects: ObjectArray | Population, name: str, arguments: tuple[Any, ...
 class _PlannedLaunch:
     """A launch without what differs from call to call: the arguments of the method."""
 
+    program: Program
     launch: Launch
     runs: tuple[tuple[Run, int], ...]
     first_threads: tuple[int, ...]
@@ -105,10 +110,12 @@ def _call_by_plan(objects: Population, method: Method, given: list[Any]) -> bool
         for value, type in zip(given, types, strict=True)
     ):
         return False
-    placement = heap.placement
-    facts = placement.population_version, placement.layout_epoch, World.epoch
     plans = _plans.setdefault(heap, {})
     plan = plans.get((objects._cls, method.name))
+    for planned in plan.launches if plan is not None else ():
+        planned.program.look_at_names()  # how objects are shared out rests on what they mean
+    placement = heap.placement
+    facts = placement.population_version, placement.layout_epoch, World.epoch
     if plan is None or plan.facts != facts:
         launches = _planned(objects, method.name, (False,) * len(types))
         if launches is None:
@@ -134,7 +141,7 @@ def _planned(
         objects_of = (stretch.objects for stretch in shared.stretches)
         runs = tuple((o._run, len(o)) for o in objects_of if isinstance(o, RunOfObjects))
         launch = program.launcher(_geometry(threads))
-        found.append(_PlannedLaunch(launch, runs, tuple(first_threads[1:])))
+        found.append(_PlannedLaunch(program, launch, runs, tuple(first_threads[1:])))
     return tuple(found)
 
 

@@ -15,6 +15,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 from ..errors import ClassError
 from ..frontend import Translation, tree
@@ -66,6 +67,8 @@ def call_program(
             lambda: _Kernel(name, [(c, _as_now(c, m)) for c, m in methods], signature, form).made(),
             _in_cpython(methods, form),
             uses_barrier=False,
+            receivers=len(methods),
+            calls_all=not form.exact,
         )
     )
 
@@ -77,12 +80,20 @@ class Cost(NamedTuple):
     is_streaming: bool
 
 
-@cache
+_costs: WeakKeyDictionary[tree.Program, Cost] = WeakKeyDictionary()
+
+
 def cost_of(cls: ClassType, method: Method) -> Cost:
-    """Of the method on objects of exactly this class; as it was when this was asked first."""
+    """Of the method on objects of exactly this class, with what it calls now."""
     elementwise = (False,) * len(method.signature.names)
     program = call_program(cls, ((cls, method),), CallForm(elementwise, exact=True))
     called = program.translation().program
+    if called not in _costs:
+        _costs[called] = _cost(called)
+    return _costs[called]
+
+
+def _cost(called: tree.Program) -> Cost:
     (call,) = (node for node in nodes_of(called.kernel) if isinstance(node, tree.DirectCall))
     short = is_short(called)
     return Cost(short, short and is_streaming(called, call.symbol))

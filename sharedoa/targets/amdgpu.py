@@ -12,6 +12,7 @@ from llvmlite import ir
 from ..errors import BackendError
 from .base import I8, I16, I32, I64, VOID, PrintPiece, Stages, declare
 from .gpu import AXES, GpuTarget
+from .inline_growth import threshold_for
 from .mathematics import emit_exact, emit_library_call, width_suffix
 from .optimise import emit_native, optimise, parse
 
@@ -34,7 +35,20 @@ class AmdgpuTarget(GpuTarget):
     def __init__(self, architecture: str = DEFAULT_ARCHITECTURE) -> None:
         super().__init__(architecture)
 
-    def emit_thread_index(self, builder: ir.IRBuilder, axis: int) -> ir.Value:
+    @property
+    def lanes(self) -> int:
+        return 64
+
+    def emit_lane(self, builder: ir.IRBuilder) -> ir.Value:
+        lane = I32(0)
+        for half in ("lo", "hi"):
+            count = declare(builder.module, f"llvm.amdgcn.mbcnt.{half}", I32, [I32, I32])
+            lane = builder.call(count, [I32(-1), lane])
+        return lane
+
+    def emit_position(
+        self, builder: ir.IRBuilder, axis: int
+    ) -> tuple[ir.Value, ir.Value, ir.Value]:
         group, thread = (
             builder.call(
                 declare(builder.module, f"llvm.amdgcn.{name}.id.{AXES[axis]}", I32, []), []
@@ -47,8 +61,7 @@ class AmdgpuTarget(GpuTarget):
         )
         offset = I64(_WORKGROUP_SIZE_OFFSET + 2 * axis)
         place = builder.gep(packet, [offset], source_etype=I8)
-        size = builder.zext(builder.load(place, typ=I16), I32)
-        return builder.add(builder.mul(group, size), thread)
+        return group, builder.zext(builder.load(place, typ=I16), I32), thread
 
     def emit_barrier(self, builder: ir.IRBuilder) -> None:
         symbol = "llvm.amdgcn.s.barrier"
@@ -77,5 +90,5 @@ class AmdgpuTarget(GpuTarget):
 
     def compile(self, ir_text: str) -> Stages:
         module = parse(ir_text)
-        optimise(module, self.machine)
+        optimise(module, self.machine, threshold_for(ir_text))
         return {"opt.ll": str(module), **emit_native(module, self.machine)}

@@ -6,7 +6,7 @@ target wraps it in the entry that its launches call. Values of the leaves travel
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -31,8 +31,8 @@ class Unsigned:
     value: ir.Value
 
 
-#: A piece of a print: text as it is, or an LLVM value of type i1, i64 (``Unsigned`` or not) or
-#: double.
+#: A piece of a print: text as it is, or an LLVM value of type i1, i64 (``Unsigned`` or not), float
+#: or double.
 PrintPiece = Any
 
 
@@ -81,6 +81,31 @@ class Target(Protocol):
         """i64: this thread's index along ``axis``, anywhere in the program; -1 where unknown."""
         ...
 
+    @property
+    def lanes(self) -> int:
+        """How many threads run in step."""
+        ...
+
+    def emit_lane(self, builder: ir.IRBuilder) -> ir.Value:
+        """i32: this thread's number among those that run in step with it."""
+        ...
+
+    def emit_block(self, builder: ir.IRBuilder, axis: int) -> ir.Value:
+        """i64: the index of this thread's block along ``axis`` (debug mode)."""
+        ...
+
+    def emit_phase(self, builder: ir.IRBuilder) -> ir.Value:
+        """Pointer to an i64: how many barriers this thread has passed, in the debug mode of kernels
+        with barriers."""
+        ...
+
+    def emit_debug_thread(
+        self, builder: ir.IRBuilder, x: ir.Value, y: ir.Value, phase: ir.Value
+    ) -> None:
+        """From here on it is thread (x, y) that runs, which has passed ``phase`` barriers (debug
+        mode of kernels with barriers)."""
+        ...
+
     def emit_barrier(self, builder: ir.IRBuilder) -> None:
         """Wait for every thread of the block that has not returned yet."""
         ...
@@ -97,7 +122,8 @@ class Target(Protocol):
         ...
 
     def emit_print(self, builder: ir.IRBuilder, pieces: Sequence[PrintPiece]) -> None:
-        """Print the pieces one after another, nothing between them.
+        """Print the pieces one after another, nothing between them; floats with as many digits as
+        it takes to tell them from all others of their type.
 
         Raises BackendError where the device has no way to print.
         """
@@ -123,9 +149,9 @@ def declare(
     return found
 
 
-def private_text(module: ir.Module, text: str, space: int = 0) -> ir.Constant:
-    """The address of the first byte of a constant NUL-terminated UTF-8 string."""
-    data = bytearray(text.encode() + b"\0")
+def private_text(module: ir.Module, text: str | bytes, space: int = 0) -> ir.Constant:
+    """The address of the first byte of a constant NUL-terminated string, of a ``str`` in UTF-8."""
+    data = bytearray((text.encode() if isinstance(text, str) else text) + b"\0")
     value = ir.Constant(ir.ArrayType(I8, len(data)), data)
     variable = ir.GlobalVariable(
         module, value.type, module.get_unique_name("text"), addrspace=space
@@ -134,16 +160,21 @@ def private_text(module: ir.Module, text: str, space: int = 0) -> ir.Constant:
     return variable.gep([I32(0), I32(0)])
 
 
-def print_format(pieces: Sequence[PrintPiece]) -> tuple[str, list[ir.Value]]:
-    """The printf format of ``pieces`` and its arguments, in order; an i1 is left as %s."""
-    format, values = "", []
+def print_format(
+    pieces: Sequence[PrintPiece], floating: Callable[[ir.Value], tuple[bytes, ir.Value]]
+) -> tuple[bytes, list[ir.Value]]:
+    """The printf format of ``pieces`` and its arguments, in order; an i1 is left as %s.
+    ``floating`` says what it is for a float."""
+    format, values = b"", []
     for piece in pieces:
         if isinstance(piece, str):
-            format += piece.replace("%", "%%")
-        elif isinstance(piece, Unsigned):
-            format += "%llu"
-            values.append(piece.value)
-        else:
-            format += "%s" if piece.type == I1 else "%lld" if piece.type == I64 else "%g"
-            values.append(piece)
+            format += piece.replace("%", "%%").encode()
+            continue
+        kind, value = b"%llu", piece.value if isinstance(piece, Unsigned) else piece
+        if not isinstance(piece, Unsigned):
+            kind = b"%s" if piece.type == I1 else b"%lld"
+            if piece.type in (F32, F64):
+                kind, value = floating(piece)
+        format += kind
+        values.append(value)
     return format, values

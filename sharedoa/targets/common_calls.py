@@ -20,6 +20,7 @@ from typing import Any
 
 from ptxpass.control_flow import ControlFlow
 
+from .inline_growth import threshold_for
 from .ir_blocks import NAME, Block, Call, bodies, calls_of, print_blocks, printed_name, read_blocks
 from .optimise import optimise, parse, run_passes
 
@@ -52,7 +53,7 @@ def optimise_together(ir_text: str, machine: Any, link: Callable[[Any], None]) -
 def _optimised(ir_text: str, machine: Any, link: Callable[[Any], None]) -> Any:
     module = parse(ir_text)
     link(module)
-    optimise(module, machine)
+    optimise(module, machine, threshold_for(ir_text))
     return module
 
 
@@ -137,7 +138,7 @@ class _Region:
 def _region_of(blocks: Sequence[Block], calls: Sequence[Call]) -> _Region | None:
     """Where calls, each in a block of its own, can be made together: all of them, else two."""
     number = {block.label: place for place, block in enumerate(blocks)}
-    nowhere = {block.label for block in blocks if block.is_unreachable}
+    nowhere = _leading_nowhere(blocks)
     flow = ControlFlow(
         [[number[s] for s in block.successors if s not in nowhere] for block in blocks]
     )
@@ -150,6 +151,21 @@ def _region_of(blocks: Sequence[Block], calls: Sequence[Call]) -> _Region | None
             before, after = (frozenset(blocks[n].label for n in part) for part in found[:2])
             return _Region(group, before, after, blocks[found[2]].label)
     return None
+
+
+def _leading_nowhere(blocks: Sequence[Block]) -> set[str]:
+    """Blocks that no thread comes to: undefined behaviour follows. Edges to such blocks are blocks
+    of their own once LLVM has divided edges."""
+    found = {block.label for block in blocks if block.is_unreachable}
+    while True:
+        more = {
+            block.label
+            for block in blocks
+            if block.successors and found.issuperset(block.successors)
+        } - found
+        if not more:
+            return found
+        found |= more
 
 
 def _between(flow: ControlFlow, calls: Sequence[int]) -> tuple[set[int], set[int], int] | None:

@@ -12,11 +12,15 @@ from llvmlite import binding as llvm
 from llvmlite import ir
 
 from dispatch import state
+from dispatch.errors import RECORD_DTYPE
 
+from ..uninterrupted import uninterrupted
 from .base import I32, I64, VOID
 from .nvptx_warp import NvptxWarp
 
 AXES = ("x", "y")
+MOST_BLOCK_THREADS = 1024
+_PHASES, _SHARED_SPACE = "sharedoa_phases", 3
 
 
 class GpuTarget(ABC):
@@ -35,15 +39,22 @@ class GpuTarget(ABC):
         return None
 
     def __init__(self, architecture: str) -> None:
-        llvm.initialize_all_targets()
-        llvm.initialize_all_asmprinters()
+        with uninterrupted:
+            llvm.initialize_all_targets()
+            llvm.initialize_all_asmprinters()
         self.architecture = architecture
 
     @cached_property
     def machine(self) -> Any:
         """LLVM's target machine."""
-        target = llvm.Target.from_triple(self.triple)
-        return target.create_target_machine(cpu=self.architecture, opt=3, reloc=self.relocation)
+        with uninterrupted:
+            target = llvm.Target.from_triple(self.triple)
+            return target.create_target_machine(cpu=self.architecture, opt=3, reloc=self.relocation)
+
+    @cached_property
+    def _data_layout(self) -> str:
+        with uninterrupted:
+            return str(self.machine.target_data)
 
     @property
     def fingerprint(self) -> str:
@@ -56,12 +67,45 @@ class GpuTarget(ABC):
     def new_module(self, name: str) -> ir.Module:
         module = ir.Module(name)
         module.triple = self.triple
-        module.data_layout = str(self.machine.target_data)
+        module.data_layout = self._data_layout
         return module
 
+    @property
     @abstractmethod
+    def lanes(self) -> int: ...
+
+    @abstractmethod
+    def emit_lane(self, builder: ir.IRBuilder) -> ir.Value: ...
+
+    @abstractmethod
+    def emit_position(
+        self, builder: ir.IRBuilder, axis: int
+    ) -> tuple[ir.Value, ir.Value, ir.Value]:
+        """i32 along an axis: this thread's block, threads of a block, and which of them it is."""
+
     def emit_thread_index(self, builder: ir.IRBuilder, axis: int) -> ir.Value:
         """i32: this thread's index along an axis."""
+        block, size, thread = self.emit_position(builder, axis)
+        return builder.add(builder.mul(block, size), thread)
+
+    def emit_block(self, builder: ir.IRBuilder, axis: int) -> ir.Value:
+        return builder.zext(self.emit_position(builder, axis)[0], I64)
+
+    def emit_phase(self, builder: ir.IRBuilder) -> ir.Value:
+        # Functions have no memory that a thread keeps, but blocks have some that threads share.
+        type = ir.ArrayType(I64, MOST_BLOCK_THREADS)
+        phases = builder.module.globals.get(_PHASES)
+        if phases is None:
+            phases = ir.GlobalVariable(builder.module, type, _PHASES, _SHARED_SPACE)
+            phases.linkage, phases.initializer = "internal", ir.Constant(type, ir.Undefined)
+        _, width, x = self.emit_position(builder, 0)
+        _, _, y = self.emit_position(builder, 1)
+        return builder.gep(phases, [I32(0), builder.add(builder.mul(y, width), x)])
+
+    def emit_debug_thread(
+        self, builder: ir.IRBuilder, x: ir.Value, y: ir.Value, phase: ir.Value
+    ) -> None:
+        builder.store(phase, self.emit_phase(builder))
 
     def emit_current_thread(self, builder: ir.IRBuilder, axis: int) -> ir.Value:
         return builder.zext(self.emit_thread_index(builder, axis), I64)
@@ -92,7 +136,30 @@ class GpuTarget(ABC):
         builder.cbranch(builder.and_(in_row, in_column), inside, outside)
         builder.position_at_end(inside)
         wide = [builder.zext(value, I64) for value in (x, y, nx, ny)]
+        if debug and uses_barrier:
+            builder.store(I64(0), self.emit_phase(builder))
         builder.call(body, [*leaves, *wide])
+        if debug:
+            self._count_thread(builder, builder.mul(wide[2], wide[3]))
         builder.ret_void()
         builder.position_at_end(outside)
         builder.ret_void()
+
+    def _count_thread(self, builder: ir.IRBuilder, threads: ir.Value) -> None:
+        """The last thread of a launch to end tells the error record that the next one begins, as
+        launches that are one graph are nobody else's to count."""
+        record = state.load(builder, self.constant_space, state.ERRORS)
+        assert RECORD_DTYPE.fields is not None
+        finished, launch = (
+            builder.inttoptr(
+                builder.add(record, I64(RECORD_DTYPE.fields[name][1])),
+                ir.PointerType(None, self.object_space),
+            )
+            for name in ("finished", "launch")
+        )
+        with builder.if_then(builder.icmp_unsigned("!=", record, I64(0))):
+            before = builder.atomic_rmw("add", finished, I64(1), "monotonic")
+            is_last = builder.icmp_unsigned("==", builder.add(before, I64(1)), threads)
+            with builder.if_then(is_last):
+                builder.atomic_rmw("xchg", finished, I64(0), "monotonic")
+                builder.atomic_rmw("add", launch, I64(1), "monotonic")

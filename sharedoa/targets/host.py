@@ -7,6 +7,7 @@ whose linear index ``y * nx + x`` lies in [begin, end), one after another.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -16,6 +17,7 @@ from llvmlite import ir
 
 from dispatch import state
 
+from ..uninterrupted import uninterrupted
 from .base import (
     F32,
     I1,
@@ -39,8 +41,13 @@ BARRIER_SYMBOL = "sharedoa_barrier"
 PRINT_SYMBOL = "sharedoa_print"
 PRINT_LIMIT = 1024
 """Bytes of one print; what is longer is cut."""
+FLOAT_MARKS = {32: b"\xfe", 64: b"\xff"}
+"""In a printed line this byte, which no UTF-8 has, stands before the bits of a float, in so many
+hexadecimal digits as it has groups of four. Python, which gets the line, knows its digits."""
 
 _INTRINSICS = ("exp", "exp2", "log", "log2", "log10", "sin", "cos", "pow")
+_DEFINITION = re.compile(r"^(define\b.*\))([^)\n]*?\s*\{)$", re.MULTILINE)
+_ATTRIBUTES = '"probe-stack"="inline-asm" null_pointer_is_valid'
 _ENTRY_TYPE = ir.FunctionType(VOID, [I64, I64, I64, I64, POINTER])
 
 
@@ -51,35 +58,43 @@ class HostTarget:
     object_space = 0
     constant_space = 0
     is_device = False
+    lanes = 1
     warp = None
 
     def __init__(self) -> None:
-        llvm.initialize_native_target()
-        llvm.initialize_native_asmprinter()
-        self._cpu = llvm.get_host_cpu_name()
-        self._features = llvm.get_host_cpu_features().flatten()
+        with uninterrupted:
+            llvm.initialize_native_target()
+            llvm.initialize_native_asmprinter()
+            self._cpu = llvm.get_host_cpu_name()
+            self._features = llvm.get_host_cpu_features().flatten()
+            self._triple = llvm.get_process_triple()
 
     @cached_property
     def machine(self) -> Any:
         """LLVM's target machine."""
-        target = llvm.Target.from_triple(llvm.get_process_triple())
-        return target.create_target_machine(
-            cpu=self._cpu, features=self._features, opt=3, reloc="pic", codemodel="small"
-        )
+        with uninterrupted:
+            return llvm.Target.from_triple(self._triple).create_target_machine(
+                cpu=self._cpu, features=self._features, opt=3, reloc="pic", codemodel="small"
+            )
+
+    @cached_property
+    def _data_layout(self) -> str:
+        with uninterrupted:
+            return str(self.machine.target_data)
 
     @property
     def fingerprint(self) -> str:
         features = hashlib.sha256(self._features.encode()).hexdigest()[:12]
         version = ".".join(map(str, llvm.llvm_version_info))
-        return f"host {llvm.get_process_triple()} {self._cpu} {features} llvm {version}"
+        return f"host {self._triple} {self._cpu} {features} llvm {version}"
 
     def libraries(self, ir_text: str) -> str:
         return ""
 
     def new_module(self, name: str) -> ir.Module:
         module = ir.Module(name)
-        module.triple = llvm.get_process_triple()
-        module.data_layout = str(self.machine.target_data)
+        module.triple = self._triple
+        module.data_layout = self._data_layout
         return module
 
     def emit_entry(
@@ -118,6 +133,8 @@ class HostTarget:
         if debug:
             builder.store(x, self._state_slot(builder, state.THREAD_X))
             builder.store(y, self._state_slot(builder, state.THREAD_Y))
+            if uses_barrier:
+                builder.store(I64(0), self.emit_phase(builder))
         builder.call(body, [*leaves, x, y, nx, ny])
         next_x = builder.add(x, I64(1))
         builder.cbranch(builder.icmp_unsigned("<", next_x, end_x), thread, row_done)
@@ -145,6 +162,23 @@ class HostTarget:
         slot = self._state_slot(builder, (state.THREAD_X, state.THREAD_Y)[axis])
         return builder.load(slot, typ=I64)
 
+    def emit_lane(self, builder: ir.IRBuilder) -> ir.Value:
+        return I32(0)
+
+    def emit_block(self, builder: ir.IRBuilder, axis: int) -> ir.Value:
+        slot = self._state_slot(builder, (state.BLOCK_X, state.BLOCK_Y)[axis])
+        return builder.udiv(self.emit_current_thread(builder, axis), builder.load(slot, typ=I64))
+
+    def emit_phase(self, builder: ir.IRBuilder) -> ir.Value:
+        return self._state_slot(builder, state.PHASE)
+
+    def emit_debug_thread(
+        self, builder: ir.IRBuilder, x: ir.Value, y: ir.Value, phase: ir.Value
+    ) -> None:
+        builder.store(x, self._state_slot(builder, state.THREAD_X))
+        builder.store(y, self._state_slot(builder, state.THREAD_Y))
+        builder.store(phase, self.emit_phase(builder))
+
     def _state_slot(self, builder: ir.IRBuilder, index: int) -> ir.Value:
         block = state.state_block(builder.module, self.constant_space)
         return builder.gep(block, [I32(0), I32(index)], inbounds=True)
@@ -159,6 +193,8 @@ class HostTarget:
         arguments: Sequence[ir.Value],
         fast: bool = False,
     ) -> ir.Value:
+        if name == "pow" and not isinstance(arguments[1], ir.Constant):
+            fast = False  # LLVM would take a function for whole exponents that nobody has
         exact = emit_exact(builder, name, arguments, fast)
         if exact is not None:
             return exact
@@ -169,7 +205,7 @@ class HostTarget:
 
     def emit_print(self, builder: ir.IRBuilder, pieces: Sequence[PrintPiece]) -> None:
         module = builder.module
-        format, values = print_format(pieces)
+        format, values = print_format(pieces, lambda value: _float_bits(builder, value))
         truths = [private_text(module, word) for word in ("True", "False")]
         arguments = [
             builder.select(value, *truths) if value.type == I1 else value for value in values
@@ -180,8 +216,14 @@ class HostTarget:
         builder.call(snprintf, [line, I64(PRINT_LIMIT), private_text(module, format), *arguments])
         builder.call(declare(module, PRINT_SYMBOL, VOID, [POINTER]), [line])
 
+    def assemble(self, ir_text: str) -> bytes:
+        """Object code of a text that is as it should be."""
+        object_code = emit_native(parse(ir_text), self.machine)["o"]
+        assert isinstance(object_code, bytes)
+        return object_code
+
     def compile(self, ir_text: str) -> Stages:
-        module = parse(ir_text)
+        module = parse(_guarded(ir_text))
         optimise(module, self.machine)
         text = str(module)
         changed = pass_over_idle_threads(text)
@@ -191,6 +233,20 @@ class HostTarget:
             run_passes(module, self.machine, "instruction_combine", "simplify_cfg")
             text = str(module)
         return {"opt.ll": text, **emit_native(module, self.machine)}
+
+
+def _float_bits(builder: ir.IRBuilder, value: ir.Value) -> tuple[bytes, ir.Value]:
+    """How the bits of a float get into a printed line."""
+    if value.type == F32:
+        return FLOAT_MARKS[32] + b"%08x", builder.bitcast(value, I32)
+    return FLOAT_MARKS[64] + b"%016llx", builder.bitcast(value, I64)
+
+
+def _guarded(ir_text: str) -> str:
+    """With attributes for what must be a fault: a frame of more than a page is touched page by
+    page, so that it does not reach past the end of the stack; and to use null is no reason to
+    leave out code."""
+    return _DEFINITION.sub(rf"\1 {_ATTRIBUTES}\2", ir_text)
 
 
 def declare_variadic(module: ir.Module, name: str, parameters: Sequence[ir.Type]) -> ir.Function:

@@ -10,6 +10,7 @@ from llvmlite import ir
 from . import libdevice
 from .base import (
     F32,
+    F64,
     I1,
     I32,
     I64,
@@ -63,12 +64,21 @@ class NvptxTarget(GpuTarget):
         used = libdevice.used_functions(ir_text)
         return f"libdevice {libdevice.fingerprint()}" if used else ""
 
-    def emit_thread_index(self, builder: ir.IRBuilder, axis: int) -> ir.Value:
+    @property
+    def lanes(self) -> int:
+        return 32
+
+    def emit_lane(self, builder: ir.IRBuilder) -> ir.Value:
+        return self._special_register(builder, "laneid")
+
+    def emit_position(
+        self, builder: ir.IRBuilder, axis: int
+    ) -> tuple[ir.Value, ir.Value, ir.Value]:
         block, size, thread = (
             self._special_register(builder, f"{name}.{AXES[axis]}")
             for name in ("ctaid", "ntid", "tid")
         )
-        return builder.add(builder.mul(block, size), thread)
+        return block, size, thread
 
     def _special_register(self, builder: ir.IRBuilder, name: str) -> ir.Value:
         symbol = f"llvm.nvvm.read.ptx.sreg.{name}"
@@ -96,7 +106,7 @@ class NvptxTarget(GpuTarget):
 
     def emit_print(self, builder: ir.IRBuilder, pieces: Sequence[PrintPiece]) -> None:
         module = builder.module
-        format, values = print_format(pieces)
+        format, values = print_format(pieces, lambda value: _digits(builder, value))
         # vprintf reads its arguments from memory; every one here is 8 bytes.
         with builder.goto_entry_block():
             buffer = builder.alloca(ir.ArrayType(I64, max(1, len(values))))
@@ -112,7 +122,7 @@ class NvptxTarget(GpuTarget):
             return builder.ptrtoint(builder.select(value, *texts), I64)
         return builder.bitcast(value, I64)
 
-    def _generic_text(self, builder: ir.IRBuilder, text: str) -> ir.Value:
+    def _generic_text(self, builder: ir.IRBuilder, text: str | bytes) -> ir.Value:
         return builder.addrspacecast(private_text(builder.module, text, space=1), POINTER)
 
     def compile(self, ir_text: str) -> Stages:
@@ -122,3 +132,12 @@ class NvptxTarget(GpuTarget):
             lambda module: libdevice.link(module, libdevice.used_functions(ir_text)),
         )
         return {"opt.ll": str(module), "ptx": self.machine.emit_assembly(module)}
+
+
+def _digits(builder: ir.IRBuilder, value: ir.Value) -> tuple[bytes, ir.Value]:
+    """How a float is printed with digits that read back the same; NaN has no sign in Python."""
+    nan = ir.Constant(value.type, float("nan"))
+    value = builder.select(builder.fcmp_unordered("uno", value, value), nan, value)
+    if value.type == F32:
+        return b"%.9g", builder.fpext(value, F64)
+    return b"%.17g", value

@@ -8,13 +8,18 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sharedoa.backends.native_code import NativeLibrary, host_target
+
 bindings = pytest.importorskip("cuda.bindings.driver")
 GIB = 1 << 30
-#: What a stream and a kernel are known by.
-STREAM, FUNCTION = 0x57000, 0xF0000
+#: What a stream, a kernel and the event before the first are known by.
+STREAM, FUNCTION, FIRST_EVENT = 0x57000, 0xF0000, 0xE0000
 _LAUNCH = ctypes.CFUNCTYPE(
     ctypes.c_int, ctypes.c_uint64, *[ctypes.c_uint32] * 7, *[ctypes.c_uint64] * 3
 )
+_QUERY = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_uint64)
+#: The functions whose addresses are asked for, by name, and what they are in C.
+_BY_ADDRESS = {"cuLaunchKernel": _LAUNCH, "cuStreamQuery": _QUERY, "cuEventQuery": _QUERY}
 
 
 class PretendDriver:
@@ -40,9 +45,10 @@ class PretendDriver:
             "cuStreamEndCapture": "graph",
             "cuGraphInstantiate": "executable",
         }
-        self._launch = _LAUNCH(lambda *arguments: int(self.answer("cuLaunchKernel", arguments)[0]))
-        address = ctypes.cast(self._launch, ctypes.c_void_p).value
-        self.answers["cuGetProcAddress"] = (address, None)
+        self.functions: dict[str, Any] = {
+            name: type(lambda *arguments, name=name: int(self.answer(name, arguments)[0]))
+            for name, type in _BY_ADDRESS.items()
+        }
         attributes = bindings.CUdevice_attribute
         self.attributes = {
             attributes.CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY: 1,
@@ -71,7 +77,12 @@ class PretendDriver:
             key = arguments[0].name.removeprefix("CU_FUNC_ATTRIBUTE_")
             return bindings.CUresult.CUDA_SUCCESS, self.of_functions.get(key, 0)
         if name == "cuEventCreate":
-            return bindings.CUresult.CUDA_SUCCESS, f"event {len(self.called(name))}"
+            return bindings.CUresult.CUDA_SUCCESS, FIRST_EVENT + len(self.called(name))
+        if name == "cuGetProcAddress":
+            found = self.functions[arguments[0].decode()]
+            return bindings.CUresult.CUDA_SUCCESS, ctypes.cast(found, ctypes.c_void_p).value, None
+        if name == "cuMemAddressReserve":
+            return bindings.CUresult.CUDA_SUCCESS, arguments[2]
         if name == "cuCtxGetLimit":
             return bindings.CUresult.CUDA_SUCCESS, self.limits[self.limit_name(arguments[0])]
         if name == "cuCtxSetLimit":
@@ -85,3 +96,25 @@ class PretendDriver:
 
     def called(self, name: str) -> list[tuple[Any, ...]]:
         return [arguments for called, arguments in self.calls if called == name]
+
+
+class BusyDevice:
+    """A device that is not done until it is told. Its answer is native code: signals that arrive
+    meanwhile are Python's to see only afterwards, as with NVIDIA's driver."""
+
+    _CODE = """
+@answer = global i32 600
+define i32 @query(i64 %handle) {
+  %answer = load volatile i32, ptr @answer
+  ret i32 %answer
+}
+"""
+
+    def __init__(self, driver: PretendDriver) -> None:
+        code = host_target().compile(self._CODE)["o"]
+        assert isinstance(code, bytes)
+        self._library = NativeLibrary(code, ("query", "answer"), {})
+        driver.functions["cuStreamQuery"] = ctypes.c_void_p(self._library.address("query"))
+
+    def is_done(self) -> None:
+        ctypes.c_int.from_address(self._library.address("answer")).value = 0

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import threading
 
 import numpy as np
@@ -119,26 +117,3 @@ def test_threads_launch_what_another_has_prepared(cuda_backend: Backend):
     assert list(cuda_context().launched) == ["kernel"]
     cuda_backend.synchronize()
     np.testing.assert_array_equal(out, np.arange(256))
-
-
-ILLEGAL_ACCESS = """
-import ctypes, sys
-from sharedoa.backends import open_backend
-from sharedoa.errors import DeviceError
-from tests.backends.launching import Launcher
-from tests.targets.hand_written import store_coordinates
-backend = open_backend("cuda")
-kernel = Launcher(backend, store_coordinates, symbol="writes_nowhere")
-try:
-    kernel(64, threads=32)
-except DeviceError as problem:
-    assert "writes_nowhere" in str(problem), problem
-    assert "context of this process is lost" in str(problem), problem
-    print("told")
-"""
-
-
-def test_illegal_access_names_the_kernel(cuda_backend: Backend):
-    """In another process: it loses its CUDA context."""
-    done = subprocess.run([sys.executable, "-c", ILLEGAL_ACCESS], capture_output=True, text=True)
-    assert done.stdout.strip() == "told", done.stderr

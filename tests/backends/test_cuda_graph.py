@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -210,18 +212,36 @@ def test_blocks_too_large_are_refused(driver, heap):
     assert names(driver, "cuStreamEnd") == ["cuStreamEndCapture"]
 
 
-def test_failures_name_the_kernels(driver, heap):
-    numbers = oa.zeros(64, f32)
-    with oa.capture() as step:
-        copy[64](numbers, numbers)
-    step.run()
-    driver.failures["cuStreamSynchronize"] = bindings.CUresult.CUDA_ERROR_ILLEGAL_ADDRESS
-    with pytest.raises(oa.DeviceError, match="copy"):
-        oa.synchronize()
-    del driver.failures["cuStreamSynchronize"]
-    driver.failures["cuGraphLaunch"] = bindings.CUresult.CUDA_ERROR_LAUNCH_FAILED
-    with pytest.raises(oa.DeviceError, match=r"launching .*copy"):
+@contextmanager
+def heap_that_is_lost(driver: PretendDriver) -> Iterator[None]:
+    """A heap whose device is lost in the block, as its end finds, too."""
+    with pytest.raises(oa.DeviceError, match=r"lost to this process in .*copy: pretended"):
+        with oa.Heap(backend=CudaBackend(CudaContext(driver))):
+            yield
+
+
+def test_failures_name_the_kernels(driver):
+    with heap_that_is_lost(driver):
+        numbers = oa.zeros(64, f32)
+        with oa.capture() as step:
+            copy[64](numbers, numbers)
         step.run()
+        driver.failures["cuStreamQuery"] = bindings.CUresult.CUDA_ERROR_ILLEGAL_ADDRESS
+        with pytest.raises(oa.DeviceError, match=r"in .*copy: the device stopped"):
+            oa.synchronize()
+
+
+def test_starts_that_fail_name_the_kernels(driver):
+    with heap_that_is_lost(driver):
+        numbers = oa.zeros(64, f32)
+        with oa.capture() as step:
+            copy[64](numbers, numbers)
+        driver.failures["cuGraphLaunch"] = bindings.CUresult.CUDA_ERROR_NOT_SUPPORTED
+        with pytest.raises(oa.BackendError, match=r"launching .*copy"):
+            step.run()
+        driver.failures["cuGraphLaunch"] = bindings.CUresult.CUDA_ERROR_LAUNCH_FAILED
+        with pytest.raises(oa.DeviceError, match=r"in .*copy: the device stopped"):
+            step.run()
 
 
 def test_printing_kernels_flush_what_python_has_printed(driver, heap, monkeypatch):

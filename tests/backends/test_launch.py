@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import itertools
-import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +15,7 @@ from dispatch import state as state_block
 from sharedoa.backends import Backend, thread_pool
 from sharedoa.targets.base import F64, I32, I64
 
+from ..source_files import environment
 from ..targets.hand_written import place, store_coordinates
 from .launching import Launcher, address_of, shared_words
 
@@ -179,7 +179,7 @@ def test_print_keeps_its_place_in_the_output(cpu_backend: Backend, capsys):
     print("before")
     kernel(0, threads=2)
     print("after")
-    assert capsys.readouterr().out == "before\né 100% 0 0 False\né 100% 1 0.5 True\nafter\n"
+    assert capsys.readouterr().out == "before\né 100% 0 0.0 False\né 100% 1 0.5 True\nafter\n"
 
 
 @pytest.mark.parametrize("workers", [1, 3, 8])
@@ -284,9 +284,9 @@ def test_workers_are_woken_for_what_takes_long(
     """By a clock on which every piece of a launch takes as long."""
     shared = []
 
-    def share(entry, first, chunk, total, size, slots):
+    def share(code, first, chunk, total, size, slots):
         shared.append(first)
-        entry(first, total, *size, slots)
+        thread_pool.run_alone(code, first, size, slots)
 
     monkeypatch.setattr(thread_pool, "worker_count", lambda: 4)
     monkeypatch.setattr(thread_pool, "_share", share)
@@ -348,4 +348,4 @@ def test_a_forked_process_has_workers_of_its_own(tmp_path):
     program = tmp_path / "forking.py"
     program.write_text(_FORKING)
     command = [sys.executable, "-W", "ignore", str(program)]
-    subprocess.run(command, check=True, timeout=60, env=os.environ | {"PYTHONPATH": os.getcwd()})
+    subprocess.run(command, check=True, timeout=60, env=environment())

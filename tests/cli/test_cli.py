@@ -148,3 +148,11 @@ def test_mistakes_are_told_in_words(arguments, environment, complaint):
     assert done.returncode != 0
     assert complaint in done.stderr and "help:" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_cache_that_others_may_write_to_is_off(tmp_path):
+    tmp_path.chmod(0o777)
+    done = sharedoa("cache", SHAREDOA_CACHE_DIR=str(tmp_path))
+    assert done.returncode != 0 and "others may write to it (mode 777)" in " ".join(
+        done.stderr.split()
+    )

@@ -283,6 +283,10 @@ def test_interruption_is_told_in_words(monkeypatch, capsys, folder):
     monkeypatch.setattr(AppInfo, "run", interrupt)
     done = invoke("run", "traffic")
     assert (done.exit_code, done.stderr) == (130, "interrupted\n")
+    with monkeypatch.context() as arguments:  # while arguments are read
+        arguments.setattr("typer.core.TyperGroup.parse_args", interrupt)
+        done = invoke("run", "traffic")
+        assert (done.exit_code, done.stderr) == (130, "interrupted\n")
     monkeypatch.setattr(cli, "_run", interrupt)  # while modules are imported
     with pytest.raises(SystemExit) as ended:
         cli.main()

@@ -19,6 +19,7 @@ from dispatch.check import CHECK_REFERENCE
 from dispatch.errors import RECORD_DTYPE
 from dispatch.mode import parse_mode
 from ptxpass.ir import Environment, rewrite
+from sharedoa.backends.kernel_print import printed_text
 from sharedoa.codegen import LoweredModule, lower
 from sharedoa.codegen.abi import SLOT_BYTES
 from sharedoa.codegen.calls import TYPE_INDEX
@@ -40,7 +41,7 @@ _CALLBACKS = {
     CHECK_REFERENCE: ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64)(objects.check_reference),
     TYPE_INDEX: ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64)(objects.type_index),
     PRINT_SYMBOL: ctypes.CFUNCTYPE(None, ctypes.c_char_p)(
-        lambda text: PRINTED.append(text.decode())
+        lambda text: PRINTED.append(printed_text(text))
     ),
 }
 for symbol, callback in _CALLBACKS.items():

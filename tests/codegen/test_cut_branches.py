@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 
@@ -131,6 +132,91 @@ class Repeated(Branch):
         self.total = total
 
 
+class AssignedAfter(Branch):
+    def run(self, values: oa.Array[i32]) -> None:
+        """What a helper's iterations leave in ``x`` reaches none who skips the branch, though who
+        takes it assigns to ``x`` after the loop."""
+        x, total = 1, i64(0)
+        if self.kind > 1:
+            for e in range(self.begin, self.end):
+                x = values[e] * 3
+                total += x
+            x = 5
+        self.total, self.other = total, i64(x)
+
+
+class AssignedInElse(Branch):
+    def run(self, values: oa.Array[i32]) -> None:
+        x, y, total = 1, 2, i64(0)
+        if self.kind > 1:
+            x = 7
+        else:
+            for e in range(self.begin, self.end):
+                x = values[e] * 3
+                y = x + 1
+                total += y
+            x = 5
+        self.other = i64(x)
+        if self.kind > 2:
+            for e in range(self.begin, self.end):
+                y = values[e] * 5
+                total += y
+            y = 6
+        else:
+            self.other += y
+        self.total = total
+
+
+class LoopInElse(Branch):
+    def run(self, values: oa.Array[i32]) -> None:
+        """Who takes the branch has assigned to ``x`` before helping."""
+        x, total = 1, i64(0)
+        if self.kind > 1:
+            x = 7
+        else:
+            for e in range(self.begin, self.end):
+                x = values[e] * 3
+                total += x
+            x = 5
+        self.total, self.other = total, i64(x)
+
+
+class LeftByBreak(Branch):
+    def run(self, values: oa.Array[i32]) -> None:
+        """Who leaves by ``break`` does not come to the ``else`` of a loop."""
+        x, total, step = 1, i64(0), 0
+        while step < 2:
+            step += 1
+            for e in range(self.begin, self.end):
+                x = values[e] * 3
+                total += x
+            if self.kind == step:
+                break
+        else:
+            x = 5
+        self.total, self.other = total, i64(x)
+
+
+@oa.kernel
+def run_assigned_after(all: oa.Array[AssignedAfter], values: oa.Array[i32]):
+    all[oa.grid(1)].run(values)
+
+
+@oa.kernel
+def run_assigned_in_else(all: oa.Array[AssignedInElse], values: oa.Array[i32]):
+    all[oa.grid(1)].run(values)
+
+
+@oa.kernel
+def run_loop_in_else(all: oa.Array[LoopInElse], values: oa.Array[i32]):
+    all[oa.grid(1)].run(values)
+
+
+@oa.kernel
+def run_left_by_break(all: oa.Array[LeftByBreak], values: oa.Array[i32]):
+    all[oa.grid(1)].run(values)
+
+
 @oa.kernel
 def run_one(all: oa.Array[One], values: oa.Array[i32]):
     all[oa.grid(1)].run(values)
@@ -158,6 +244,9 @@ def run_repeated(all: oa.Array[Repeated], values: oa.Array[i32]):
 
 KERNELS = {One: run_one, Both: run_both, Nested: run_nested, Early: run_early,
            Repeated: run_repeated}  # fmt: skip
+ALONE = {AssignedAfter: run_assigned_after, AssignedInElse: run_assigned_in_else,
+         LoopInElse: run_loop_in_else, LeftByBreak: run_left_by_break}  # fmt: skip
+"""Nobody may share their loops: a variable that they leave is read."""
 
 
 def _run(cls: type[Branch], given: Lists, kinds: Any) -> list[Any]:
@@ -167,7 +256,7 @@ def _run(cls: type[Branch], given: Lists, kinds: Any) -> list[Any]:
         total=given.numbers(-(2**60), 2**60, given.count), other=17,
     )  # fmt: skip
     values = oa.array(i32, given.numbers(-(2**20), 2**20).tolist())
-    KERNELS[cls][given.count](all, values)
+    {**KERNELS, **ALONE}[cls][given.count](all, values)
     return [getattr(all, name).numpy().tolist() for name in ("total", "other", "real")]
 
 
@@ -206,3 +295,14 @@ def test_nobody_waits_for_those_that_have_returned(given: Lists) -> None:
     check(lambda: _run(Early, given, kinds), rounds(given.lengths))
     kinds[given.begin % 8 == 0] = 3
     check_any(lambda: _run(Early, given, kinds))
+
+
+@pytest.mark.parametrize("cls", list(ALONE), ids=lambda cls: cls.__name__)
+def test_what_helpers_leave_is_read_by_nobody(cls: type[Branch]) -> None:
+    lengths = np.array([60, 2, 0, 50] + [1, 0] * 14)
+    begin = np.arange(32) % 30 + 3
+    for seed in range(4):
+        given = Lists(begin.astype(np.int32), (begin + lengths).astype(np.int32), 110, seed)
+        kinds = given.numbers(0, 4, given.count)
+        kinds[[0, 3]] = 3 * (seed % 2)
+        check_any(lambda: _run(cls, given, kinds))  # noqa: B023

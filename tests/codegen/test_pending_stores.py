@@ -136,7 +136,37 @@ def loops_and_calls(xs: oa.Array[Box], ys: oa.Array[Box], zs: oa.Array[Box]):
         y.a = z.a
 
 
-KERNELS = [fields, elements, structs, references, loops_and_calls]
+@oa.kernel
+def unknown_indices(xs: oa.Array[Box], ys: oa.Array[Box], zs: oa.Array[Box]):
+    """An element that is told by a variable may be any, and a member of it any element's."""
+    i = oa.grid(1)
+    x, y, z = xs[i], ys[i], zs[i]
+    k, j = x.b & 1, y.b & 1
+    x.pairs[1] = Pair(11, 12)
+    y.a = x.pairs[k].left
+    x.pairs[j] = Pair(13, y.pairs[0].right)
+    y.wide = z.pairs[1].right
+    x.pairs[k] = Pair(y.a + 5, y.pairs[j].right)
+    z.wide = i64(x.pairs[0].left)
+    y.pairs[-1] = Pair(z.a, 3)
+    z.b = y.pairs[2].left
+    x.pairs[0] = Pair(x.pairs[k].left + z.pairs[j].left, 4)
+    z.pairs[0] = Pair(x.pairs[0].left, x.pairs[k].right)
+    x.a = z.pairs[k + 1].left
+
+
+@oa.kernel
+def calls(xs: oa.Array[Box], ys: oa.Array[Box], zs: oa.Array[Box]):
+    """What a method reads is not named where it is called."""
+    i = oa.grid(1)
+    x, y, z = xs[i], ys[i], zs[i]
+    x.a = z.b + 5
+    y.wide = i64(x.total())
+    z.b = x.a - 3
+    y.part = f32(z.total())
+
+
+KERNELS = [fields, elements, structs, references, loops_and_calls, unknown_indices, calls]
 
 
 def _run(kernel: Any, backend: Any, layout: str) -> Any:

@@ -10,7 +10,17 @@ import pytest
 
 from sharedoa.errors import InternalError
 from sharedoa.frontend import tree
-from sharedoa.model.scalars import ScalarType, boolean, f32, f64, i8, u8, u64, weak_int
+from sharedoa.model.scalars import (
+    ScalarType,
+    boolean,
+    f32,
+    f64,
+    i8,
+    u8,
+    u64,
+    weak_float,
+    weak_int,
+)
 from sharedoa.model.types import VOID
 
 from .machine import AMDGPU, HOST, NVPTX, PRINTED, Kernel, apply_pass, lower_for
@@ -41,7 +51,12 @@ from .trees import (
     ("value", "type", "text"),
     [(-5, i8, "-5"), (200, u8, "200"), (True, boolean, "True"), (False, boolean, "False"),
      (2**64 - 1, u64, str(2**64 - 1)), (2**40, weak_int, str(2**40)),
-     (0.5, f32, "0.5"), (-2.5, f64, "-2.5")],
+     (0.5, f32, "0.5"), (-2.5, f64, "-2.5"), (0.1, f32, "0.1"), (1 / 3, f32, "0.33333334"),
+     (1 / 3, f64, repr(1 / 3)), (0.1 + 0.2, weak_float, "0.30000000000000004"),
+     (16777217.0, f64, "16777217.0"), (2.0**24, f32, str(np.float32(2**24))), (1e16, f64, "1e+16"),
+     (-0.0, f64, "-0.0"), (-0.0, f32, "-0.0"), (5e-324, f64, "5e-324"), (1e300, f64, "1e+300"),
+     (float("inf"), f32, "inf"), (-float("inf"), f64, "-inf"), (float("nan"), f32, "nan"),
+     (-float("nan"), f64, "nan")],
 )  # fmt: skip
 def test_scalars_are_printed_as_python_does(value: Any, type: ScalarType, text: str) -> None:
     items: list[str | tree.Expression] = ["value:", const(value, type), "100%"]
@@ -133,7 +148,8 @@ def test_debug_code_lies_beside_the_hot_path() -> None:
     numbers = array("numbers", u64)
     body = [store(element(use(numbers)), convert(u64, thread()))]
     text = str(lower_for(HOST, program([numbers], list(body)), debug=True).module)
-    (report,) = [
-        line for line in text.splitlines() if line.startswith("define") and "report" in line
-    ]
-    assert "noinline" in report and "cold" in report
+    reports = [line for line in text.splitlines() if line.startswith("define") and "report" in line]
+    assert len(reports) == 2
+    assert all("noinline" in report and "cold" in report for report in reports)
+    (note,) = [line for line in text.splitlines() if line.startswith("define") and "note" in line]
+    assert "noinline" in note

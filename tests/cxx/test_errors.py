@@ -270,3 +270,15 @@ def test_a_python_kernel_cannot_tell_cpp_classes_apart():
         shapes = heap.concat(heap.new(Circle, 2))
         with pytest.raises(oa.CompileError, match="Circle is a class of a C\\+\\+ program"):
             count[2](heap.array(Shape, list(shapes)), heap.zeros(2, oa.i32))
+
+
+@pytest.mark.parametrize("source", [None, b"int x;", 5])
+def test_a_source_is_text_or_a_path(source: object):
+    with pytest.raises(oa.ArgumentError, match=r"is no C\+\+ source"):
+        cxx.compile(source, {})
+
+
+@pytest.mark.parametrize("classes", [5, [("Circle", [])], "Circle"])
+def test_classes_are_given_by_name(classes: object):
+    with pytest.raises(oa.ClassError, match="names no classes"):
+        cxx.compile(CIRCLE, classes)

@@ -268,3 +268,20 @@ def test_descriptions_leave_the_program():
     kept = program._text.splitlines()
     entry = next(n for n, line in enumerate(kept) if ".entry areas" in line)
     assert lines[entry] == kept[entry]
+
+
+@pytest.mark.parametrize("options", [(), ("-G",)], ids=["optimised", "debug"])
+def test_calls_on_members_do_not_go_by_place(options: tuple[str, ...]):
+    source = BASE + (
+        "struct Part : Shape { int p; __device__ float area() override { return p; } };\n"
+        "struct Other : Shape { __device__ float area() override { return 2; } };\n"
+        "struct Whole : Shape { int before; Part part[2]; };\n"
+        'extern "C" __global__ void ask(Whole *whole, int *out) {\n'
+        "  Shape *shape = &whole[threadIdx.x].part[out[0]]; out[1] = shape->area();\n}\n"
+    )
+    classes = {"Whole": [], "Part": [("p", "i4")], "Other": []}
+    program = cxx.compile(source, classes, options=options)
+    for mode in ("range+switch", "bits+switch"):
+        (call,) = [call for call in program.report(mode) if call.function == "ask"]
+        assert "place of another object" in call.reason
+    assert all("place" not in call.reason for call in program.report("tag+switch"))

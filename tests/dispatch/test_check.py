@@ -10,7 +10,7 @@ import pytest
 from llvmlite import ir
 
 from dispatch import state
-from dispatch.check import CHECK_REFERENCE, REFERENCE_OK, define_check_reference
+from dispatch.check import ANY_CLASS, CHECK_REFERENCE, REFERENCE_OK, define_check_reference
 from dispatch.errors import ErrorCode
 from dispatch.mode import Placement
 from dispatch.range_table import SegmentTree, encode_stride
@@ -23,13 +23,15 @@ class CheckCode:
         module = ir.Module()
         define_check_reference(module, placement, 0, 0).linkage = ""
         self._code = HostCode(module, optimised=True)
-        block = self._code.words(state.SYMBOL, state.WORDS)
+        block = self._code.words(state.SYMBOL, state.CLASSES + 1)
         for index, value in words.items():
             block[index] = value
-        self._check = self._code.function(CHECK_REFERENCE, ctypes.c_uint32, ctypes.c_uint64)
+        self._check = self._code.function(
+            CHECK_REFERENCE, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_uint32
+        )
 
-    def __call__(self, address: int) -> Any:
-        return self._check(address)
+    def __call__(self, address: int, wanted: int = ANY_CLASS) -> Any:
+        return self._check(address, wanted)
 
 
 def test_by_type() -> None:
@@ -80,10 +82,41 @@ def test_by_type_without_any_range() -> None:
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 10])
 def test_scattered(count: int) -> None:
     addresses = 0x1000 + 48 * np.arange(count, dtype=np.uint64)
+    registry = np.concatenate([addresses, np.ones(count, np.uint64)])
     check = CheckCode(
-        "scattered", {state.REGISTRY: addresses.ctypes.data, state.REGISTRY_SIZE: count}
+        "scattered", {state.REGISTRY: registry.ctypes.data, state.REGISTRY_SIZE: count}
     )
     assert check(0) == ErrorCode.NULL
     assert all(check(int(address)) == REFERENCE_OK for address in addresses)
     for foreign in (1, 0x1000 - 8, 0x1008, 0x1000 + 48 * count, 1 << 63):
         assert check(foreign) == ErrorCode.FOREIGN
+
+
+#: Classes 3 and 4 extend 1, 5 extends 4; 2 is alone.
+BASES = np.array([0, 0, 0, 1, 1, 4], np.uint32)
+
+
+@pytest.mark.parametrize("placement", ["by_type", "scattered"])
+def test_classes(placement: Placement) -> None:
+    live = np.ones(1, np.uint8)
+    for found in range(1, 6):
+        registry = np.array([0x1000, found], np.uint64)
+        tree = SegmentTree.build([0x1000], [0x1010], [found], [16], [live.ctypes.data])
+        check = CheckCode(
+            placement,
+            {
+                state.CLASSES: BASES.ctypes.data,
+                state.RANGE_TREE: tree.nodes.ctypes.data,
+                state.RANGE_TREE_SIZE: tree.size,
+                state.REGISTRY: registry.ctypes.data,
+                state.REGISTRY_SIZE: 1,
+            },
+        )
+        bases = {found}
+        while base := int(BASES[min(bases)]):
+            bases.add(base)
+        for wanted in range(1, 8):
+            expected = REFERENCE_OK if wanted in bases else ErrorCode.WRONG_CLASS
+            assert check(0x1000, wanted) == expected
+        assert check(0x1000) == REFERENCE_OK
+        assert check(0x1004, found) == ErrorCode.FOREIGN

@@ -44,6 +44,9 @@ def kernel(base: Base, out: oa.Array[f32]):
     out[0] = base.a()
     if isinstance(base, Two):
         out[1] = base.b()
+def only_test(base: Base, out: oa.Array[f32]):
+    if isinstance(base, Two):
+        out[0] = 1
 def only_direct(one: One, out: oa.Array[f32]):
     out[0] = one.a()
 """
@@ -143,6 +146,14 @@ def test_a_direct_call_notices_the_first_override(module: ModuleType) -> None:
     virtual = translate_kernel(module.only_direct)
     del module.Four.a
     assert not virtual.current()
+
+
+def test_a_type_test_notices_a_subclass(module: ModuleType) -> None:
+    translation = translate_kernel(module.only_test)
+    redefine(module, "Five", "class Five(One):\n    pass\n")
+    assert translation.current()
+    redefine(module, "Six", "class Six(Two):\n    pass\n")
+    assert not translation.current()
 
 
 def test_redefining_a_class_is_noticed_through_the_names_that_mean_it(module: ModuleType) -> None:

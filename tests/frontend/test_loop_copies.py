@@ -175,6 +175,24 @@ def test_loops_of_more_rounds_than_63_bits_count(tmp_path):
     assert limits_of_many(tmp_path, 2, numbers, "x = x * i64(3) + k") == [256, 256]
 
 
+@pytest.mark.parametrize("order", [("Few", "Many"), ("Many", "Few")])
+def test_a_function_has_the_least_room_that_its_callers_leave(tmp_path, order):
+    text = "@oa.func\ndef work(x: i64) -> i64:\n    for k in range(1000):\n"
+    text += "        x = x * i64(3) + k\n    return x\n"
+    for base, count in (("Few", 2), ("Many", 8)):
+        text += f"class {base}(oa.Object):\n    def go(self) -> i64: ...\n"
+        for number in range(count):
+            text += f"class {base}{number}({base}):\n    def go(self) -> i64:\n"
+            text += f"        return work(i64({number}))\n"
+    text += f"def run(one: {order[0]}, other: {order[1]}):\n    one.go()\n    other.go()\n"
+    (alone,) = loop_copies(translate(load_module(tmp_path, text + MANY_ALONE).alone)).values()
+    (both,) = loop_copies(translate(load_module(tmp_path, text).run)).values()
+    assert both == alone
+
+
+MANY_ALONE = "def alone(many: Many):\n    many.go()\n"
+
+
 def compiled(tmp_path: Path, target: Target) -> Compilation:
     source = "items[oa.grid(1)].long()"
     kernel = oa.kernel(kernel_from(tmp_path, "items: oa.Array[Item]", source, oa=oa, Item=Item))

@@ -7,10 +7,14 @@ import importlib
 import inspect
 import linecache
 import os
+import sys
 from pathlib import Path
 
 import pytest
 
+import sharedoa as oa
+from sharedoa import i32
+from sharedoa.errors import CompileError
 from sharedoa.frontend.source import source_of
 
 from ..source_files import load_module
@@ -86,3 +90,99 @@ def test_a_file_is_read_again_when_its_lines_are(
     module = importlib.reload(module)
     linecache.checkcache(str(file))
     assert len(source_of(module.f, "f").definition.args.args) == 2
+
+
+_PROGRAM = """
+@oa.value
+class Pair:
+    a: i32
+
+    def first(self) -> i32:
+        return self.a * 3
+
+
+class Thing(oa.Object):
+    x: i32
+
+    def get(self) -> i32:
+        return self.x + Pair(5).first() + plus(2)
+
+
+@oa.func
+def plus(x: i32) -> i32:
+    return x + 700
+
+
+@oa.kernel
+def run(things: oa.Array[Thing], out: oa.Array[i32]) -> None:
+    i = oa.grid(1)
+    out[i] = things[i].get() + 40000
+
+
+def late(things: oa.Array[Thing], out: oa.Array[i32]) -> None:
+    out[oa.grid(1)] = 1
+"""
+
+
+def _edits(text: str) -> dict[str, str]:
+    return {
+        "on the same lines": text.replace("3", "9").replace("700", "1").replace("40000", "2"),
+        "of a first line": "# one more\n" + text,
+        "so that other functions are there": text.replace("class", "x = 1\n\n\ndef first(self):\n"
+        "    return 8\n\n\nclass").replace("return", "y = 1; return"),
+        "into what is no program": "def run(:\n" + text,
+        "to nothing": "",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("edit", list(_edits("")))
+def test_what_is_compiled_is_what_was_imported(tmp_path: Path, edit: str) -> None:
+    module = load_module(tmp_path, _PROGRAM)
+    file = Path(module.__file__ or "")
+    file.write_text(_edits(file.read_text())[edit])
+    linecache.checkcache(str(file))
+    with oa.Heap(backend="cpu"):
+        things, out = oa.new(module.Thing, 2, x=1), oa.zeros(2, i32)
+        module.run[2](things, out)
+        assert out.numpy().tolist() == [1 + 15 + 702 + 40000] * 2
+
+
+@pytest.mark.parametrize("edit", list(_edits("")))
+def test_what_was_edited_before_it_was_decorated_is_refused(tmp_path: Path, edit: str) -> None:
+    module = load_module(tmp_path, _PROGRAM)
+    file = Path(module.__file__ or "")
+    text = file.read_text()
+    file.write_text(_edits(text)[edit].replace("= 1\n", "= 2\n"))
+    kernel = oa.kernel(module.late)
+    with oa.Heap(backend="cpu"):
+        things, out = oa.new(module.Thing, 2, x=1), oa.zeros(2, i32)
+        with pytest.raises(CompileError, match=r"was edited after late|cannot be read"):
+            kernel[2](things, out)
+    file.write_text(text)
+    kernel = oa.kernel(module.late)
+    with oa.Heap(backend="cpu"):
+        things, out = oa.new(module.Thing, 2, x=1), oa.zeros(2, i32)
+        kernel[2](things, out)
+        assert out.numpy().tolist() == [1, 1]
+
+
+def test_a_module_that_is_loaded_again_is_compiled_as_it_is_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "loaded_again.py"
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr("sys.dont_write_bytecode", True)
+    prelude = "import sharedoa as oa\nfrom sharedoa import i32\n"
+    found = []
+    for number in (5, 77, 300):
+        file.write_text(
+            f"{prelude}@oa.kernel\ndef run(out: oa.Array[i32]):\n    out[oa.grid(1)] = {number}\n"
+        )
+        name = "loaded_again"
+        known = sys.modules.get(name)
+        module = importlib.reload(known) if known else importlib.import_module(name)
+        with oa.Heap(backend="cpu"):
+            out = oa.zeros(1, i32)
+            module.run[1](out)
+            found.append(int(out[0]))
+    assert found == [5, 77, 300]

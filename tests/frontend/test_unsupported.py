@@ -178,3 +178,33 @@ def test_what_nests_too_deeply_is_a_complaint(tmp_path: Path, body: str) -> None
     (complaint,) = complaints(kernel_from(tmp_path, "n: i32, a: oa.Array[i32]", body))
     assert complaint.message == "the statements or expressions of kernel nest too deeply"
     assert "divide it" in complaint.help
+
+
+def test_what_nests_too_deeply_for_any_stage(tmp_path):
+    terms = " and ".join(f"a[i] > {number}" for number in range(2000))
+    text = f"@oa.kernel\ndef run(a: oa.Array[i32]):\n    i = oa.grid(1)\n    if {terms}:\n"
+    module = load_module(tmp_path, f"{text}        a[i] = 1\n")
+    with oa.Heap(backend="cpu"), pytest.raises(oa.CompileError, match="nest too deeply"):
+        module.run[1](oa.zeros(1, oa.i32))
+
+
+@pytest.mark.parametrize("index", [4, 7, -5])
+def test_an_index_that_no_inline_array_has(tmp_path: Path, index: int) -> None:
+    module = load_module(
+        tmp_path,
+        f"""
+        class Few(oa.Object):
+            few: oa.inline[f32, 4]
+
+        def stores(few: Few):
+            few.few[{index}] = 1.0
+
+        def reads(few: Few, out: oa.Array[f32]):
+            few.few[3] = few.few[-4]
+            out[0] = few.few[{index}]
+        """,
+    )
+    for kernel in (module.stores, module.reads):
+        (complaint,) = complaints(kernel)
+        assert complaint.message == f"index {index} is outside of inline[f32, 4]"
+        assert complaint.help == "use an index from -4 to 3"

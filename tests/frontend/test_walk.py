@@ -13,7 +13,8 @@ from apps.game_of_life.natural import kernels as cells
 from apps.raytracer.natural import kernels as rays
 from apps.traffic.natural import kernels as roads
 from sharedoa.frontend import tree
-from sharedoa.frontend.walk import assigned_variables, nodes, statements_in
+from sharedoa.frontend.effects import assigned_variables
+from sharedoa.frontend.walk import nodes, statements_in
 from sharedoa.model.scalars import i32
 from sharedoa.runtime.kernel import Kernel
 

@@ -2,6 +2,8 @@
 
 import json
 import os
+import stat
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -294,3 +296,79 @@ def test_only_files_are_replaced_or_read_whole(tmp_path):
         assert len(oa.all(Circle)) == 3
         with pytest.raises(oa.DumpError, match="is no dump"):
             oa.load("/dev/zero")
+
+
+def test_permissions_are_kept_and_nothing_planted_is_followed(tmp_path):
+    path, victim = tmp_path / "heap.dump", tmp_path / "victim"
+    victim.write_text("precious")
+    # What the unfinished file was once called.
+    (tmp_path / f"heap.dump.{os.getpid()}.part").symlink_to(victim)
+    path.touch(mode=0o600)
+    with new_heap() as heap:
+        heap.new(Circle, 3)
+        oa.dump(path)
+        oa.load(path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert victim.read_text() == "precious"
+
+
+def test_several_threads_dump_to_one_file(tmp_path):
+    path = tmp_path / "heap.dump"
+
+    def dump_often(count):
+        with new_heap() as heap:
+            heap.new(Circle, count)
+            for _ in range(20):
+                heap.dump(path)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(dump_often, range(1, 5)))
+    assert os.listdir(tmp_path) == ["heap.dump"]
+    with new_heap():
+        oa.load(path)
+        assert 1 <= len(oa.all(Circle)) <= 4
+
+
+@pytest.mark.parametrize("layout", ["aos", "tile"])
+def test_parts_of_arrays_that_nothing_refers_to_may_refer_to_what_is_gone(tmp_path, layout):
+    with new_heap(layout=layout):
+        friends = oa.new(Node, 6, wide=range(6))
+        nodes = oa.new(Node, 3)
+        nodes.friends = oa.split(friends, [2, 3, 1])
+        kept = friends[3:5]
+        nodes[1].friends = oa.array(Node, [friends[0]])
+        oa.delete(friends[2])
+        nodes[2].friends = oa.zeros(0, Node)
+        oa.delete(friends[5])
+        oa.dump(tmp_path / "heap", nodes=nodes, kept=kept)
+    with new_heap(layout=layout):
+        found = oa.load(tmp_path / "heap")
+        assert [[f.wide for f in n.friends] for n in found["nodes"]] == [[0, 1], [0], []]
+        assert [f.wide for f in found["kept"]] == [3, 4]
+        assert len(oa.all(Node)) == 7
+
+
+def test_what_is_referred_to_still_must_be_there(tmp_path):
+    with new_heap():
+        friends = oa.new(Node, 6)
+        nodes = oa.new(Node, 3)
+        nodes.friends = oa.split(friends, [2, 3, 1])
+        oa.delete(friends[4])
+        with pytest.raises(oa.DumpError, match="deleted"):
+            oa.dump(tmp_path / "heap", nodes=nodes)
+
+
+def test_an_array_that_got_objects_of_a_class_above_its_own(tmp_path):
+    with new_heap():
+        circles, nodes = oa.new(Circle, 2, radius=3.0), oa.new(Holder, 2)
+        nodes[0].shapes = circles
+        nodes[0].shapes[1] = oa.new(Square, side=7)
+        oa.dump(tmp_path / "heap", nodes=nodes)
+    with new_heap():
+        nodes = oa.load(tmp_path / "heap")["nodes"]
+        assert [type(shape) for shape in nodes[0].shapes] == [Circle, Square]
+        assert nodes[0].shapes[1].side == 7
+
+
+class Holder(oa.Object):
+    shapes: oa.Array[Shape]

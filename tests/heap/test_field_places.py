@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import sharedoa as oa
-from sharedoa import f32, i32
+from sharedoa import f32, i32, i64
 
 from .shapes import Node, Point
 
@@ -279,3 +279,42 @@ def test_objects_that_are_gone_are_not_written(rows):
     oa.delete(rows[2])
     with pytest.raises(oa.HeapError):
         kept[2] = 1
+
+
+@pytest.mark.parametrize(
+    "places",
+    [[0, 2, 0, 3], [0, 0, 1, 1], [1, 0, 1, 0, 1], [2, 2, 2], [0, 1, 2, 0, 1, 2], [7, 5, 7, 5, 3],
+     [0, 2, 4, 1, 3, 5], [5, 4, 3, 3, 4, 5], [0, 1, 2, 3, 3, 2, 1, 0, 9]],
+    ids=str,
+)  # fmt: skip
+@pytest.mark.parametrize("layout", ["aos", "tile"])
+def test_operators_in_place_count_an_object_once(places, layout):
+    """As NumPy's do, however its occurrences are arranged."""
+    for mode in ("auto", "tag+switch", "cuda"):
+        if mode == "cuda" and layout == "tile":
+            continue
+        with oa.Heap(mode, "cpu", layout, initial_region=16):
+            made = oa.new(Many, 10, number=range(10))
+            expected, rows = np.arange(10), np.zeros((10, 3), np.int64)
+            values = np.arange(len(places))
+            for _ in range(2):
+                view = made[places]
+                view.number += 3
+                view.number *= values
+                view.row += 2
+                view.row[:, 1] -= 7
+                view.number[:] -= values
+                np.add(view.number, 1, out=view.number)
+                expected[places] += 3
+                expected[places] *= values
+                rows[places] += 2
+                rows[places, 1] -= 7
+                expected[places] -= values
+                expected[places] += 1
+                assert made.number.numpy().tolist() == expected.tolist()
+                assert made.row.numpy().tolist() == rows.tolist()
+
+
+class Many(oa.Object):
+    number: i64
+    row: oa.inline[i64, 3]

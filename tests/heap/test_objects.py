@@ -343,3 +343,80 @@ def test_scattered_objects_go_with_their_heap(monkeypatch):
     del heap, circles
     gc.collect()
     assert freed == expected
+
+
+class Begun(oa.Object):
+    a: oa.i32
+    b: oa.f64
+
+    def __init__(self, start: int, b: float = 0.5) -> None:
+        self.a = start * 2
+        self.b = b
+
+
+class BegunBelow(Begun):
+    pass
+
+
+@pytest.mark.parametrize("cls", [Begun, BegunBelow])
+def test_init_is_called_for_each_new_object(heap, cls):
+    assert [(o.a, o.b) for o in (cls(3), oa.new(cls, start=4, b=2.0))] == [(6, 0.5), (8, 2.0)]
+    made = oa.new(cls, 3, start=[1, 2, 3], b=1.5)
+    assert made.a.numpy().tolist() == [2, 4, 6] and made.b.numpy().tolist() == [1.5] * 3
+    assert oa.new(cls, 2, start=np.int32(7)).a.numpy().tolist() == [14, 14]
+    assert len(oa.new(cls, 0, start=1)) == 0
+    with pytest.raises(oa.ArgumentError, match="start has 2 values for 3 objects"):
+        oa.new(cls, 3, start=[1, 2])
+    with pytest.raises(TypeError, match="start"):
+        oa.new(cls, 3)
+    with oa.Heap(backend="cpu") as other:
+        pass
+    assert other.new(cls, start=5).a == 10 and len(other.all(cls)) == 1
+
+
+class Hesitant(oa.Object):
+    """Its ``__init__`` raises for numbers below zero, and deletes itself first below -1."""
+
+    a: oa.i32
+
+    def __init__(self, a: int) -> None:
+        self.a = a
+        if a < -1:
+            oa.delete(self)
+        if a < 0:
+            refused.append(self)
+            raise KeyError(a)
+
+
+refused: list[Hesitant] = []
+
+
+@pytest.mark.parametrize("bad", [-1, -2])
+def test_objects_whose_init_raises_are_gone(heap, bad):
+    refused.clear()
+    kept = Hesitant(5)
+    for make in (
+        lambda: Hesitant(bad),
+        lambda: oa.new(Hesitant, a=bad),
+        lambda: oa.new(Hesitant, 3, a=[1, bad, 3]),
+    ):
+        with pytest.raises(KeyError) as caught:
+            make()
+        assert caught.value.args == (bad,) and caught.value.__context__ is None
+        assert [each.a for each in oa.all(Hesitant)] == [5] and kept.a == 5
+    for each in refused:
+        with pytest.raises(oa.HeapError, match="deleted"):
+            each.a
+    with pytest.raises(TypeError):
+        Hesitant()
+    assert len(oa.all(Hesitant)) == 1
+    assert oa.new(Hesitant, 2, a=7).a.numpy().tolist() == [7, 7]
+
+
+def test_a_class_is_no_object(heap):
+    oa.new(Circle, 3)
+    with pytest.raises(oa.ArgumentError, match=r"(?s)oa.delete takes objects.*oa.all\(C\)"):
+        oa.delete(Circle)
+    with pytest.raises(oa.ArgumentError, match=r"oa\.concat"):
+        oa.concat(Circle)
+    assert len(oa.all(Circle)) == 3

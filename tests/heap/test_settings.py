@@ -2,6 +2,7 @@
 
 import asyncio
 import contextvars
+import copy
 import threading
 
 import pytest
@@ -17,12 +18,17 @@ from .shapes import Circle
     [
         ({"mode": "fast"}, "mode= 'fast' is not valid.*\n.*cuda, concord, sharedoa, coal"),
         ({"backend": "tpu"}, "backend= 'tpu' is not valid.*\n.*auto, cuda, hip, cpu, python"),
+        ({"backend": 5}, "backend= 5 is not valid.*\n.*auto, cuda, hip, cpu, python"),
         ({"layout": "soa"}, "layout= 'soa' is not valid.*\n.*aos, tile, auto"),
         ({"layout": "tile", "mode": "cuda"}, "mode cuda places them one by one\n.*aos or auto"),
         ({"capacity": "much"}, "capacity= 'much' is not valid"),
+        ({"capacity": True}, "capacity= True is not valid: not a whole number"),
+        ({"initial_region": True}, "initial_region= True is not valid"),
         ({"capacity": 0}, "capacity= 0 is not valid"),
         ({"initial_region": 0}, "initial_region= 0 is not valid"),
         ({"debug": 2}, "debug= 2 is not valid"),
+        ({"capacity": "1024TiB"}, "than this machine can ever give: it has .* bytes of memory"),
+        ({"capacity": 1 << 90}, "than this machine can ever give"),
     ],
 )
 def test_what_is_not_valid(arguments, text):
@@ -175,3 +181,8 @@ def test_a_block_left_in_a_context_that_did_not_enter_it():
 def test_knobs_in_code():
     with knobs.scope(mode="tag+vtable"):
         assert oa.Heap(backend="cpu").mode.name == "tag+vtable"
+
+
+def test_a_heap_cannot_be_copied():
+    with pytest.raises(TypeError, match=r"oa\.dump"):
+        copy.copy(oa.Heap())

@@ -1,6 +1,10 @@
+import tempfile
 import threading
+import time
+from pathlib import Path
 
 import numpy as np
+import pytest
 
 import sharedoa as oa
 
@@ -27,3 +31,90 @@ def test_allocation_from_many_threads(heap):
     assert len(heap.all(Circle)) == len(heap.all(Square)) == 380
     counts = np.bincount(np.concatenate([heap.all(c).number.numpy() for c in (Circle, Square)]))
     assert counts.tolist() == [95] * 8
+
+
+@oa.kernel
+def count(circles: oa.Array[Circle], rounds: oa.i32) -> None:
+    i = oa.grid(1)
+    if i < len(circles):
+        for k in range(rounds):
+            if k % 1000003 == 1:
+                circles[i].number += 1
+        circles[i].number = 7
+
+
+def sees_numbers(heap, circles):
+    assert (circles.number.numpy() == 7).all()
+
+
+def sees_one(heap, circles):
+    assert circles[len(circles) - 1].number == 7
+
+
+def deletes(heap, circles):
+    heap.delete(circles)
+    assert not heap.memory.launching
+
+
+def dumps(heap, circles):
+    with tempfile.TemporaryDirectory() as folder:
+        heap.dump(Path(folder) / "dump", circles=circles)
+        loaded = heap.load(Path(folder) / "dump")["circles"]
+        assert (loaded.number.numpy() == 7).all()
+
+
+@pytest.mark.parametrize("backend", ["cpu", "python"])
+@pytest.mark.parametrize("look", [sees_numbers, sees_one, deletes, dumps])
+def test_the_host_waits_for_launches_of_other_threads(backend, look):
+    with oa.Heap("auto", backend, "aos", "64MiB", 8) as heap:
+        circles = oa.new(Circle, 4)
+        count[4](circles, 1)
+        circles.number = 0
+        rounds = 150_000_000 if backend == "cpu" else 1_000_000
+        other = threading.Thread(target=lambda: count[4](circles, rounds))
+        other.start()
+        while not heap.memory.launching:
+            time.sleep(0.0001)
+        look(heap, circles)
+        other.join()
+
+
+def test_code_that_a_launch_calls_does_not_wait_for_it(heap_in_python):
+    """Threads of blocks are real threads there, and read fields while others' launches run."""
+    circles = [oa.new(Circle, 4, number=k) for k in range(4)]
+    threads = [threading.Thread(target=lambda c=c: meet[4, 4](c)) for c in circles for _ in "ab"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert not any(thread.is_alive() for thread in threads)
+    assert [c.number.numpy().tolist() for c in circles] == [[k + 2] * 4 for k in range(4)]
+
+
+@oa.kernel
+def meet(circles: oa.Array[Circle]) -> None:
+    i = oa.grid(1)
+    for _ in range(20):
+        oa.syncthreads()
+    circles[i].number += 1
+    oa.syncthreads()
+
+
+@pytest.fixture
+def heap_in_python():
+    with oa.Heap("auto", "python", "aos", "64MiB", 8) as made:
+        yield made
+
+
+def test_rearranging_waits_for_launches_of_other_threads():
+    with oa.Heap("auto", "cpu", "tile", "64MiB", 8) as heap:
+        circles = oa.new(Circle, 4)
+        count[4](circles, 1)
+        other = threading.Thread(target=lambda: count[4](circles, 150_000_000))
+        other.start()
+        while not heap.memory.launching:
+            time.sleep(0.0001)
+        with heap.lock:
+            heap.memory.rearrange(heap.layout)
+            assert not heap.memory.launching
+        other.join()

@@ -222,9 +222,10 @@ def test_a_shared_class_has_one_base() -> None:
         ("x: 'f32 +'", "cannot be evaluated"),
         ("sides: f32", "Base declares it already"),
         ("x: 'dict[str, int]'", "is not a type that kernels know"),
-        ("x: oa.inline[f32]", "cannot be evaluated: oa.inline takes an element type and a length"),
+        ("x: oa.inline[f32]", "field x: oa.inline takes an element type and a length"),
         ("x: oa.inline[f32, 0]", "the length of an inline array is 0"),
         ("x: oa.inline[f32, True]", "the length of an inline array is True"),
+        ("x: oa.inline[f32, 2**31]", "an inline array of 2147483648 elements is too large"),
         ("x: oa.inline[oa.inline[f32, 2], 2]", "an array cannot hold inline[f32, 2]"),
         ("x: Base | Other", "a union of several types has no one layout"),
     ],
@@ -476,3 +477,45 @@ def test_a_tuple_as_a_field_names_class_and_field() -> None:
     with pytest.raises(oa.ClassError, match="class Pair, field both: a tuple") as caught:
         _ = shared_type(Pair).fields
     assert "make a field of each part" in caught.value.help
+
+
+def test_names_that_python_keeps_are_no_fields(tmp_path: Path) -> None:
+    with pytest.raises(oa.ClassError, match="__x__ is no name for a field"):
+        load_module(tmp_path, "class C(oa.Object):\n    __x__: f32\n")
+
+
+def test_a_field_larger_than_numpy_describes():
+    Wide = oa.value(type("Wide", (), {"__annotations__": {f"x{i}": f32 for i in range(600)}}))
+
+    class Long(oa.Object):
+        few: oa.inline[Wide, 2**20]
+
+    with pytest.raises(oa.ClassError, match=rf"takes {2400 * 2**20} bytes.*\n.*use oa.Array"):
+        oa.new(Long)
+
+
+def test_what_is_wrong_in_an_annotation_is_said_once():
+    class Long(oa.Object):
+        few: oa.inline[f32, 2**30]
+
+    with pytest.raises(oa.ClassError) as caught:
+        oa.new(Long)
+    assert str(caught.value).startswith("class Long, field few: an inline array of 1073741824 ")
+    assert str(caught.value).count("help:") == 1
+
+
+def test_fields_of_one_object_cannot_be_deleted():
+    circle = oa.new(Circle, radius=1.0)
+    with pytest.raises(oa.ClassError, match=r"Circle.radius cannot be deleted.*\n.*oa.delete"):
+        del circle.radius
+    assert circle.radius == 1.0
+
+
+def test_an_inline_field_takes_sequences():
+    class Few(oa.Object):
+        few: oa.inline[f32, 3]
+
+    few = oa.new(Few, few=[1, 2, 3])
+    with pytest.raises(oa.ArgumentError, match="holds 3 elements, and is given 5"):
+        few.few = 5
+    assert list(few.few) == [1, 2, 3]

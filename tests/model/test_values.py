@@ -189,3 +189,8 @@ def test_a_struct_is_its_own_type() -> None:
         inner: Point
 
     assert Local.__sharedoa_value__.fields["inner"] is first
+
+
+def test_a_function_is_no_value():
+    with pytest.raises(oa.ClassError, match=r"decorates classes.*\n.*above a class"):
+        oa.value(lambda: 1)  # type: ignore[type-var]

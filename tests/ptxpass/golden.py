@@ -31,6 +31,7 @@ class Program:
     sources: tuple[str, ...]
     command: str
     calls: tuple[ExpectedCall, ...]
+    misplaced: frozenset[str]
 
     @property
     def text(self) -> str:
@@ -39,6 +40,11 @@ class Program:
     @property
     def virtual_calls(self) -> list[ExpectedCall]:
         return [call for call in self.calls if not call.left]
+
+    @property
+    def by_place(self) -> list[ExpectedCall]:
+        """The virtual calls that the place of an object may decide."""
+        return [call for call in self.virtual_calls if not call.classes & self.misplaced]
 
 
 @cache
@@ -56,7 +62,8 @@ def _program(name: str, manifest: dict[str, Any]) -> Program:
         for function, items in like.get("calls", {}).items()
         for item in items
     )
-    return Program(name, tuple(table["sources"]), table["command"], calls)
+    misplaced = frozenset(table.get("misplaced", ()))
+    return Program(name, tuple(table["sources"]), table["command"], calls, misplaced)
 
 
 def _call(

@@ -10,7 +10,7 @@ Arguments are written as words:
   ``zeros``: an array of zeros; ``bytes``: one that the kernels of a program share, zeros at first;
 - ``n``: the number of objects; ``n-1``, ``7``; ``f32=1.5``; ``hex=0900``: bytes of a struct;
 - ``function=name``: the address of a function;
-- ``places16``: memory for objects of 16 bytes each.
+- ``places16``: memory for objects of 16 bytes each, or of another size.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ class Scenario:
     """``make``: the kernels that make the objects, in the original module. ``links``: at these
     offsets of objects of a class stand references to later objects of the array. ``variables``:
     what is put into variables of the module. ``keeps_headers``: kernels write vtable pointers, or
-    read them for other reasons than virtual calls."""
+    read them for other reasons than virtual calls. ``heap_makes``: the kernels run beside those of
+    the heap that make objects, which tell what is inside of objects."""
 
     make: tuple[Kernel, ...]
     kernels: tuple[Kernel, ...]
@@ -42,6 +43,7 @@ class Scenario:
     links: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     variables: Mapping[str, str] = field(default_factory=dict)
     keeps_headers: bool = False
+    heap_makes: bool = False
 
 
 def _scenario(make: str, *kernels: str | Kernel, **rest: object) -> Scenario:
@@ -75,6 +77,7 @@ SCENARIOS: dict[str, Scenario] = {
         "_Z4makePP4Stepi &steps n", "_Z7advancePP4StepPii &steps i32 n", count=40
     ),
     "anonymous": _scenario("make &objects", "ask &objects i32"),
+    "async_copy": _scenario("_Z4makePP6Sourcei &sources n", "_Z4copyPP6SourcePi &sources i32"),
     "atomics": _scenario(
         "_Z4makePP5Tally &tallies",
         "_Z5countPP5TallyPiS2_ &tallies i32 zeros",
@@ -129,6 +132,14 @@ SCENARIOS: dict[str, Scenario] = {
         Kernel("_Z6removePP8ResourcePii", "&all+1 i32 n", threads=6),
         keeps_headers=True,
     ),
+    "empty_virtual_base": _scenario(
+        "_Z4makePP5SoundPP4TonePP5MixedPP6Singer &sounds &tones &mixed &singers",
+        "_Z4playPP5SoundPi &sounds i32",
+        "_Z5shiftPP4TonePi &tones i32",
+        "_Z10play_tonesPP4TonePi &tones i32",
+        "_Z3mixPP5MixedPd &mixed f64",
+        "_Z4singPP6SingerPx &singers i64",
+    ),
     "function_pointers": _scenario(
         "_Z4makePP4Real &objects",
         "_Z10from_tablePfPKi f32 i32<3",
@@ -169,6 +180,23 @@ SCENARIOS: dict[str, Scenario] = {
         "_Z13same_receiverPP9GeneratorPji &all i32 3",
         Kernel("_Z15other_receiversPP9GeneratorPji", "&all i32 n", threads=5),
         "_Z8unrolledPP9GeneratorPj &all i32",
+    ),
+    "members": _scenario(
+        "_Z4makePcS_PP5GaugePP5Clocki places80 places16 &gauges &clocks n",
+        "_Z4readPP5GaugePi &gauges i32",
+        "_Z5partsPP5GaugeS1_ &gauges &found",
+        "_Z4readPP5GaugePi &found i32",
+        "_Z4fillPP5GaugePi &gauges i32",
+        "_Z4tellPP5ClockPx &clocks i64",
+        heap_makes=True,
+        keeps_headers=True,
+    ),
+    "misnamed": _scenario(
+        "_Z4makePP4Nodei &nodes n",
+        "_Z3getPP4NodePi &nodes i32",
+        "_Z12from_factoryPi i32",
+        "_Z15from_destructorPi i32",
+        heap_makes=True,
     ),
     "multiple": _scenario(
         "_Z4makePP5DrawnPP7Printedi &drawn &printed n",
@@ -213,6 +241,14 @@ SCENARIOS: dict[str, Scenario] = {
         Kernel("_Z16object_in_sharedPii", "i32 5", threads=4),
         count=128,
     ),
+    "replaced": _scenario(
+        "_Z4makePP4Celli &cells n",
+        "_Z9by_calleePP4CellPi &cells i32",
+        "_Z7in_loopPP4CellPii &cells i32 5",
+        "_Z9by_othersPP4CellPi &cells i32",
+        heap_makes=True,
+        keeps_headers=True,
+    ),
     "single": _scenario("_Z4makePP5Shapei &shapes n", "_Z7measurePP5ShapePfi &shapes f32 n"),
     "static_shared": _scenario(
         "_Z4makePP6Sorter &sorters", "_Z4sortPP6SorterPKiPi &sorters i32 i32"
@@ -221,6 +257,15 @@ SCENARIOS: dict[str, Scenario] = {
         "_Z4makePP5Moveri &movers n",
         "_Z4movePP5MoverP6VectorP4PairP5BytesP4Quad &movers f64 i32 u8 f32",
         count=8,
+    ),
+    "tables_inside": _scenario(
+        "_Z4makePP5ShapePP3PenPP4TapePP6HandlePP5Spool &shapes &pens &tapes &handles &spools",
+        "_Z4growPP5ShapePi &shapes i32",
+        "_Z5applyPP6HandlePi &handles i32",
+        "_Z4windPP4TapePf &tapes f32",
+        "_Z5spoolPP5SpoolPf &spools f32",
+        "_Z4drawPP3PenPd &pens f64",
+        heap_makes=True,
     ),
     "templates": _scenario(
         "_Z4makePPN8geometry4BodyIfEEPPNS0_IdEE &singles &doubles",

@@ -29,13 +29,30 @@ from .random_kernels import KINDS, MAKING, KernelWriter
 
 @dataclass(frozen=True)
 class Class:
+    """``offsets``: words before the functions that tell where virtual bases are, all 0."""
+
     table: str
     size: int
     functions: tuple[str | None, ...]
+    offsets: int = 0
 
     @property
     def abstract(self) -> bool:
         return None in self.functions
+
+    @property
+    def address_point(self) -> int:
+        return 16 + 8 * self.offsets
+
+    @property
+    def unclear(self) -> bool:
+        """Whether zeros may be offsets or pure functions."""
+        return self.offsets > 0 or self.functions[0] is None
+
+    @property
+    def definition(self) -> str:
+        words = ["0"] * (2 + self.offsets) + [function or "0" for function in self.functions]
+        return f".global .align 8 .u64 {self.table}[{len(words)}] = {{{', '.join(words)}}};"
 
 
 @dataclass(frozen=True)
@@ -74,11 +91,7 @@ class ModuleWriter:
         kernels = [self._kernel(number) for number in range(draw.number(1, 2))]
         linkage = ".weak " if draw.rarely() else ""
         declarations = [self._head(name, end=";") for name in self._functions]
-        tables = [
-            f"{linkage}.global .align 8 .u64 {c.table}[{len(c.functions) + 2}] = "
-            f"{{{', '.join(['0', '0', *(f or '0' for f in c.functions)])}}};"
-            for c in self._classes
-        ]
+        tables = [f"{linkage}{c.definition}" for c in self._classes]
         parts = [
             "// A random program.\n.version 7.8\n.target sm_80\n.address_size 64\n",
             *declarations,
@@ -142,7 +155,8 @@ class ModuleWriter:
             else:
                 functions.append(self._method(name, slot))
         size = draw.choose((24, 24, 32, 40))
-        return Class(f"_ZTV{len(name)}{name}", size, tuple(functions))
+        offsets = draw.number(1, 3) if number and draw.rarely() else 0
+        return Class(f"_ZTV{len(name)}{name}", size, tuple(functions), offsets)
 
     def _method(self, name: str, slot: int) -> str:
         code = Code(self._draw)
@@ -261,7 +275,8 @@ class ModuleWriter:
 
     @property
     def concrete(self) -> list[Class]:
-        return [c for c in self._classes if not c.abstract]
+        """Whose objects kernels make."""
+        return [c for c in self._classes if not c.abstract and not c.offsets]
 
     def slot(self, kind: str) -> int | None:
         found = [slot for slot, k in enumerate(self._slots) if k == kind]

@@ -14,7 +14,7 @@ from .golden_kernels import Kernel, Scenario
 from .interpreter import Addresses, Machine
 from .interpreter.memory import from_generic
 from .random_modules import RandomModule
-from .worlds import ADDRESS_POINT, Run, World, random_numbers
+from .worlds import Run, World, random_numbers
 
 _ARRAY = re.compile(r"(f32|f64|i32|i64|u8)(?:<(\d+))?")
 _REFERENCES = re.compile(r"&(\w+)(?:\+(\d+))?(?:\[(\d+)\])?(?::([\w+]+))?")
@@ -70,8 +70,8 @@ class Scene:
             return self.source.address_of(text), False
         if word in ("bytes", "zeros"):
             return self._zeros(word), False
-        if word == "places16":
-            return self._places(16), False
+        if word.startswith("places"):
+            return self._places(int(word.removeprefix("places"))), False
         references = _REFERENCES.fullmatch(word)
         if references is not None:
             return self._references(*references.groups())
@@ -163,7 +163,7 @@ class RandomScene:
         allocate = self.source.allocate
         places = [allocate(c.size, "a place", bytes(c.size)) for c, *_ in module.objects]
         for (owner, first, second, following), place in zip(module.objects, places, strict=True):
-            table = self.source.address_of(owner.table) + ADDRESS_POINT
+            table = self.source.address_of(owner.table) + owner.address_point
             fields = (table, first, second, places[following])
             self.source.memory.write(place, struct.pack("<QIIQ", *fields))
         count = len(places)
@@ -176,7 +176,8 @@ class RandomScene:
 
     def world(self) -> World:
         """All objects lie in the heap, or some do not where the module makes objects itself."""
-        tables = [c.table for c in self._module.classes]
+        # Of virtual bases nothing is known to the pass, and its heap has no such objects.
+        tables = [c.table for c in self._module.classes if not c.offsets]
         some = self._module.constructs
         return World(
             self.source,

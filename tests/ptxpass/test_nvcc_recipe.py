@@ -237,6 +237,17 @@ def test_link_time_optimisation_is_refused() -> None:
         nvcc.made_ptx("cicc a.ii -o a.ptx -olto a.ltoir")
 
 
+def test_steps_that_are_no_commands_are_told() -> None:
+    with pytest.raises(nvcc.BuildError, match=r"is no command .No closing quotation.: cicc 'a"):
+        nvcc.made_ptx("cicc 'a")
+
+
+def test_a_rewriter_that_is_no_command_is_told(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        nvcc.main(["--mode", "coal", "--ptxpass", "python 'x", "--", "nvcc"])
+    assert "--ptxpass: python 'x is no command: No closing quotation" in capfd.readouterr().err
+
+
 def test_a_dependency_file_is_made_by_a_command_of_its_own() -> None:
     command = ["-MD", "-MT", "a.o", "-MF", "a.d", "-x", "cu", "-c", "a.cu", "-o", "a.o"]
     made = nvcc.dependencies_only(command)

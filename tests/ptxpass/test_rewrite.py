@@ -244,9 +244,9 @@ def test_spared_query_reads_the_header() -> None:
 
 def test_reference_check_is_defined_where_declared() -> None:
     canonical = weighing(parse_mode("cuda"), MANY, debug=True)
-    ir.Function(
-        canonical.module, ir.FunctionType(ir.IntType(32), [I64]), "sharedoa_check_reference"
-    )
+    i32 = ir.IntType(32)
+    type = ir.FunctionType(i32, [I64, i32])
+    ir.Function(canonical.module, type, "sharedoa_check_reference")
     canonical.rewrite()
     assert not canonical.module.globals["sharedoa_check_reference"].is_declaration
     verified(canonical.module)

@@ -9,7 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ptxpass.text import PtxError, print_module, read_module
-from ptxpass.text.syntax import Call, Function, Instruction, Memory, Name, Number, SymbolValue
+from ptxpass.text.flow import FunctionFlow
+from ptxpass.text.syntax import (
+    Call,
+    Function,
+    Instruction,
+    Memory,
+    Name,
+    Number,
+    SymbolValue,
+    type_size,
+)
 
 from .golden import FOLDER
 
@@ -54,6 +64,41 @@ def test_an_instruction():
 )
 def test_numbers(text: str, value: int | None):
     assert only_instruction(f"mov.b64 %rd1, {text};").operands[1] == Number(text, value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("mov.b64 %rd1, " + "9" * 5000 + ";", "is not a number"),
+        ("mov.b64 %rd1, 089;", "'089' is not a number"),
+        ("mov.b" + "9" * 5000 + " %rd1, 1;", "too long a name"),
+        ("mov.b64 %rd1, " + "(" * 5000 + "1" + ")" * 5000 + ";", "nested too deep"),
+        ("mov.b64 %rd1, " + "[" * 100_000, "nested too deep"),
+    ],
+    ids=["digits", "octal", "type", "nested", "open"],
+)
+def test_what_would_take_long_is_refused(text: str, message: str):
+    with pytest.raises(PtxError, match=message) as caught:
+        only_instruction(text)
+    assert len(str(caught.value)) < 1000
+
+
+def test_sizes_of_types():
+    sizes = {"b64": 8, "f16x2": 4, "f32x4": 16, "pred": 1, "b8": 1, "texref": 8, "b8xff": 1}
+    assert {name: type_size(name) for name in sizes} == sizes
+
+
+def test_names_of_very_many_digits_are_no_registers():
+    names = ("%rd" + "9" * 5000, "%rd" + "9" * 300_000 + "x")
+    flow = FunctionFlow(body_of(".reg .b64 %rd<5>;\nmov.b64 %rd1, 2;\nret;"))
+    assert flow.register_type("%rd4", 1) == "b64" and flow.register_type("%rd5", 1) is None
+    assert [flow.register_type(name, 1) for name in names] == [None, None]
+
+
+def test_a_variable_of_very_many_bytes_is_not_filled():
+    module = read_module(HEAD + ".global .align 4 .u16 x[999999999999];\n")
+    with pytest.raises(PtxError, match="x has 1999999999998 bytes"):
+        module.variables["x"].data()
 
 
 def test_a_call_across_lines():

@@ -17,7 +17,7 @@ _MOVE = re.compile(r"\bmov\.[bu]64\s+(%\w+),\s*(%\w+);")
 _LOAD = re.compile(r"\bld(?:\.global)?\.[bu]64\s+(%\w+),\s*\[(%\w+)(?:\+-?\w+)?\];")
 _WALK = re.compile(r"\bld\.const\.b64\s+%\w+,\s*\[sharedoa_state")
 _TABLE = re.compile(r"^[^\n]*\.u64 (_ZTV\w+)\[\w*\] = \{([^}]*)\};", re.MULTILINE)
-_DESTRUCTOR = re.compile(r"_ZN.*D[0-2]Ev")
+_DESTRUCTOR = re.compile(r"D[0-2]Ev")
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,7 @@ def slots(ptx: str) -> dict[str, list[str]]:
 def for_heap(ptx: str) -> str:
     """The module as if the kernels that make the objects were those of our heap."""
     ptx = re.sub(r"\b_Z4make", "_Z13sharedoa_make", ptx)
+    ptx = re.sub(r"\b_Z6placed", "_Z15sharedoa_placed", ptx)
     return re.sub(r"\bmake\b", "sharedoa_make", ptx)
 
 
@@ -77,9 +78,19 @@ def closed(ptx: str) -> bool:
     makers = [
         name
         for name, body in functions(ptx)
-        if "_ZTV" in body and "sharedoa" not in name and not _DESTRUCTOR.fullmatch(name)
+        if "_ZTV" in body and "sharedoa" not in name and not is_destructor(name)
     ]
     return not makers and "generic(_ZTV" not in ptx and not shared_tables(ptx)
+
+
+def is_destructor(name: str) -> bool:
+    """Of a class that is no template: names with their lengths, then the mark."""
+    if not name.startswith("_ZN"):
+        return False
+    rest = name[len("_ZN") :]
+    while digits := re.match(r"\d+", rest):
+        rest = rest[digits.end() + int(digits[0]) :]
+    return _DESTRUCTOR.fullmatch(rest) is not None
 
 
 def shared_tables(ptx: str) -> bool:

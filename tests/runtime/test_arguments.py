@@ -18,7 +18,7 @@ from sharedoa.model.scalars import boolean, f32, f64, i8, i16, i32, i64, u8, u16
 from sharedoa.model.types import VOID, ArrayType, ReferenceType, Type
 from sharedoa.model.world import World
 from sharedoa.runtime.arguments import ArgumentPlan
-from sharedoa.runtime.constants import ConstantNames
+from sharedoa.runtime.bound_names import BoundNames
 from sharedoa.runtime.geometry import parse_geometry
 from sharedoa.runtime.launch import Binding, Program
 from sharedoa.runtime.launch_code import quick_launcher
@@ -97,6 +97,7 @@ class Launched:
         self.plan = ArgumentPlan("k", Signature(names, types, VOID))
         self.slots = self.plan.new_slots()
         self.lock = threading.RLock()
+        self.is_launching = self.lock._is_owned
         self.binding = Binding(lambda: None, None, -1)
         self.taken: list[object] = []
         launcher = quick_launcher(cast(Program, self), types, self.plan.formats, self.plan.elements)
@@ -193,7 +194,7 @@ def test_what_is_not_as_usual_is_looked_at(four):
         replace(known, starts={}),
         replace(known, heap=lambda: HEAPS[1]),
         replace(known, run_places=((1, 2, run.form),)),
-        replace(known, constants=Changed()),
+        replace(known, names=Changed()),
     ):
         program.binding = changed
         assert way(*usual) == "careful"
@@ -207,12 +208,10 @@ def test_what_is_not_as_usual_is_looked_at(four):
     assert way(*usual) == "careful"
 
 
-class Changed(ConstantNames):
+class Changed(BoundNames):
     def __init__(self) -> None:
         super().__init__(())
-
-    def hold(self) -> bool:
-        return False
+        self.hold = lambda: False
 
 
 def test_arguments_that_are_missing_or_named_are_looked_at(four):

@@ -78,7 +78,8 @@ class Farm:
     def __init__(self, heap: oa.Heap) -> None:
         self.heap = heap
         self.dogs = oa.new(Dog, 5, weight=[1, 2, 3, 4, 5])
-        self.pack = oa.new(Dog, 3, weight=100.0)  # fills the region, so that it is a run
+        # Fills the region, so that it is a run.
+        self.pack = oa.array(Animal, oa.new(Dog, 3, weight=100.0))
         self.cats = oa.new(Cat, 4, weight=[10, 20, 30, 40])
         self.animals = oa.concat(self.dogs, self.cats)
         self.other = oa.concat(self.cats, self.dogs)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import resource
+import warnings
 
 import pytest
 
@@ -192,3 +193,31 @@ def test_a_folder_that_cannot_be_is_no_error(tmp_path):
         with knobs.scope(cache_dir=path):
             compiled(compiler)
     assert compiler.count == 3
+
+
+def test_a_folder_that_others_may_write_to_is_not_used_and_that_is_said_once(folder):
+    compiler = CountingCompiler()
+    compiled(compiler)
+    folder.chmod(0o777)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        compiled(compiler)
+        compiled(compiler)
+    (warning,) = said
+    assert "others may write to it (mode 777)" in str(warning.message)
+    assert f"make {folder} yours alone" in str(warning.message)
+    assert compiler.count == 3
+    folder.chmod(0o700)
+    compiled(compiler)
+    assert compiler.count == 3
+
+
+def test_a_fifo_in_place_of_an_entry_does_not_block(folder):
+    compiler = CountingCompiler()
+    compiled(compiler)
+    (entry_file,) = folder.iterdir()
+    entry_file.unlink()
+    os.mkfifo(entry_file)
+    compiled(compiler)
+    compiled(compiler)
+    assert compiler.count == 2 and entry_file.is_file()

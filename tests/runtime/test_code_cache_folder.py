@@ -48,7 +48,9 @@ def test_a_thousand_entries_stay_within_the_limit_and_the_last_ones_remain(folde
         if number % 10 == 0:
             assert size_of(folder) <= limit
     assert limit // 2 < size_of(folder) <= limit
-    assert folder.read(name_of(999)) is not None and folder.read(name_of(0)) is None
+    assert (
+        folder.read(name_of(999), 1 << 20) is not None and folder.read(name_of(0), 1 << 20) is None
+    )
 
 
 def test_what_was_used_longest_ago_goes_first(folder):
@@ -56,10 +58,10 @@ def test_what_was_used_longest_ago_goes_first(folder):
     for name in names:
         folder.write(name, bytes(1000), 1 << 20)
     age(folder, {name: 10 - number for number, name in enumerate(names)})
-    assert folder.read(names[0]) == bytes(1000)
+    assert folder.read(names[0], 1 << 20) == bytes(1000)
     # 8 entries of 1000 bytes, 7/8 of 6000 may stay with the new one: 4 of the old.
     CodeFolder(folder.path).write(name_of(8), bytes(1000), 6000)
-    left = {number for number in range(9) if folder.read(name_of(number)) is not None}
+    left = {number for number in range(9) if folder.read(name_of(number), 1 << 20) is not None}
     assert left == {0, 5, 6, 7, 8}
 
 
@@ -87,7 +89,7 @@ def test_parts_of_processes_that_died_are_swept_once_they_are_old(folder):
     os.utime(parts[0], ns=(time.time_ns() - 2 * HOUR,) * 2)
     CodeFolder(folder.path).write(name_of(3), b"whole", 1000)
     assert not parts[0].exists() and parts[1].exists()
-    assert folder.read(name_of(1)) == folder.read(name_of(3)) == b"whole"
+    assert folder.read(name_of(1), 1 << 20) == folder.read(name_of(3), 1 << 20) == b"whole"
 
 
 #: Children of one process compile, recall and evict at the same time; two of them die in a write.
@@ -157,3 +159,55 @@ def test_eight_processes_at_once_leave_only_whole_files(folder):
         assert found.stages["s"] == text * 10
     # What the two that were killed had not finished, unless another process cleared it away.
     assert len(files) - len(whole) <= 2
+
+
+class TestTrust:
+    """What is read is executed: nothing counts that others may have written."""
+
+    def test_what_is_no_regular_file_is_not_opened(self, folder, tmp_path):
+        folder.write(name_of(1), b"code", 1 << 20)
+        os.mkfifo(folder.path / f"{name_of(2)}.code")
+        (folder.path / f"{name_of(3)}.code").symlink_to(folder.path / f"{name_of(1)}.code")
+        (folder.path / f"{name_of(4)}.code").mkdir()
+        assert [folder.read(name_of(number), 1 << 20) for number in (2, 3, 4)] == [None] * 3
+        assert [file.name for file in folder.files()] == [name_of(1)]
+        for number in (2, 3):
+            folder.write(name_of(number), b"new", 1 << 20)
+            assert folder.read(name_of(number), 1 << 20) == b"new"
+
+    def test_what_others_may_write_to_is_not_read(self, folder):
+        for number, mode in enumerate((0o666, 0o660, 0o622)):
+            folder.write(name_of(number), b"code", 1 << 20)
+            (folder.path / f"{name_of(number)}.code").chmod(mode)
+            assert folder.read(name_of(number), 1 << 20) is None
+            folder.write(name_of(number), b"new", 1 << 20)
+            assert folder.read(name_of(number), 1 << 20) == b"new"
+
+    def test_what_others_own_is_not_read(self, folder, monkeypatch):
+        folder.write(name_of(1), b"code", 1 << 20)
+        assert folder.distrust() is None
+        monkeypatch.setattr(os, "geteuid", lambda: 4711)
+        if os.getuid() != 0:  # root's files are trusted
+            assert folder.read(name_of(1), 1 << 20) is None
+            assert "belongs to user" in folder.distrust()
+        else:
+            os.chown(folder.path / f"{name_of(1)}.code", 1, 1)
+            assert folder.read(name_of(1), 1 << 20) is None
+            os.chown(folder.path, 1, 1)
+            assert "belongs to user 1" in folder.distrust()
+
+    def test_a_file_beyond_the_limit_is_not_read(self, folder):
+        folder.write(name_of(1), b"code", 1 << 20)
+        with (folder.path / f"{name_of(1)}.code").open("ab") as file:
+            file.truncate(40 << 30)
+        assert folder.read(name_of(1), 1 << 20) is None
+
+    def test_files_are_made_for_their_owner_to_write(self, folder):
+        umask = os.umask(0)
+        try:
+            folder.write(name_of(1), b"code", 1 << 20)
+        finally:
+            os.umask(umask)
+        (file,) = folder.path.iterdir()
+        assert file.stat().st_mode & 0o777 == 0o644
+        assert folder.path.stat().st_mode & 0o777 == 0o700

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import types
 from typing import Any
 
 import numpy as np
 import pytest
 
 import sharedoa as oa
-from sharedoa import f64, i32
+from sharedoa import f64, i8, i32
 from sharedoa.frontend.dependencies import NameDependency
 from sharedoa.model.world import World
-from sharedoa.runtime.constants import ConstantNames
+from sharedoa.runtime.bound_names import BoundNames
 
 STEP: Any = 1
 SCALE = 0.5
@@ -123,20 +124,175 @@ def test_an_equal_value_compiles_nothing_anew() -> None:
 
 @pytest.mark.parametrize(("one", "other"), [(0.0, -0.0), ((1,), (1.0,)), (1, True)])
 def test_values_that_are_equal_but_not_the_same(one: Any, other: Any) -> None:
-    bound = [one]
-    names = ConstantNames([NameDependency("name", lambda: bound[0], one)])
+    values = {"name": one}
+    names = BoundNames([NameDependency("global", values, "name", one)])
     assert names.hold()
-    bound[0] = other
-    assert not names.hold()
-
-
-def test_functions_classes_and_modules_are_definitions() -> None:
-    known = [NameDependency("name", lambda: None, value) for value in (len, Mover, np)]
-    assert len(ConstantNames(known)) == 0
+    values["name"] = other
+    assert not names.hold() and not names.are_equal()
 
 
 def test_a_name_that_is_gone() -> None:
     values = {"name": 1}
-    names = ConstantNames([NameDependency("name", lambda: values["name"], 1)])
+    names = BoundNames([NameDependency("global", values, "name", 1)])
     del values["name"]
+    assert not names.hold() and not names.are_equal()
+
+
+def test_a_name_that_hides_one_of_pythons() -> None:
+    values: dict[str, Any] = {}
+    names = BoundNames([NameDependency("global", values, "max", max)])
+    assert names.hold()
+    values["max"] = min
+    assert not names.hold() and not names.are_equal()
+
+
+def test_cells_of_one_name_in_several_functions() -> None:
+    def make(amount: int) -> tuple[Any, Any]:
+        def change(value: int) -> None:
+            nonlocal amount
+            amount = value
+
+        (cell,) = (c for c in change.__closure__ or ())
+        return change, NameDependency("cell", cell, "amount", amount)
+
+    changes, cells = zip(*map(make, (1, 2, 3)), strict=True)
+    names = BoundNames([*cells, NameDependency("attribute", Settings, "limit", 3)])
+    assert names.hold()
+    for number, change in enumerate(changes):
+        change(7)
+        assert not names.hold() and not names.are_equal()
+        change(number + 1)
+        assert names.hold()
+    Settings.limit = 4
     assert not names.hold()
+
+
+@oa.value
+class Pair:
+    a: i32
+    b: i32
+
+    def first(self) -> i32:
+        return self.a
+
+
+@oa.value
+class Riap:
+    b: i32
+    a: i32
+
+    def first(self) -> i32:
+        return self.a * 100
+
+
+@oa.func
+def plus(x: i32) -> i32:
+    return x + 1
+
+
+@oa.func
+def minus(x: i32) -> i32:
+    return x - 1
+
+
+class Fast(Mover):
+    pass
+
+
+AMOUNT: Any = i32
+FUNCTION: Any = plus
+CLASS: Any = Fast
+STRUCT: Any = Pair
+VALUE: Any = Pair(1, 2)
+PLAIN: Any = Settings
+MODULE: Any = types.SimpleNamespace()
+TUPLE: Any = (1, 2)
+
+
+@oa.kernel
+def rebound(movers: oa.Array[Mover], out: oa.Array[f64]) -> None:
+    i = oa.grid(1)
+    mover = movers[i]
+    found = f64(FUNCTION(i32(7))) + f64(AMOUNT(i32(300))) * 10.0
+    found += f64(STRUCT(3, 5).first()) * 100.0 + f64(VALUE.a) * 1e6
+    if isinstance(mover, CLASS):
+        found += 1e7
+    found += PLAIN.limit * 1e8 + MODULE.factor * 1e9 + max(2, 3) * 1e10 + TUPLE[1] * 1e11
+    out[i] = found
+
+
+class Others:
+    limit = 8
+
+
+class Slow(Mover):
+    pass
+
+
+def _module(factor: Any) -> Any:
+    module = types.ModuleType("settings")
+    module.factor = factor  # type: ignore[attr-defined]
+    return module
+
+
+@pytest.mark.parametrize("way", ["launch", "capture"])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("FUNCTION", minus), ("AMOUNT", i8), ("CLASS", Slow), ("STRUCT", Riap),
+        ("VALUE", Pair(4, 2)), ("VALUE", Riap(4, 9)), ("PLAIN", Others), ("MODULE", _module(2)),
+        ("MODULE.factor", 5), ("MODULE.factor", 2.5), ("max", min), ("TUPLE", (1, 7)),
+        ("FUNCTION", f64), ("AMOUNT", plus),
+    ],
+)  # fmt: skip
+def test_names_of_all_kinds(
+    name: str, value: Any, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(globals(), "MODULE", _module(1))
+    found = []
+    for backend in ("python", "cpu"):
+        with monkeypatch.context() as change, oa.Heap(backend=backend) as heap:
+            movers = oa.concat(heap.new(Fast, 2), heap.new(Slow, 2))
+            out = oa.zeros(4, f64)
+            if way == "capture":
+                with oa.capture() as step:
+                    rebound[4](movers, out)
+                run: Any = step.run
+            else:
+                run = lambda: rebound[4](movers, out)  # noqa: B023
+            run()
+            before = out.numpy().tolist()
+            if "." in name:
+                change.setattr(MODULE, "factor", value)
+            else:
+                change.setitem(globals(), name, value)
+            run()
+            after = out.numpy().tolist()
+            assert before != after
+        found.append((before, after))
+    assert found[0] == found[1]
+
+
+def test_a_functions_code_is_looked_at_with_every_definition() -> None:
+    """Tools that load modules anew replace it in place."""
+
+    @oa.func
+    def changing(x: i32) -> i32:
+        return x + 1
+
+    @oa.kernel
+    def run(out: oa.Array[i32]) -> None:
+        out[oa.grid(1)] = changing(5)
+
+    with oa.Heap(backend="cpu"):
+        out = oa.zeros(1, i32)
+        run[1](out)
+        assert out[0] == 6
+        changing.function.__code__ = minus.function.__code__
+
+        @oa.func
+        def another(x: i32) -> i32:
+            return x
+
+        run[1](out)
+        assert out[0] == 4

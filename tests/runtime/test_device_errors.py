@@ -11,6 +11,7 @@ import pytest
 import sharedoa as oa
 from dispatch.errors import RECORD_DTYPE, ErrorCode
 from sharedoa import f32, i32
+from sharedoa.heap.placement import FieldPath
 from sharedoa.heap.provider import HostProvider
 from sharedoa.runtime.device_errors import ErrorRecords
 
@@ -78,13 +79,35 @@ def test_a_null_receiver(checked):
 
 def test_a_freed_object(checked):
     leaves, out = oa.new(Leaf, 3, value=5), oa.zeros(3, i32)
-    oa.delete(leaves[2])
+    oa.delete(leaves[2])  # this line
+    line = test_a_freed_object.__code__.co_firstlineno + 2
     error = caught_by(lambda: call_all[3](leaves, out))
     assert "thread 2" in error.message
-    if checked.mode.placement == "by_type":
-        assert "deleted" in error.message
-    else:  # memory of the platform's allocator forgets what lay there
-        assert "no object of this heap" in error.message and "deleted" in error.help
+    assert "the Leaf at 0x" in error.message
+    assert f"was deleted by {__file__}:{line}" in error.message
+
+
+def test_a_freed_object_whose_class_has_new_ones(checked):
+    leaves, out = oa.new(Leaf, 3, value=5), oa.zeros(3, i32)
+    oa.delete(leaves[2])
+    others = oa.new(Leaf, 8, value=6)
+    error = caught_by(lambda: call_all[3](leaves, out))
+    assert "thread 2" in error.message and "the Leaf at 0x" in error.message
+    call_all[3](others, out)
+    assert out.numpy().tolist() == [6, 6, 6]
+
+
+class Stranger(oa.Object):
+    other: i32
+
+
+def test_a_freed_object_where_there_could_be_one_of_another_class(checked):
+    leaves, out = oa.new(Leaf, 3, value=5), oa.zeros(3, i32)
+    oa.delete(leaves)
+    strangers = oa.new(Stranger, 3, other=7)
+    error = caught_by(lambda: call_all[3](leaves, out))
+    assert "the Leaf at 0x" in error.message and "was deleted by" in error.message
+    assert strangers.other.numpy().tolist() == [7, 7, 7]
 
 
 def test_a_foreign_object(checked):
@@ -217,3 +240,151 @@ def test_cpython_names_thread_and_line():
         assert f"{__file__}:" in e.value.message
         compute[2](values, 1)
         assert values.numpy().tolist() == [0, 1]
+
+
+@oa.value
+class Pair:
+    number: i32
+    link: Leaf
+
+
+class Holder(oa.Object):
+    link: Leaf
+    any: Base
+    items: oa.inline[Base, 3]
+    pair: Pair
+    out: i32
+
+    def read(self) -> None:
+        self.out = self.link.value  # read here
+
+    def call(self) -> None:
+        self.out = self.any.get()  # called here
+
+    def read_member(self) -> None:
+        self.out = self.pair.link.value  # member read here
+
+    def store(self, other: Base) -> None:
+        self.any = other  # stored here
+
+    def store_element(self, other: Base) -> None:
+        self.items[1] = other  # element stored here
+
+    def store_member(self, other: Leaf) -> None:
+        self.pair = Pair(1, other)  # member stored here
+
+    def exchange(self, other: Base) -> None:
+        oa.atomic_exch(self, "any", other)  # exchanged here
+
+    def compare(self, other: Base) -> None:
+        oa.atomic_cas(self, "any", None, other)  # compared here
+
+    def clear(self) -> None:
+        self.any = None  # type: ignore[assignment]
+        self.items[0] = None
+
+
+class OtherLeaf(Base):
+    def get(self) -> i32:
+        return 1
+
+
+def forge(obj, path, other):
+    """Write a reference that no way of writing fields would take."""
+    heap = obj._heap
+    address = heap.encoding.address(obj._reference)
+    heap.placement.write_one(address, path, other, None)
+
+
+@oa.kernel
+def put(holders: oa.Array[Holder], leaves: oa.Array[Leaf], how: i32):
+    i = oa.grid(1)
+    if how == 0:
+        holders[i].store(leaves[i])
+    elif how == 1:
+        holders[i].store_element(leaves[i])
+    elif how == 2:
+        holders[i].store_member(leaves[i])
+    elif how == 3:
+        holders[i].exchange(leaves[i])
+    elif how == 4:
+        holders[i].compare(leaves[i])
+
+
+@oa.kernel
+def put_elements(bases: oa.Array[Base], leaves: oa.Array[Leaf]):
+    i = oa.grid(1)
+    bases[i] = leaves[i]  # array element stored here
+
+
+STORES = ["# stored here", "# element stored here", "# member stored here", "# exchanged here",
+          "# compared here"]  # fmt: skip
+
+
+@pytest.mark.parametrize("how", range(5))
+def test_a_deleted_object_that_is_stored(checked, how):
+    holders, leaves = oa.new(Holder, 3), oa.new(Leaf, 3)
+    put[3](holders, leaves, how)
+    oa.synchronize()
+    oa.delete(leaves[1])
+    holders.any = None
+    error = caught_by(lambda: put[3](holders, leaves, how))
+    assert "thread 1: the Leaf at 0x" in error.message
+    assert f"was deleted by {__file__}" in error.message
+    assert ": it is stored in Holder." in error.message and STORES[how] in error.message
+
+
+def test_a_deleted_object_that_is_stored_in_an_array(checked):
+    bases, leaves = oa.zeros(3, Base), oa.new(Leaf, 3)
+    put_elements[3](bases, leaves)
+    oa.synchronize()
+    oa.delete(leaves[2])
+    error = caught_by(lambda: put_elements[3](bases, leaves))
+    assert "thread 2" in error.message and "was deleted by" in error.message
+    assert "it is stored in an element of an array" in error.message
+    assert "# array element stored here" in error.message
+
+
+def test_null_may_be_stored(checked):
+    oa.new(Holder, 3).clear()
+    oa.synchronize()
+
+
+@pytest.mark.parametrize("method", ["read", "read_member"])
+def test_an_object_of_another_class_behind_a_field(checked, method):
+    holders, other = oa.new(Holder, 3), OtherLeaf(value=7)
+    holders.link = Leaf(value=1)
+    for holder in holders:
+        holder.pair = Pair(1, holder.link)
+    getattr(holders, method)()
+    oa.synchronize()
+    path = FieldPath("link") if method == "read" else FieldPath("pair", ("link",))
+    forge(holders[2], path, checked.reference(other))
+    error = caught_by(getattr(holders, method))
+    assert "is of class OtherLeaf, and Leaf is declared" in error.message
+    assert "thread 2" in error.message and "read here" in error.message
+    assert holders.out.numpy().tolist() == [1, 1, 0]
+
+
+def test_an_object_of_another_family_is_not_called(checked):
+    holders, other = oa.new(Holder, 2), Stranger(other=7)
+    holders.any = Leaf(value=1)
+    forge(holders[1], FieldPath("any"), checked.reference(other))
+    error = caught_by(holders.call)
+    assert "is of class Stranger, and Base is declared" in error.message
+    assert "# called here" in error.message
+    assert holders.out.numpy().tolist() == [1, 0]
+
+
+def test_classes_and_objects_made_between_launches_are_known(checked):
+    """No report for what was not there when the code was compiled."""
+    holders, leaves = oa.new(Holder, 3), oa.new(Leaf, 3)
+    put[3](holders, leaves, 0)
+    oa.synchronize()
+
+    class Late(Leaf):
+        pass
+
+    put[3](holders, oa.array(Leaf, [Late(value=1), Late(value=2), leaves[0]]), 0)
+    oa.synchronize()
+    assert type(holders[0].any) is Late

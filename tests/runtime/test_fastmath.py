@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sharedoa as oa
-from sharedoa import f32, f64
+from sharedoa import f32, f64, i32
 from sharedoa.targets.ptxas import assemble, find_ptxas
 
 COUNT = 64
@@ -190,3 +190,16 @@ def assert_assembles(ptx: str) -> None:
     except oa.BackendError:
         pytest.skip("no ptxas on this machine")
     assert assemble(ptx, "sm_90").registers > 0
+
+
+@oa.kernel
+def powers(a: oa.Array[f64], n: oa.Array[i32], out: oa.Array[f64]):
+    i = oa.grid(1)
+    out[i] = a[i] ** n[i] + a[i] ** 3 - a[i] ** 1000.0
+
+
+def test_powers_with_whole_exponents() -> None:
+    with oa.Heap(backend="cpu", fastmath=True):
+        out = oa.zeros(2, f64)
+        powers[2](oa.array(f64, [0.5, 0.25]), oa.array(i32, [3, -2]), out)
+        assert out.numpy().tolist() == pytest.approx([0.25, 16.015625])

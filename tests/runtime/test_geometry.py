@@ -44,6 +44,7 @@ def test_a_launch_may_be_empty():
     ("item", "axes", "complaint"),
     [
         (1.5, 1, "not a whole number"),
+        (np.array([5, 5]), 1, "not a whole number"),
         ("many", 1, "not a whole number"),
         (-1, 1, "at least 0"),
         ((10, 0), 1, "at least 1"),
@@ -53,6 +54,8 @@ def test_a_launch_may_be_empty():
         (((1, 2, 3), 4), 1, "3 axes"),
         (2**31, 1, "along one axis"),
         ((10, None), 2, "not a whole number"),
+        (True, 1, "not a whole number"),
+        (np.array([5, 5]), 1, "not a whole number"),
     ],
 )
 def test_bad_sizes_are_refused(item, axes, complaint):

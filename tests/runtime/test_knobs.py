@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from sharedoa.errors import ConfigurationError
@@ -85,6 +86,7 @@ def test_capacity_takes_units(monkeypatch, text, value):
         ("SHAREDOA_CACHE_SIZE", "0", "MiB"),
         ("SHAREDOA_DEBUG", "yes", "0 or 1"),
         ("SHAREDOA_DUMP", "", "folder"),
+        ("SHAREDOA_DUMP", "~nobody-has-this-name/x", "folder"),
     ],
 )
 def test_a_bad_value_is_refused_with_the_valid_ones(monkeypatch, variable, text, valid):
@@ -143,6 +145,13 @@ def test_values_as_they_are_written_elsewhere(monkeypatch):
     ]  # fmt: skip
     monkeypatch.setenv("SHAREDOA_CACHE_DIR", "OFF")
     assert knobs.cache_dir.value() == "off"
-    for knob, value in ((knobs.references, True), (knobs.layout, 3), (knobs.debug, 2)):
+    for knob, value in (
+        (knobs.references, True),
+        (knobs.layout, 3),
+        (knobs.debug, 2),
+        (knobs.debug, np.zeros(2)),
+        (knobs.dump, b"x"),
+        (knobs.dump, "a\0b"),
+    ):
         with pytest.raises(ConfigurationError, match="is not valid"):
             knob.resolve(value)

@@ -98,7 +98,7 @@ class Interrupted(CpuBackend):
 
 def free_bytes(heap: oa.Heap) -> int:
     extents = heap.memory._extents
-    return sum(extents._free.values()) + extents.capacity - extents.reserved
+    return sum(size for _, size in extents._free) + extents.capacity - extents.reserved
 
 
 @pytest.mark.parametrize("meanwhile", ["a debug launch", "new objects"])

@@ -188,7 +188,8 @@ class Graph:
         assert list(self.vertices.total) == expected
 
     def give(self, name: str, edges: Any, lengths: list[int]) -> None:
-        setattr(self.vertices, name, oa.split(edges, lengths))
+        # Kernels store any edges to it.
+        setattr(self.vertices, name, oa.split(self.heap.array(Edge, edges), lengths))
         objects = iter(list(edges))
         self.held[name] = [[next(objects) for _ in range(n)] for n in lengths]
 
@@ -258,6 +259,14 @@ def computes_elements() -> bool:
 
 def test_a_field_with_another_array_is_read_again(graph):
     graph.vertices[3].edges = graph.heap.array(Edge, [Light(weight=1)])
+    graph.held["edges"][3] = [Light(weight=1)]
+    assert not computes_elements()
+
+
+def test_one_array_among_pieces_of_another_is_read_again(graph):
+    arrays = [vertex.edges for vertex in graph.vertices]
+    arrays[3] = graph.heap.array(Edge, [Light(weight=1)])
+    graph.vertices.edges = arrays
     graph.held["edges"][3] = [Light(weight=1)]
     assert not computes_elements()
 

@@ -10,6 +10,8 @@ from sharedoa import f32, i32
 from sharedoa.runtime import knobs, pipeline
 from sharedoa.targets import ptxas
 
+from ..source_files import load_module
+
 
 class Base(oa.Object):
     value: i32
@@ -141,3 +143,17 @@ def test_a_fault_of_ours_is_told_as_such(monkeypatch):
     ):
         plain[1](1)
     assert "report" in str(caught.value) and "llvmlite" in str(caught.value)
+
+
+@pytest.mark.parametrize("axes", [0, 3, 17])
+def test_a_grid_of_other_axes_is_a_complaint(tmp_path, axes):
+    module = load_module(
+        tmp_path,
+        f"""
+        @oa.kernel
+        def k(out: oa.Array[i32]):
+            i = oa.grid({axes})
+        """,
+    )
+    with pytest.raises(oa.CompileError, match="grid"):
+        module.k[1](oa.zeros(1, i32))

@@ -106,6 +106,27 @@ def test_neighbours_in_one_thread(steps, debug):
     run_both(LARGE, AUTO, "tile", steps, debug)
 
 
+class Link(oa.Object):
+    value: i64
+    peer: Link
+
+    def point(self) -> None:
+        self.peer = self
+
+    def look(self) -> i64:
+        self = self.peer
+        return self.value
+
+
+def test_neighbours_are_objects_and_not_only_places():
+    with oa.Heap(AUTO, LARGE, "tile", "64MiB", 32):
+        links = oa.new(Link, 70, value=range(70))
+        links.peer = links[::-1]
+        assert links.look().numpy().tolist() == list(range(70))[::-1]
+        links.point()
+        assert list(links.peer) == list(links)
+
+
 @settings(max_examples=8, deadline=None)
 @given(st.lists(STEPS, min_size=1, max_size=2), st.sampled_from(["aos", "tile"]))
 def test_several_classes_in_one_launch(steps, layout):

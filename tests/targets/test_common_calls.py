@@ -20,6 +20,7 @@ from ptxpass.control_flow import ControlFlow
 from sharedoa import i32
 from sharedoa.targets import common_calls
 from sharedoa.targets.common_calls import optimise_together
+from sharedoa.targets.ir_blocks import calls_of, read_blocks
 from sharedoa.targets.nvptx import NvptxTarget
 from tests.codegen.interpreted import InterpretedGpu
 from tests.source_files import PRELUDE, load_module
@@ -145,6 +146,32 @@ def test_a_call_behind_another_stays_where_it_is():
 def test_many_classes_that_are_told_by_windows_meet():
     ptx = check([CALL, MIXED, "return x"] * 3, count=90)
     assert "brx.idx" in ptx and places(ptx) == 1
+
+
+def test_edges_to_where_no_thread_comes_are_no_ways() -> None:
+    """LLVM divides them, so that a block leads there that is not unreachable itself."""
+    text = """
+entry:
+  switch i32 %x, label %edge [
+    i32 1, label %one
+    i32 2, label %two
+  ]
+edge:
+  br label %nowhere
+nowhere:
+  unreachable
+one:
+  %a = call i32 @f(i32 1)
+  br label %end
+two:
+  %b = call i32 @f(i32 2)
+  br label %end
+end:
+  ret void
+"""
+    blocks = read_blocks(text)
+    region = common_calls._region_of(blocks, calls_of(blocks, "f") or [])
+    assert region is not None and region.end == "end"
 
 
 @pytest.mark.parametrize("names", [("twice", "twice_2"), ("größe", "weite")])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from llvmlite import ir
 
@@ -148,6 +150,16 @@ def test_print_packs_its_arguments():
 
     ptx = check(NvptxTarget(), kernel_text(NvptxTarget(), emit))
     assert "vprintf" in ptx
+
+
+def test_floats_are_printed_with_digits_that_read_back_the_same():
+    def emit(target, builder, leaves, thread):
+        double = builder.sitofp(thread[0], F64)
+        target.emit_print(builder, [builder.fptrunc(double, F32), " ", double])
+
+    ptx = check(NvptxTarget(), kernel_text(NvptxTarget(), emit))
+    texts = re.findall(r"\.b8 text\w*\[\d+\] = \{([\d, ]+)\}", ptx)
+    assert b"%.9g %.17g" in [bytes(map(int, text.split(","))) for text in texts]
 
 
 def test_print_is_refused_for_amd():

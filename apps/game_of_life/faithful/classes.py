@@ -14,7 +14,7 @@ ALIVE, CANDIDATE, NO_KIND = 0, 1, 2
 NO_ACTION, DIE, SPAWN = 0, 1, 2
 
 
-class AgentV(oa.Object):
+class AgentV(oa.Object, unordered=("type_",)):
     """Something alive, or something that may come to life."""
 
     cell_id_: i32
@@ -59,7 +59,7 @@ class Agent(AgentV):
         oa.atomic_add(counters, self.type_, 1)
 
 
-class CellV(oa.Object):
+class CellV(oa.Object, unordered=("agent_",)):
     """A place for one agent, which is empty when ``agent_`` is null."""
 
     agent_: AgentV | None

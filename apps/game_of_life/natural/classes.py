@@ -14,7 +14,7 @@ STAY, DIE, SPAWN = 0, 1, 2
 LIVE, CANDIDATES = 0, 1
 
 
-class Cell(oa.Object):
+class Cell(oa.Object, unordered=("agent",)):
     """A place of the board. It keeps an agent of each class ready; all dead cells share one."""
 
     agent: Agent

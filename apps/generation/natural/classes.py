@@ -12,7 +12,7 @@ from ..parameters import BIRTH_MASK, DECAYING_STATES, SURVIVAL_MASK
 STAY, DIE, SPAWN = 0, 1, 2
 
 
-class Cell(oa.Object):
+class Cell(oa.Object, unordered=("agent",)):
     """A place of the board. It keeps an agent of each class ready; all dead cells share one."""
 
     agent: Agent

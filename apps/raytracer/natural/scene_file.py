@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +19,11 @@ from .toml_table import HELP, TomlTable, scene_error
 DEFAULT_SCENE = Path(__file__).parents[1] / "default_scene.toml"
 #: A longer file is a mistake.
 LARGEST_FILE = 16 * 2**20
+#: tomllib takes memory for every beginning of a dotted key: of a long one, all there is.
+_MOST_PARTS = 32
+_DEEP_KEY = re.compile(
+    rb"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){%d}""" % _MOST_PARTS
+)
 #: Everything lies within this distance of the origin in each coordinate.
 WORLD = 1e4
 SMALLEST = 1e-2
@@ -49,6 +55,8 @@ def _content(file: Path) -> dict[str, Any]:
     data = read_text_file(file, HELP)
     if len(data) > LARGEST_FILE:
         raise scene_error(file, f"the file is larger than {LARGEST_FILE // 2**20} MiB")
+    if _DEEP_KEY.search(data):
+        raise scene_error(file, f"a key has more than {_MOST_PARTS} parts with dots between")
     try:
         return tomllib.loads(data.decode())
     except UnicodeDecodeError:

@@ -15,7 +15,8 @@ HELP = "apps/raytracer/README.md describes scene files; default_scene.toml there
 
 
 def scene_error(file: Path, message: str) -> ArgumentError:
-    return file_error(file, HELP, message)
+    text = message if message.isprintable() else ascii(message)
+    return file_error(file, HELP, text if len(text) <= 500 else text[:497] + "...")
 
 
 class TomlTable:
@@ -29,13 +30,13 @@ class TomlTable:
         self._read: list[str] = []
 
     def error(self, message: str) -> ArgumentError:
-        return scene_error(self._file, f"{self._place}: {message}")
+        return scene_error(self._file, f"{self._place}: {message}" if self._place else message)
 
     def finish(self) -> None:
         """Raise ArgumentError for a key that nobody asked for: it is a misspelt one."""
         for name in self._content:
             if name not in self._read:
-                raise self.error(f"there is no {name!r} here, only {', '.join(self._read)}")
+                raise self.error(f"there is no {_shown(name)} here, only {', '.join(self._read)}")
 
     def raw(self, name: str, default: Any = None) -> Any:
         self._read.append(name)
@@ -108,5 +109,8 @@ def _is_number(value: Any) -> bool:
 
 
 def _shown(value: Any) -> str:
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:  # Python prints no whole number of more than 4,300 digits
+        return "a number of very many digits"
     return text if len(text) <= 40 else text[:37] + "..."

@@ -16,7 +16,7 @@ from ..parameters import DAMPING, DT, SLOTS
 DEAD = 0
 
 
-class NodeBase(oa.Object):
+class NodeBase(oa.Object, unordered=("distance",)):
     """A point mass with up to five springs."""
 
     springs: oa.inline[SpringBase, SLOTS]

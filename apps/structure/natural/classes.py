@@ -13,7 +13,7 @@ from ..parameters import DAMPING, DT, MASS, SLOTS, UNREACHED
 INTACT, BROKEN, CUT_OFF = 0, 1, 2
 
 
-class Node(oa.Object):
+class Node(oa.Object, unordered=("distance",)):
     """A point with up to five springs."""
 
     springs: oa.inline[Spring, SLOTS]

@@ -15,6 +15,7 @@ import contextlib
 import hashlib
 import os
 import struct
+import warnings
 from functools import cache
 from pathlib import Path
 from typing import Protocol
@@ -29,6 +30,8 @@ from .folder import CodeFolder
 
 _PACKAGE = "sharedoa"
 _LENGTH = struct.Struct("<Q")
+#: Folders that are known to be open to others: one warning each is enough.
+_warned: set[Path] = set()
 
 
 class Compiler(Protocol):
@@ -56,7 +59,7 @@ def compiled(compiler: Compiler, text: str, label: str) -> Stages:
         return compiler.compile(text)
     key = key_of(compiler, text)
     name = digest_of(key)
-    found = _stages(folder.read(name), key)
+    found = _stages(folder.read(name, knobs.cache_size.value()), key)
     if found is None:
         found = compiler.compile(text)
         # A cache that cannot be written costs time, never the launch.
@@ -67,6 +70,32 @@ def compiled(compiler: Compiler, text: str, label: str) -> Stages:
 
 
 def open_folder() -> CodeFolder | None:
+    """The folder that the settings choose; None if there is none, or, with a warning, if others may
+    write to it: what lies there would be executed."""
+    folder = chosen_folder()
+    reason = None if folder is None else folder.distrust()
+    if folder is None or reason is None:
+        return folder
+    if folder.path not in _warned:
+        _warned.add(folder.path)
+        warnings.warn(
+            f"compiled code is not kept: {folder.path} is not used, as {reason}\n"
+            f"help: {distrust_help(folder)}",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+    return None
+
+
+def distrust_help(folder: CodeFolder) -> str:
+    """How to make a folder one that can be trusted."""
+    return (
+        f"make {folder.path} yours alone (chown, chmod go-w), or set {knobs.cache_dir.variable} to "
+        "a folder of your own, or to off"
+    )
+
+
+def chosen_folder() -> CodeFolder | None:
     """The folder that the settings choose; None if they say ``off``, or nothing where the user has
     no home folder."""
     knobs.cache_size.value()  # a bad one is refused now, not when something is stored

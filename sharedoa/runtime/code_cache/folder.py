@@ -4,6 +4,9 @@ Any number of processes share it, without locks. A file is written under another
 renamed, so that a reader finds a whole one or none; a file's time of modification is when it was
 last read or written; whoever is about to write makes room. What another process removes meanwhile
 is simply gone. A process that dies while it writes leaves a ``.part``, which is swept later.
+
+What is read is executed, so a folder or file counts only if nobody but us and root could have
+written to it.
 """
 
 from __future__ import annotations
@@ -11,10 +14,13 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import stat
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
+
+from ptxpass.input_file import open_regular
 
 _SUFFIX = ".code"
 _PART = ".part"
@@ -54,15 +60,26 @@ class CodeFolder:
         #: Bytes written from here since the last look at the folder; None before the first.
         self._written: int | None = None
 
-    def read(self, name: str) -> bytes | None:
-        """The file's bytes, None if there is none; it counts as used now."""
-        file = self._file(name)
+    def distrust(self) -> str | None:
+        """Why code in there may be somebody else's, None where it is ours or there is no folder."""
         try:
-            data = file.read_bytes()
+            status = os.stat(self.path)
         except OSError:
             return None
-        with contextlib.suppress(OSError):
-            os.utime(file)
+        return _others(status) if stat.S_ISDIR(status.st_mode) else None
+
+    def read(self, name: str, limit: int) -> bytes | None:
+        """The file's bytes, None if there is none that can be trusted and has at most ``limit``
+        bytes; it counts as used now."""
+        try:
+            with open_entry(self._file(name)) as file:
+                if os.fstat(file.fileno()).st_size > limit:
+                    return None
+                data = file.read(limit)
+                with contextlib.suppress(OSError):
+                    os.utime(file.fileno())
+        except OSError:
+            return None
         return data
 
     def write(self, name: str, data: bytes, limit: int) -> None:
@@ -74,7 +91,9 @@ class CodeFolder:
         self._make_room(len(data), limit)
         part = self.path / f"{name}.{os.urandom(8).hex()}{_PART}"
         try:
-            part.write_bytes(data)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+            with os.fdopen(os.open(part, flags, 0o644), "wb") as file:
+                file.write(data)
             os.replace(part, self._file(name))
         except BaseException:
             _remove(part)
@@ -90,6 +109,8 @@ class CodeFolder:
                     try:
                         status = item.stat(follow_symlinks=False)
                     except OSError:  # gone since
+                        continue
+                    if not stat.S_ISREG(status.st_mode):
                         continue
                     yield StoredFile(item.path, status.st_size, status.st_mtime_ns)
         except OSError:
@@ -128,6 +149,26 @@ class CodeFolder:
                 filled -= file.size
                 if filled <= _goal(limit):
                     return
+
+
+def open_entry(path: str | Path) -> BinaryIO:
+    """A file of the cache, to read. Raises OSError for links, FIFOs and the like, which may lead
+    anywhere or block, and where others could have written the file."""
+    file = open_regular(path, os.O_NOFOLLOW)
+    reason = _others(os.fstat(file.fileno()))
+    if reason is not None:
+        file.close()
+        raise PermissionError(f"{path}: {reason}")
+    return file
+
+
+def _others(status: os.stat_result) -> str | None:
+    """Who besides us and root may write to a file or folder."""
+    if status.st_uid not in (os.geteuid(), 0):
+        return f"it belongs to user {status.st_uid}"
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return f"others may write to it (mode {stat.S_IMODE(status.st_mode):o})"
+    return None
 
 
 def _goal(limit: int) -> int:

@@ -92,6 +92,8 @@ def test_what_is_written_is_read(
         (b"P2\n3 2 0\n0", r"the maximum is '0', not a number from 1 to 65535"),
         (b"P2\nthree 2 255\n", r"the width is 'three', not a number"),
         (b"P2\n" + b"9" * 5000 + b" 2 255\n", r"the width is '9{20}', not a number"),
+        (b"P2\n" + b"0" * 11 + b"3" + b"9" * 5000 + b" 2 255\n", r"the width is '0+39+', not a"),
+        (b"P5\n16000 16000 255\n" + bytes(1000), r"it has 1000 of 16000 x 16000 pixels"),
         (b"P2\n100000 100000 255\n0", r"100000 x 100000 pixels are more than 268435456"),
         (b"P2\n3 2 255\n", r"the file is truncated: it has 0 of 3 x 2 pixels"),
         (b"P2\n3 2 255\n1 2 3 4 5\n", r"the file is truncated: it has 5 of 3 x 2 pixels"),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import io
+import os
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from scipy.io import mmwrite
+from scipy.io import mmread, mmwrite
 from scipy.sparse import csgraph
 
 from apps.common import graph_files, text_file
@@ -110,7 +112,12 @@ def test_metis_without_edges(tmp_path: Path) -> None:
         ("2 1\n0\n1\n", "a.graph:2: the neighbour is 0, which is not between 1 and 2"),
         ("3 2\n2 3\n1\n2\n", "vertex 1 lists 3 as a neighbour, not the other way round"),
         ("99999999999 1\n2\n1\n", "the file is truncated: 99999999999 vertices are announced"),
-        ("9" * 30 + " 1\n2\n1\n", "the file is truncated|is not a whole number"),
+        ("9" * 30 + " 1\n2\n1\n", "a.graph:1: '9+' is not a whole number that fits"),
+        ("2 1\n" + "0" * 30 + "2\n1\n", "a.graph:2: '0+2' is not a whole number that fits"),
+        ("2 1 1\n" + "9" * 5000 + " 2\n1 1\n", "a.graph:2: '9.*' is not a whole number"),
+        ("2 1 10 999999999999999999\n2\n1\n", "1 edges are announced"),
+        ("-2 1\n2\n1\n", "a.graph:1: .* -2"),
+        ("2 -1\n2\n1\n", "a.graph:1: .* -1"),
     ],
 )
 def test_bad_metis(tmp_path: Path, text: str, message: str) -> None:
@@ -160,6 +167,7 @@ def test_loops_and_repeated_edges(tmp_path: Path) -> None:
         ("0 1.5\n", "a.txt:1: '1.5' is not the id of a vertex"),
         ("0 -1\n", "a.txt: the id -1 is negative"),
         ("0 1\n5 3000000000\n", "has 3,000,000,001 vertices, more than 100,000,000"),
+        ("0 1\n5 90000000\n", "has 90,000,001 vertices in 15 bytes"),
         ("0 " + "9" * 40 + "\n", "a.txt:1: '9+' is not the id of a vertex"),
     ],
 )
@@ -181,6 +189,26 @@ def test_matrix_market(tmp_path: Path, name: str, symmetric: bool) -> None:
     assert (graph.vertices, sorted(pairs(graph))) == (5, expected)
 
 
+@pytest.mark.parametrize("field", ["real", "integer", "complex", "pattern"])
+@pytest.mark.parametrize("symmetry", ["general", "symmetric", "skew-symmetric", "hermitian"])
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_matrix_market_is_read_as_scipy_reads_it(
+    tmp_path: Path, field: str, symmetry: str, end: str
+) -> None:
+    value = {"real": " 2.5", "integer": " 3", "complex": " 1 -2", "pattern": ""}[field]
+    places = [(3, 1), (2, 1), (4, 2), (3, 1), (4, 3)]
+    if symmetry != "skew-symmetric":
+        places += [(2, 2)]
+    rows = "\n".join(f"{i} {j}{value}" for i, j in places)
+    heading = f"%%MatrixMarket  Matrix coordinate {field} {symmetry}\n% by hand\n"
+    text = f"{heading}4 4 {len(places)}\n{rows}{end}"
+    graph = read_graph(write(tmp_path, "a.mtx", text))
+    matrix = mmread(io.BytesIO((text + "\n").encode()))
+    expected = Graph.from_edges(4, matrix.row, matrix.col)
+    assert pairs(graph) == pairs(expected)
+
+
+REAL = "%%MatrixMarket matrix coordinate real general\n"
 HEADER = "%%MatrixMarket matrix coordinate pattern general\n"
 
 
@@ -188,17 +216,27 @@ HEADER = "%%MatrixMarket matrix coordinate pattern general\n"
     ("text", "message"),
     [
         ("no matrix\n", "this is no Matrix Market file"),
-        (HEADER + "3 3 2\n1 2\n", "this is no Matrix Market file"),
-        (HEADER + "3 3 1\n1 4\n", "this is no Matrix Market file"),
-        (HEADER + "3 3 1\n0 1\n", "this is no Matrix Market file"),
+        (HEADER.replace("pattern", "text") + "3 3 1\n1 2\n", "this is no Matrix Market file"),
+        (HEADER, "the file is truncated: it lacks the size"),
+        (HEADER + "3 3\n1 2\n", "'3 3' is not the numbers of rows, columns and entries"),
+        (HEADER + "-3 -3 1\n1 2\n", "'-3 -3 1' is not the numbers of rows"),
+        (HEADER + "3 3 2\n1 2\n", "the file is truncated: it has 1 of 2 entries"),
+        (HEADER + "3 3 1\n1 2\n2 3\n", "there are 2 entries, and 1 are announced"),
+        (HEADER + "3 3 1000000000000\n1 2\n", "it has 1 of 1000000000000 entries"),
+        (HEADER + "3 3 1\n1 4\n", "an entry is in row 1 and column 4 of 3"),
+        (HEADER + "3 3 1\n0 1\n", "an entry is in row 0 and column 1 of 3"),
         (HEADER + "3 4 1\n1 2\n", "the matrix is not square: 3 by 4"),
-        (HEADER + "3 3 1\n1 x\n", "this is no Matrix Market file"),
+        (HEADER + "% c\n3 3 1\n\n1 x\n", "mtx:5: 'x' is not the id of a vertex"),
+        (HEADER + "3 3 1\n1 " + "9" * 5000, "mtx:3: '9.*' is not the id of a vertex"),
+        (REAL + "3 3 2\n1 2 0.5\n2 3", "mtx:4: the line has 2 fields instead of 3"),
+        (REAL + "3 3 1\n1 2 x\n", "a row is not made of numbers"),
         (HEADER + "300000000 300000000 1\n1 2\n", "has 300,000,000 vertices"),
+        (HEADER + "90000000 90000000 1\n1 2\n", "has 90,000,000 vertices in .* bytes"),
         ("%%MatrixMarket matrix array real general\n1 1\n5\n", "the matrix is dense"),
     ],
 )
 def test_bad_matrix_market(tmp_path: Path, text: str, message: str) -> None:
-    with pytest.raises(ArgumentError, match=rf"a.mtx: .*{message}"):
+    with pytest.raises(ArgumentError, match=rf"a.mtx(:\d+)?: .*{message}|a.{message}"):
         read_graph(write(tmp_path, "a.mtx", text))
 
 
@@ -240,6 +278,18 @@ def test_enormous_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert file.stat().st_size < 10_000
     with pytest.raises(ArgumentError, match="there are more than 1 MiB of text"):
         read_graph(file)
+
+
+def test_a_short_file_that_unpacks_to_much(tmp_path: Path) -> None:
+    file = write(tmp_path, "a.txt.gz", b"0 1\n" * (17 << 20))
+    with pytest.raises(ArgumentError, match="there are more than 64 MiB of text"):
+        read_graph(file)
+
+
+def test_a_fifo_is_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.txt")
+    with pytest.raises(ArgumentError, match="cannot be read: it is not a regular file"):
+        read_graph(tmp_path / "a.txt")
 
 
 def test_other_endings(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -114,6 +115,12 @@ def shape(text: str) -> dict[str, str]:
         ({"more": "surfaces = 0"}, "surfaces is 0, not a whole number from 1 to 63"),
         ({"more": "surfaces = 1.5"}, "surfaces is 1.5, not a whole number"),
         ({"more": "light = 3"}, "there is no 'light' here, only materials, shapes, sky"),
+        ({"more": "surfaces = 0x1" + 5000 * "0"}, "surfaces is a number of very many digits, not"),
+        ({"more": "a." * 50_000 + "b = 1"}, "a key has more than 32 parts"),
+        ({"more": "x = {" + "'a' . " * 40 + "b = 1}"}, "a key has more than 32 parts"),
+        ({"more": "[" + '"a b".' * 40 + "b]"}, "a key has more than 32 parts"),
+        ({"more": '"\\u001b[2J' + 1000 * "x" + '" = 1'}, "there is no '\\x1b[2Jxxx"),
+        ({"material": 'kind = "glass"}, "\\u001b' + 999 * "x" + '" = {kind = 3'}, "\\x1bxx"),
         ({"more": "deep = " + "[" * 5000 + "]" * 5000}, "this is not TOML: "),
     ],
 )  # fmt: skip
@@ -158,6 +165,14 @@ def test_files_that_are_no_scenes(tmp_path: Path, content: bytes, message: str) 
     file.write_bytes(content)
     with pytest.raises(ArgumentError, match=message):
         read_scene(file)
+
+
+def test_long_lines_are_looked_at_in_short_time(tmp_path: Path) -> None:
+    for piece in ("x", '"', "'", "a.b ", "a . b ", "- "):
+        file = write(tmp_path, more="# " + piece * (3 * 2**20 // len(piece)))
+        begun = time.process_time()
+        read_scene(file)
+        assert time.process_time() - begun < 20
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:

@@ -116,6 +116,22 @@ class Accesses:
 
         return run
 
+    def copy(self, instruction: Instruction) -> Operation:
+        """``cp.async``, done at once: from global memory to shared memory."""
+        target, source, size = instruction.operands
+        if not (isinstance(target, Memory) and isinstance(source, Memory)):
+            raise UnsupportedInstruction("this copy")
+        if not isinstance(size, Number) or not instruction.has("shared") or size.value is None:
+            raise UnsupportedInstruction("this copy")
+        to, of, count = self._address(target), self._address(source), size.value
+        memory = self._memory
+
+        def run(frame: Frame) -> None:
+            data = memory.load("global", of(frame.bits), count)
+            memory.store("shared", to(frame.bits), count, data)
+
+        return run
+
     # ------------------------------------------------------------ places
 
     def _register(self, operand: Operand) -> Register:

@@ -36,6 +36,10 @@ def operation(opcode: str, t: Type, modifiers: tuple[str, ...]) -> Operation | N
     bits = t.bits
     end = _saturated(bits) if "sat" in modifiers else from_float
     start = _flushed if "ftz" in modifiers else to_float
+    if "rz" in modifiers and opcode == "fma":
+        return lambda a, b, c: end(
+            _fused_toward_zero(*(float(start(each, bits)) for each in (a, b, c)), bits), bits
+        )
     if any(rounding in modifiers for rounding in ("rz", "rm", "rp")):
         return None
     if opcode in ("fma", "mad"):
@@ -49,6 +53,17 @@ def operation(opcode: str, t: Type, modifiers: tuple[str, ...]) -> Operation | N
         unary = _UNARY[opcode]
         return lambda a: end(unary(start(a, bits)), bits)
     return None
+
+
+def _fused_toward_zero(a: float, b: float, c: float, bits: int) -> float:
+    near = fused(a, b, c, bits)
+    if not (isfinite(a) and isfinite(b) and isfinite(c)):
+        return near
+    exact = Fraction(a) * Fraction(b) + Fraction(c)
+    if isfinite(near) and abs(Fraction(near)) <= abs(exact):
+        return near
+    kind = np.float32 if bits == 32 else np.float64
+    return float(np.nextafter(kind(near), kind(0)))
 
 
 def compare(name: str, t: Type) -> Operation:

@@ -62,6 +62,10 @@ def test_integer_instructions(instruction: str, left: int, right: int, expected:
         ("setp.lt.s32 %p1|%p2, 1, -1; selp.b32 %r1, 7, 9, %p2;", 7),
         ("setp.nan.f32 %p1, 0f7FC00000, 0f00000000; selp.b32 %r1, 7, 9, %p1;", 7),
         ("div.rn.f32 %f1, 0f3F800000, 0f40400000; mov.b32 %r1, %f1;", 0x3EAA_AAAB),
+        ("fma.rn.f32 %f1, 0f3F8009C4, 0f3F8009C4, 0f00000000; mov.b32 %r1, %f1;", 0x3F80_1389),
+        ("fma.rz.f32 %f1, 0f3F8009C4, 0f3F8009C4, 0f00000000; mov.b32 %r1, %f1;", 0x3F80_1388),
+        ("fma.rz.f32 %f1, 0fBF8009C4, 0f3F8009C4, 0f00000000; mov.b32 %r1, %f1;", 0xBF80_1388),
+        ("fma.rz.f32 %f1, 0f7F7FFFFF, 0f40000000, 0f00000000; mov.b32 %r1, %f1;", 0x7F7F_FFFF),
         ("popc.b32 %r1, 0xF0F;", 8),
     ],
 )

@@ -152,6 +152,10 @@ class _Translator:
             return self._accesses.store(instruction)
         if opcode in ("atom", "red"):
             return self._accesses.atomic(instruction)
+        if opcode == "cp" and instruction.has("async") and not instruction.has("bulk"):
+            if instruction.has("commit_group", "wait_group", "wait_all"):
+                return lambda frame: None
+            return self._accesses.copy(instruction)
         if opcode == "bra":
             return self._branch(instruction)
         if opcode == "brx":

@@ -1,0 +1,569 @@
+"""Native code that enters kernels so that they can be left: after a fault, or when they are cut.
+
+Every thread that enters kernels has a ``Thread`` block, found by a key of the system's threads, and
+for each entry a ``Frame`` on its stack with what ``longjmp`` needs. The frame of a thread is null
+where it runs anything but compiled code of a kernel and the C library's mathematics: there nobody
+may cut in. The *owner* of a frame is the block of the thread that launched: others run pieces of
+its launch, and what goes wrong is told there.
+"""
+
+from __future__ import annotations
+
+import platform
+import sys
+
+#: As ``%Thread`` below. ``stop``: begin no more pieces of this thread's launch (in the main
+#: thread: as so many interrupts came); ``leaving``: the lower bits of the ``serial`` whose pieces
+#: are to be cut; ``busy``: other threads run pieces; ``cut``: a piece was; the rest from ``fault``
+#: on (the signal's number, 0 for none) is about the first fault.
+THREAD_TYPE = """
+typedef struct {
+    void *frame; volatile int32_t stop, leaving; volatile int64_t serial; void *stack;
+    int64_t stack_low; volatile int32_t busy, cut; volatile int32_t fault, code;
+    int64_t address, stack_pointer, begin, end;
+} Thread;
+typedef struct { void *entry; int64_t low, high; } Code;
+"""
+RETURNED, STOPPED, FAULT, CUT = range(4)
+"""How an entry ended: it returned, or was not begun as ``stop`` was set, or was left."""
+
+#: Offsets in ``ucontext_t`` of the stack pointer and of the program counter.
+_CONTEXTS = {"x86_64": (160, 168), "aarch64": (432, 440)}
+
+
+def is_supported() -> bool:
+    """Whether faults can be told and kernels left here: the layouts of Linux are known."""
+    is_known = sys.platform == "linux" and platform.machine() in _CONTEXTS
+    return is_known and platform.libc_ver()[0] == "glibc"
+
+
+def guard_code() -> str:
+    """LLVM IR of this machine's guard."""
+    if not is_supported():
+        return _COMMON + _UNGUARDED
+    stack_pointer, counter = _CONTEXTS[platform.machine()]
+    handlers = _HANDLERS.replace("STACK_POINTER", str(stack_pointer))
+    return _COMMON + _GUARDED + handlers.replace("PROGRAM_COUNTER", str(counter))
+
+
+_SERIAL_BITS = 31
+
+
+def short_serial(serial: int) -> int:
+    """What ``leaving`` is for the launch of that ``serial``."""
+    return serial % (1 << _SERIAL_BITS)
+
+
+EXPORTS = (
+    "prepare_guard", "this_thread", "begin_launch", "run", "call_guarded", "suspend", "resume",
+    "leave",
+)  # fmt: skip
+HANDLER_EXPORTS = (
+    "on_fault", "on_interrupt", "print_line", "previous", "token", "main", "print_callback",
+    "await_long_launch", "forget_watch",
+)  # fmt: skip
+
+_COMMON = """
+%Thread = type { ptr, i32, i32, i64, ptr, i64, i32, i32, i32, i32, i64, i64, i64, i64 }
+%Code = type { ptr, i64, i64 }
+@key = internal global i32 0
+@main = global ptr null
+@asleep = internal global i32 0
+@wake = internal global [64 x i8] zeroinitializer, align 16
+
+declare i32 @pthread_key_create(ptr, ptr)
+declare ptr @pthread_getspecific(i32)
+declare i32 @pthread_setspecific(i32, ptr)
+declare ptr @calloc(i64, i64)
+declare void @free(ptr)
+
+; The calling thread's block.
+define ptr @this_thread() {
+  %key = load i32, ptr @key
+  %known = call ptr @pthread_getspecific(i32 %key)
+  %is_new = icmp eq ptr %known, null
+  br i1 %is_new, label %new, label %done
+new:
+  %block = call ptr @calloc(i64 1, i64 128)
+  call void @prepare_stack(ptr %block)
+  call i32 @pthread_setspecific(i32 %key, ptr %block)
+  br label %done
+done:
+  %found = phi ptr [ %known, %0 ], [ %block, %new ]
+  ret ptr %found
+}
+
+; A launch of the calling thread's begins, whose block is given.
+define void @begin_launch(ptr %own) {
+  %serial_place = getelementptr %Thread, ptr %own, i32 0, i32 3
+  %serial = load volatile i64, ptr %serial_place
+  %next_serial = add i64 %serial, 1
+  store volatile i64 %next_serial, ptr %serial_place
+  %asleep = load volatile i32, ptr @asleep
+  %nobody = icmp eq i32 %asleep, 0
+  br i1 %nobody, label %done, label %look
+look:
+  call void @wake_watch(ptr %own)
+  br label %done
+done:
+  ret void
+}
+
+; Run threads of a launch of the calling thread's.
+define i32 @run(ptr %code, i64 %begin, i64 %end, i64 %nx, i64 %ny, ptr %slots) {
+  %own = call ptr @this_thread()
+  %stop_place = getelementptr %Thread, ptr %own, i32 0, i32 1
+  %stop = load volatile i32, ptr %stop_place
+  %stopped = icmp ne i32 %stop, 0
+  br i1 %stopped, label %refuse, label %enter
+refuse:
+  ret i32 1
+enter:
+  call void @begin_launch(ptr %own)
+  %status = call i32 @call_guarded(ptr %own, ptr %own, ptr %code, i64 %begin, i64 %end,
+                                   i64 %nx, i64 %ny, ptr %slots)
+  ret i32 %status
+}
+"""
+
+_UNGUARDED = """
+define void @prepare_guard() {
+  call i32 @pthread_key_create(ptr @key, ptr @free)
+  ret void
+}
+define internal void @prepare_stack(ptr %block) {
+  ret void
+}
+define internal void @wake_watch(ptr %own) {
+  ret void
+}
+define i32 @call_guarded(ptr %own, ptr %owner, ptr %code, i64 %begin, i64 %end,
+                         i64 %nx, i64 %ny, ptr %slots) {
+  %entry = load ptr, ptr %code
+  call void %entry(i64 %begin, i64 %end, i64 %nx, i64 %ny, ptr %slots)
+  ret i32 0
+}
+define ptr @suspend() {
+  ret ptr null
+}
+define void @resume(ptr %frame) {
+  ret void
+}
+define void @leave(i32 %status) {
+  ret void
+}
+"""
+
+_GUARDED = """
+%Frame = type { [64 x i64], ptr, ptr, i64, i64 }
+%Stack = type { ptr, i32, i64 }
+
+declare i32 @_setjmp(ptr) returns_twice
+declare void @longjmp(ptr, i32) noreturn
+declare i32 @sigaltstack(ptr, ptr)
+declare ptr @mmap(ptr, i64, i32, i32, i32, i64)
+declare i32 @munmap(ptr, i64)
+declare i64 @pthread_self()
+declare i32 @pthread_getattr_np(i64, ptr)
+declare i32 @pthread_attr_getstack(ptr, ptr, ptr)
+declare i32 @pthread_attr_destroy(ptr)
+declare i32 @sem_init(ptr, i32, i32)
+declare i32 @sem_post(ptr)
+declare i32 @sem_wait(ptr)
+declare i32 @nanosleep(ptr, ptr)
+
+define void @prepare_guard() {
+  call i32 @pthread_key_create(ptr @key, ptr @thread_ends)
+  call i32 @sem_init(ptr @wake, i32 0, i32 0)
+  ret void
+}
+
+; A stack for signal handlers, unless the thread has one (faulthandler's), and where its own ends.
+define internal void @prepare_stack(ptr %block) {
+  %old = alloca %Stack
+  %new = alloca %Stack
+  %attributes = alloca [16 x i64], align 16
+  %low = alloca i64
+  %size = alloca i64
+  call i32 @sigaltstack(ptr null, ptr %old)
+  %flags_place = getelementptr %Stack, ptr %old, i32 0, i32 1
+  %flags = load i32, ptr %flags_place
+  %disabled = and i32 %flags, 2
+  %none = icmp ne i32 %disabled, 0
+  br i1 %none, label %make, label %bounds
+make:
+  %memory = call ptr @mmap(ptr null, i64 65536, i32 3, i32 34, i32 -1, i64 0)
+  %refused = icmp eq ptr %memory, inttoptr (i64 -1 to ptr)
+  br i1 %refused, label %bounds, label %use
+use:
+  store ptr %memory, ptr %new
+  %new_flags = getelementptr %Stack, ptr %new, i32 0, i32 1
+  store i32 0, ptr %new_flags
+  %new_size = getelementptr %Stack, ptr %new, i32 0, i32 2
+  store i64 65536, ptr %new_size
+  call i32 @sigaltstack(ptr %new, ptr null)
+  %stack_place = getelementptr %Thread, ptr %block, i32 0, i32 4
+  store ptr %memory, ptr %stack_place
+  br label %bounds
+bounds:
+  %own = call i64 @pthread_self()
+  %problem = call i32 @pthread_getattr_np(i64 %own, ptr %attributes)
+  %unknown = icmp ne i32 %problem, 0
+  br i1 %unknown, label %done, label %known
+known:
+  call i32 @pthread_attr_getstack(ptr %attributes, ptr %low, ptr %size)
+  call i32 @pthread_attr_destroy(ptr %attributes)
+  %found = load i64, ptr %low
+  %low_place = getelementptr %Thread, ptr %block, i32 0, i32 5
+  store i64 %found, ptr %low_place
+  br label %done
+done:
+  ret void
+}
+
+define internal void @thread_ends(ptr %block) {
+  %stack_place = getelementptr %Thread, ptr %block, i32 0, i32 4
+  %memory = load ptr, ptr %stack_place
+  %none = icmp eq ptr %memory, null
+  br i1 %none, label %done, label %release
+release:
+  %off = alloca %Stack
+  store ptr null, ptr %off
+  %flags = getelementptr %Stack, ptr %off, i32 0, i32 1
+  store i32 2, ptr %flags
+  %size = getelementptr %Stack, ptr %off, i32 0, i32 2
+  store i64 0, ptr %size
+  call i32 @sigaltstack(ptr %off, ptr null)
+  call i32 @munmap(ptr %memory, i64 65536)
+  br label %done
+done:
+  call void @free(ptr %block)
+  ret void
+}
+
+; Run threads of the owner's launch; the result is how the entry ended.
+define i32 @call_guarded(ptr %own, ptr %owner, ptr %code, i64 %begin, i64 %end,
+                         i64 %nx, i64 %ny, ptr %slots) {
+  %frame = alloca %Frame, align 16
+  %before = load ptr, ptr %own
+  %code_place = getelementptr %Frame, ptr %frame, i32 0, i32 1
+  store ptr %code, ptr %code_place
+  %owner_place = getelementptr %Frame, ptr %frame, i32 0, i32 2
+  store ptr %owner, ptr %owner_place
+  %begin_place = getelementptr %Frame, ptr %frame, i32 0, i32 3
+  store i64 %begin, ptr %begin_place
+  %end_place = getelementptr %Frame, ptr %frame, i32 0, i32 4
+  store i64 %end, ptr %end_place
+  %status = call i32 @_setjmp(ptr %frame) returns_twice
+  %is_first = icmp eq i32 %status, 0
+  br i1 %is_first, label %enter, label %left
+enter:
+  store volatile ptr %frame, ptr %own
+  %entry = load ptr, ptr %code
+  call void %entry(i64 %begin, i64 %end, i64 %nx, i64 %ny, ptr %slots)
+  store volatile ptr %before, ptr %own
+  ret i32 0
+left:
+  store volatile ptr %before, ptr %own
+  %stop_place = getelementptr %Thread, ptr %owner, i32 0, i32 1
+  store volatile i32 1, ptr %stop_place
+  %is_cut = icmp eq i32 %status, 3
+  br i1 %is_cut, label %cut, label %done
+cut:
+  %cut_place = getelementptr %Thread, ptr %owner, i32 0, i32 7
+  store volatile i32 1, ptr %cut_place
+  br label %done
+done:
+  ret i32 %status
+}
+
+; Around what must not be cut in a kernel; the calling thread is in one.
+define ptr @suspend() {
+  %own = call ptr @this_thread()
+  %frame = load volatile ptr, ptr %own
+  store volatile ptr null, ptr %own
+  ret ptr %frame
+}
+define void @resume(ptr %frame) {
+  %own = call ptr @this_thread()
+  store volatile ptr %frame, ptr %own
+  ret void
+}
+
+; Leave the kernel that the calling thread is in.
+define void @leave(i32 %status) {
+  %own = call ptr @this_thread()
+  %frame = load volatile ptr, ptr %own
+  call void @longjmp(ptr %frame, i32 %status)
+  unreachable
+}
+"""
+
+_HANDLERS = """
+; By signal: who was told before, and with which flags.
+@previous = global [65 x { ptr, i64 }] zeroinitializer
+@token = global i64 0
+@print_callback = global ptr null
+
+declare i32 @getpid()
+declare ptr @signal(i32, ptr)
+declare i32 @raise(i32)
+declare ptr @llvm.frameaddress.p0(i32)
+
+; Leave a kernel for a fault; the first one of a launch is told to the frame's owner.
+define internal void @leave_with(ptr %frame, i32 %signal, i32 %code, i64 %address, i64 %pointer) {
+  %owner_place = getelementptr %Frame, ptr %frame, i32 0, i32 2
+  %owner = load ptr, ptr %owner_place
+  %fault_place = getelementptr %Thread, ptr %owner, i32 0, i32 8
+  %exchange = cmpxchg ptr %fault_place, i32 0, i32 %signal seq_cst seq_cst
+  %is_first = extractvalue { i32, i1 } %exchange, 1
+  br i1 %is_first, label %tell, label %out
+tell:
+  %told_code = getelementptr %Thread, ptr %owner, i32 0, i32 9
+  store i32 %code, ptr %told_code
+  %told_address = getelementptr %Thread, ptr %owner, i32 0, i32 10
+  store i64 %address, ptr %told_address
+  %told_pointer = getelementptr %Thread, ptr %owner, i32 0, i32 11
+  store i64 %pointer, ptr %told_pointer
+  %begin_place = getelementptr %Frame, ptr %frame, i32 0, i32 3
+  %begin = load i64, ptr %begin_place
+  %told_begin = getelementptr %Thread, ptr %owner, i32 0, i32 12
+  store i64 %begin, ptr %told_begin
+  %end_place = getelementptr %Frame, ptr %frame, i32 0, i32 4
+  %end = load i64, ptr %end_place
+  %told_end = getelementptr %Thread, ptr %owner, i32 0, i32 13
+  store i64 %end, ptr %told_end
+  br label %out
+out:
+  call void @longjmp(ptr %frame, i32 2)
+  unreachable
+}
+
+define void @on_fault(i32 %signal, ptr %info, ptr %context) {
+  %code_place = getelementptr i8, ptr %info, i64 8
+  %code = load i32, ptr %code_place
+  %key = load i32, ptr @key
+  %own = call ptr @pthread_getspecific(i32 %key)
+  %unknown = icmp eq ptr %own, null
+  br i1 %unknown, label %foreign, label %look
+look:
+  %frame = load volatile ptr, ptr %own
+  %outside = icmp eq ptr %frame, null
+  br i1 %outside, label %foreign, label %inside
+inside:
+  %sent = icmp sle i32 %code, 0
+  br i1 %sent, label %message, label %fault
+message:
+  ; faulthandler, if it comes before us, tells the handler before it by raise() (SI_TKILL); from
+  ; there the instruction is tried again.
+  %by_thread = icmp eq i32 %code, -6
+  %sender_place = getelementptr i8, ptr %info, i64 16
+  %sender = load i32, ptr %sender_place
+  %process = call i32 @getpid()
+  %by_us = icmp eq i32 %sender, %process
+  %again = and i1 %by_thread, %by_us
+  br i1 %again, label %ignore, label %foreign
+ignore:
+  ret void
+fault:
+  %address_place = getelementptr i8, ptr %info, i64 16
+  %address = load i64, ptr %address_place
+  %pointer_place = getelementptr i8, ptr %context, i64 STACK_POINTER
+  %pointer = load i64, ptr %pointer_place
+  call void @leave_with(ptr %frame, i32 %signal, i32 %code, i64 %address, i64 %pointer)
+  unreachable
+foreign:
+  %number = sext i32 %signal to i64
+  %place = getelementptr [65 x { ptr, i64 }], ptr @previous, i64 0, i64 %number
+  %handler = load ptr, ptr %place
+  %as_number = ptrtoint ptr %handler to i64
+  %is_none = icmp ule i64 %as_number, 1
+  br i1 %is_none, label %default, label %pass_on
+pass_on:
+  call void %handler(i32 %signal, ptr %info, ptr %context)
+  ret void
+default:
+  ; A fault that was ignored ends the process, too: the instruction is tried again.
+  %is_default = icmp eq i64 %as_number, 0
+  %is_sent = icmp sle i32 %code, 0
+  %is_real = xor i1 %is_sent, true
+  %ends = or i1 %is_default, %is_real
+  br i1 %ends, label %die, label %done
+die:
+  call ptr @signal(i32 %signal, ptr null)
+  br i1 %is_sent, label %send, label %done
+send:
+  call i32 @raise(i32 %signal)
+  ret void
+done:
+  ret void
+}
+
+; An interrupt stops the main thread's launch at the next piece. One with the token asks the thread
+; that gets it to leave its kernel now, where that was decided.
+define void @on_interrupt(i32 %signal, ptr %info, ptr %context) {
+  %code_place = getelementptr i8, ptr %info, i64 8
+  %code = load i32, ptr %code_place
+  %queued = icmp eq i32 %code, -1
+  %value_place = getelementptr i8, ptr %info, i64 24
+  %value = load i64, ptr %value_place
+  %same = icmp eq i64 %value, ptrtoint (ptr @token to i64)
+  %is_ours = and i1 %queued, %same
+  br i1 %is_ours, label %ours, label %from_outside
+ours:
+  %key = load i32, ptr @key
+  %own = call ptr @pthread_getspecific(i32 %key)
+  %unknown = icmp eq ptr %own, null
+  br i1 %unknown, label %done, label %look
+look:
+  %frame = load volatile ptr, ptr %own
+  %outside = icmp eq ptr %frame, null
+  br i1 %outside, label %done, label %inside
+inside:
+  %owner_place = getelementptr %Frame, ptr %frame, i32 0, i32 2
+  %owner = load ptr, ptr %owner_place
+  %leaving_place = getelementptr %Thread, ptr %owner, i32 0, i32 2
+  %leaving = load volatile i32, ptr %leaving_place
+  %none = icmp eq i32 %leaving, 0
+  br i1 %none, label %done, label %whose
+whose:
+  %serial_place = getelementptr %Thread, ptr %owner, i32 0, i32 3
+  %serial = load volatile i64, ptr %serial_place
+  %low_serial = trunc i64 %serial to i32
+  %short_serial = and i32 %low_serial, 2147483647
+  %is_meant = icmp eq i32 %short_serial, %leaving
+  br i1 %is_meant, label %where, label %done
+where:
+  ; Not in the C library, which may hold a lock.
+  %own_code_place = getelementptr %Frame, ptr %frame, i32 0, i32 1
+  %own_code = load ptr, ptr %own_code_place
+  %low_place = getelementptr %Code, ptr %own_code, i32 0, i32 1
+  %low = load i64, ptr %low_place
+  %high_place = getelementptr %Code, ptr %own_code, i32 0, i32 2
+  %high = load i64, ptr %high_place
+  %counter_place = getelementptr i8, ptr %context, i64 PROGRAM_COUNTER
+  %counter = load i64, ptr %counter_place
+  %above = icmp uge i64 %counter, %low
+  %below = icmp ult i64 %counter, %high
+  %in_kernel = and i1 %above, %below
+  br i1 %in_kernel, label %leave, label %done
+leave:
+  call void @longjmp(ptr %frame, i32 3)
+  unreachable
+from_outside:
+  %number = sext i32 %signal to i64
+  %place = getelementptr [65 x { ptr, i64 }], ptr @previous, i64 0, i64 %number
+  %handler = load ptr, ptr %place
+  call void %handler(i32 %signal, ptr %info, ptr %context)
+  %main = load ptr, ptr @main
+  %nobody = icmp eq ptr %main, null
+  br i1 %nobody, label %done, label %stop
+stop:
+  %stop_place = getelementptr %Thread, ptr %main, i32 0, i32 1
+  %interrupts = load volatile i32, ptr %stop_place
+  %one_more = add i32 %interrupts, 1
+  store volatile i32 %one_more, ptr %stop_place
+  br label %done
+done:
+  ret void
+}
+
+; What a kernel prints goes to Python, which needs room on the stack and is not cut.
+define void @print_line(ptr %line) {
+  %own = call ptr @this_thread()
+  %frame = load volatile ptr, ptr %own
+  %owner_place = getelementptr %Frame, ptr %frame, i32 0, i32 2
+  %owner = load ptr, ptr %owner_place
+  %here = call ptr @llvm.frameaddress.p0(i32 0)
+  %here_number = ptrtoint ptr %here to i64
+  %low_place = getelementptr %Thread, ptr %own, i32 0, i32 5
+  %low = load i64, ptr %low_place
+  %left = sub i64 %here_number, %low
+  %too_deep = icmp slt i64 %left, 262144
+  br i1 %too_deep, label %fault, label %tell
+fault:
+  call void @leave_with(ptr %frame, i32 11, i32 1, i64 %here_number, i64 %here_number)
+  unreachable
+tell:
+  store volatile ptr null, ptr %own
+  %callback = load ptr, ptr @print_callback
+  %cut = call i32 %callback(ptr %owner, ptr %line)
+  store volatile ptr %frame, ptr %own
+  %goes_on = icmp eq i32 %cut, 0
+  br i1 %goes_on, label %done, label %leave
+leave:
+  call void @longjmp(ptr %frame, i32 3)
+  unreachable
+done:
+  ret void
+}
+
+; A launch of the main thread begins: the watch is to look whether it lasts.
+define internal void @wake_watch(ptr %own) {
+  %main = load ptr, ptr @main
+  %other = icmp ne ptr %own, %main
+  br i1 %other, label %done, label %post
+post:
+  store volatile i32 0, ptr @asleep
+  call i32 @sem_post(ptr @wake)
+  br label %done
+done:
+  ret void
+}
+
+; In a child process nobody watches.
+define void @forget_watch() {
+  store volatile i32 0, ptr @asleep
+  call i32 @sem_init(ptr @wake, i32 0, i32 0)
+  ret void
+}
+
+; Whether the main thread is in a launch.
+define internal i1 @is_running() {
+  %main = load volatile ptr, ptr @main
+  %busy_place = getelementptr %Thread, ptr %main, i32 0, i32 6
+  %frame = load volatile ptr, ptr %main
+  %busy = load volatile i32, ptr %busy_place
+  %in_kernel = icmp ne ptr %frame, null
+  %shared = icmp ne i32 %busy, 0
+  %runs = or i1 %in_kernel, %shared
+  ret i1 %runs
+}
+
+; Wait until one launch of the main thread has lasted for a while; sleep while there are none.
+define void @await_long_launch() {
+start:
+  %pause = alloca { i64, i64 }
+  store { i64, i64 } { i64 0, i64 100000000 }, ptr %pause
+  %main = load volatile ptr, ptr @main
+  %serial_place = getelementptr %Thread, ptr %main, i32 0, i32 3
+  br label %look
+look:
+  %serial = load volatile i64, ptr %serial_place
+  call i32 @nanosleep(ptr %pause, ptr null)
+  %later = load volatile i64, ptr %serial_place
+  %same = icmp eq i64 %serial, %later
+  br i1 %same, label %whether, label %look
+whether:
+  %runs = call i1 @is_running()
+  br i1 %runs, label %done, label %sleep
+sleep:
+  ; A launch may have begun before it could see that nobody is awake.
+  store volatile i32 1, ptr @asleep
+  call i32 @nanosleep(ptr %pause, ptr null)
+  %last = load volatile i64, ptr %serial_place
+  %none_began = icmp eq i64 %last, %later
+  %still_runs = call i1 @is_running()
+  %idle = xor i1 %still_runs, true
+  %may_sleep = and i1 %none_began, %idle
+  br i1 %may_sleep, label %wait, label %stay
+stay:
+  store volatile i32 0, ptr @asleep
+  br label %look
+wait:
+  call i32 @sem_wait(ptr @wake)
+  br label %look
+done:
+  ret void
+}
+"""

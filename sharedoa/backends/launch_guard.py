@@ -1,0 +1,151 @@
+"""Entering kernels so that a fault or an interrupt leaves them, and what became of a launch.
+
+A fault (SIGSEGV, SIGBUS, SIGFPE) of a thread that runs a kernel leaves the kernel; any other one
+goes to whoever handled it before. Of a launch that faulted the other threads begin no more pieces.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import threading
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from .guard_code import (
+    EXPORTS,
+    HANDLER_EXPORTS,
+    THREAD_TYPE,
+    guard_code,
+    is_supported,
+)
+from .native_code import NativeLibrary, ffi, host_target
+
+_FAULTS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE)
+_SIGINFO, _ONSTACK, _NODEFER = 0x4, 0x08000000, 0x40000000
+_RUN_TYPE = "int(*)(Code *, int64_t, int64_t, int64_t, int64_t, void *)"
+
+ffi.cdef(THREAD_TYPE)
+
+
+class _Action(ctypes.Structure):
+    """``struct sigaction`` of glibc."""
+
+    _fields_ = (
+        ("handler", ctypes.c_void_p),
+        ("mask", ctypes.c_uint8 * 128),
+        ("flags", ctypes.c_int),
+        ("restorer", ctypes.c_void_p),
+    )
+
+
+class _Previous(ctypes.Structure):
+    _fields_ = (("handler", ctypes.c_void_p), ("flags", ctypes.c_int64))
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A fault in a kernel, which ran the threads from ``begin`` to before ``end``."""
+
+    signal: int
+    code: int
+    address: int
+    stack_pointer: int
+    begin: int
+    end: int
+
+    @property
+    def is_of_stack(self) -> bool:
+        """Whether it is the stack that had no room: it is touched from its pointer on, and nothing
+        else that faults lies there."""
+        return -_STACK_BELOW <= self.address - self.stack_pointer < _STACK_ABOVE
+
+
+_STACK_BELOW, _STACK_ABOVE = 4096, 1 << 20
+
+
+class LaunchGuard:
+    """The one guard of the process; its code stays for as long as the process lives."""
+
+    def __init__(self) -> None:
+        self.handles_faults = is_supported()
+        object_code = host_target().assemble(guard_code())
+        exports = EXPORTS + (HANDLER_EXPORTS if self.handles_faults else ())
+        self.library = NativeLibrary(object_code, exports, {})
+        # Signal handlers and ends of threads come here, also while the interpreter ends.
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.library))
+        self.library.function("prepare_guard", "void(*)(void)")()
+        self.run = self.library.function("run", _RUN_TYPE)
+        self.this_thread = self.library.function("this_thread", "Thread *(*)(void)")
+
+    def address(self, name: str) -> int:
+        return self.library.address(name)
+
+    def install(self) -> None:
+        """Handle faults from now on; also if somebody else came after us. Signals of which somebody
+        else is told stay theirs, where they are not of a kernel."""
+        if self.handles_faults:
+            for number in _FAULTS:
+                self.hook(number, "on_fault")
+
+    def hook(self, number: int, handler: str, only_functions: bool = False) -> None:
+        """Let ``handler`` get a signal, which passes on what is not its own. ``only_functions``:
+        not where the signal has its default effect or is ignored."""
+        ours = self.library.address(handler)
+        old = _Action()
+        _sigaction(number, None, old)
+        before = old.handler or 0
+        if before == ours or (only_functions and before <= _IGNORED):
+            return
+        table = (_Previous * 65).from_address(self.library.address("previous"))
+        table[number].handler = before
+        new = _Action(ours, old.mask, old.flags | _SIGINFO | _ONSTACK | _NODEFER, old.restorer)
+        _sigaction(number, new, None)
+
+    def take_fault(self, thread: Any) -> Fault | None:
+        """What went wrong first in the launch of ``thread``, which is told once."""
+        if not thread.fault:
+            return None
+        found = Fault(
+            thread.fault,
+            thread.code,
+            thread.address % (1 << 64),
+            thread.stack_pointer % (1 << 64),
+            thread.begin,
+            thread.end,
+        )
+        thread.fault = 0
+        return found
+
+
+_IGNORED = 1
+
+
+def _sigaction(number: int, new: _Action | None, old: _Action | None) -> None:
+    pointers = [None if each is None else ctypes.byref(each) for each in (new, old)]
+    if ctypes.CDLL(None).sigaction(int(number), *pointers) != 0:
+        raise OSError(ctypes.get_errno(), "sigaction")
+
+
+_lock = threading.Lock()
+
+
+@cache
+def _made() -> LaunchGuard:
+    return LaunchGuard()
+
+
+def launch_guard() -> LaunchGuard:
+    """Made at its first use."""
+    with _lock:
+        return _made()
+
+
+def _renew_lock() -> None:
+    global _lock
+    _lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_renew_lock)

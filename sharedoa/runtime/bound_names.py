@@ -1,0 +1,113 @@
+"""Names that a program was made from: looked at before every launch.
+
+Definitions raise the world epoch; binding a name to something else does not. So a function is
+written that looks whether each name means what it meant. It looks names up as the user's functions
+do, in their globals and cells, which CPython makes quick: a few nanoseconds each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from types import FunctionType
+from typing import Any
+
+from ..frontend.dependencies import Dependency, NameDependency
+
+_SOURCE = """
+def outer():
+    {cells} = None
+    def hold({parameters}):
+        try:
+            return {checks}
+        except {errors}:
+            return False
+    return hold
+"""
+_OWN = "__sharedoa_{}"
+"""What no name of a user's is."""
+
+
+class BoundNames:
+    """The names among ``dependencies``. ``hold()``: whether every name means what it meant."""
+
+    hold: Callable[[], bool]
+
+    def __init__(self, dependencies: Iterable[Dependency]) -> None:
+        found = (each for each in dependencies if isinstance(each, NameDependency))
+        self._names = list({(e.kind, id(e.owner), e.name): e for e in found}.values())
+        self._look_for({each: each.value for each in self._names})
+
+    def _look_for(self, values: dict[NameDependency, Any]) -> None:
+        hold: Callable[[], bool] | None = None
+        for group in _groups(self._names):
+            hold = _written(group, values, hold)
+        self.hold = hold or (lambda: True)
+
+    def are_equal(self) -> bool:
+        """Whether every name that does not mean what it meant is bound to an equal number. Then
+        ``hold`` takes that for what it means."""
+        if not all(each.current() for each in self._names):
+            return False
+        self._look_for({each: each.read() for each in self._names})
+        return True
+
+
+def _groups(names: Sequence[NameDependency]) -> Iterable[list[NameDependency]]:
+    """The names by whose globals they are in; of each group no two cells have one name."""
+    by_globals: dict[int, list[NameDependency]] = {}
+    cells: dict[str, list[NameDependency]] = {}
+    others = []
+    for each in names:
+        if each.kind == "global":
+            by_globals.setdefault(id(each.owner), []).append(each)
+        elif each.kind == "cell":
+            cells.setdefault(each.name, []).append(each)
+        else:
+            others.append(each)
+    groups = list(by_globals.values()) or [[]]
+    groups[0] += others
+    most = max(map(len, cells.values()), default=0)
+    groups += [[] for _ in range(most - len(groups))]
+    for same in cells.values():
+        for group, cell in zip(groups, same, strict=False):
+            group.append(cell)
+    return groups
+
+
+def _written(
+    names: Sequence[NameDependency],
+    values: dict[NameDependency, Any],
+    following: Callable[[], bool] | None,
+) -> Callable[[], bool]:
+    """A function that looks at one group of names, and calls the one that looks at others."""
+    given: list[Any] = []
+
+    def parameter(value: Any) -> str:
+        given.append(value)
+        return _OWN.format(len(given) - 1)
+
+    checks = []
+    for each in names:
+        now = each.name
+        if each.kind == "attribute":
+            now = f"{parameter(each.owner)}.{each.name}"
+        checks.append(f"{now} is {parameter(values[each])}")
+    if following is not None:
+        checks.append(f"{parameter(following)}()")
+    cells = {each.name: each.owner for each in names if each.kind == "cell"}
+    errors = parameter(Exception)
+    source = _SOURCE.format(
+        cells=" = ".join([*cells, _OWN.format("none")]),
+        parameters=", ".join(f"{_OWN.format(place)}=None" for place in range(len(given))),
+        checks=" and ".join(checks) or "True",
+        errors=errors,
+    )
+    made: dict[str, Any] = {}
+    exec(source, made)
+    code = made["outer"]().__code__
+    owners = (each.owner for each in names if each.kind == "global")
+    closure = tuple(cells[name] for name in code.co_freevars)
+    return FunctionType(code, next(owners, {}), "hold", tuple(given), closure)
+
+
+NO_NAMES = BoundNames(())

@@ -1,0 +1,98 @@
+"""Programs that may end their process, each run in one of its own."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from ..source_files import environment as tree
+
+SECONDS = 60
+_BEGIN = """
+import os, signal, sys, threading, time
+import numpy as np
+import sharedoa as oa
+from sharedoa import f32, i64
+from sharedoa.backends import thread_pool
+thread_pool.worker_count = lambda: 3
+
+class Node(oa.Object):
+    x: i64
+    next: "Node"
+
+    def follow(self) -> i64:
+        return self.next.x
+
+    def mark(self) -> None:
+        self.next.x = 7
+
+    def deep(self, n: i64) -> i64:
+        return self.next.deep(n + 1) % 7 + n
+
+    def add(self, n: i64) -> None:
+        self.x += n
+
+@oa.kernel
+def wait_for(flag: oa.Array[i64], out: oa.Array[i64]) -> None:
+    i = oa.grid(1)
+    while oa.atomic_add(flag, 0, i64(0)) == 0:
+        pass
+    out[i] = 1
+
+def is_whole(heap):
+    nodes = heap.new(Node, 100, x=1) if hasattr(heap, "new") else oa.new(Node, 100, x=1)
+    nodes.add(4)
+    assert nodes.x.numpy().tolist() == [5] * 100
+
+def failure(call):
+    try:
+        call()
+        oa.current_heap().synchronize() if hasattr(oa, "current_heap") else heap.synchronize()
+    except oa.DeviceError as problem:
+        return str(problem)
+    raise SystemExit("no DeviceError")
+
+heap = oa.Heap(backend="cpu")
+heap.__enter__()
+"""
+
+
+def start(tmp_path: Path, text: str, *options: str, **environment: str) -> subprocess.Popen[str]:
+    program = tmp_path / "program.py"
+    program.write_text(_BEGIN + text)
+    return subprocess.Popen(
+        [sys.executable, "-W", "ignore", *options, str(program)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=tree() | environment,
+    )
+
+
+def run(tmp_path: Path, text: str, *options: str, **environment: str) -> tuple[int, str, str]:
+    """Status, output and errors of a program."""
+    process = start(tmp_path, text, *options, **environment)
+    try:
+        out, errors = process.communicate(timeout=SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise
+    return process.returncode, out, errors
+
+
+def interrupt(tmp_path: Path, text: str, *, times: int = 1) -> tuple[int, str, str]:
+    """Of a program that gets SIGINT some time after it has printed "ready"."""
+    process = start(tmp_path, text)
+    assert process.stdout is not None
+    try:
+        assert process.stdout.readline() == "ready\n", process.communicate()
+        for _ in range(times):
+            time.sleep(0.4)
+            process.send_signal(signal.SIGINT)
+        out, errors = process.communicate(timeout=SECONDS)
+    finally:
+        process.kill()
+    return process.returncode, out, errors

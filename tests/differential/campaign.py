@@ -1,0 +1,247 @@
+"""Many random programs and histories, recorded: ``python -m tests.differential.campaign --help``.
+
+Every program runs in a process of several; one that dies or hangs is a failure of its seed, and
+another process goes on. What is compared with is plain Python, as in the tests.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import multiprocessing
+import sys
+import tempfile
+import time
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from bench.harness import machine, versions, write_record
+from dispatch.mode import MODES
+from sharedoa.runtime import knobs
+
+from .aliasing import agreement, features, places
+from .programs import Size
+
+#: Seconds after which a process counts as hanging.
+PATIENCE = 180
+FAMILIES = ("memory", "calls", "lives")
+_CONTEXT = multiprocessing.get_context("spawn")
+
+
+@dataclass(frozen=True)
+class Task:
+    """One program or history, on one backend, in these modes."""
+
+    family: str
+    seed: int
+    backend: str
+    modes: tuple[str, ...]
+
+
+@dataclass
+class Tally:
+    """What came of the tasks, by family and backend."""
+
+    done: Counter[tuple[str, str]] = field(default_factory=Counter)
+    runs: Counter[tuple[str, str]] = field(default_factory=Counter)
+    seconds: defaultdict[tuple[str, str], float] = field(default_factory=lambda: defaultdict(float))
+    failures: list[dict[str, Any]] = field(default_factory=list)
+
+    def add(self, task: Task, seconds: float, failure: str | None) -> None:
+        key = task.family, task.backend
+        self.done[key] += 1
+        self.runs[key] += len(task.modes)
+        self.seconds[key] += seconds
+        if failure is not None:
+            where = {"family": task.family, "seed": task.seed, "backend": task.backend}
+            self.failures.append({**where, "modes": list(task.modes), "failure": failure})
+            print(f"seed {task.seed} ({task.family}, {task.backend}): {failure}", flush=True)
+
+    def rows(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "family": family, "backend": backend, "programs": self.done[family, backend],
+                "runs": self.runs[family, backend],
+                "process_seconds": round(self.seconds[family, backend], 3),
+                "failures": sum(
+                    (f["family"], f["backend"]) == (family, backend) for f in self.failures
+                ),
+            }
+            for family, backend in sorted(self.done)
+        ]  # fmt: skip
+
+
+# -------------------------------------------------------------------- in a process
+
+
+def run_task(task: Task, folder: Path) -> None:
+    """Raises whatever shows that something is wrong."""
+    for mode in task.modes:
+        if task.family == "memory":
+            program, steps = agreement.made(task.seed, features.MENDED)
+            opened = places.heaps(task.backend, mode, task.seed)
+            agreement.play(program, steps, folder, opened)
+        elif task.family == "calls":
+            from .test_programs import agree  # hypothesis and pytest are not for everybody
+
+            random = Random(task.seed)
+            size = Size(random.randint(0, 8), random.randint(1, 3), random.randint(1, 6))
+            agree(folder, task.seed, size, mode, places.backend(task.backend))
+        else:
+            from .test_histories import play
+
+            with places.heaps(task.backend, mode, task.seed)(0) as heap:
+                play(heap, task.seed, 12, 20)
+
+
+def _work(pipe: Connection) -> None:
+    with tempfile.TemporaryDirectory() as folder, knobs.scope(cache_dir="off"):
+        while (task := pipe.recv()) is not None:
+            failure, start = None, time.perf_counter()
+            try:
+                run_task(task, Path(folder))
+            except Exception as error:
+                failure = f"{type(error).__name__}: {error}"[:6000]
+            pipe.send((time.perf_counter() - start, failure))
+
+
+class _Worker:
+    """A process and its task."""
+
+    def __init__(self) -> None:
+        self.pipe, there = _CONTEXT.Pipe()
+        self.process = _CONTEXT.Process(target=_work, args=(there,), daemon=True)
+        self.process.start()
+        there.close()
+        self.task: Task | None = None
+        self.since = time.perf_counter()
+
+    def give(self, task: Task | None) -> None:
+        self.task, self.since = task, time.perf_counter()
+        self.pipe.send(task)
+
+    def take(self, tally: Tally) -> bool:
+        """Note what came of the task; whether the process can go on."""
+        assert self.task is not None
+        seconds = time.perf_counter() - self.since
+        try:
+            if self.pipe.poll():
+                tally.add(self.task, *self.pipe.recv())
+                return True
+            if seconds < PATIENCE:
+                return True
+            failure = f"hangs: nothing for {PATIENCE} s"
+        except (EOFError, ConnectionResetError):
+            self.process.join(10)
+            failure = f"the process died with status {self.process.exitcode}"
+        tally.add(self.task, seconds, failure)
+        self.process.kill()
+        return False
+
+
+def run_all(tasks: list[Task], jobs: int) -> Tally:
+    """Every task, in as many processes."""
+    tally, left = Tally(), list(reversed(tasks))
+    workers = [_Worker() for _ in range(max(1, min(jobs, len(left))))]
+    for worker in workers:
+        worker.give(left.pop())
+    busy = list(workers)
+    while busy:
+        wait([worker.pipe for worker in busy], timeout=1)
+        for worker in list(busy):
+            before = sum(tally.done.values())
+            goes_on = worker.take(tally)
+            if sum(tally.done.values()) == before:
+                continue
+            busy.remove(worker)
+            if left:
+                following = worker if goes_on else _Worker()
+                following.give(left.pop())
+                busy.append(following)
+            elif goes_on:
+                worker.give(None)
+    return tally
+
+
+def tasks_of(given: argparse.Namespace) -> list[Task]:
+    """Modes in turn, or all for each program."""
+    found = []
+    for number in range(given.programs):
+        family = given.families[number % len(given.families)]
+        seed = given.seed + number
+        for backend in given.backends:
+            known = places.modes_of(backend)
+            modes = known if given.every_mode else (known[seed % len(known)],)
+            found.append(Task(family, seed, backend, modes))
+    return found
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Status 1 if anything failed."""
+    given = _parser().parse_args(arguments)
+    tasks = tasks_of(given)
+    start = time.perf_counter()
+    tally = run_all(tasks, given.jobs)
+    seconds = time.perf_counter() - start
+    rows = tally.rows()
+    for row in rows:
+        print(json.dumps(row))
+    print(f"{given.programs} programs, {len(tally.failures)} failures, {seconds:.0f} s")
+    if given.json:
+        head = {
+            "record": "random programs",
+            "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+            "machine": machine("cuda" if "cuda" in given.backends else "cpu"),
+            "versions": versions(),
+            "settings": {
+                "programs": given.programs, "first_seed": given.seed, "families": given.families,
+                "backends": given.backends, "modes": "all" if given.every_mode else "in turn",
+                "jobs": given.jobs, "features": sorted(features.MENDED),
+            },
+            "seconds": round(seconds, 1),
+            "failures": tally.failures,
+        }  # fmt: skip
+        write_record(head, rows, given.json)
+    return 1 if tally.failures else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.differential.campaign", description=__doc__
+    )
+    parser.add_argument("--programs", type=int, default=100, help="how many, with seeds in a row")
+    parser.add_argument("--seed", type=int, default=0, help="of the first")
+    parser.add_argument(
+        "--backend", dest="backends", type=_names(places.BACKENDS), default=["cpu", "interpreted"],
+        help=f"each program runs on all of these: {', '.join(places.BACKENDS)}",
+    )  # fmt: skip
+    parser.add_argument(
+        "--family", dest="families", type=_names(FAMILIES), default=["memory"],
+        help="memory: arrays and objects by several names; calls: classes and expressions; lives: "
+        "objects come and go; programs are of each in turn",
+    )  # fmt: skip
+    parser.add_argument(
+        "--every-mode", action="store_true", help=f"each program in all of {len(MODES)} modes"
+    )
+    parser.add_argument("--jobs", type=int, default=2, help="processes at a time")
+    parser.add_argument("--json", type=Path, help="the record")
+    return parser
+
+
+def _names(known: tuple[str, ...]) -> Any:
+    def parse(text: str) -> list[str]:
+        names = text.split(",")
+        if not set(names) <= set(known):
+            raise argparse.ArgumentTypeError(f"choose from {', '.join(known)}")
+        return names
+
+    return parse
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,3 @@
+"""Names that cases bind anew."""
+
+limit = 5

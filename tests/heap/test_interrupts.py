@@ -1,0 +1,235 @@
+"""Ctrl-C at any moment of anything that a heap does leaves it whole."""
+
+from __future__ import annotations
+
+import itertools
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sharedoa as oa
+from sharedoa import f32, i32
+from sharedoa.heap.heap import current_heap
+from sharedoa.heap.recording import recording
+
+from .invariants import check_invariants, interrupt_everywhere, interrupted_at
+
+#: Python itself drops what arrives in the callback of a weak reference.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
+
+class Node(oa.Object):
+    number: i32
+    next: Node
+    edges: oa.Array[Node]
+
+    def step(self, by: i32) -> None:
+        self.number += by
+
+    def twice(self) -> i32:
+        return self.number * 2
+
+
+class Leaf(Node):
+    weight: f32
+
+    def step(self, by: i32) -> None:
+        self.number += by
+
+
+@oa.kernel
+def add(nodes: oa.Array[Node], by: i32) -> None:
+    i = oa.grid(1)
+    if i < len(nodes):
+        nodes[i].step(by)
+
+
+@oa.kernel
+def link(nodes: oa.Array[Node], others: oa.Array[Node]) -> None:
+    i = oa.grid(1)
+    if i < len(nodes):
+        others[i] = nodes[i]
+
+
+class World:
+    """A heap with objects that must not change, and what is done beside them."""
+
+    def __init__(self, heap: oa.Heap, folder: Path) -> None:
+        self.heap, self.file = heap, folder / "dump"
+        self.kept = oa.new(Leaf, 40, number=np.arange(40, dtype=np.int32), weight=2.5)
+        self.kept.next = [*[self.kept[i] for i in range(1, 40)], None]
+        self.kept.edges = oa.split(oa.array(Leaf, [self.kept[0]] * 40), [1] * 40)
+        self.others = oa.new(Node, 30)
+        self.array = oa.array(i32, np.arange(100, dtype=np.int32))
+        with oa.capture() as self.step:
+            add[30](self.others, 1)
+        self.names = itertools.count()
+
+    def new(self) -> None:
+        oa.new(Node, 25, number=np.arange(25, dtype=np.int32), next=self.kept[0])
+
+    def new_one(self) -> None:
+        oa.new(Leaf, number=7, weight=1.0, next=self.kept[1])
+
+    def many(self) -> None:
+        oa.new(Leaf, 500, number=3)
+
+    def arrays(self) -> None:
+        oa.array(f32, [1.0, 2.0])
+        oa.zeros(1000, i32)
+
+    def concat(self) -> None:
+        found = oa.concat(self.kept, self.others)
+        assert len(found[2:10]) == 8
+
+    def delete(self) -> None:
+        every = oa.all(Node)
+        known = {*self.kept.references().tolist(), *self.others.references().tolist()}
+        spare = [k for k, r in enumerate(every.references().tolist()) if r not in known]
+        if len(spare) < 30:
+            made = oa.new(Node, 60)
+            oa.delete(made[::2])
+        else:
+            oa.delete(every[np.array(spare)])
+
+    def pieces(self) -> None:
+        self.others.edges = oa.split(self.others, [1] * 30)
+        self.others.edges = oa.split(oa.array(Node, [self.others[0]] * 30), [1] * 30)
+
+    def elements(self) -> None:
+        mine = oa.concat(self.others)
+        mine[3] = self.kept[0]
+        mine[4:6] = [self.kept[1], None]
+        self.array[5] = 5
+        self.others.number[2:4] = 7
+
+    def launch(self) -> None:
+        add[30](self.others, 1)
+        add[30](self.others, 2)
+        link[30](self.others, oa.concat(self.others))
+        self.heap.synchronize()
+
+    def population(self) -> None:
+        oa.all(Node).step(0)
+        self.kept.twice().numpy()
+
+    def run(self) -> None:
+        self.step.run(3)
+
+    def capture(self) -> None:
+        with oa.capture() as step:
+            add[30](self.others, 1)
+        step.run(2)
+
+    def load(self) -> None:
+        self.heap.dump(self.file, kept=self.kept)
+        found = self.heap.load(self.file)["kept"]
+        assert len(found) == 40
+        oa.delete([each for each in oa.all(Leaf) if each.number >= 0][40:])
+
+    def define(self) -> None:
+        before = len(Node.__sharedoa__.subclasses)
+        number = next(self.names)
+
+        class Other(Node):
+            def step(self, by: i32) -> None:
+                self.number += by
+
+        Other.step = Leaf.__dict__["step"].__wrapped__ if number < 0 else _replacement
+        Other.__sharedoa__.withdraw()
+        assert len(Node.__sharedoa__.subclasses) == before
+
+    def check(self) -> None:
+        check_invariants(self.heap)
+        subclasses = Node.__sharedoa__.subclasses
+        for cls in subclasses[1:]:
+            assert cls.slots and cls.python_class.__sharedoa__ is cls
+            cls.withdraw()
+        assert self.kept.number.numpy().tolist() == list(range(40))
+        assert (self.kept.weight.numpy() == 2.5).all()
+        assert self.kept.next[38] is self.kept[39] and self.kept.next[39] is None
+        assert self.kept[7].edges[0] is self.kept[0]
+        assert self.array.numpy().tolist() == list(range(100))
+        made = oa.new(Leaf, 3, number=4)
+        assert made.number.numpy().tolist() == [4] * 3 and not made.weight.numpy().any()
+        assert made.next.references().tolist() == [0] * 3
+        oa.delete(made)
+
+
+def _replacement(self: Any, by: i32) -> None:
+    self.number += by
+
+
+OPERATIONS: tuple[Callable[[World], None], ...] = (
+    World.new, World.new_one, World.many, World.arrays, World.concat, World.delete, World.pieces,
+    World.elements, World.launch, World.population, World.run, World.capture, World.load,
+    World.define,
+)  # fmt: skip
+
+
+@pytest.fixture(
+    params=[("auto", "aos"), ("auto", "tile"), ("coal", "aos"), ("concord", "aos")], ids="-".join
+)
+def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
+    mode, layout = request.param
+    with oa.Heap(mode, "cpu", layout, "64MiB", 8, debug=False) as heap:
+        yield World(heap, tmp_path)
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda each: each.__name__)
+def test_ctrl_c_at_some_moments(world: World, operation: Callable[[World], None]) -> None:
+    operation(world)
+    world.check()
+    assert interrupt_everywhere(lambda: operation(world), world.check, 25) >= 25
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda each: each.__name__)
+def test_ctrl_c_at_many_moments(world: World, operation: Callable[[World], None]) -> None:
+    operation(world)
+    assert interrupt_everywhere(lambda: operation(world), world.check, 1000) >= 25
+
+
+@pytest.mark.slow
+def test_a_storm_of_signals(world: World) -> None:
+    """A timer interrupts whatever runs."""
+    signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        for number in range(1500):
+            operation = OPERATIONS[number % len(OPERATIONS)]
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 1e-5 + (number * 7919 % 1000) * 4e-6)
+                operation(world)
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            except KeyboardInterrupt:
+                pass
+            finally:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            world.check()
+    finally:
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+
+
+def test_blocks_that_are_not_entered() -> None:
+    with oa.Heap("auto", "cpu", "aos", "64MiB", 8) as heap, oa.Heap("auto", "cpu") as other:
+        for moment in range(1, 60):
+            entered: list[bool] = []
+            with interrupted_at(moment) as found:
+                heap.__enter__()
+                entered.append(True)
+            if entered:
+                heap.__exit__(ValueError, None, None)
+            assert current_heap() is other, moment
+            entered.clear()
+            with interrupted_at(moment) as found:
+                step = oa.capture()
+                step.__enter__()
+                entered.append(True)
+            if entered:
+                step.__exit__(ValueError, None, None)
+            assert recording.get() is None, moment
+        assert not found.came

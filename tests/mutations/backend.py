@@ -1,0 +1,187 @@
+"""Faults in code generation, in what the heap knows, and in what launches rest on."""
+
+from .mutation import Mutation
+
+_ROLES = "sharedoa/codegen/roles.py"
+_PENDING = "sharedoa/codegen/pending_stores.py"
+_CUT = "sharedoa/codegen/cut_branches.py"
+_SHARED = "sharedoa/codegen/shared_loops.py"
+_NEIGHBOURS = "sharedoa/codegen/neighbours.py"
+_PIECES = "sharedoa/heap/pieces.py"
+_RUNS = "sharedoa/heap/run_detection.py"
+_STRETCHES = "sharedoa/runtime/stretches.py"
+_REARRANGEMENT = "sharedoa/heap/rearrangement.py"
+_NAMES = "sharedoa/runtime/bound_names.py"
+_WINDOWS = "dispatch/windows.py"
+_OF_PENDING = (
+    "tests/codegen/test_pending_stores.py::test_the_same_as_on_the_cpu_whatever_is_the_same",
+)
+_OF_LOOPS = (
+    "tests/codegen/test_shared_loops.py::test_reductions",
+    "tests/codegen/test_shared_loops.py::test_threads_that_are_not_together_run_loops_alone",
+)
+_OF_MEMBERS = (
+    "tests/runtime/test_stretches.py::test_neighbours_are_objects_and_not_only_places",
+)
+_OF_CUTS = (
+    "tests/codegen/test_cut_branches.py::test_threads_that_take_different_branches",
+    "tests/codegen/test_cut_branches.py::test_those_that_skip_the_loop_help",
+)
+_OF_PIECES = (
+    "tests/runtime/test_pieces.py::test_one_array_among_pieces_of_another_is_read_again",
+    "tests/runtime/test_pieces.py::test_a_field_with_another_array_is_read_again",
+    "tests/runtime/test_pieces.py::test_a_changed_array_is_read_again",
+)
+_OF_STRETCHES = ("tests/runtime/test_stretches.py",)
+
+MUTATIONS = (
+    # ---------------------------------------------------------- pending stores
+    Mutation(
+        "an index and a member", _ROLES,
+        "all(a == b or a is ANY or b is ANY for a, b in", "all(a == b for a, b in",
+        "an element by a variable is taken for another one than one by a number", _OF_PENDING,
+    ),
+    Mutation(
+        "indices from the end", _ROLES,
+        "ANY if index is None or index < 0 else index", "ANY if index is None else index",
+        "-1 and the last number are taken for different elements", _OF_PENDING,
+    ),
+    Mutation(
+        "calls while stores wait", _PENDING,
+        "    if not all(isinstance(part, _PLAIN) for part in parts):\n        return None\n", "",
+        "what a function reads was stored before it is called", _OF_PENDING,
+    ),
+    Mutation(
+        "stores pass loads", _PENDING,
+        "touched is None or _meet(touched, emitter.pending):", "touched is None:",
+        "a statement reads what waits to be stored", _OF_PENDING,
+    ),
+    # ------------------------------------------------ shared loops and branches
+    Mutation(
+        "else for all", _CUT,
+        "_emit_arm(emitter, node.otherwise, emitter.builder.not_(test))",
+        "_emit_arm(emitter, node.otherwise, test)",
+        "the threads that ran the branch run the other one, too",
+        _OF_CUTS,
+    ),
+    Mutation(
+        "rounds of others", _SHARED,
+        "has_some = builder.and_(builder.icmp_signed(\">\", behind, I32(0)), begun)",
+        "has_some = builder.icmp_signed(\">\", behind, I32(0))",
+        "a thread adds what a round had before its own iterations", _OF_LOOPS,
+    ),
+    Mutation(
+        "sums beyond their owner", _SHARED,
+        "is_same = builder.icmp_signed(\">=\", place, I32(distance))",
+        "is_same = builder.icmp_signed(\">=\", self._lane, I32(distance))",
+        "iterations of several owners are combined", _OF_LOOPS,
+    ),
+    Mutation(
+        "half of a warp", _SHARED,
+        "everyone = builder.icmp_unsigned(\"==\", warp.active(builder), I32(-1))",
+        "everyone = builder.icmp_unsigned(\"!=\", warp.active(builder), I32(0))",
+        "threads that are not there are waited for", _OF_LOOPS,
+    ),
+    # ------------------------------------------------------ neighbours, stretches
+    Mutation(
+        "members that change", _NEIGHBOURS,
+        "            if variable not in emitter.program.assigned:\n                emitter.members",
+        "            if True:\n                emitter.members",
+        "a parameter that becomes another object is taken for a neighbour",
+        _OF_MEMBERS,
+    ),
+    Mutation(
+        "lanes are one", _NEIGHBOURS,
+        "builder.add(first, integer(lane * WORD))", "builder.add(first, integer(WORD))",
+        "every neighbour is the second one", _OF_MEMBERS,
+    ),
+    Mutation(
+        "the last objects of a stretch", _STRETCHES,
+        "counts = [sum(divmod(len(stretch.objects), self.each)) for stretch in self.stretches]",
+        "counts = [len(stretch.objects) // self.each for stretch in self.stretches]",
+        "objects beyond whole groups are left out", _OF_STRETCHES,
+    ),
+    Mutation(
+        "groups that begin anywhere", _STRETCHES,
+        "        and not (is_located and stretch.position % NEIGHBOURS)\n", "",
+        "results of a group do not begin where the device can store them at once", _OF_STRETCHES,
+    ),
+    # -------------------------------------------------------------- pieces, runs
+    Mutation(
+        "one piece stands for all", _PIECES,
+        "(offsets < self.size).all() and (ends <= self.size).all()", "(offsets < self.size).any()",
+        "a field holds other arrays, too", _OF_PIECES,
+    ),
+    Mutation(
+        "a second whole", _PIECES,
+        "        is_same = key not in self._fields or whole is before\n",
+        "        is_same = True\n",
+        "fields hold pieces of two arrays, and those of the first are forgotten", _OF_PIECES,
+    ),
+    Mutation(
+        "arrays that are written to", _PIECES,
+        "{k: None if a in gone else a for k, a in self._fields.items()}", "dict(self._fields)",
+        "the host stores other objects to an array whose elements are computed", _OF_PIECES,
+    ),
+    Mutation(
+        "runs end with their region", _RUNS,
+        "    most = min(len(addresses), ahead // abs(step) + 1)\n",
+        "    most = len(addresses)\n",
+        "a run goes on where its region has ended", ("tests/heap/test_run_detection.py",),
+    ),
+    Mutation(
+        "runs go on", _RUNS,
+        "            return count + int(np.argmax(differ))\n", "            return stop\n",
+        "what differs within a chunk belongs to the run",
+        ("tests/heap/test_run_detection.py",),
+    ),
+    # ------------------------------------------------------------- rearrangement
+    Mutation(
+        "the last tile", _REARRANGEMENT,
+        "    tiles = -(-region.unused_from // LANES)\n",
+        "    tiles = region.unused_from // LANES\n",
+        "objects of a tile that is not full keep the old places", ("tests/heap/test_clusters.py",),
+    ),
+    Mutation(
+        "values are moved in place", _REARRANGEMENT,
+        "values = [source[first:stop].copy() for source in sources]",
+        "values = [source[first:stop] for source in sources]",
+        "a field is written before it is read", ("tests/heap/test_clusters.py",),
+    ),
+    Mutation(
+        "clusters within clusters", _REARRANGEMENT,
+        "        stop = max(stop, cluster.stop)\n", "        stop = cluster.stop\n",
+        "a cluster that holds another one is moved in part", ("tests/heap/test_clusters.py",),
+    ),
+    # -------------------------------------------------------------- names, windows
+    Mutation(
+        "functions are not looked at", _NAMES,
+        "if isinstance(each, NameDependency))",
+        "if isinstance(each, NameDependency) and not callable(each.value))",
+        "a name that is bound to another function or class is not noticed",
+        ("tests/runtime/test_constants.py",),
+    ),
+    Mutation(
+        "names of one module", _NAMES,
+        "    if following is not None:\n", "    if False:\n",
+        "names of the second module that a program takes names from are not looked at",
+        ("tests/runtime/test_constants.py",),
+    ),
+    Mutation(
+        "cells of one name", _NAMES,
+        "        for group, cell in zip(groups, same, strict=False):\n",
+        "        for group, cell in zip(groups, same[:1], strict=False):\n",
+        "two closures have variables of one name, and one of them is looked at",
+        ("tests/runtime/test_constants.py",),
+    ),
+    Mutation(
+        "the last window of a range", _WINDOWS,
+        "(last - begin) // size + 1):", "(last - begin) // size):",
+        "objects at the end of a range belong to no class", ("tests/dispatch/test_windows.py",),
+    ),
+    Mutation(
+        "windows of the largest difference", _WINDOWS,
+        "        shift = min([span,", "        shift = max([span,",
+        "a window holds objects of two classes", ("tests/dispatch/test_windows.py",),
+    ),
+)  # fmt: skip

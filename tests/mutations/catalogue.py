@@ -1,0 +1,6 @@
+"""All faults that tests must find."""
+
+from . import backend, frontend
+from .mutation import Mutation
+
+MUTATIONS: tuple[Mutation, ...] = (*frontend.MUTATIONS, *backend.MUTATIONS)
