@@ -29,7 +29,7 @@ def shapes(_nvrtc: None) -> cxx.Program:
 
 @pytest.fixture
 def host_heap() -> Iterator[oa.Heap]:
-    """A current heap without a GPU. Objects of C++ need references of 64 bits; a heap that is opened
+    """A current heap without a GPU. Objects of C++ need references of 64 bits; a heap that opens
     before the first of them is compiled would take 32 where that is faster."""
     with oa.Heap(backend="cpu", capacity="64MiB", initial_region=8, references="64") as made:
         yield made
