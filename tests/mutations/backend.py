@@ -20,9 +20,7 @@ _OF_LOOPS = (
     "tests/codegen/test_shared_loops.py::test_reductions",
     "tests/codegen/test_shared_loops.py::test_threads_that_are_not_together_run_loops_alone",
 )
-_OF_MEMBERS = (
-    "tests/runtime/test_stretches.py::test_neighbours_are_objects_and_not_only_places",
-)
+_OF_MEMBERS = ("tests/runtime/test_stretches.py::test_neighbours_are_objects_and_not_only_places",)
 _OF_CUTS = (
     "tests/codegen/test_cut_branches.py::test_threads_that_take_different_branches",
     "tests/codegen/test_cut_branches.py::test_those_that_skip_the_loop_help",
