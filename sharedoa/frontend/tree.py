@@ -11,8 +11,9 @@ gradients) transform it. Two rules hold everywhere:
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, Union
+from typing import Literal, Union
 
+from ..ir.core import Location
 from ..model.classes import ClassType
 from ..model.types import (
     ArrayType,
@@ -27,23 +28,12 @@ from ..model.types import (
 )
 
 __all__ = [
-    "ArrayType", "InlineType", "NullType", "ReferenceType", "ScalarType", "TupleType", "Type",
+    "ArrayType", "InlineType", "Location", "NullType", "ReferenceType", "ScalarType", "TupleType", "Type",
     "ValueType", "VoidType",
 ]  # fmt: skip
 
 NEIGHBOURS = 4
 """Elements of a group that one thread takes together; a power of two."""
-
-
-class Location(NamedTuple):
-    """A stretch of the user's own source; lines count from 1, columns from 0."""
-
-    file: str
-    line: int
-    column: int
-    end_line: int
-    end_column: int
-    function: str
 
 
 @dataclass(eq=False)

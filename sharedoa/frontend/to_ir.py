@@ -1,0 +1,488 @@
+"""Typed tree to SSA form: variables become values, and what branches and loops change of them
+becomes results of the operations that hold them.
+
+Every variable that a statement within a loop assigns to is carried from round to round; those that
+nobody needs are dropped afterwards (``ir.passes.unused``). Evaluation order is the tree's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .. import ir
+from ..errors import InternalError
+from ..ir.core import Location, LvalueType, Operation, Region, Value
+from ..model.scalars import boolean
+from ..model.types import VOID, Type
+from . import tree
+from .effects import assigned_by
+from .walk import nodes_in
+
+_EXPRESSIONS: dict[type, Callable[[_Converter, Any], Value]] = {}
+_STATEMENTS: dict[type, Callable[[_Converter, Any], None]] = {}
+
+
+def to_ir(program: tree.Program) -> ir.Program:
+    """The program in SSA form, each function with the symbol it has in the tree.
+
+    Raises InternalError for a malformed tree.
+    """
+    functions = {symbol: _convert_function(f) for symbol, f in program.functions.items()}
+    return ir.Program(functions[program.kernel.symbol], functions)
+
+
+def _convert_function(function: tree.Function) -> ir.Function:
+    body = Region([Value(v.type, v.name) for v in function.parameters])
+    converter = _Converter(body, dict(zip(function.parameters, body.arguments, strict=True)))
+    converter.run(function.body)
+    if not converter.is_dead:
+        at = function.location
+        results = [] if function.result == VOID else [converter.zero(function.result, at)]
+        converter.add("return", results, at)
+    return ir.Function(
+        function.symbol, function.name, function.kind, function.result, body, function.location,
+        function.owner,
+    )  # fmt: skip
+
+
+@dataclass
+class _Loop:
+    """The innermost loop: what it carries."""
+
+    carried: list[tree.Variable]
+
+
+@dataclass
+class _Converter:
+    """One function on its way. ``values`` says what each variable is at this point."""
+
+    region: Region
+    values: dict[tree.Variable, Value]
+    loops: list[_Loop] = field(default_factory=list)
+    is_dead: bool = False
+
+    # ------------------------------------------------------------ operations
+
+    def add(
+        self,
+        kind: str,
+        operands: Sequence[Value],
+        location: Location,
+        type: Any = None,
+        regions: Sequence[Region] = (),
+        results: Sequence[Value] = (),
+        **attributes: Any,
+    ) -> Operation:
+        """Append an operation; with a ``type`` it has one result."""
+        made = [*results] if type is None else [Value(type)]
+        operation = Operation(kind, [*operands], location, attributes, made, [*regions])
+        for result in made:
+            result.source = operation
+        self.region.operations.append(operation)
+        return operation
+
+    def value(
+        self, kind: str, operands: Sequence[Value], node: tree.Expression, **attributes: Any
+    ) -> Value:
+        """The result of an operation for ``node``, of its type."""
+        return self.add(kind, operands, node.location, node.type, **attributes).result
+
+    def zero(self, type: Type, location: Location) -> Value:
+        return self.add("zero", [], location, type).result
+
+    # ------------------------------------------------------------ nodes
+
+    def run(self, statements: Sequence[tree.Statement]) -> None:
+        """Statements in order, up to one that goes elsewhere."""
+        for node in statements:
+            if self.is_dead:
+                return
+            convert = _STATEMENTS.get(type(node))
+            if convert is None:
+                raise InternalError(f"no operation for {type(node).__name__}")
+            convert(self, node)
+
+    def evaluate(self, node: Any) -> Value:
+        convert = _EXPRESSIONS.get(type(node))
+        if convert is None:
+            raise InternalError(f"no operation for {type(node).__name__}")
+        return convert(self, node)
+
+    def read(self, variable: tree.Variable, location: Location) -> Value:
+        """What a variable is; before its first assignment, zero or null."""
+        found = self.values.get(variable)
+        if found is None:
+            found = self.values[variable] = self.zero(variable.type, location)
+        return found
+
+    # ------------------------------------------------------------ regions
+
+    def within(
+        self, arguments: Sequence[Value], values: dict[tree.Variable, Value]
+    ) -> tuple[_Converter, Region]:
+        region = Region([*arguments])
+        return _Converter(region, dict(values), self.loops), region
+
+    def leave(self, kind: str, operands: Sequence[Value], location: Location) -> None:
+        self.add(kind, operands, location)
+        self.is_dead = True
+
+    def choose(
+        self,
+        test: Value,
+        location: Location,
+        type: Type,
+        then: Callable[[_Converter], Value],
+        otherwise: Callable[[_Converter], Value],
+    ) -> Value:
+        """``then`` or ``otherwise``, of which only one is evaluated."""
+        regions = []
+        for produce in (then, otherwise):
+            arm, region = self.within([], self.values)
+            arm.add("yield", [produce(arm)], location)
+            regions.append(region)
+        if all(len(region.operations) == 1 for region in regions):
+            picked = [region.terminator.operands[0] for region in regions]
+            return self.add("select", [test, *picked], location, type).result
+        return self.add("if", [test], location, type, regions=regions).result
+
+    def merge(
+        self,
+        location: Location,
+        test: Value,
+        arms: Sequence[tuple[_Converter, Region]],
+        variables: Sequence[tree.Variable],
+    ) -> None:
+        """An ``if`` of two arms that may have changed ``variables``."""
+        alive = [arm for arm, _ in arms if not arm.is_dead]
+        changed = [
+            v
+            for v in variables
+            if any(arm.values.get(v) is not self.values.get(v) for arm in alive)
+        ]
+        for arm, _ in arms:
+            if not arm.is_dead:
+                arm.add("yield", [arm.read(v, location) for v in changed], location)
+        results = [Value(v.type, v.name) for v in changed] if alive else []
+        regions = [region for _, region in arms]
+        self.add("if", [test], location, regions=regions, results=results)
+        self.values.update(zip(changed, results, strict=True))
+        if not alive:
+            self.leave("unreachable", [], location)
+
+
+def _expression(node: type) -> Callable[[Any], Any]:
+    def register(convert: Any) -> Any:
+        _EXPRESSIONS[node] = convert
+        return convert
+
+    return register
+
+
+def _statement(node: type) -> Callable[[Any], Any]:
+    def register(convert: Any) -> Any:
+        _STATEMENTS[node] = convert
+        return convert
+
+    return register
+
+
+def _assigned_in(part: Any) -> list[tree.Variable]:
+    """The variables that statements assign to, in order of their first assignment."""
+    found: dict[tree.Variable, None] = {}
+    statements = sorted(
+        (v.name, index, v) for index, n in enumerate(nodes_in(part)) for v in assigned_by(n)
+    )
+    for _, _, variable in statements:
+        found[variable] = None
+    return list(found)
+
+
+# ---------------------------------------------------------------- expressions
+
+
+@_expression(tree.Constant)
+def _constant(to: _Converter, node: tree.Constant) -> Value:
+    return to.value("constant", [], node, value=node.value)
+
+
+@_expression(tree.Null)
+def _null(to: _Converter, node: tree.Null) -> Value:
+    return to.value("zero", [], node)
+
+
+@_expression(tree.Local)
+def _local(to: _Converter, node: tree.Local) -> Value:
+    return to.read(node.variable, node.location)
+
+
+@_expression(tree.Let)
+def _let(to: _Converter, node: tree.Let) -> Value:
+    to.values[node.variable] = to.evaluate(node.value)
+    return to.evaluate(node.body)
+
+
+def _simple(
+    kind: str, parts: Sequence[str], *attributes: str
+) -> Callable[[_Converter, Any], Value]:
+    """An operation of the values of ``parts``, in order; a part may be a list of them."""
+
+    def convert(to: _Converter, node: Any) -> Value:
+        operands = []
+        for part in parts:
+            given = getattr(node, part)
+            operands += [
+                to.evaluate(each) for each in (given if isinstance(given, list) else [given])
+            ]
+        return to.value(kind, operands, node, **{name: getattr(node, name) for name in attributes})
+
+    return convert
+
+
+_EXPRESSIONS.update({
+    tree.Convert: _simple("convert", ["value"]),
+    tree.Truth: _simple("truth", ["value"]),
+    tree.Unary: _simple("unary", ["operand"], "operator"),
+    tree.Binary: _simple("binary", ["left", "right"], "operator"),
+    tree.Compare: _simple("compare", ["left", "right"], "operator"),
+    tree.ArrayLength: _simple("length", ["array"]),
+    tree.MakeValue: _simple("make_value", ["fields"]),
+    tree.ValueField: _simple("value_field", ["value"], "name"),
+    tree.MakeTuple: _simple("make_tuple", ["items"]),
+    tree.TupleItem: _simple("tuple_item", ["value"], "index"),
+    tree.MathCall: _simple("math", ["arguments"], "name"),
+    tree.ThreadIndex: _simple("thread_index", [], "axis"),
+    tree.GridSize: _simple("grid_size", [], "axis"),
+    tree.TypeTest: _simple("type_test", ["value"], "cls", "matching"),
+    tree.DirectCall: _simple("call", ["arguments"], "symbol"),
+})  # fmt: skip
+
+
+@_expression(tree.Logical)
+def _logical(to: _Converter, node: tree.Logical) -> Value:
+    left = to.evaluate(node.left)
+
+    def right(arm: _Converter) -> Value:
+        return arm.evaluate(node.right)
+
+    def known(arm: _Converter) -> Value:
+        value = node.operator == "or"
+        return arm.add("constant", [], node.location, boolean, value=value).result
+
+    ways = (right, known) if node.operator == "and" else (known, right)
+    return to.choose(left, node.location, node.type, *ways)
+
+
+@_expression(tree.Conditional)
+def _conditional(to: _Converter, node: tree.Conditional) -> Value:
+    return to.choose(
+        to.evaluate(node.test),
+        node.location,
+        node.type,
+        lambda arm: arm.evaluate(node.then),
+        lambda arm: arm.evaluate(node.otherwise),
+    )
+
+
+@_expression(tree.VirtualCall)
+def _virtual_call(to: _Converter, node: tree.VirtualCall) -> Value:
+    operands = [to.evaluate(part) for part in (node.receiver, *node.arguments)]
+    return to.value(
+        "call_virtual",
+        operands,
+        node,
+        cls=node.static_class,
+        method=node.method,
+        slot=node.slot,
+        candidates=tuple(ir.Candidate(each.cls, each.symbol) for each in node.candidates),
+    )
+
+
+@_expression(tree.Load)
+def _load(to: _Converter, node: tree.Load) -> Value:
+    return to.value("load", [_lvalue(to, node.place)], node)
+
+
+@_expression(tree.Atomic)
+def _atomic(to: _Converter, node: tree.Atomic) -> Value:
+    operands = [_lvalue(to, node.place)]
+    # The call names what to compare with first.
+    if node.compare is not None:
+        operands.append(to.evaluate(node.compare))
+    operands.append(to.evaluate(node.value))
+    return to.value("atomic", operands, node, operator=node.operator)
+
+
+# -------------------------------------------------------------------- lvalues
+
+
+def _lvalue(to: _Converter, place: tree.Place) -> Value:
+    type, at = LvalueType(place.type), place.location
+    match place:
+        case tree.FieldPlace():
+            object = to.evaluate(place.object)
+            made = to.add("field", [object], at, type, owner=place.owner, name=place.name)
+        case tree.ElementPlace():
+            operands = [to.evaluate(place.array), to.evaluate(place.index)]
+            near = {} if place.neighbour is None else {"neighbour": place.neighbour}
+            negative = place.may_be_negative
+            made = to.add("element", operands, at, type, may_be_negative=negative, **near)
+        case tree.InlinePlace():
+            operands = [_lvalue(to, place.base), to.evaluate(place.index)]
+            negative = place.may_be_negative
+            made = to.add("inline_element", operands, at, type, may_be_negative=negative)
+        case tree.MemberPlace():
+            made = to.add("member", [_lvalue(to, place.base)], at, type, name=place.name)
+    return made.result
+
+
+# ----------------------------------------------------------------- statements
+
+
+@_statement(tree.Assign)
+def _assign(to: _Converter, node: tree.Assign) -> None:
+    value = to.evaluate(node.value)
+    if not value.name and value.source is not None and value.source.kind not in _NAMELESS:
+        value.name = node.variable.name
+    to.values[node.variable] = value
+
+
+_NAMELESS = frozenset({"constant", "zero"})
+
+
+@_statement(tree.Store)
+def _store(to: _Converter, node: tree.Store) -> None:
+    value = to.evaluate(node.value)
+    to.add("store", [value, _lvalue(to, node.place)], node.location)
+
+
+@_statement(tree.AugmentedStore)
+def _augmented_store(to: _Converter, node: tree.AugmentedStore) -> None:
+    lvalue = _lvalue(to, node.place)
+    to.values[node.old] = to.add("load", [lvalue], node.location, node.place.type).result
+    to.add("store", [to.evaluate(node.value), lvalue], node.location)
+
+
+@_statement(tree.Evaluate)
+def _evaluate(to: _Converter, node: tree.Evaluate) -> None:
+    to.evaluate(node.value)
+
+
+@_statement(tree.If)
+def _if(to: _Converter, node: tree.If) -> None:
+    test = to.evaluate(node.test)
+    variables = _assigned_in([*node.then, *node.otherwise])
+    arms = []
+    for statements in (node.then, node.otherwise):
+        arm, region = to.within([], to.values)
+        arm.run(statements)
+        arms.append((arm, region))
+    to.merge(node.location, test, arms, variables)
+
+
+@_statement(tree.While)
+def _while(to: _Converter, node: tree.While) -> None:
+    carried = _assigned_in(node)
+    first = [to.read(v, node.location) for v in carried]
+    regions = []
+
+    def part(within_loop: bool) -> tuple[_Converter, list[Value]]:
+        arguments = [Value(v.type, v.name) for v in carried]
+        values = {**to.values, **dict(zip(carried, arguments, strict=True))}
+        inner, region = to.within(arguments, values)
+        if within_loop:
+            inner.loops = [*to.loops, _Loop(carried)]
+        regions.append(region)
+        return inner, arguments
+
+    test, _ = part(True)
+    answer = test.evaluate(node.test)
+    test.leave("condition", [answer, *_now(test, carried, node.location)], node.location)
+    body, _ = part(True)
+    body.run(node.body)
+    if not body.is_dead:
+        body.leave("continue", _now(body, carried, node.location), node.location)
+    _finish(to, "while", first, node, carried, regions, part)
+
+
+@_statement(tree.ForRange)
+def _for_range(to: _Converter, node: tree.ForRange) -> None:
+    bounds = [to.evaluate(bound) for bound in (node.start, node.stop, node.step)]
+    carried = _assigned_in(node)
+    first = [to.read(v, node.location) for v in carried]
+    regions = []
+
+    def part(within_loop: bool) -> tuple[_Converter, list[Value]]:
+        arguments = [Value(v.type, v.name) for v in carried]
+        values = {**to.values, **dict(zip(carried, arguments, strict=True))}
+        counter = [Value(node.variable.type, node.variable.name)] if within_loop else []
+        inner, region = to.within([*counter, *arguments], values)
+        if within_loop:
+            inner.loops = [*to.loops, _Loop(carried)]
+            inner.values[node.variable] = counter[0]
+        regions.append(region)
+        return inner, arguments
+
+    body, _ = part(True)
+    body.run(node.body)
+    if not body.is_dead:
+        body.leave("continue", _now(body, carried, node.location), node.location)
+    _finish(to, "for", [*bounds, *first], node, carried, regions, part)
+
+
+def _finish(
+    to: _Converter,
+    kind: str,
+    operands: list[Value],
+    node: tree.ForRange | tree.While,
+    carried: list[tree.Variable],
+    regions: list[Region],
+    part: Callable[[bool], tuple[_Converter, list[Value]]],
+) -> None:
+    """The ``else`` clause, and the loop itself."""
+    after, _ = part(False)
+    after.run(node.otherwise)
+    if not after.is_dead:
+        after.leave("yield", _now(after, carried, node.location), node.location)
+    results = [Value(v.type, v.name) for v in carried]
+    to.add(kind, operands, node.location, regions=regions, results=results)
+    to.values.update(zip(carried, results, strict=True))
+
+
+def _now(to: _Converter, variables: Sequence[tree.Variable], location: Location) -> list[Value]:
+    return [to.read(variable, location) for variable in variables]
+
+
+@_statement(tree.Break)
+def _break(to: _Converter, node: tree.Break) -> None:
+    to.leave("break", _now(to, to.loops[-1].carried, node.location), node.location)
+
+
+@_statement(tree.Continue)
+def _continue(to: _Converter, node: tree.Continue) -> None:
+    to.leave("continue", _now(to, to.loops[-1].carried, node.location), node.location)
+
+
+@_statement(tree.Return)
+def _return(to: _Converter, node: tree.Return) -> None:
+    values = [] if node.value is None else [to.evaluate(node.value)]
+    to.leave("return", values, node.location)
+
+
+@_statement(tree.Assert)
+def _assert(to: _Converter, node: tree.Assert) -> None:
+    to.add("assert", [to.evaluate(node.test)], node.location, message=node.message)
+
+
+@_statement(tree.Print)
+def _print(to: _Converter, node: tree.Print) -> None:
+    given = [to.evaluate(item) for item in node.items if not isinstance(item, str)]
+    items = tuple(item if isinstance(item, str) else None for item in node.items)
+    to.add("print", given, node.location, items=items, end=node.end)
+
+
+@_statement(tree.Barrier)
+def _barrier(to: _Converter, node: tree.Barrier) -> None:
+    to.add("barrier", [], node.location)

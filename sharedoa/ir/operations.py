@@ -1,0 +1,236 @@
+"""The kinds of operations, and what each does: declared here once, and asked by every pass.
+
+An operation whose kind nobody declared may do anything: it reads and writes all memory, differs
+from thread to thread, speaks to the host, and waits for others. Passes never list kinds to find out
+what is harmless; they ask ``effects_of``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Flag, auto
+
+from .core import Operation, Region
+
+
+class Effects(Flag):
+    """What an operation does beside computing its results from its operands."""
+
+    NOTHING = 0
+    #: Reads memory of objects or arrays.
+    READS = auto()
+    #: Changes memory of objects or arrays.
+    WRITES = auto()
+    #: Reads and changes as one step, which other threads see as a whole.
+    ATOMIC = auto()
+    #: Its results differ between threads, or launches, that have the same operands.
+    ASKS_THREAD = auto()
+    #: Runs functions of the program, which do what they do.
+    CALLS = auto()
+    #: Ends a round of the loop that it is in, or that loop.
+    LEAVES_LOOP = auto()
+    #: Ends its function.
+    RETURNS = auto()
+    #: May go on for ever.
+    LINGERS = auto()
+    #: Tells the host something.
+    REPORTS = auto()
+    #: Waits for other threads.
+    WAITS = auto()
+    #: Something that is not declared.
+    UNKNOWN = auto()
+
+
+EVERYTHING = Effects(0)
+for _each in Effects:
+    EVERYTHING |= _each
+
+#: Of operations that may go if nobody uses what they make, and may be repeated.
+PURE = Effects.NOTHING
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of operations. ``effects`` leaves out what its regions do. ``attributes`` are those
+    that it must have. ``checked``: debug mode looks at its operands, and may report."""
+
+    name: str
+    effects: Effects = EVERYTHING
+    attributes: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
+    operands: int | None = None
+    results: int | None = 1
+    regions: int = 0
+    is_terminator: bool = False
+    #: Rounds of its regions but the last end by ``continue``, and it by ``break``.
+    is_loop: bool = False
+    #: Machine instructions, roughly; what a kind costs that nobody described is very much.
+    cost: int = 1
+    checked: bool = False
+
+
+_KINDS: dict[str, Kind] = {}
+_UNDECLARED_COST = 1024
+
+
+def declare(kind: Kind) -> Kind:
+    """Make a kind known. Raises ValueError if there is one of that name."""
+    if kind.name in _KINDS:
+        raise ValueError(f"there is an operation {kind.name}")
+    _KINDS[kind.name] = kind
+    return kind
+
+
+def kind_of(operation: Operation) -> Kind | None:
+    """What was declared of its kind, if anything."""
+    return _KINDS.get(operation.kind)
+
+
+def is_declared(name: str) -> bool:
+    return name in _KINDS
+
+
+def effects_of(operation: Operation) -> Effects:
+    """What the operation does, with all that is done in its regions."""
+    kind = _KINDS.get(operation.kind)
+    if kind is None:
+        return EVERYTHING
+    found = kind.effects
+    for region in operation.regions:
+        within = effects_in(region)
+        if kind.is_loop and region is not operation.regions[-1]:
+            within &= ~Effects.LEAVES_LOOP  # the loop is this one
+        found |= within
+    return found
+
+
+def effects_in(region: Region) -> Effects:
+    """What the operations of a region do together."""
+    found = Effects.NOTHING
+    for operation in region.operations:
+        found |= effects_of(operation)
+    return found
+
+
+def is_pure(operation: Operation) -> bool:
+    """Whether it only computes its results: it may go, be moved, and be repeated."""
+    return effects_of(operation) == Effects.NOTHING
+
+
+def cost_of(operation: Operation) -> int:
+    """Machine instructions of the operation by itself, roughly."""
+    kind = _KINDS.get(operation.kind)
+    if kind is None:
+        return _UNDECLARED_COST
+    refine = _COSTS.get(operation.kind)
+    return kind.cost if refine is None else refine(operation)
+
+
+_LONG = 16
+_LONG_OPERATORS = frozenset({"truediv", "floordiv", "mod", "pow"})
+_COSTS: dict[str, Callable[[Operation], int]] = {
+    "binary": lambda operation: _LONG if operation["operator"] in _LONG_OPERATORS else 1,
+}
+
+
+def _pure(
+    name: str, *attributes: str, operands: int | None = None, cost: int = 0, checked: bool = False
+) -> None:
+    declare(Kind(name, PURE, attributes, operands=operands, cost=cost, checked=checked))
+
+
+# ------------------------------------------------------------------ computing
+
+_pure("constant", "value", operands=0)
+#: 0, 0.0, false, null, or a compound of them.
+_pure("zero", operands=0)
+#: Scalar to scalar, or a reference to a base class; as ``frontend.tree.Convert`` says.
+_pure("convert", operands=1)
+_pure("truth", operands=1)
+_pure("unary", "operator", operands=1, cost=1)
+_pure("binary", "operator", operands=2, checked=True)
+_pure("compare", "operator", operands=2, cost=1)
+#: ``operands[1] if operands[0] else operands[2]``; both are computed.
+_pure("select", operands=3, cost=1)
+_pure("length", operands=1)
+_pure("make_value")
+_pure("value_field", "name", operands=1)
+_pure("make_tuple")
+_pure("tuple_item", "index", operands=1)
+_pure("math", "name", cost=_LONG)
+
+# -------------------------------------------------------------------- threads
+
+for _name in ("thread_index", "grid_size"):
+    declare(Kind(_name, Effects.ASKS_THREAD, ("axis",), operands=0, cost=0))
+
+# --------------------------------------------------------------------- memory
+
+#: Lvalues. They say where something lies and touch nothing there.
+_pure("field", "owner", "name", operands=1, checked=True)
+#: Element of an array; ``neighbour``: so many places after the index, which is a multiple of
+#: NEIGHBOURS then.
+declare(
+    Kind("element", PURE, ("may_be_negative",), ("neighbour",), operands=2, cost=0, checked=True)
+)
+_pure("inline_element", "may_be_negative", operands=2, checked=True)
+_pure("member", "name", operands=1)
+
+declare(Kind("load", Effects.READS, operands=1))
+#: The value, then the lvalue.
+declare(Kind("store", Effects.WRITES, operands=2, results=0))
+#: The lvalue, what to compare with (``cas``), the value; the result is what was there.
+declare(Kind("atomic", Effects.ATOMIC, ("operator",)))
+#: Whether an object is of one of the classes; null is of none.
+declare(Kind("type_test", Effects.READS, ("cls", "matching"), operands=1, checked=True))
+#: Element of an array that is a run: the reference is computed (``passes.runs``).
+declare(Kind("run_element", PURE, ("form", "may_be_negative"), ("lane",), operands=2, checked=True))
+
+# ---------------------------------------------------------------------- calls
+
+declare(Kind("call", Effects.CALLS, ("symbol",), results=None, cost=0))
+#: The receiver, then the arguments; ``candidates``: every concrete class that it may have.
+declare(
+    Kind(
+        "call_virtual", Effects.CALLS | Effects.READS, ("cls", "method", "slot", "candidates"),
+        results=None, cost=4, checked=True,
+    )
+)  # fmt: skip
+
+# -------------------------------------------------------------------- control
+
+#: Two regions; results are what the arm that was run yields.
+declare(Kind("if", PURE, operands=1, results=None, regions=2))
+#: Operands: start, stop, step, then what the first round begins with. Regions: the body, with the
+#: counter and what is carried from round to round, and what runs when no round is left, which has
+#: what was carried and yields the results. Leaving by ``break`` gives the results instead.
+declare(
+    Kind("for", PURE, (), ("copies", "shared"), results=None, regions=2, is_loop=True, checked=True)
+)
+#: Operands: what the first round begins with. Regions: the test, the body, and what runs when the
+#: test fails; each has what is carried.
+declare(Kind("while", Effects.LINGERS, results=None, regions=3, is_loop=True))
+
+
+def _terminator(name: str, effects: Effects, operands: int | None = None) -> None:
+    declare(Kind(name, effects, operands=operands, results=0, is_terminator=True, cost=0))
+
+
+#: Ends an arm, or the last region of a loop.
+_terminator("yield", PURE)
+#: Ends the test of a ``while``: whether a round comes, then what it is given.
+_terminator("condition", PURE)
+#: Ends a round of the innermost loop.
+_terminator("continue", Effects.LEAVES_LOOP)
+_terminator("break", Effects.LEAVES_LOOP)
+_terminator("return", Effects.RETURNS)
+#: Control does not come here.
+_terminator("unreachable", PURE, 0)
+
+# -------------------------------------------------------------------- signals
+
+declare(Kind("assert", Effects.REPORTS, ("message",), operands=1, results=0))
+#: ``items``: strings, and None for the operands in turn.
+declare(Kind("print", Effects.REPORTS, ("items", "end"), results=0))
+declare(Kind("barrier", Effects.WAITS, operands=0, results=0))
