@@ -1,15 +1,16 @@
-"""Operators and conversions of scalars: which instruction each typed node becomes."""
+"""Operators and conversions of scalars: which instructions each operation becomes."""
 
 from __future__ import annotations
 
 from llvmlite import ir
 
 from ..errors import InternalError
-from ..frontend import tree
+from ..ir.core import LvalueType, Operation, Value
+from ..ir.core import Type as AnyType
 from ..model.scalars import ScalarType, f32
-from ..model.types import ArrayType, NullType, ReferenceType, Type
+from ..model.types import ArrayType, NullType, ReferenceType
 from . import checks
-from .emitter import FunctionEmitter, expression, integer, require_type
+from .emitter import FunctionEmitter, emits, integer, require_type
 from .floats import emit_float
 from .integers import emit_integer, emit_magnitude
 from .types import llvm_type
@@ -18,57 +19,55 @@ _SYMBOLS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="
 _IDENTITY = {"is": "==", "is_not": "!="}
 
 
-@expression(tree.Unary)
-def _unary(emitter: FunctionEmitter, node: tree.Unary) -> ir.Value:
-    value = emitter.evaluate(node.operand)
-    type = _scalar(node.operand.type)
+@emits("unary")
+def _unary(emitter: FunctionEmitter, operation: Operation) -> ir.Value:
+    (value,), operator = emitter.values(operation.operands), operation["operator"]
+    type = _scalar(operation.operands[0].type)
     builder = emitter.builder
     if type.kind == "bool":
-        if node.operator in ("not", "invert"):
+        if operator in ("not", "invert"):
             return builder.not_(value)
     elif type.is_float:
-        if node.operator == "neg":
+        if operator == "neg":
             return builder.fneg(value)
-        if node.operator == "abs":
+        if operator == "abs":
             return emitter.program.target.emit_math(builder, "fabs", [value])
-    elif node.operator == "neg":
+    elif operator == "neg":
         return builder.neg(value)
-    elif node.operator == "invert":
+    elif operator == "invert":
         return builder.not_(value)
-    elif node.operator == "abs":
+    elif operator == "abs":
         return emit_magnitude(builder, type, value)
-    raise InternalError(f"no operator {node.operator} of {type!r}")
+    raise InternalError(f"no operator {operator} of {type!r}")
 
 
-@expression(tree.Binary)
-def _binary(emitter: FunctionEmitter, node: tree.Binary) -> ir.Value:
-    left = emitter.evaluate(node.left)
-    right = emitter.evaluate(node.right)
-    type = _scalar(node.type)
+@emits("binary")
+def _binary(emitter: FunctionEmitter, operation: Operation) -> ir.Value:
+    left, right = emitter.values(operation.operands)
+    type, operator = _scalar(operation.result.type), operation["operator"]
     builder = emitter.builder
     if type.is_float:
         program = emitter.program
-        return emit_float(builder, program.target, node.operator, left, right, program.fastmath)
+        return emit_float(builder, program.target, operator, left, right, program.fastmath)
     if type.kind == "bool":
-        if node.operator not in ("and", "or", "xor"):
-            raise InternalError(f"no operator {node.operator} of bools")
-    elif node.operator in ("floordiv", "mod"):
-        checks.check_divisor(emitter, right, node.location)
-    elif node.operator == "pow" and type.kind == "int":
-        checks.check_exponent(emitter, right, node.location)
-    return emit_integer(builder, node.operator, type, left, right)
+        if operator not in ("and", "or", "xor"):
+            raise InternalError(f"no operator {operator} of bools")
+    elif operator in ("floordiv", "mod"):
+        checks.check_divisor(emitter, right, operation.location)
+    elif operator == "pow" and type.kind == "int":
+        checks.check_exponent(emitter, right, operation.location)
+    return emit_integer(builder, operator, type, left, right)
 
 
-@expression(tree.Compare)
-def _compare(emitter: FunctionEmitter, node: tree.Compare) -> ir.Value:
-    left = emitter.evaluate(node.left)
-    right = emitter.evaluate(node.right)
-    builder, type = emitter.builder, node.left.type
-    symbol = _IDENTITY.get(node.operator) or _SYMBOLS[node.operator]
+@emits("compare")
+def _compare(emitter: FunctionEmitter, operation: Operation) -> ir.Value:
+    left, right = emitter.values(operation.operands)
+    builder, type, operator = emitter.builder, operation.operands[0].type, operation["operator"]
+    symbol = _IDENTITY.get(operator) or _SYMBOLS[operator]
     if not isinstance(type, ScalarType):
         if isinstance(type, (ReferenceType, NullType)) and symbol in ("==", "!="):
             return builder.icmp_unsigned(symbol, left, right)
-        raise InternalError(f"{type!r} cannot be compared by {node.operator}")
+        raise InternalError(f"{type!r} cannot be compared by {operator}")
     if type.is_float:
         # A NaN differs from everything, itself too; every other comparison with it is false.
         compare = builder.fcmp_unordered if symbol == "!=" else builder.fcmp_ordered
@@ -77,9 +76,9 @@ def _compare(emitter: FunctionEmitter, node: tree.Compare) -> ir.Value:
     return compare(symbol, left, right)
 
 
-@expression(tree.Truth)
-def _truth(emitter: FunctionEmitter, node: tree.Truth) -> ir.Value:
-    value, type = emitter.evaluate(node.value), node.value.type
+@emits("truth")
+def _truth(emitter: FunctionEmitter, operation: Operation) -> ir.Value:
+    (value,), type = emitter.values(operation.operands), operation.operands[0].type
     if isinstance(type, ArrayType):
         value = emitter.builder.extract_value(value, 1)
     if isinstance(type, (ReferenceType, ArrayType, NullType)):
@@ -87,29 +86,36 @@ def _truth(emitter: FunctionEmitter, node: tree.Truth) -> ir.Value:
     return _to_bool(emitter.builder, _scalar(type), value)
 
 
-@expression(tree.Convert)
-def _convert(emitter: FunctionEmitter, node: tree.Convert) -> ir.Value:
-    narrow = _square_root_of_f32(node)
+@emits("convert")
+def _convert(emitter: FunctionEmitter, operation: Operation) -> ir.Value:
+    narrow = _square_root_of_f32(operation)
     if narrow is not None:
-        program, arguments = emitter.program, [emitter.evaluate(narrow)]
+        program, arguments = emitter.program, [emitter.value(narrow)]
         return program.target.emit_math(emitter.builder, "sqrt", arguments, program.fastmath)
-    value = emitter.evaluate(node.value)
-    if isinstance(node.type, ScalarType):
-        return convert(emitter.builder, _scalar(node.value.type), node.type, value)
-    require_type(value, node.type)
+    (given,), type = operation.operands, operation.result.type
+    value = emitter.value(given)
+    if isinstance(type, ScalarType):
+        return convert(emitter.builder, _scalar(given.type), type, value)
+    assert not isinstance(type, LvalueType)
+    require_type(value, type)
+    member = emitter.members.get(given)
+    if member is not None:
+        emitter.members[operation.result] = member
     return value
 
 
-def _square_root_of_f32(node: tree.Convert) -> tree.Expression | None:
-    """x where ``node`` is ``f32(math.sqrt(x))`` of an f32: the root rounded to f64 and then to f32
-    is the root rounded to f32, as f64 has more than twice the digits (Figueroa 1995). Other
+def _square_root_of_f32(operation: Operation) -> Value | None:
+    """x where the operation is ``f32(math.sqrt(x))`` of an f32: the root rounded to f64 and then to
+    f32 is the root rounded to f32, as f64 has more than twice the digits (Figueroa 1995). Other
     operations are narrowed by LLVM."""
-    root = node.value
-    if node.type == f32 and isinstance(root, tree.MathCall) and root.name == "sqrt":
-        (argument,) = root.arguments
-        if isinstance(argument, tree.Convert) and argument.value.type == f32:
-            return argument.value
-    return None
+    root = operation.operands[0].source
+    if operation.result.type != f32 or root is None or root.kind != "math":
+        return None
+    argument = root.operands[0].source
+    if root["name"] != "sqrt" or argument is None or argument.kind != "convert":
+        return None
+    (narrow,) = argument.operands
+    return narrow if narrow.type == f32 else None
 
 
 def convert(
@@ -155,7 +161,7 @@ def _float_to_number(
     return builder.call(saturating, [value])
 
 
-def _scalar(type: Type) -> ScalarType:
+def _scalar(type: AnyType) -> ScalarType:
     if not isinstance(type, ScalarType):
         raise InternalError(f"{type!r} is not a scalar")
     return type

@@ -1,20 +1,20 @@
-"""Atomics: read, combine and write a place as one step, relaxed as CUDA's are."""
+"""Atomics: read, combine and write a lvalue as one step, relaxed as CUDA's are."""
 
 from __future__ import annotations
 
 from llvmlite import ir
 
 from ..errors import CompileError, Diagnostic
-from ..frontend import tree
+from ..ir.core import Operation
 from ..model.scalars import ScalarType
 from ..model.types import ReferenceType, Type
-from .emitter import FunctionEmitter, expression
-from .memory import Place, check_stored, from_stored, scalar_pointer, to_stored
-from .places import guarded, locate
+from .emitter import FunctionEmitter, emits
+from .lvalues import guarded
+from .memory import Lvalue, check_stored, from_stored, scalar_pointer, to_stored
 from .races import note_atomic
 from .types import F32, F64, I32, I64
 
-#: No fence: an atomic orders only the accesses to its own place.
+#: No fence: an atomic orders only the accesses to its own lvalue.
 ORDERING = "monotonic"
 
 _OPERATIONS = {
@@ -25,26 +25,23 @@ _OPERATIONS = {
 }
 
 
-@expression(tree.Atomic)
-def _atomic(emitter: FunctionEmitter, node: tree.Atomic) -> ir.Value:
-    _check(node)
-    place = locate(emitter, node.place)
-    # The call names what to compare with first.
-    compare = None if node.compare is None else emitter.evaluate(node.compare)
-    value = emitter.evaluate(node.value)
+@emits("atomic")
+def _atomic(emitter: FunctionEmitter, operation: Operation) -> ir.Value:
+    lvalue, *compare, value = emitter.values(operation.operands)
+    operator = operation["operator"]
+    _check(operator, lvalue.type, operation)
 
     def perform() -> ir.Value:
-        check_stored(emitter, place, value)
-        if node.operator in ("exch", "cas"):
-            return _replace(emitter, place, value, compare)
-        return _combine(emitter, place, node.operator, value)
+        check_stored(emitter, lvalue, value)
+        if operator in ("exch", "cas"):
+            return _replace(emitter, lvalue, value, compare[0] if compare else None)
+        return _combine(emitter, lvalue, operator, value)
 
-    return guarded(emitter, place.valid, place.type, perform)
+    return guarded(emitter, lvalue.valid, lvalue.type, perform)
 
 
-def _check(node: tree.Atomic) -> None:
-    type = node.place.type
-    replaces = node.operator in ("exch", "cas")
+def _check(operator: str, type: Type, operation: Operation) -> None:
+    replaces = operator in ("exch", "cas")
     if isinstance(type, ScalarType) and (replaces or type.kind != "bool"):
         return
     if isinstance(type, ReferenceType) and replaces:
@@ -52,40 +49,40 @@ def _check(node: tree.Atomic) -> None:
     raise CompileError(
         [
             Diagnostic(
-                f"atomic_{node.operator} cannot be applied to {type!r}",
-                node.location,
+                f"atomic_{operator} cannot be applied to {type!r}",
+                operation.location,
                 "numbers take every atomic operation, bool and references exch and cas",
             )
         ]
     )
 
 
-def _combine(emitter: FunctionEmitter, place: Place, operator: str, value: ir.Value) -> ir.Value:
-    assert isinstance(place.type, ScalarType)
-    if place.type.is_float and operator == "sub":
+def _combine(emitter: FunctionEmitter, lvalue: Lvalue, operator: str, value: ir.Value) -> ir.Value:
+    assert isinstance(lvalue.type, ScalarType)
+    if lvalue.type.is_float and operator == "sub":
         value = emitter.builder.fneg(value)
-    operation = _OPERATIONS[place.type.kind][operator]
-    pointer, _ = scalar_pointer(emitter, place)
-    note_atomic(emitter, place, pointer)
+    operation = _OPERATIONS[lvalue.type.kind][operator]
+    pointer, _ = scalar_pointer(emitter, lvalue)
+    note_atomic(emitter, lvalue, pointer)
     return emitter.builder.atomic_rmw(operation, pointer, value, ORDERING)
 
 
 def _replace(
-    emitter: FunctionEmitter, place: Place, value: ir.Value, compare: ir.Value | None
+    emitter: FunctionEmitter, lvalue: Lvalue, value: ir.Value, compare: ir.Value | None
 ) -> ir.Value:
-    """Exchange, if the place holds the bits of ``compare`` or that is None."""
-    pointer, _ = scalar_pointer(emitter, place)
-    note_atomic(emitter, place, pointer)
-    bits = _to_bits(emitter, place.type, value)
+    """Exchange, if the lvalue holds the bits of ``compare`` or that is None."""
+    pointer, _ = scalar_pointer(emitter, lvalue)
+    note_atomic(emitter, lvalue, pointer)
+    bits = _to_bits(emitter, lvalue.type, value)
     if compare is None:
         old = emitter.builder.atomic_rmw("xchg", pointer, bits, ORDERING)
     else:
-        expected = _to_bits(emitter, place.type, compare)
+        expected = _to_bits(emitter, lvalue.type, compare)
         swapped = emitter.builder.cmpxchg(pointer, expected, bits, ORDERING)
         old = emitter.builder.extract_value(swapped, 0)
     if value.type in (F32, F64):
         return emitter.builder.bitcast(old, value.type)
-    return from_stored(emitter, place.type, old)
+    return from_stored(emitter, lvalue.type, old)
 
 
 def _to_bits(emitter: FunctionEmitter, type: Type, value: ir.Value) -> ir.Value:

@@ -11,7 +11,7 @@ from llvmlite import ir
 from dispatch.check import ANY_CLASS, CHECK_REFERENCE, REFERENCE_OK
 from dispatch.errors import ErrorCode
 
-from ..frontend import tree
+from ..ir.core import Location
 from ..model.types import ReferenceType, Type
 from ..targets.base import declare
 from .emitter import FunctionEmitter
@@ -20,7 +20,7 @@ from .types import I32, I64
 
 
 def reference_is_valid(
-    emitter: FunctionEmitter, reference: ir.Value, type: Type, location: tree.Location
+    emitter: FunctionEmitter, reference: ir.Value, type: Type, location: Location
 ) -> ir.Value | None:
     """i1: the reference names a live object of this heap, of the class that its ``type`` says or
     one below it (debug); reports what is wrong if not."""
@@ -30,7 +30,7 @@ def reference_is_valid(
 
 
 def check_stored_reference(
-    emitter: FunctionEmitter, reference: ir.Value, type: Type, location: tree.Location, place: str
+    emitter: FunctionEmitter, reference: ir.Value, type: Type, location: Location, place: str
 ) -> None:
     """Report a reference that is stored in ``place`` and is neither null nor valid (debug)."""
     site = emitter.program.site_number(location, f"it is stored in {place}")
@@ -59,7 +59,7 @@ def index_is_valid(
     position: ir.Value,
     length: ir.Value,
     index: ir.Value,
-    location: tree.Location,
+    location: Location,
 ) -> ir.Value | None:
     """i1: 0 <= position < length (debug); reports ``index`` as the user wrote it."""
     if not emitter.program.debug:
@@ -70,17 +70,17 @@ def index_is_valid(
     return valid
 
 
-def check_divisor(emitter: FunctionEmitter, divisor: ir.Value, location: tree.Location) -> None:
+def check_divisor(emitter: FunctionEmitter, divisor: ir.Value, location: Location) -> None:
     """Report an integer division by zero (debug)."""
     _check_nonzero(emitter, divisor, ErrorCode.DIVISION_BY_ZERO, location)
 
 
-def check_step(emitter: FunctionEmitter, step: ir.Value, location: tree.Location) -> None:
+def check_step(emitter: FunctionEmitter, step: ir.Value, location: Location) -> None:
     """Report a range with step 0 (debug)."""
     _check_nonzero(emitter, step, ErrorCode.RANGE_STEP_ZERO, location)
 
 
-def check_exponent(emitter: FunctionEmitter, exponent: ir.Value, location: tree.Location) -> None:
+def check_exponent(emitter: FunctionEmitter, exponent: ir.Value, location: Location) -> None:
     """Report a negative exponent of an integer power (debug)."""
     if not emitter.program.debug:
         return
@@ -90,14 +90,14 @@ def check_exponent(emitter: FunctionEmitter, exponent: ir.Value, location: tree.
 
 
 def check_assertion(
-    emitter: FunctionEmitter, test: ir.Value, text: str, location: tree.Location
+    emitter: FunctionEmitter, test: ir.Value, text: str, location: Location
 ) -> None:
     """Report a failed assertion, which says ``text`` (always)."""
     _report_at(emitter, test, I32(ErrorCode.ASSERTION), emitter.program.site_number(location, text))
 
 
 def _check_nonzero(
-    emitter: FunctionEmitter, number: ir.Value, code: ErrorCode, location: tree.Location
+    emitter: FunctionEmitter, number: ir.Value, code: ErrorCode, location: Location
 ) -> None:
     is_known = isinstance(number, ir.Constant) and number.constant != 0
     if emitter.program.debug and not is_known:
@@ -109,7 +109,7 @@ def _report_unless(
     emitter: FunctionEmitter,
     valid: ir.Value,
     code: ir.Value,
-    location: tree.Location,
+    location: Location,
     value: ir.Value | None = None,
     extra: ir.Value | None = None,
 ) -> None:

@@ -1,112 +1,89 @@
-"""Expressions that are neither arithmetic nor calls nor memory: values, choices, compounds."""
+"""Operations that are neither arithmetic nor calls nor memory: constants, choices, compounds."""
 
 from __future__ import annotations
 
 from llvmlite import ir
 
 from ..errors import InternalError
-from ..frontend import tree
-from ..model.types import ValueType
+from ..ir.core import LvalueType, Operation
+from ..model.types import Type, ValueType
 from .abi import build_struct
-from .emitter import FALSE, TRUE, FunctionEmitter, expression
+from .emitter import FunctionEmitter, emits, inverse_of
 from .floats import emit_float
-from .types import REFERENCE, llvm_type
+from .types import llvm_type, zero
 
 
-@expression(tree.Constant)
-def _constant(emitter: FunctionEmitter, node: tree.Constant) -> ir.Value:
-    type = llvm_type(node.type)
+def _type(operation: Operation) -> Type:
+    type = operation.result.type
+    assert not isinstance(type, LvalueType)
+    return type
+
+
+@emits("constant")
+def _constant(emitter: FunctionEmitter, operation: Operation) -> ir.Value:
+    type, value = llvm_type(_type(operation)), operation["value"]
     is_float = isinstance(type, (ir.FloatType, ir.DoubleType))
-    return ir.Constant(type, float(node.value) if is_float else int(node.value))
+    return ir.Constant(type, float(value) if is_float else int(value))
 
 
-@expression(tree.Null)
-def _null(emitter: FunctionEmitter, node: tree.Null) -> ir.Value:
-    return ir.Constant(REFERENCE, 0)
+@emits("zero")
+def _zero(emitter: FunctionEmitter, operation: Operation) -> ir.Value:
+    return zero(llvm_type(_type(operation)))
 
 
-@expression(tree.Local)
-def _local(emitter: FunctionEmitter, node: tree.Local) -> ir.Value:
-    return emitter.read(node.variable)
+@emits("select")
+def _select(emitter: FunctionEmitter, operation: Operation) -> ir.Value:
+    test, then, otherwise = emitter.values(operation.operands)
+    inverse = inverse_of(emitter.builder, test)
+    if inverse is not None:
+        return emitter.builder.select(inverse, otherwise, then)
+    return emitter.builder.select(test, then, otherwise)
 
 
-@expression(tree.Let)
-def _let(emitter: FunctionEmitter, node: tree.Let) -> ir.Value:
-    emitter.bind(node.variable, emitter.evaluate(node.value))
-    return emitter.evaluate(node.body)
+@emits("length")
+def _length(emitter: FunctionEmitter, operation: Operation) -> ir.Value:
+    return emitter.builder.extract_value(emitter.value(operation.operands[0]), 1)
 
 
-@expression(tree.Logical)
-def _logical(emitter: FunctionEmitter, node: tree.Logical) -> ir.Value:
-    left = emitter.evaluate(node.left)
-
-    def right() -> ir.Value:
-        return emitter.evaluate(node.right)
-
-    if node.operator == "and":
-        return emitter.choose(left, right, lambda: FALSE, "and")
-    return emitter.choose(left, lambda: TRUE, right, "or")
+@emits("make_value", "make_tuple")
+def _make(emitter: FunctionEmitter, operation: Operation) -> ir.Value:
+    parts = emitter.values(operation.operands)
+    return build_struct(emitter.builder, llvm_type(_type(operation)), parts)
 
 
-@expression(tree.Conditional)
-def _conditional(emitter: FunctionEmitter, node: tree.Conditional) -> ir.Value:
-    return emitter.choose(
-        emitter.evaluate(node.test),
-        lambda: emitter.evaluate(node.then),
-        lambda: emitter.evaluate(node.otherwise),
-        "conditional",
-    )
+@emits("value_field")
+def _value_field(emitter: FunctionEmitter, operation: Operation) -> ir.Value:
+    (value,) = operation.operands
+    if not isinstance(value.type, ValueType):
+        raise InternalError(f"{value.type!r} has no field {operation['name']}")
+    index = list(value.type.fields).index(operation["name"])
+    return emitter.builder.extract_value(emitter.value(value), index)
 
 
-@expression(tree.ArrayLength)
-def _array_length(emitter: FunctionEmitter, node: tree.ArrayLength) -> ir.Value:
-    return emitter.builder.extract_value(emitter.evaluate(node.array), 1)
+@emits("tuple_item")
+def _tuple_item(emitter: FunctionEmitter, operation: Operation) -> ir.Value:
+    value = emitter.value(operation.operands[0])
+    return emitter.builder.extract_value(value, operation["index"])
 
 
-@expression(tree.MakeValue)
-def _make_value(emitter: FunctionEmitter, node: tree.MakeValue) -> ir.Value:
-    parts = [emitter.evaluate(part) for part in node.fields]
-    return build_struct(emitter.builder, llvm_type(node.type), parts)
-
-
-@expression(tree.ValueField)
-def _value_field(emitter: FunctionEmitter, node: tree.ValueField) -> ir.Value:
-    struct = node.value.type
-    if not isinstance(struct, ValueType):
-        raise InternalError(f"{struct!r} has no field {node.name}")
-    index = list(struct.fields).index(node.name)
-    return emitter.builder.extract_value(emitter.evaluate(node.value), index)
-
-
-@expression(tree.MakeTuple)
-def _make_tuple(emitter: FunctionEmitter, node: tree.MakeTuple) -> ir.Value:
-    parts = [emitter.evaluate(item) for item in node.items]
-    return build_struct(emitter.builder, llvm_type(node.type), parts)
-
-
-@expression(tree.TupleItem)
-def _tuple_item(emitter: FunctionEmitter, node: tree.TupleItem) -> ir.Value:
-    return emitter.builder.extract_value(emitter.evaluate(node.value), node.index)
-
-
-@expression(tree.MathCall)
-def _math_call(emitter: FunctionEmitter, node: tree.MathCall) -> ir.Value:
-    arguments = [emitter.evaluate(argument) for argument in node.arguments]
+@emits("math")
+def _math(emitter: FunctionEmitter, operation: Operation) -> ir.Value:
+    arguments = emitter.values(operation.operands)
     program, builder = emitter.program, emitter.builder
-    if node.name == "pow":
+    if operation["name"] == "pow":
         base, exponent = arguments
         return emit_float(builder, program.target, "pow", base, exponent, program.fastmath)
-    return program.target.emit_math(builder, node.name, arguments, program.fastmath)
+    return program.target.emit_math(builder, operation["name"], arguments, program.fastmath)
 
 
-@expression(tree.ThreadIndex)
-def _thread_index(emitter: FunctionEmitter, node: tree.ThreadIndex) -> ir.Value:
-    return _thread_value(emitter, node.axis)
+@emits("thread_index")
+def _thread_index(emitter: FunctionEmitter, operation: Operation) -> ir.Value:
+    return _thread_value(emitter, operation["axis"])
 
 
-@expression(tree.GridSize)
-def _grid_size(emitter: FunctionEmitter, node: tree.GridSize) -> ir.Value:
-    return _thread_value(emitter, 2 + node.axis)
+@emits("grid_size")
+def _grid_size(emitter: FunctionEmitter, operation: Operation) -> ir.Value:
+    return _thread_value(emitter, 2 + operation["axis"])
 
 
 def _thread_value(emitter: FunctionEmitter, position: int) -> ir.Value:

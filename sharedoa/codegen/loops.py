@@ -1,47 +1,83 @@
-"""Loops: ``while`` and ``for`` over a range, with ``else``, ``break`` and ``continue``."""
+"""Loops: ``while`` and ``for`` over a range, with ``else``, ``break`` and ``continue``.
+
+What a loop carries are phi nodes at its head.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from llvmlite import ir
 
-from ..frontend import tree
+from ..ir.core import Operation, Region, constant_of
 from . import checks
-from .emitter import FunctionEmitter, Loop, integer, statement
+from .emitter import FunctionEmitter, Join, Loop, emits, integer
 from .loop_metadata import limit_copies
-from .pending_stores import emit_copies, is_copied
-from .shared_loops import Bounds, emit_shared
-from .types import I32, I64
+from .shared_loops import emit_shared
+from .types import I64
 
 
-@statement(tree.While)
-def _while(emitter: FunctionEmitter, node: tree.While) -> None:
-    loop = Loop(emitter.new_block("while.next"), emitter.new_block("while.end"))
-    body, done = emitter.new_block("while.body"), emitter.new_block("while.done")
-    emitter.branch(loop.next)
-    emitter.start(loop.next)
-    if isinstance(node.test, tree.Constant) and node.test.value:
-        emitter.branch(body)
+@emits("while")
+def _while(emitter: FunctionEmitter, operation: Operation) -> list[ir.Value]:
+    test, body, otherwise = operation.regions
+    head = _Head(emitter, "while.head", emitter.values(operation.operands))
+    loop = Loop(Join(emitter, "while.next"), Join(emitter, "while.end"))
+    emitter.bind_all(test.arguments, head.values)
+    emitter.run(test)
+    answer, *passed = emitter.values(test.terminator.operands)
+    done, inner = emitter.new_block("while.done"), emitter.new_block("while.body")
+    if constant_of(test.terminator.operands[0]):
+        emitter.branch(inner)
     else:
-        emitter.branch_on(emitter.evaluate(node.test), body, done)
-    emitter.start(body)
-    _run_body(emitter, loop, node.body)
-    emitter.branch(loop.next)
-    _finish(emitter, loop, done, node.otherwise)
+        emitter.branch_on(answer, inner, done)
+    emitter.start(inner)
+    emitter.bind_all(body.arguments, passed)
+    _run_body(emitter, loop, body)
+    following = loop.next.start()
+    if not emitter.is_dead:
+        head.repeat(following)
+    if constant_of(test.terminator.operands[0]):
+        return loop.end.start()
+    return _finish(emitter, loop, done, otherwise, passed)
 
 
-@statement(tree.Break)
-def _break(emitter: FunctionEmitter, node: tree.Break) -> None:
-    emitter.branch(emitter.loops[-1].end)
+@emits("condition")
+def _condition(emitter: FunctionEmitter, operation: Operation) -> None:
+    """What follows is up to the loop."""
 
 
-@statement(tree.Continue)
-def _continue(emitter: FunctionEmitter, node: tree.Continue) -> None:
-    emitter.branch(emitter.loops[-1].next)
+@emits("break")
+def _break(emitter: FunctionEmitter, operation: Operation) -> None:
+    emitter.loops[-1].end.branch(emitter.values(operation.operands))
 
 
-def _run_body(emitter: FunctionEmitter, loop: Loop, body: Sequence[tree.Statement]) -> None:
+@emits("continue")
+def _continue(emitter: FunctionEmitter, operation: Operation) -> None:
+    emitter.loops[-1].next.branch(emitter.values(operation.operands))
+
+
+class _Head:
+    """Where each round begins, with what is carried."""
+
+    def __init__(self, emitter: FunctionEmitter, name: str, first: Sequence[ir.Value]) -> None:
+        self._emitter = emitter
+        self.block = emitter.new_block(name)
+        before = emitter.builder.block
+        emitter.branch(self.block)
+        emitter.start(self.block)
+        self.values = [emitter.builder.phi(value.type) for value in first]
+        for phi, value in zip(self.values, first, strict=True):
+            phi.add_incoming(value, before)
+
+    def repeat(self, following: Sequence[ir.Value]) -> None:
+        """Begin the next round, with these values."""
+        for phi, value in zip(self.values, following, strict=True):
+            phi.add_incoming(value, self._emitter.builder.block)
+        self._emitter.branch(self.block)
+
+
+def _run_body(emitter: FunctionEmitter, loop: Loop, body: Region) -> None:
     emitter.loops.append(loop)
     emitter.run(body)
     emitter.loops.pop()
@@ -51,115 +87,89 @@ def _finish(
     emitter: FunctionEmitter,
     loop: Loop,
     done: ir.Block,
-    otherwise: Sequence[tree.Statement],
-) -> None:
-    """``done`` is where the loop goes when it ends by itself: its ``else`` clause runs there."""
-    emitter.join(done)
+    otherwise: Region,
+    carried: Sequence[ir.Value],
+) -> list[ir.Value]:
+    """``done`` is where the loop goes when it ends by itself: its ``else`` clause runs there. What
+    the loop gives."""
+    emitter.start(done)
+    emitter.bind_all(otherwise.arguments, carried)
+    emitter.arms.append(loop.end)
     emitter.run(otherwise)
-    emitter.branch(loop.end)
-    emitter.join(loop.end)
+    emitter.arms.pop()
+    return loop.end.start()
 
 
 # ---------------------------------------------------------------------- range
 
 
-@statement(tree.ForRange)
-def _for_range(emitter: FunctionEmitter, node: tree.ForRange) -> None:
-    if is_copied(emitter, node):
-        emit_copies(emitter, node)
-        return
-    emit_loop(emitter, node, emit_bounds(emitter, node))
+@dataclass(frozen=True)
+class Bounds:
+    """What a ``range`` begins and ends with, both i32 or both i64, and what it counts by."""
+
+    start: ir.Value
+    stop: ir.Value
+    step: ir.Value
+
+    @property
+    def by_one(self) -> int | None:
+        """1 or -1 if the numbers are that far apart."""
+        is_one = isinstance(self.step, ir.Constant) and self.step.constant in (1, -1)
+        return int(self.step.constant) if is_one else None
 
 
-def emit_loop(emitter: FunctionEmitter, node: tree.ForRange, bounds: Bounds) -> None:
-    if node in emitter.program.shared_loops:
-        emit_shared(emitter, node, bounds, lambda: _emit_alone(emitter, node, bounds))
-    else:
-        _emit_alone(emitter, node, bounds)
-
-
-def emit_bounds(emitter: FunctionEmitter, node: tree.ForRange) -> Bounds:
-    """Evaluate where the loop begins, ends, and how far apart its numbers are."""
-    start = emitter.evaluate(node.start)
-    stop = emitter.evaluate(node.stop)
-    step = emitter.evaluate(node.step)
-    checks.check_step(emitter, step, node.location)
+@emits("for")
+def _for(emitter: FunctionEmitter, operation: Operation) -> list[ir.Value]:
+    start, stop, step, *first = emitter.values(operation.operands)
+    checks.check_step(emitter, step, operation.location)
     bounds = Bounds(start, stop, step)
-    if bounds.by_one is None:
-        return bounds
-    short = _in_32_bits(start), _in_32_bits(stop)
-    return bounds if short[0] is None or short[1] is None else Bounds(short[0], short[1], step)
+    if "shared" not in operation.attributes:
+        return _emit_alone(emitter, operation, bounds, first)
+    return emit_shared(
+        emitter,
+        operation,
+        start,
+        stop,
+        first,
+        lambda: _emit_alone(emitter, operation, bounds, first),
+    )
 
 
-def _emit_alone(emitter: FunctionEmitter, node: tree.ForRange, bounds: Bounds) -> None:
+def _emit_alone(
+    emitter: FunctionEmitter, operation: Operation, bounds: Bounds, first: Sequence[ir.Value]
+) -> list[ir.Value]:
     """The loop as each thread runs it by itself."""
-    if bounds.by_one is not None:
-        _count_by_one(emitter, node, bounds.start, bounds.stop, bounds.by_one)
+    builder, by_one = emitter.builder, bounds.by_one
+    body, otherwise = operation.regions
+    if by_one is None:
+        # Counted beforehand, because the number after the last one may not fit 64 bits.
+        left = _emit_length(builder, bounds.start, bounds.stop, bounds.step)
+        head = _Head(emitter, "for.head", [bounds.start, left, *first])
+        now, left, *carried = head.values
+        has_more = builder.icmp_unsigned("!=", left, integer(0))
     else:
-        _count_iterations(emitter, node, bounds.start, bounds.stop, bounds.step)
-
-
-def _count_by_one(
-    emitter: FunctionEmitter, node: tree.ForRange, start: ir.Value, stop: ir.Value, step: int
-) -> None:
-    type = start.type
-    counter = emitter.slot(type, f"{node.variable.name}.next")
-    emitter.builder.store(start, counter)
-
-    def has_more() -> ir.Value:
-        now = emitter.builder.load(counter, typ=type)
-        return emitter.builder.icmp_signed("<" if step > 0 else ">", now, stop)
-
-    def advance() -> None:
-        now = emitter.builder.load(counter, typ=type)
-        # It lies before the stop, so one step further is still a number.
-        following = emitter.builder.add(now, type(step), flags=("nsw",))
-        emitter.builder.store(following, counter)
-
-    def number() -> ir.Value:
-        now = emitter.builder.load(counter, typ=type)
-        return now if type == I64 else emitter.builder.sext(now, I64)
-
-    _emit_range(emitter, node, number, has_more, advance)
-
-
-def _in_32_bits(value: ir.Value) -> ir.Value | None:
-    """An i64 as an i32, if it is known to be one. Loops between such numbers count with 32 bits, so
-    that LLVM knows that what it counts, given to a method as an i32, is the same number."""
-    if isinstance(value, ir.Constant):
-        return I32(value.constant) if -(1 << 31) <= value.constant < 1 << 31 else None
-    if isinstance(value, ir.CastInstr) and value.opname == "sext":
-        narrow = value.operands[0]
-        return narrow if narrow.type == I32 else None
-    return None
-
-
-def _count_iterations(
-    emitter: FunctionEmitter,
-    node: tree.ForRange,
-    start: ir.Value,
-    stop: ir.Value,
-    step: ir.Value,
-) -> None:
-    # Counted beforehand, because the number after the last one may not fit 64 bits.
-    counter = emitter.slot(I64, f"{node.variable.name}.next")
-    left = emitter.slot(I64, f"{node.variable.name}.left")
-    emitter.builder.store(start, counter)
-    emitter.builder.store(_emit_length(emitter.builder, start, stop, step), left)
-
-    def has_more() -> ir.Value:
-        now = emitter.builder.load(left, typ=I64)
-        return emitter.builder.icmp_unsigned("!=", now, integer(0))
-
-    def advance() -> None:
-        builder = emitter.builder
-        builder.store(builder.sub(builder.load(left, typ=I64), integer(1)), left)
-        builder.store(builder.add(builder.load(counter, typ=I64), step), counter)
-
-    def number() -> ir.Value:
-        return emitter.builder.load(counter, typ=I64)
-
-    _emit_range(emitter, node, number, has_more, advance)
+        head = _Head(emitter, "for.head", [bounds.start, *first])
+        now, *carried = head.values
+        has_more = builder.icmp_signed("<" if by_one > 0 else ">", now, bounds.stop)
+    loop = Loop(Join(emitter, "for.next"), Join(emitter, "for.end"))
+    inner, done = emitter.new_block("for.body"), emitter.new_block("for.done")
+    emitter.branch_on(has_more, inner, done)
+    emitter.start(inner)
+    number = now if now.type == I64 else builder.sext(now, I64)
+    emitter.bind_all(body.arguments, [number, *carried])
+    _run_body(emitter, loop, body)
+    following = loop.next.start()
+    if not emitter.is_dead:
+        if by_one is None:
+            counted = [builder.add(now, bounds.step), builder.sub(left, integer(1))]
+        else:
+            # It lies before the stop, so one step further is still a number.
+            counted = [builder.add(now, now.type(by_one), flags=("nsw",))]
+        head.repeat([*counted, *following])
+        copies = operation.attributes.get("copies")
+        if copies is not None:
+            limit_copies(builder.block.terminator, copies)
+    return _finish(emitter, loop, done, otherwise, carried)
 
 
 def _emit_length(
@@ -179,30 +189,3 @@ def _emit_length(
     )
     is_empty = builder.or_(builder.not_(goes_on), is_still)
     return builder.select(is_empty, zero, length)
-
-
-def _emit_range(
-    emitter: FunctionEmitter,
-    node: tree.ForRange,
-    number: Callable[[], ir.Value],
-    has_more: Callable[[], ir.Value],
-    advance: Callable[[], None],
-) -> None:
-    loop = Loop(emitter.new_block("for.next"), emitter.new_block("for.end"))
-    head, body = emitter.new_block("for.head"), emitter.new_block("for.body")
-    done = emitter.new_block("for.done")
-    emitter.branch(head)
-    emitter.start(head)
-    emitter.branch_on(has_more(), body, done)
-    emitter.start(body)
-    emitter.assign(node.variable, number())
-    _run_body(emitter, loop, node.body)
-    emitter.branch(loop.next)
-    emitter.join(loop.next)
-    if not emitter.is_dead:
-        advance()
-        emitter.branch(head)
-        copies = emitter.program.loop_copies.get(node)
-        if copies is not None:
-            limit_copies(emitter.builder.block.terminator, copies)
-    _finish(emitter, loop, done, node.otherwise)

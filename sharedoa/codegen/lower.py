@@ -1,9 +1,9 @@
-"""Typed tree to LLVM module: every function of a program, and the kernel's entry."""
+"""Program in SSA form to LLVM module: every function, and the kernel's entry."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
@@ -15,27 +15,28 @@ from dispatch.mode import Mode
 from ptxpass.ir import CallSite, TypeQuery
 
 from ..frontend import tree
-from ..frontend.common_functions import common_functions
-from ..frontend.effects import assigned_by, assigned_variables
-from ..frontend.loop_copies import loop_copies
-from ..frontend.shared_loops import shared_loops
-from ..frontend.walk import nodes_of
+from ..frontend.to_ir import to_ir
+from ..ir.core import Function, Lane, Location, LvalueType, Program, operations_in
+from ..ir.core import Type as AnyType
+from ..ir.passes.uncalled import called_by
+from ..ir.pipeline import Job, run_passes
+from ..ir.roles import stored_roles
 from ..model.layout import Layout
 from ..model.reference import ReferenceEncoding
-from ..model.run_form import PieceField
+from ..model.run_form import PieceField, RunForm
+from ..model.types import Type
 from ..targets.base import Target
-from . import arithmetic, atomics, calls, expressions, loops, places, statements
+from . import arithmetic, atomics, calls, expressions, loops, lvalues, statements
 from .abi import Leaf, assemble, leaves
 from .emitter import FunctionEmitter, ProgramEmitter
-from .neighbours import Members, note_members
+from .neighbours import take_member
 from .races import define_notes
 from .report import emit_report
-from .roles import RoleMetadata, stored_roles
-from .runs import Runs, assigned_once
-from .types import I32, I64, VOID, function_type, llvm_type, zero
+from .roles import RoleMetadata
+from .types import I32, I64, VOID, function_type
 
 #: Loaded for the emitters that they register.
-EMITTERS = (arithmetic, atomics, calls, expressions, loops, places, statements)
+EMITTERS = (arithmetic, atomics, calls, expressions, loops, lvalues, statements)
 OnNoType = Callable[[ir.IRBuilder, CallSite, Any], None]
 VtableAddress = Callable[[ir.IRBuilder, Any, str], Any]
 _THREAD_PARAMETERS = ("x", "y", "nx", "ny")
@@ -59,15 +60,15 @@ class LoweredModule:
     #: What the kernel's arguments are cut into, in order.
     leaves: list[Leaf]
     #: Places in the source, by the ``site`` of an error record.
-    source_sites: list[tree.Location]
+    source_sites: list[Location]
     #: What the assertions among them say, by the same number.
     assertion_texts: dict[int, str]
     #: Where the loops begin that threads of a warp share.
-    shared_loops: list[tree.Location]
+    shared_loops: list[Location]
     #: How often loops are copied at most that lie in methods which run side by side.
-    loop_copies: dict[tree.Location, int]
+    loop_copies: dict[Location, int]
     #: Where the functions begin that threads on different ways run together.
-    common_functions: list[tree.Location]
+    common_functions: list[Location]
     uses_barrier: bool
     #: Whether some function may call itself, directly or through others.
     recursive: bool
@@ -80,7 +81,7 @@ def lower(
     encoding: ReferenceEncoding,
     mode: Mode,
     debug: bool,
-    runs: Runs | None = None,
+    runs: Mapping[int, RunForm] | None = None,
     pieces: Sequence[PieceField] = (),
     fastmath: bool = False,
     populated: Collection[int] | None = None,
@@ -91,30 +92,39 @@ def lower(
 
     Raises CompileError for an operation that no target has, InternalError for a malformed tree.
     """
+    forms = {(each.owner, each.name): each.form for each in pieces}
+    job = Job(target, layout, debug, mode.shares_loops, runs or {}, forms, populated, verifies=True)
+    converted = to_ir(program)
+    run_passes(converted, job)
+    return _generate(converted, target, layout, encoding, mode, debug, fastmath)
+
+
+def _generate(
+    program: Program,
+    target: Target,
+    layout: Layout,
+    encoding: ReferenceEncoding,
+    mode: Mode,
+    debug: bool,
+    fastmath: bool,
+) -> LoweredModule:
     kernel = program.kernel
     module = target.new_module(kernel.symbol)
-    in_warps = mode.shares_loops and target.warp is not None and not debug
-    emitter = ProgramEmitter(
-        target,
-        layout,
-        encoding,
-        mode,
-        debug,
-        module,
-        RoleMetadata(module, stored_roles(program)),
-        {(each.owner, each.name): each.form for each in pieces},
-        assigned_variables(program),
-        shared_loops(program) if in_warps else {},
-        loop_copies(program, populated) if target.is_device else {},
-        common_functions(program, populated) if in_warps else frozenset(),
-        fastmath,
-    )
+    roles = RoleMetadata(module, stored_roles(program))
+    emitter = ProgramEmitter(target, layout, encoding, mode, debug, module, roles, fastmath)
+    loops_of = [o for o in operations_in(program) if o.kind == "for"]
+    shared = [operation.location for operation in loops_of if "shared" in operation.attributes]
+    emitter.is_convergent = bool(shared)
     functions = [function for function in program.functions.values() if function is not kernel]
     for function in functions:
         emitter.functions[function.symbol] = _declare(emitter, function)
-    kernel_leaves = [leaf for variable in kernel.parameters for leaf in leaves(variable.type)]
-    body = _define_kernel_body(emitter, kernel, kernel_leaves, runs or {})
-    _define_what_is_called(emitter, program)
+        emitter.known[function.symbol] = function.known
+    kernel_leaves = [
+        leaf for value in kernel.parameters for leaf in leaves(_plain_type(value.type))
+    ]
+    body = _define_kernel_body(emitter, kernel, kernel_leaves)
+    for function in functions:
+        _define(emitter, function)
     define_notes(emitter)
     target.emit_entry(
         module,
@@ -136,11 +146,11 @@ def lower(
         leaves=kernel_leaves,
         source_sites=emitter.source_sites,
         assertion_texts=emitter.assertion_texts,
-        shared_loops=[loop.location for loop in emitter.shared_loops],
-        loop_copies={loop.location: n for loop, n in emitter.loop_copies.items()},
-        common_functions=[program.functions[s].location for s in sorted(emitter.common_functions)],
+        shared_loops=list(dict.fromkeys(shared)),
+        loop_copies={o.location: o["copies"] for o in loops_of if "copies" in o.attributes},
+        common_functions=list(dict.fromkeys(f.location for f in functions if f.melded)),
         uses_barrier=emitter.uses_barrier,
-        recursive=_has_cycle(emitter.calls),
+        recursive=_has_cycle({f.symbol: {*called_by(f)} for f in program.functions.values()}),
     )
 
 
@@ -161,58 +171,45 @@ def _vtable_address(program: ProgramEmitter) -> VtableAddress:
     return emit
 
 
-def _declare(program: ProgramEmitter, function: tree.Function) -> ir.Function:
-    types = [variable.type for variable in function.parameters]
-    type = function_type(types, function.result)
-    declared = ir.Function(program.module, type, function.symbol)
+def _plain_type(type: AnyType) -> Type:
+    assert not isinstance(type, LvalueType)
+    return type
+
+
+def _declare(program: ProgramEmitter, function: Function) -> ir.Function:
+    types = [_plain_type(parameter.type) for parameter in function.parameters]
+    declared = ir.Function(program.module, function_type(types, function.result), function.symbol)
     declared.linkage = "internal"
     _describe(program, declared)
-    if function.symbol in program.common_functions:
+    if function.melded:
         declared.attributes.add("noinline")  # for now (``targets.common_calls``)
     return declared
 
 
 def _describe(program: ProgramEmitter, function: ir.Function) -> None:
     function.attributes.add("nounwind")
-    if program.shared_loops:
+    if program.is_convergent:
         # Threads of a warp meet in it, or in what it calls: LLVM must not move it into a branch.
         function.attributes.add("convergent")
 
 
-def _define_what_is_called(program: ProgramEmitter, source: tree.Program) -> None:
-    """The functions that the kernel calls, and those that these call; all others are dropped."""
-    written = 0
-    while called := list(program.variants.items())[written:]:
-        for (symbol, runs, members), llvm_function in called:
-            function = source.functions[symbol]
-            _define(program, function, llvm_function, dict(runs), dict(members))
-        written += len(called)
-    for function in program.functions.values():
-        if not function.blocks:
-            del program.module.globals[function.name]
-
-
-def _define(
-    program: ProgramEmitter,
-    function: tree.Function,
-    llvm_function: ir.Function,
-    runs: Runs,
-    members: Members,
-) -> None:
+def _define(program: ProgramEmitter, function: Function) -> None:
+    llvm_function = program.functions[function.symbol]
     emitter = FunctionEmitter(program, function, llvm_function)
-    _note_runs(emitter, runs)
-    parameters = zip(function.parameters, llvm_function.args, strict=True)
-    for place, (variable, argument) in enumerate(parameters):
-        argument.name = variable.name
-        if place not in members:
-            emitter.take(variable, argument)
-    if members:
-        note_members(emitter, members)
-    _emit_body(emitter)
+    for number, parameter in enumerate(function.parameters):
+        argument = llvm_function.args[number]
+        argument.name = parameter.name
+        fact = function.known.get(number)
+        if isinstance(fact, Lane):
+            take_member(emitter, parameter, argument, fact.number)
+        else:
+            emitter.bind(parameter, argument)
+    emitter.run(function.body)
+    emitter.finish()
 
 
 def _define_kernel_body(
-    program: ProgramEmitter, kernel: tree.Function, kernel_leaves: list[Leaf], runs: Runs
+    program: ProgramEmitter, kernel: Function, kernel_leaves: list[Leaf]
 ) -> ir.Function:
     types = [leaf.type for leaf in kernel_leaves] + [I64] * len(_THREAD_PARAMETERS)
     body = ir.Function(program.module, ir.FunctionType(VOID, types), f"{kernel.symbol}.body")
@@ -220,39 +217,20 @@ def _define_kernel_body(
     body.attributes.add("alwaysinline")
     _describe(program, body)
     emitter = FunctionEmitter(program, kernel, body)
-    _note_runs(emitter, runs)
     emitter.thread = body.args[len(kernel_leaves) :]
     for argument, name in zip(emitter.thread, _THREAD_PARAMETERS, strict=True):
         argument.name = name
     values = iter(body.args)
     builder, encoding = emitter.builder, program.encoding
-    for variable in kernel.parameters:
-        parts = list(itertools.islice(values, len(leaves(variable.type))))
+    for parameter in kernel.parameters:
+        type = _plain_type(parameter.type)
+        parts = list(itertools.islice(values, len(leaves(type))))
         for part in parts:
-            part.name = variable.name
-        emitter.take(variable, assemble(builder, variable.type, iter(parts), encoding))
-    _emit_body(emitter)
-    return body
-
-
-def _note_runs(emitter: FunctionEmitter, runs: Runs) -> None:
-    if runs or emitter.program.pieces:
-        parameters, function = emitter.function.parameters, emitter.function
-        changed = {variable for node in nodes_of(function) for variable in assigned_by(node)}
-        known = {parameters[place]: form for place, form in runs.items()}
-        emitter.runs = {v: form for v, form in known.items() if v not in changed}
-        emitter.assigned_once = assigned_once(function)
-
-
-def _emit_body(emitter: FunctionEmitter) -> None:
-    emitter.run(emitter.function.body)
-    if not emitter.is_dead:
-        result = llvm_type(emitter.function.result)
-        if isinstance(result, ir.VoidType):
-            emitter.builder.ret_void()
-        else:
-            emitter.builder.ret(zero(result))
+            part.name = parameter.name
+        emitter.bind(parameter, assemble(builder, type, iter(parts), encoding))
+    emitter.run(kernel.body)
     emitter.finish()
+    return body
 
 
 def _has_cycle(calls: dict[str, set[str]]) -> bool:

@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from llvmlite import ir
 
 from ..errors import InternalError
-from ..frontend import tree
 from ..frontend.tree import NEIGHBOURS
+from ..ir.core import Location
+from ..ir.roles import Role, describe
 from ..model.layout import alignment
 from ..model.scalars import ScalarType, i64, u64
 from ..model.tiles import LANES, emit_scalar_address
@@ -21,14 +22,13 @@ from ..model.types import ArrayType, ReferenceType, Type, ValueType
 from . import checks, races
 from .abi import build_struct
 from .emitter import FunctionEmitter, integer
-from .roles import Role, describe
 from .types import I8, llvm_type
 
 _ARRAY_PARTS: dict[str, Type] = {"address": u64, "length": i64}
 
 
 @dataclass(frozen=True)
-class Place:
+class Lvalue:
     """Where a value of ``type`` lies. ``valid`` (i1) is None where nothing was checked.
 
     ``address`` (i64) is the value's own, unless it has rows in tiles: then the object is
@@ -47,7 +47,7 @@ class Place:
     #: A power of two that ``address`` is known to be a multiple of, unless it has rows in tiles.
     multiple: int = 1
     #: Where in the source it is named; in debug mode only.
-    location: tree.Location | None = None
+    location: Location | None = None
     #: What messages name it by: the address of the object, or an element's index; None: neither.
     subject: ir.Value | None = None
 
@@ -76,64 +76,64 @@ def _is_sum(value: ir.Value) -> bool:
     return isinstance(value, ir.Instruction) and value.opname == "add"
 
 
-def load_value(emitter: FunctionEmitter, place: Place) -> ir.Value:
-    """The value that lies at ``place``."""
-    if isinstance(place.type, (ArrayType, ValueType)):
-        parts = [load_value(emitter, part) for part in _parts(emitter, place)]
-        return build_struct(emitter.builder, llvm_type(place.type), parts)
-    pointer, align = scalar_pointer(emitter, place)
-    races.note_read(emitter, place, pointer)
-    value = emitter.builder.load(pointer, align=align, typ=stored_type(emitter, place.type))
-    emitter.program.roles.mark(value, place.role)
-    return from_stored(emitter, place.type, value)
+def load_value(emitter: FunctionEmitter, lvalue: Lvalue) -> ir.Value:
+    """The value that lies at ``lvalue``."""
+    if isinstance(lvalue.type, (ArrayType, ValueType)):
+        parts = [load_value(emitter, part) for part in _parts(emitter, lvalue)]
+        return build_struct(emitter.builder, llvm_type(lvalue.type), parts)
+    pointer, align = scalar_pointer(emitter, lvalue)
+    races.note_read(emitter, lvalue, pointer)
+    value = emitter.builder.load(pointer, align=align, typ=stored_type(emitter, lvalue.type))
+    emitter.program.roles.mark(value, lvalue.role)
+    return from_stored(emitter, lvalue.type, value)
 
 
-def store_value(emitter: FunctionEmitter, place: Place, value: ir.Value) -> None:
-    """Write a value to ``place``; padding bytes are left alone."""
-    if isinstance(place.type, (ArrayType, ValueType)):
-        for index, part in enumerate(_parts(emitter, place)):
+def store_value(emitter: FunctionEmitter, lvalue: Lvalue, value: ir.Value) -> None:
+    """Write a value to ``lvalue``; padding bytes are left alone."""
+    if isinstance(lvalue.type, (ArrayType, ValueType)):
+        for index, part in enumerate(_parts(emitter, lvalue)):
             store_value(emitter, part, emitter.builder.extract_value(value, index))
         return
-    check_stored(emitter, place, value)
-    pointer, align = scalar_pointer(emitter, place)
-    value = to_stored(emitter, place.type, value)
-    races.note_write(emitter, place, pointer, value, align)
+    check_stored(emitter, lvalue, value)
+    pointer, align = scalar_pointer(emitter, lvalue)
+    value = to_stored(emitter, lvalue.type, value)
+    races.note_write(emitter, lvalue, pointer, value, align)
     store = emitter.builder.store(value, pointer, align=align)
-    emitter.program.roles.mark(store, place.role)
+    emitter.program.roles.mark(store, lvalue.role)
 
 
-def check_stored(emitter: FunctionEmitter, place: Place, value: ir.Value) -> None:
-    """Report a reference that must not be stored in ``place`` (debug)."""
-    if place.location is not None and isinstance(place.type, ReferenceType):
-        name = describe(place.role)
-        checks.check_stored_reference(emitter, value, place.type, place.location, name)
+def check_stored(emitter: FunctionEmitter, lvalue: Lvalue, value: ir.Value) -> None:
+    """Report a reference that must not be stored in ``lvalue`` (debug)."""
+    if lvalue.location is not None and isinstance(lvalue.type, ReferenceType):
+        name = describe(lvalue.role)
+        checks.check_stored_reference(emitter, value, lvalue.type, lvalue.location, name)
 
 
-def scalar_pointer(emitter: FunctionEmitter, place: Place) -> tuple[ir.Value, int]:
+def scalar_pointer(emitter: FunctionEmitter, lvalue: Lvalue) -> tuple[ir.Value, int]:
     """To a scalar or reference, and its alignment."""
-    dtype = emitter.program.layout.dtype(place.type)
-    address = place.address
-    if place.tiled_object is not None:
+    dtype = emitter.program.layout.dtype(lvalue.type)
+    address = lvalue.address
+    if lvalue.tiled_object is not None:
         builder = emitter.builder
-        address = emit_scalar_address(builder, address, place.tiled_object, dtype.itemsize)
+        address = emit_scalar_address(builder, address, lvalue.tiled_object, dtype.itemsize)
     known = alignment(dtype)
-    if place.origin is None:
-        multiple = place.multiple if place.tiled_object is None else 1
+    if lvalue.origin is None:
+        multiple = lvalue.multiple if lvalue.tiled_object is None else 1
         return pointer_to(emitter, address), max(known, multiple)
-    if place.tiled_object is not None:
+    if lvalue.tiled_object is not None:
         # Counted from the first scalar of the group, which begins at a multiple of the group.
-        address = offset_address(emitter, address, place.lane * dtype.itemsize)
-        known *= place.lane & -place.lane or NEIGHBOURS
-    origin = emitter.builder.inttoptr(place.origin, emitter.program.object_pointer)
+        address = offset_address(emitter, address, lvalue.lane * dtype.itemsize)
+        known *= lvalue.lane & -lvalue.lane or NEIGHBOURS
+    origin = emitter.builder.inttoptr(lvalue.origin, emitter.program.object_pointer)
     return emitter.builder.gep(origin, [address], source_etype=I8), known
 
 
-def member(emitter: FunctionEmitter, place: Place, name: str, type: Type) -> Place:
-    """A member of the compound at ``place``."""
-    offset = _member_offset(emitter, place.type, name)
-    address = offset_address(emitter, place.address, offset * place.scale)
-    multiple = math.gcd(place.multiple, offset)
-    return replace(place, type=type, address=address, role=(*place.role, name), multiple=multiple)
+def member(emitter: FunctionEmitter, lvalue: Lvalue, name: str, type: Type) -> Lvalue:
+    """A member of the compound at ``lvalue``."""
+    offset = _member_offset(emitter, lvalue.type, name)
+    address = offset_address(emitter, lvalue.address, offset * lvalue.scale)
+    multiple = math.gcd(lvalue.multiple, offset)
+    return replace(lvalue, type=type, address=address, role=(*lvalue.role, name), multiple=multiple)
 
 
 def offset_address(emitter: FunctionEmitter, address: ir.Value, offset: int) -> ir.Value:
@@ -175,8 +175,8 @@ def _is_bool(type: Type) -> bool:
     return isinstance(type, ScalarType) and type.kind == "bool"
 
 
-def _parts(emitter: FunctionEmitter, place: Place) -> list[Place]:
+def _parts(emitter: FunctionEmitter, lvalue: Lvalue) -> list[Lvalue]:
     """Each part of a compound, in order."""
-    if isinstance(place.type, ValueType):
-        return [member(emitter, place, name, type) for name, type in place.type.fields.items()]
-    return [member(emitter, place, name, type) for name, type in _ARRAY_PARTS.items()]
+    if isinstance(lvalue.type, ValueType):
+        return [member(emitter, lvalue, name, type) for name, type in lvalue.type.fields.items()]
+    return [member(emitter, lvalue, name, type) for name, type in _ARRAY_PARTS.items()]

@@ -20,14 +20,14 @@ from llvmlite import ir
 from dispatch import shadow, state
 from dispatch.errors import RECORD_DTYPE, ErrorCode
 
+from ..ir.roles import describe, is_unordered
 from ..targets.base import declare
 from .emitter import FunctionEmitter, ProgramEmitter, integer
 from .report import report_function
-from .roles import describe, is_unordered
 from .types import F32, F64, I32, I64, VOID
 
 if TYPE_CHECKING:
-    from .memory import Place
+    from .memory import Lvalue
 
 NOTE = "sharedoa_note_access"
 _READ, _WRITE, _ATOMIC = shadow.READS, shadow.WRITES, shadow.ATOMICS
@@ -43,45 +43,45 @@ _ACCESS = [I64, I64, I64, I64, I32]
 _WHO = [I64, I64, I32]
 
 
-def note_read(emitter: FunctionEmitter, place: Place, pointer: ir.Value) -> None:
+def note_read(emitter: FunctionEmitter, lvalue: Lvalue, pointer: ir.Value) -> None:
     """Before a scalar is read (debug)."""
-    _note(emitter, place, pointer, integer(0), I32(_READ))
+    _note(emitter, lvalue, pointer, integer(0), I32(_READ))
 
 
 def note_write(
-    emitter: FunctionEmitter, place: Place, pointer: ir.Value, stored: ir.Value, align: int
+    emitter: FunctionEmitter, lvalue: Lvalue, pointer: ir.Value, stored: ir.Value, align: int
 ) -> None:
     """Before a scalar is written (debug); ``stored`` is what memory is to hold."""
-    if not _is_noted(emitter, place):
+    if not _is_noted(emitter, lvalue):
         return
     builder = emitter.builder
     value = _bits(builder, stored)
     before = _bits(builder, builder.load(pointer, align=align, typ=stored.type))
     is_same = builder.icmp_unsigned("==", before, value)
-    _note(emitter, place, pointer, value, builder.select(is_same, I32(_SAME), I32(_WRITE)))
+    _note(emitter, lvalue, pointer, value, builder.select(is_same, I32(_SAME), I32(_WRITE)))
 
 
-def note_atomic(emitter: FunctionEmitter, place: Place, pointer: ir.Value) -> None:
+def note_atomic(emitter: FunctionEmitter, lvalue: Lvalue, pointer: ir.Value) -> None:
     """Before an atomic operation (debug)."""
-    _note(emitter, place, pointer, integer(0), I32(_ATOMIC))
+    _note(emitter, lvalue, pointer, integer(0), I32(_ATOMIC))
 
 
-def _is_noted(emitter: FunctionEmitter, place: Place) -> bool:
+def _is_noted(emitter: FunctionEmitter, lvalue: Lvalue) -> bool:
     # What nobody writes to cannot be raced for.
-    if place.location is None or not emitter.program.roles.is_stored(place.role):
+    if lvalue.location is None or not emitter.program.roles.is_stored(lvalue.role):
         return False
-    return not is_unordered(place.role)
+    return not is_unordered(lvalue.role)
 
 
 def _note(
-    emitter: FunctionEmitter, place: Place, pointer: ir.Value, value: ir.Value, kind: ir.Value
+    emitter: FunctionEmitter, lvalue: Lvalue, pointer: ir.Value, value: ir.Value, kind: ir.Value
 ) -> None:
-    if not _is_noted(emitter, place):
+    if not _is_noted(emitter, lvalue):
         return
-    assert place.location is not None
+    assert lvalue.location is not None
     program, builder = emitter.program, emitter.builder
-    site = program.site_number(place.location, describe(place.role))
-    subject = integer(0) if place.subject is None else place.subject
+    site = program.site_number(lvalue.location, describe(lvalue.role))
+    subject = integer(0) if lvalue.subject is None else lvalue.subject
     address = builder.ptrtoint(pointer, I64)
     note = declare(program.module, NOTE, VOID, _ACCESS, "noinline", "cold")
     builder.call(note, [address, integer(site), subject, value, kind])
@@ -325,7 +325,7 @@ class _Visit:
         return self._builder.select(is_same, I32(_WRITE), self._kind)
 
     def _note(self, entry: ir.Value) -> None:
-        """In the first place of the kind, or if that has another thread's access in the second."""
+        """In the first lvalue of the kind, or if that has another thread's access in the second."""
         builder = self._builder
         first = builder.mul(self._own_kind(), I32(shadow.ACCESSES))
         is_free = self._is_my_turn(entry, first)

@@ -13,18 +13,20 @@ among lists of unequal length is that of load-balancing search (Baxter, moderngp
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from llvmlite import ir
 
 from ..errors import InternalError
-from ..frontend import tree
-from ..frontend.shared_loops import Operator, Reduction, SharedLoop
-from ..frontend.walk import nodes_in
+from ..ir.core import Operation, Region, Value, live_ins, operations_in
+from ..ir.operations import kind_of
+from ..ir.passes.shared_loops import Combination
+from ..model.scalars import ScalarType
+from ..model.types import ArrayType
 from ..targets.nvptx_warp import WIDTH, NvptxWarp
 from .abi import build_struct
-from .emitter import FunctionEmitter, Loop
+from .emitter import FunctionEmitter, Join, Loop
 from .types import F32, F64, I32, I64, llvm_type
 
 _MOST_ITERATIONS = 1 << 26
@@ -32,38 +34,25 @@ _MOST_ITERATIONS = 1 << 26
 COST = 2
 """What a round of a shared loop costs, in iterations of a thread's own."""
 TOGETHER = 4
-"""Rounds that are run together where the loop's body has at most so many nodes."""
-_MOST_NODES = 60
+"""Rounds that are run together where the loop's body has at most so many operations."""
+_MOST_OPERATIONS = 60
 _NOWHERE = 0x7FFFFFFF
-
-
-@dataclass(frozen=True)
-class Bounds:
-    """What a ``range`` begins and ends with, both i32 or both i64, and what it counts by."""
-
-    start: ir.Value
-    stop: ir.Value
-    step: ir.Value
-
-    @property
-    def by_one(self) -> int | None:
-        """1 or -1 if the numbers are that far apart."""
-        is_one = isinstance(self.step, ir.Constant) and self.step.constant in (1, -1)
-        return int(self.step.constant) if is_one else None
 
 
 def emit_shared(
     emitter: FunctionEmitter,
-    node: tree.ForRange,
-    bounds: Bounds,
-    alone: Callable[[], None],
-) -> None:
-    """The loop ``node``; ``alone`` emits it as it is written."""
-    shared, warp = emitter.program.shared_loops[node], _warp(emitter)
+    operation: Operation,
+    start: ir.Value,
+    stop: ir.Value,
+    first: Sequence[ir.Value],
+    alone: Callable[[], list[ir.Value]],
+) -> list[ir.Value]:
+    """The loop that ``operation`` is; ``alone`` emits it as it is written."""
+    warp = _warp(emitter)
     builder = emitter.builder
-    count = _emit_count(builder, bounds)
+    count = _emit_count(builder, start, stop)
     decide, share = emitter.new_block("shared.decide"), emitter.new_block("shared")
-    otherwise, end = emitter.new_block("shared.alone"), emitter.new_block("shared.end")
+    otherwise, end = emitter.new_block("shared.alone"), Join(emitter, "shared.end")
     everyone = builder.icmp_unsigned("==", warp.active(builder), I32(-1))
     emitter.branch_on(everyone, decide, otherwise)
     emitter.start(decide)
@@ -75,13 +64,12 @@ def emit_shared(
     emitter.branch_on(builder.and_(pays, fits), share, otherwise)
     emitter.start(share)
     warp.synchronize(builder)
-    _Sharing(emitter, node, shared, bounds.start, count, total).emit()
+    together = _Sharing(emitter, operation, start, count, total).emit(first)
     warp.synchronize(builder)
-    emitter.branch(end)
+    end.branch(together)
     emitter.start(otherwise)
-    alone()
-    emitter.branch(end)
-    emitter.start(end)
+    end.branch(alone())
+    return end.start()
 
 
 def _warp(emitter: FunctionEmitter) -> NvptxWarp:
@@ -91,9 +79,8 @@ def _warp(emitter: FunctionEmitter) -> NvptxWarp:
     return warp
 
 
-def _emit_count(builder: ir.IRBuilder, bounds: Bounds) -> ir.Value:
+def _emit_count(builder: ir.IRBuilder, start: ir.Value, stop: ir.Value) -> ir.Value:
     """i32: the number of iterations, at most ``_MOST_ITERATIONS``."""
-    start, stop = bounds.start, bounds.stop
     most = start.type(_MOST_ITERATIONS)
     # The difference of two numbers may need a bit more, which without a sign it has.
     length = builder.sub(stop, start)
@@ -114,8 +101,8 @@ class _Item:
     number: ir.Value
     #: Whether there is one for this thread.
     exists: ir.Value
-    #: The owner's variables.
-    captured: dict[tree.Variable, ir.Value]
+    #: What the owner has for the live-ins that are not the same in all threads.
+    captured: dict[Value, ir.Value]
 
 
 class _Sharing:
@@ -124,13 +111,21 @@ class _Sharing:
     def __init__(
         self,
         emitter: FunctionEmitter,
-        node: tree.ForRange,
-        shared: SharedLoop,
+        operation: Operation,
         start: ir.Value,
         count: ir.Value,
         total: ir.Value,
     ) -> None:
-        self._emitter, self._node, self._shared = emitter, node, shared
+        self._emitter, self._body = emitter, operation.regions[0]
+        combined: Sequence[Combination] = operation["shared"]
+        self._reductions = [
+            Reduction(combination, _scalar(result))
+            for combination, result in zip(combined, operation.results, strict=True)
+        ]
+        self._captured = [
+            value for value in live_ins([self._body]) if not is_uniform(emitter, value)
+        ]
+        self._indexed = _only_indexed(operation, self._captured)
         self._warp = _warp(emitter)
         self._start, self._total = start, total
         builder = emitter.builder
@@ -141,32 +136,35 @@ class _Sharing:
         self._has_any = builder.icmp_unsigned("!=", count, I32(0))
         self._owners = self._emit_owners()
 
-    def emit(self) -> None:
+    def emit(self, first: Sequence[ir.Value]) -> list[ir.Value]:
+        """The rounds; what this thread's own iterations give, that begin with ``first``."""
         emitter, builder = self._emitter, self._emitter.builder
-        base_slot, rank_slot = emitter.slot(I32, "base"), emitter.slot(I32, "rank")
-        builder.store(I32(0), base_slot)
-        builder.store(I32(-1), rank_slot)
         head, rounds, done = (emitter.new_block(f"shared.{n}") for n in ("head", "rounds", "done"))
+        before = builder.block
         emitter.branch(head)
         emitter.start(head)
-        base = builder.load(base_slot, typ=I32)
+        carried = [builder.phi(value.type) for value in (I32(0), I32(-1), *first)]
+        for phi, value in zip(carried, (I32(0), I32(-1), *first), strict=True):
+            phi.add_incoming(value, before)
+        base, rank, *given = carried
         emitter.branch_on(builder.icmp_unsigned("<", base, self._total), rounds, done)
         emitter.start(rounds)
-        rank = builder.load(rank_slot, typ=I32)
         together = []
-        for place in range(_together(self._node)):
+        for place in range(_together(self._body)):
             found, rank = self._emit_owner(builder.add(base, I32(place * WIDTH)), rank)
             together.append(found)
-        builder.store(rank, rank_slot)
-        builder.store(builder.add(base, I32(len(together) * WIDTH)), base_slot)
+        following = builder.add(base, I32(len(together) * WIDTH))
         results = [self._emit_iteration(found) for found in together]
+        own: list[ir.Value] = list(given)
         for found, values in zip(together, results, strict=True):
-            for reduction, value in zip(self._shared.reductions, values, strict=True):
-                self._give_back(
-                    reduction, self._emit_segmented_scan(reduction, value, found), found
-                )
+            for number, (reduction, value) in enumerate(zip(self._reductions, values, strict=True)):
+                scanned = self._emit_segmented_scan(reduction, value, found)
+                own[number] = self._give_back(reduction, own[number], scanned, found)
+        for phi, value in zip(carried, (following, rank, *own), strict=True):
+            phi.add_incoming(value, builder.block)
         emitter.branch(head)
         emitter.start(done)
+        return given
 
     def _emit_owner(self, base: ir.Value, rank: ir.Value) -> tuple[_Item, ir.Value]:
         """Which iteration this thread runs in the round that begins with ``base``. ``rank`` is that
@@ -187,34 +185,25 @@ class _Sharing:
         # would keep the loads of rounds that are together apart.
         item = builder.select(exists, item, builder.sub(self._total, I32(1)))
         number = self._emit_number(owner, builder.sub(item, begin))
-        captured = {v: self._fetch_variable(v, owner) for v in self._captured()}
+        captured = {value: self._fetch_live_in(value, owner) for value in self._captured}
         found = _Item(base, begin, number, exists, captured)
         return found, builder.add(rank, builder.ctpop(heads))
 
     def _emit_iteration(self, item: _Item) -> list[ir.Value]:
         """Run the loop's body; what it has for each reduction."""
         emitter, builder = self._emitter, self._builder
-        reductions = self._shared.reductions
-        variables = [reduction.variable for reduction in reductions]
-        with emitter.standing_in(item.captured, variables) as slots:
-            for slot, reduction in zip(slots, reductions, strict=True):
-                builder.store(_identity(reduction), slot)
-            end = emitter.new_block("shared.next")
-            emitter.assign(self._node.variable, item.number)
+        identities = [_identity(reduction) for reduction in self._reductions]
+        with emitter.rebound(item.captured):
+            emitter.bind_all(self._body.arguments, [item.number, *identities])
+            end = Join(emitter, "shared.next")
             emitter.loops.append(Loop(end, end))
-            emitter.run(self._node.body)
+            emitter.run(self._body)
             emitter.loops.pop()
-            emitter.branch(end)
-            emitter.start(end)
-            values = [builder.load(slot, typ=slot.allocated_type) for slot in slots]
+            values = end.start()
         return [
-            builder.select(item.exists, value, _identity(reduction))
-            for value, reduction in zip(values, reductions, strict=True)
+            builder.select(item.exists, value, identity)
+            for value, identity in zip(values, identities, strict=True)
         ]
-
-    def _captured(self) -> list[tree.Variable]:
-        """What differs between threads of what an iteration needs."""
-        return [v for v in self._shared.captured if not is_uniform_variable(self._emitter, v)]
 
     def _emit_number(self, owner: ir.Value, place: ir.Value) -> ir.Value:
         """i64: what the loop's variable is in the owner's iteration ``place``."""
@@ -256,9 +245,9 @@ class _Sharing:
         """The value that thread ``lane`` has for ``value``."""
         return self._by_words(value, lambda word: self._warp.shuffle(self._builder, word, lane))
 
-    def _fetch_variable(self, variable: tree.Variable, lane: ir.Value) -> ir.Value:
-        value = self._emitter.read(variable)
-        if variable not in self._shared.indexed:
+    def _fetch_live_in(self, live_in: Value, lane: ir.Value) -> ir.Value:
+        value = self._emitter.value(live_in)
+        if live_in not in self._indexed:
             return self._fetch(value, lane)
         address = self._fetch(self._builder.extract_value(value, 0), lane)
         return build_struct(self._builder, value.type, [address, I64(ir.Undefined)])
@@ -308,8 +297,10 @@ class _Sharing:
             value, lambda word: self._warp.shuffle_up(self._builder, word, distance)
         )
 
-    def _give_back(self, reduction: Reduction, value: ir.Value, item: _Item) -> None:
-        """Add to this thread's own variable what the last of those that had its iterations in this
+    def _give_back(
+        self, reduction: Reduction, now: ir.Value, value: ir.Value, item: _Item
+    ) -> ir.Value:
+        """This thread's own number, with what the last of those that had its iterations in this
         round have together."""
         builder = self._builder
         behind = builder.sub(self._end, item.base)
@@ -319,17 +310,40 @@ class _Sharing:
         begun = builder.icmp_signed("<", builder.sub(self._begin, item.base), I32(WIDTH))
         has_some = builder.and_(builder.icmp_signed(">", behind, I32(0)), begun)
         has_some = builder.and_(has_some, self._has_any)
-        now = self._emitter.read(reduction.variable)
         then = _combine(builder, reduction, now, given)
-        self._emitter.assign(reduction.variable, builder.select(has_some, then, now))
+        return builder.select(has_some, then, now)
 
 
-def _together(node: tree.ForRange) -> int:
+def _only_indexed(operation: Operation, captured: Sequence[Value]) -> frozenset[Value]:
+    """Arrays among the live-ins of which an iteration reads elements and nothing else: not the
+    length, which is fetched from no other thread then."""
+    others: set[Value] = set()
+    for each in operations_in(operation.regions[0]):
+        counts = each.kind == "element" and not each["may_be_negative"]
+        others.update(each.operands[1:] if counts else each.operands)
+    return frozenset(v for v in captured if isinstance(v.type, ArrayType) and v not in others)
+
+
+def _together(body: Region) -> int:
     """How many rounds are run together, so that loads of one do not wait for those of another."""
-    long = (tree.ForRange, tree.While)
-    inside = list(nodes_in(node.body))
-    is_short = len(inside) <= _MOST_NODES and not any(isinstance(n, long) for n in inside)
+    inside = list(operations_in(body))
+    is_short = len(inside) <= _MOST_OPERATIONS and not any(
+        (kind := kind_of(each)) is None or kind.is_loop for each in inside
+    )
     return TOGETHER if is_short else 1
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """How a number is combined, and the integer type that it has."""
+
+    operator: Combination
+    type: ScalarType
+
+
+def _scalar(value: Value) -> ScalarType:
+    assert isinstance(value.type, ScalarType)
+    return value.type
 
 
 def _doubling() -> list[int]:
@@ -338,7 +352,7 @@ def _doubling() -> list[int]:
 
 def _identity(reduction: Reduction) -> ir.Constant:
     low, high = reduction.type.range
-    values: dict[Operator, int] = {
+    values: dict[Combination, int] = {
         "add": 0, "or": 0, "xor": 0, "and": -1, "min": high, "max": low,
     }  # fmt: skip
     return ir.Constant(llvm_type(reduction.type), values[reduction.operator])
@@ -362,8 +376,9 @@ def _combine(
     return builder.select(is_first, one, other)
 
 
-def is_uniform_variable(emitter: FunctionEmitter, variable: tree.Variable) -> bool:
-    """Whether it is the same in all threads of a launch: an argument of the kernel."""
-    function = emitter.function
-    is_argument = function.kind == "kernel" and variable in function.parameters
-    return is_argument and variable not in emitter.program.assigned
+def is_uniform(emitter: FunctionEmitter, value: Value) -> bool:
+    """Whether a value is the same in all threads of a launch: a constant, or an argument of the
+    kernel."""
+    if isinstance(emitter.value(value), ir.Constant):
+        return True
+    return emitter.function.kind == "kernel" and value in emitter.function.parameters

@@ -1,80 +1,76 @@
-"""Statements: assignments, branches, returns, assertions, prints, barriers."""
+"""Branches, returns, assertions, prints, barriers."""
 
 from __future__ import annotations
 
 from ..errors import InternalError
-from ..frontend import tree
+from ..ir.core import Operation, Value
 from ..model.scalars import ScalarType, i64, u64
-from ..model.types import Type
 from ..targets.base import PrintPiece, Unsigned
-from . import checks, cut_branches
+from . import checks
 from .arithmetic import convert
-from .emitter import FunctionEmitter, statement
-from .runs import exact_class, run_of
+from .emitter import FunctionEmitter, Join, emits
 from .types import I64
 
 
-@statement(tree.Assign)
-def _assign(emitter: FunctionEmitter, node: tree.Assign) -> None:
-    cls = exact_class(emitter, node.value)
-    if cls is not None and node.variable in emitter.assigned_once:
-        emitter.exact[node.variable] = cls
-    form = run_of(emitter, node.value)
-    if form is not None and form.whole is not None and node.variable in emitter.assigned_once:
-        emitter.runs[node.variable] = form
-    emitter.assign(node.variable, emitter.evaluate(node.value))
-
-
-@statement(tree.Evaluate)
-def _evaluate(emitter: FunctionEmitter, node: tree.Evaluate) -> None:
-    emitter.evaluate(node.value)
-
-
-@statement(tree.If)
-def _if(emitter: FunctionEmitter, node: tree.If) -> None:
-    if cut_branches.is_cut(emitter, node):
-        cut_branches.emit_cut(emitter, node)
-        return
-    test = emitter.evaluate(node.test)
-    then, end = emitter.new_block("if.then"), emitter.new_block("if.end")
-    otherwise = emitter.new_block("if.else") if node.otherwise else end
-    emitter.branch_on(test, then, otherwise)
-    emitter.start(then)
-    emitter.run(node.then)
-    emitter.branch(end)
-    if node.otherwise:
-        emitter.start(otherwise)
-        emitter.run(node.otherwise)
-        emitter.branch(end)
-    emitter.join(end)
-
-
-@statement(tree.Return)
-def _return(emitter: FunctionEmitter, node: tree.Return) -> None:
-    value = None if node.value is None else emitter.evaluate(node.value)
-    if value is None:
-        emitter.builder.ret_void()
+@emits("if")
+def _if(emitter: FunctionEmitter, operation: Operation) -> list[object]:
+    test = emitter.value(operation.operands[0])
+    then, otherwise = operation.regions
+    end = Join(emitter, "if.end")
+    blocks = [emitter.new_block("if.then")]
+    skips = len(otherwise.operations) == 1 and otherwise.terminator.kind == "yield"
+    if skips:
+        end.comes(emitter.values(otherwise.terminator.operands))
+        emitter.branch_on(test, blocks[0], end.block)
     else:
-        emitter.builder.ret(value)
+        blocks.append(emitter.new_block("if.else"))
+        emitter.branch_on(test, *blocks)
+    for block, region in zip(blocks, (then, otherwise), strict=False):
+        emitter.start(block)
+        emitter.arms.append(end)
+        emitter.run(region)
+        emitter.arms.pop()
+    return end.start()
 
 
-@statement(tree.Assert)
-def _assert(emitter: FunctionEmitter, node: tree.Assert) -> None:
-    checks.check_assertion(emitter, emitter.evaluate(node.test), node.message, node.location)
+@emits("yield")
+def _yield(emitter: FunctionEmitter, operation: Operation) -> None:
+    emitter.arms[-1].branch(emitter.values(operation.operands))
 
 
-@statement(tree.Print)
-def _print(emitter: FunctionEmitter, node: tree.Print) -> None:
+@emits("return")
+def _return(emitter: FunctionEmitter, operation: Operation) -> None:
+    if operation.operands:
+        emitter.builder.ret(emitter.value(operation.operands[0]))
+    else:
+        emitter.builder.ret_void()
+
+
+@emits("unreachable")
+def _unreachable(emitter: FunctionEmitter, operation: Operation) -> None:
+    if not emitter.is_dead:
+        emitter.builder.unreachable()
+
+
+@emits("assert")
+def _assert(emitter: FunctionEmitter, operation: Operation) -> None:
+    (test,) = emitter.values(operation.operands)
+    checks.check_assertion(emitter, test, operation["message"], operation.location)
+
+
+@emits("print")
+def _print(emitter: FunctionEmitter, operation: Operation) -> None:
+    values = iter(operation.operands)
     pieces: list[PrintPiece] = []
-    for position, item in enumerate(node.items):
+    for position, item in enumerate(operation["items"]):
         if position:
             pieces.append(" ")
-        pieces.append(item if isinstance(item, str) else _printable(emitter, item))
-    emitter.program.target.emit_print(emitter.builder, [*pieces, node.end])
+        pieces.append(_printable(emitter, next(values)) if item is None else item)
+    emitter.program.target.emit_print(emitter.builder, [*pieces, operation["end"]])
 
 
-@statement(tree.Barrier)
-def _barrier(emitter: FunctionEmitter, node: tree.Barrier) -> None:
+@emits("barrier")
+def _barrier(emitter: FunctionEmitter, operation: Operation) -> None:
     emitter.program.uses_barrier = True
     # LLVM must not move it, or the function around it, into or out of a divergent branch.
     emitter.llvm_function.attributes.add("convergent")
@@ -91,9 +87,8 @@ def _barrier(emitter: FunctionEmitter, node: tree.Barrier) -> None:
     target.emit_debug_thread(builder, x, y, passed)
 
 
-def _printable(emitter: FunctionEmitter, item: tree.Expression) -> PrintPiece:
-    value = emitter.evaluate(item)
-    type: Type = item.type
+def _printable(emitter: FunctionEmitter, item: Value) -> PrintPiece:
+    value, type = emitter.value(item), item.type
     if not isinstance(type, ScalarType):
         raise InternalError(f"a value of type {type!r} is printed")
     if type.kind == "bool":

@@ -8,7 +8,7 @@ what is harmless; they ask ``effects_of``.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Flag, auto
 
 from .core import Operation, Region

@@ -13,7 +13,7 @@ import numpy as np
 from dispatch import shadow
 from dispatch.errors import RECORD_DTYPE, REPORT_BYTES, ErrorCode
 
-from ..codegen.roles import AN_ELEMENT
+from ..ir.roles import AN_ELEMENT
 from ..errors import DeviceError, Diagnostic, HeapError
 from ..heap.provider import Slab
 from ..model.classes import class_of_index

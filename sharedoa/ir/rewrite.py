@@ -1,0 +1,80 @@
+"""Taking programs apart and putting them together: uses, replacement, copies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from .core import Function, Location, Operation, Program, Region, Type, Value, operations_in
+
+
+class Use(NamedTuple):
+    """``operation`` has the value as its operand number ``number``."""
+
+    operation: Operation
+    number: int
+
+
+def uses_in(part: Program | Function | Region) -> dict[Value, list[Use]]:
+    """Where the values that are used are."""
+    found: dict[Value, list[Use]] = {}
+    for operation in operations_in(part):
+        for number, operand in enumerate(operation.operands):
+            found.setdefault(operand, []).append(Use(operation, number))
+    return found
+
+
+def replace_uses(part: Function | Region, values: Mapping[Value, Value]) -> None:
+    """Use ``values[v]`` wherever the part used v."""
+    if values:
+        for operation in operations_in(part):
+            operation.operands = [values.get(each, each) for each in operation.operands]
+
+
+def make(
+    kind: str,
+    operands: Sequence[Value],
+    location: Location,
+    types: Sequence[Type] = (),
+    regions: Sequence[Region] = (),
+    **attributes: Any,
+) -> Operation:
+    """An operation with new results of ``types``."""
+    made = Operation(kind, [*operands], location, attributes, regions=[*regions])
+    made.results = [Value(type, source=made) for type in types]
+    return made
+
+
+def copy_function(function: Function, symbol: str) -> Function:
+    """The same function once more, under another symbol."""
+    return replace(function, symbol=symbol, body=copy_region(function.body, {}))
+
+
+def copy_region(region: Region, values: dict[Value, Value]) -> Region:
+    """A copy with values of its own, which are noted in ``values``; what is there already is used
+    instead of what the region uses."""
+    made = Region([_copied(argument, None, values) for argument in region.arguments])
+    made.operations = copy_operations(region.operations, values)
+    return made
+
+
+def copy_operations(operations: Iterable[Operation], values: dict[Value, Value]) -> list[Operation]:
+    """Copies, with what they make noted in ``values``."""
+    found = []
+    for operation in operations:
+        made = Operation(
+            operation.kind,
+            [values.get(operand, operand) for operand in operation.operands],
+            operation.location,
+            dict(operation.attributes),
+            regions=[copy_region(region, values) for region in operation.regions],
+        )
+        made.results = [_copied(result, made, values) for result in operation.results]
+        found.append(made)
+    return found
+
+
+def _copied(value: Value, source: Operation | None, values: dict[Value, Value]) -> Value:
+    values[value] = found = Value(value.type, value.name, source)
+    return found
