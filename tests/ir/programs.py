@@ -1,0 +1,41 @@
+"""Programs in SSA form: those of the applications, and random ones."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import apps
+from sharedoa import ir
+from sharedoa.frontend import translate_kernel
+from sharedoa.frontend.to_ir import to_ir
+from sharedoa.runtime.kernel import Kernel
+
+from ..differential.programs import Size, make_program
+from ..differential.running import load
+
+
+def program_of(kernel: Callable[..., Any]) -> ir.Program:
+    """What the front end makes of a kernel, which may be a plain function."""
+    function = kernel.function if isinstance(kernel, Kernel) else kernel
+    return to_ir(translate_kernel(function).program)
+
+
+@cache
+def app_kernels() -> dict[str, Kernel]:
+    """The kernels that modules of ``apps`` hold."""
+    found: dict[str, Kernel] = {}
+    for module in pkgutil.walk_packages(apps.__path__, "apps."):
+        if not module.name.endswith("__main__"):
+            for name, value in vars(importlib.import_module(module.name)).items():
+                if isinstance(value, Kernel):
+                    found.setdefault(f"{value.function.__module__}.{name}", value)
+    return found
+
+
+def random_program(folder: Path, seed: int, size: Size) -> ir.Program:
+    return program_of(load(make_program(seed, size), folder).run)
