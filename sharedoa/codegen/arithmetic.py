@@ -5,9 +5,9 @@ from __future__ import annotations
 from llvmlite import ir
 
 from ..errors import InternalError
-from ..ir.core import LvalueType, Operation, Value
+from ..ir.core import LvalueType, Operation
 from ..ir.core import Type as AnyType
-from ..model.scalars import ScalarType, f32
+from ..model.scalars import ScalarType
 from ..model.types import ArrayType, NullType, ReferenceType
 from . import checks
 from .emitter import FunctionEmitter, emits, integer, require_type
@@ -88,10 +88,6 @@ def _truth(emitter: FunctionEmitter, operation: Operation) -> ir.Value:
 
 @emits("convert")
 def _convert(emitter: FunctionEmitter, operation: Operation) -> ir.Value:
-    narrow = _square_root_of_f32(operation)
-    if narrow is not None:
-        program, arguments = emitter.program, [emitter.value(narrow)]
-        return program.target.emit_math(emitter.builder, "sqrt", arguments, program.fastmath)
     (given,), type = operation.operands, operation.result.type
     value = emitter.value(given)
     if isinstance(type, ScalarType):
@@ -102,20 +98,6 @@ def _convert(emitter: FunctionEmitter, operation: Operation) -> ir.Value:
     if member is not None:
         emitter.members[operation.result] = member
     return value
-
-
-def _square_root_of_f32(operation: Operation) -> Value | None:
-    """x where the operation is ``f32(math.sqrt(x))`` of an f32: the root rounded to f64 and then to
-    f32 is the root rounded to f32, as f64 has more than twice the digits (Figueroa 1995). Other
-    operations are narrowed by LLVM."""
-    root = operation.operands[0].source
-    if operation.result.type != f32 or root is None or root.kind != "math":
-        return None
-    argument = root.operands[0].source
-    if root["name"] != "sqrt" or argument is None or argument.kind != "convert":
-        return None
-    (narrow,) = argument.operands
-    return narrow if narrow.type == f32 else None
 
 
 def convert(

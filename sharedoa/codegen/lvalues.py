@@ -231,11 +231,11 @@ def _run_element(emitter: FunctionEmitter, operation: Operation) -> ir.Value:
     array, index = emitter.values(operation.operands)
     first, length = (emitter.builder.extract_value(array, part) for part in (0, 1))
     form, lane = operation["form"], operation.attributes.get("lane")
-    if lane is not None and form.near and not emitter.program.debug:
-        if emitter.program.layout.is_tiled(form.cls):
-            start = emit_group_start(emitter, index)
-            group = _emit_reference(emitter, form, first, start, False)
-            emitter.members[operation.result] = Member(group, lane)
+    is_member = lane is not None and form.near and not emitter.program.debug
+    if is_member and emitter.program.layout.is_tiled(form.cls):
+        start = emit_group_start(emitter, index)
+        group = _emit_reference(emitter, form, first, start, False)
+        emitter.members[operation.result] = Member(group, lane)
     at = offset_address(emitter, index, lane or 0)
     position, valid = _position(emitter, operation, at, length)
     counted = not operation["may_be_negative"]

@@ -28,8 +28,8 @@ from ..model.types import (
 )
 
 __all__ = [
-    "ArrayType", "InlineType", "Location", "NullType", "ReferenceType", "ScalarType", "TupleType", "Type",
-    "ValueType", "VoidType",
+    "ArrayType", "InlineType", "Location", "NullType", "ReferenceType", "ScalarType", "TupleType",
+    "Type", "ValueType", "VoidType",
 ]  # fmt: skip
 
 NEIGHBOURS = 4

@@ -17,7 +17,8 @@ from .core import Program
 from .passes.call_melding import mark_common_functions
 from .passes.cut_branches import cut_branches
 from .passes.limit_copies import limit_copies
-from .passes.narrow import narrow_counters
+from .passes.narrow_counters import narrow_counters
+from .passes.narrow_roots import narrow_roots
 from .passes.runs import Pieces, use_runs
 from .passes.shared_loops import share_loops
 from .passes.sink_stores import sink_stores
@@ -67,10 +68,11 @@ class Pass:
 
 
 PIPELINE: Sequence[Pass] = (
+    Pass("narrow_roots", lambda p, job: narrow_roots(p)),
     Pass("unused", lambda p, job: remove_unused(p, job.debug)),
     Pass("runs", lambda p, job: use_runs(p, job.runs, job.pieces, job.layout, job.debug)),
     Pass("uncalled", lambda p, job: drop_uncalled(p)),
-    Pass("narrow", lambda p, job: narrow_counters(p)),
+    Pass("narrow_counters", lambda p, job: narrow_counters(p)),
     Pass("shared_loops", lambda p, job: share_loops(p), lambda job: job.in_warps),
     Pass("cut_branches", lambda p, job: cut_branches(p), lambda job: job.in_warps),
     Pass(

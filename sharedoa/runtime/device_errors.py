@@ -13,9 +13,9 @@ import numpy as np
 from dispatch import shadow
 from dispatch.errors import RECORD_DTYPE, REPORT_BYTES, ErrorCode
 
-from ..ir.roles import AN_ELEMENT
 from ..errors import DeviceError, Diagnostic, HeapError
 from ..heap.provider import Slab
+from ..ir.roles import AN_ELEMENT
 from ..model.classes import class_of_index
 
 if TYPE_CHECKING:

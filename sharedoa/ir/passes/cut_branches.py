@@ -113,10 +113,13 @@ class _Cut:
         return [*end.operands]
 
     def _part(
-        self, operations: Sequence[Operation], behind: Region, is_then: bool
+        self, operations: list[Operation], behind: Region, is_then: bool
     ) -> dict[Value, Value]:
         """Run operations in the threads of the arm. What they make and ``behind`` uses are results,
         zero in the other threads."""
+        constants = [each for each in operations if each.kind in ("constant", "zero")]
+        self._made += constants
+        operations = [each for each in operations if each not in constants]
         if not operations:
             return {}
         used = uses_in(behind)

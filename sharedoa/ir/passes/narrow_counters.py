@@ -25,9 +25,10 @@ def _narrow(region: Region) -> None:
             if None not in bounds:
                 for number, bound in enumerate(bounds):
                     assert bound is not None
-                    if bound.source is not None and bound.source.kind == "constant":
-                        if bound.source not in following:
-                            following.append(bound.source)
+                    source = bound.source
+                    is_new = bound is not operation.operands[number]
+                    if is_new and source is not None and source.kind == "constant":
+                        following.append(source)
                     operation.operands[number] = bound
         following.append(operation)
         for inner in operation.regions:
