@@ -68,6 +68,8 @@ class Kind:
     #: Machine instructions, roughly; what a kind costs that nobody described is very much.
     cost: int = 1
     checked: bool = False
+    #: All it reads is of which class an object is, which never changes.
+    reads_class: bool = False
 
 
 _KINDS: dict[str, Kind] = {}
@@ -183,7 +185,11 @@ declare(Kind("store", Effects.WRITES, operands=2, results=0))
 #: The lvalue, what to compare with (``cas``), the value; the result is what was there.
 declare(Kind("atomic", Effects.ATOMIC, ("operator",)))
 #: Whether an object is of one of the classes; null is of none.
-declare(Kind("type_test", Effects.READS, ("cls", "matching"), operands=1, checked=True))
+declare(
+    Kind(
+        "type_test", Effects.READS, ("cls", "matching"), operands=1, checked=True, reads_class=True
+    )
+)  # fmt: skip
 #: Element of an array that is a run: the reference is computed (``passes.runs``).
 declare(Kind("run_element", PURE, ("form", "may_be_negative"), ("lane",), operands=2, checked=True))
 
@@ -194,7 +200,7 @@ declare(Kind("call", Effects.CALLS, ("symbol",), results=None, cost=0))
 declare(
     Kind(
         "call_virtual", Effects.CALLS | Effects.READS, ("cls", "method", "slot", "candidates"),
-        results=None, cost=4, checked=True,
+        results=None, cost=4, checked=True, reads_class=True,
     )
 )  # fmt: skip
 

@@ -1,0 +1,442 @@
+"""What is said of functions: which memory they touch, through what, and what else they do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sharedoa as oa
+from sharedoa import f32, i32
+from sharedoa.ir import Operation, Program, Region, Value
+from sharedoa.ir.core import Lane
+from sharedoa.ir.operations import Effects
+from sharedoa.ir.origins import ANYTHING, Via, own
+from sharedoa.ir.roles import ANY, EVERYTHING, Role, stored_roles
+from sharedoa.ir.summary import ANY_EFFECT, Access, Summary, conflicts, summarize
+from sharedoa.ir.text import NOWHERE
+
+from ..differential.effort import EXAMPLES
+from ..differential.programs import Size
+from .programs import app_kernels, program_of, random_program
+
+
+@oa.value
+class Point:
+    x: f32
+    y: f32
+
+
+class Node(oa.Object):
+    value: f32
+    count: i32
+    next: Node
+    near: oa.inline[Node, 2]
+    place: Point
+    marks: oa.inline[f32, 3]
+
+    def update(self, by: f32) -> f32:
+        return self.value
+
+    def scale(self, by: f32) -> None:
+        self.value = self.value * by
+
+    def neighbour(self) -> f32:
+        return self.next.value
+
+    def last(self) -> Node:
+        node = self
+        for _ in range(3):
+            if node.next is not None:
+                node = node.next
+        return node
+
+    def give(self, other: Node, amount: f32) -> None:
+        other.value = amount
+
+    def take(self, other: Node) -> None:
+        other.give(self, other.value)
+
+    def itself(self) -> Node:
+        return self
+
+    def parts(self, k: i32) -> f32:
+        self.marks[k] = self.marks[1]
+        return self.place.x
+
+    def collect(self) -> None:
+        oa.atomic_add(self.next, "value", self.value)
+
+    def either(self, other: Node, first: bool) -> Node:
+        return self if first else other
+
+    def circle(self, depth: i32) -> f32:
+        if depth <= 0:
+            return self.value
+        return self.next.circle(depth - 1)
+
+
+class Loud(Node):
+    def update(self, by: f32) -> f32:
+        print(by)
+        self.count = 1
+        return by
+
+
+class Writing(Node):
+    def update(self, by: f32) -> f32:
+        self.next.value = by
+        return by
+
+
+def _field(name: str, *path: Any) -> Role:
+    return ("field", Node.__sharedoa__.type_index, name, *path)
+
+
+_FLOATS: Role = ("element", f32)
+_NODES: Role = ("reference",)
+
+
+def _summaries(kernel: Callable[..., Any], **options: Any) -> tuple[Program, dict[str, Summary]]:
+    program = program_of(kernel)
+    return program, summarize(program, **options)
+
+
+def _of_kernel(kernel: Callable[..., Any], **options: Any) -> Summary:
+    program, found = _summaries(kernel, **options)
+    return found[program.kernel.symbol]
+
+
+def _of_method(kernel: Callable[..., Any], name: str) -> Summary:
+    program, found = _summaries(kernel)
+    (symbol,) = (s for s, f in program.functions.items() if f.name == name)
+    return found[symbol]
+
+
+def _plain(accesses: Iterable[Access]) -> set[tuple[Role, Via]]:
+    return {(role, via) for _, role, via in accesses}
+
+
+# ---------------------------------------------------- memory, and through what
+
+
+def test_own_fields() -> None:
+    def kernel(node: Node) -> None:
+        node.scale(f32(2))
+
+    summary = _of_method(kernel, "Node.scale")
+    assert _plain(summary.reads) == _plain(summary.writes) == {(_field("value"), own(0))}
+    assert summary.adds == frozenset() and summary.effects == Effects.NOTHING
+
+
+def test_objects_that_are_reached() -> None:
+    def kernel(node: Node, out: oa.Array[f32]) -> None:
+        out[0] = node.neighbour()
+
+    summary = _of_method(kernel, "Node.neighbour")
+    assert _plain(summary.reads) == {(_field("next"), own(0)), (_field("value"), Via(0))}
+    whole = _of_kernel(kernel)
+    assert whole.reads == summary.reads
+    assert _plain(whole.writes) == {(_FLOATS, own(1))}
+
+
+def test_what_loops_carry_is_reached() -> None:
+    def kernel(node: Node) -> None:
+        node.last().value = f32(1)
+
+    assert _of_method(kernel, "Node.last").returns == {own(0), Via(0)}
+    assert _plain(_of_kernel(kernel).writes) == {(_field("value"), Via(0))}
+
+
+def test_elements_and_objects_of_arrays() -> None:
+    def kernel(nodes: oa.Array[Node], values: oa.Array[f32]) -> None:
+        i = oa.grid(1)
+        nodes[i].value = values[i]
+
+    summary = _of_kernel(kernel)
+    assert _plain(summary.reads) == {(_NODES, own(0)), (_FLOATS, own(1))}
+    assert _plain(summary.writes) == {(_field("value"), Via(0))}
+
+
+def test_members_and_constant_indices() -> None:
+    def kernel(node: Node, out: oa.Array[f32]) -> None:
+        out[0] = node.parts(2)
+
+    summary = _of_method(kernel, "Node.parts")
+    assert _plain(summary.writes) == {(_field("marks", ANY), own(0))}
+    assert _plain(summary.reads) == {(_field("marks", 1), own(0)), (_field("place", "x"), own(0))}
+
+
+def test_parameters_of_callees_are_those_of_the_call() -> None:
+    def kernel(a: Node, b: Node) -> None:
+        b.take(a)
+
+    assert _plain(_of_method(kernel, "Node.give").writes) == {(_field("value"), own(1))}
+    take = _of_method(kernel, "Node.take")
+    assert _plain(take.writes) == {(_field("value"), own(0))}
+    assert _plain(take.reads) == {(_field("value"), own(1))}
+    whole = _of_kernel(kernel)
+    assert _plain(whole.writes) == {(_field("value"), own(1))}
+    assert _plain(whole.reads) == {(_field("value"), own(0))}
+
+
+def test_references_that_callees_return() -> None:
+    def kernel(a: Node, b: Node) -> None:
+        a.itself().count = 1
+        a.either(b, True).value = f32(2)
+
+    assert _plain(_of_kernel(kernel).writes) == {
+        (_field("count"), own(0)), (_field("value"), own(0)), (_field("value"), own(1)),
+    }  # fmt: skip
+
+
+def test_null_is_nobodys() -> None:
+    def kernel(a: Node, b: Node, which: i32) -> None:
+        node = None
+        if which > 0:
+            node = a
+        node.value = f32(1)  # type: ignore[union-attr]
+
+    assert _plain(_of_kernel(kernel).writes) == {(_field("value"), own(0))}
+
+
+def test_a_lane_is_another_object_than_the_one_that_is_passed() -> None:
+    def kernel(node: Node) -> None:
+        node.scale(f32(2))
+
+    program = program_of(kernel)
+    (method,) = (f for f in program.functions.values() if f.kind == "method")
+    method.known = {0: Lane(2)}
+    assert _plain(summarize(program)[program.kernel.symbol].writes) == {(_field("value"), ANYTHING)}
+
+
+# -------------------------------------------------------------------- atomics
+
+
+def test_atomics_whose_result_is_not_used() -> None:
+    def kernel(nodes: oa.Array[Node], values: oa.Array[f32]) -> None:
+        oa.atomic_add(values, 0, f32(1))
+        oa.atomic_sub(values, 1, f32(1))
+        oa.atomic_max(values, 2, f32(1))
+        oa.atomic_min(values, 3, f32(1))
+
+    summary = _of_kernel(kernel)
+    assert {access.how for access in summary.adds} == {"add", "max", "min"}
+    assert _plain(summary.adds) == {(_FLOATS, own(1))}
+    assert summary.reads == summary.writes == frozenset()
+
+
+@pytest.mark.parametrize("way", ["used", "exch", "cas"])
+def test_other_atomics_read_and_write(way: str) -> None:
+    def used(values: oa.Array[f32], out: oa.Array[i32]) -> None:
+        out[0] = i32(oa.atomic_add(values, 0, f32(1)))
+
+    def exch(values: oa.Array[f32], out: oa.Array[i32]) -> None:
+        oa.atomic_exch(values, 0, f32(1))
+
+    def cas(values: oa.Array[f32], out: oa.Array[i32]) -> None:
+        oa.atomic_cas(out, 0, 1, 2)
+
+    summary = _of_kernel({"used": used, "exch": exch, "cas": cas}[way])
+    place = (("element", i32), own(1)) if way == "cas" else (_FLOATS, own(0))
+    assert _plain(summary.reads) == {place}
+    assert place in _plain(summary.writes) and not summary.adds
+
+
+# --------------------------------------------------------------- other effects
+
+
+def test_asking_the_thread() -> None:
+    def kernel(out: oa.Array[i32]) -> None:
+        out[0] = i32(oa.grid(1))
+
+    assert _of_kernel(kernel).effects == Effects.ASKS_THREAD
+
+
+def test_reporting() -> None:
+    def printing(n: i32) -> None:
+        print(n)
+
+    def asserting(n: i32) -> None:
+        assert n > 0
+
+    assert _of_kernel(printing).effects == _of_kernel(asserting).effects == Effects.REPORTS
+
+
+def test_what_debug_mode_checks_may_report() -> None:
+    def kernel(out: oa.Array[i32], n: i32) -> None:
+        out[n] = 1
+
+    assert _of_kernel(kernel).effects == Effects.NOTHING
+    assert _of_kernel(kernel, debug=True).effects == Effects.REPORTS
+
+
+def test_waiting() -> None:
+    def kernel(n: i32) -> None:
+        oa.syncthreads()
+
+    assert _of_kernel(kernel).effects == Effects.WAITS
+
+
+def test_loops_that_may_not_end() -> None:
+    def counting(out: oa.Array[i32]) -> None:
+        for k in range(out[0]):
+            out[k] = 1
+
+    def waiting(out: oa.Array[i32]) -> None:
+        while out[0] > 0:
+            out[1] = 1
+
+    assert _of_kernel(counting).effects == Effects.NOTHING
+    assert _of_kernel(waiting).effects == Effects.LINGERS
+
+
+def test_circles_of_calls() -> None:
+    def kernel(node: Node, out: oa.Array[f32]) -> None:
+        out[0] = node.circle(4)
+
+    summary = _of_method(kernel, "Node.circle")
+    assert summary.effects == Effects.LINGERS
+    # Of the object itself by the first call, else of others.
+    assert _plain(summary.reads) == {(_field("value"), Via(0)), (_field("next"), Via(0))}
+    assert _of_kernel(kernel).effects == Effects.LINGERS
+
+
+# ------------------------------------------------------------- virtual calls
+
+
+def _updating(node: Node, by: f32) -> None:
+    node.update(by)
+
+
+def test_virtual_calls_do_what_any_candidate_does() -> None:
+    summary = _of_kernel(_updating)
+    assert _plain(summary.reads) == {(_field("value"), own(0)), (_field("next"), own(0))}
+    assert _plain(summary.writes) == {(_field("count"), own(0)), (_field("value"), Via(0))}
+    assert summary.effects == Effects.REPORTS
+
+
+def test_candidates_that_have_no_objects_do_nothing() -> None:
+    classes = [cls.__sharedoa__.type_index for cls in (Node, Loud)]
+    summary = _of_kernel(_updating, populated=classes)
+    assert _plain(summary.reads) == {(_field("value"), own(0))}
+    assert _plain(summary.writes) == {(_field("count"), own(0))}
+    assert _of_kernel(_updating, populated=[]) == Summary()
+
+
+def test_tests_of_classes_read_no_fields() -> None:
+    def kernel(node: Node, out: oa.Array[i32]) -> None:
+        out[0] = i32(isinstance(node, Loud))
+
+    assert _of_kernel(kernel).reads == frozenset()
+
+
+# -------------------------------------------------------------- whole programs
+
+
+def _assert_complete(program: Program) -> None:
+    """What is stored to anywhere is in the summary of the kernel, as it reaches everything."""
+    summary = summarize(program)[program.kernel.symbol]
+    assert {access.role for access in summary.writes | summary.adds} == stored_roles(program)
+
+
+@settings(max_examples=max(EXAMPLES, 20))
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    size=st.builds(Size, st.integers(0, 12), st.integers(1, 5), st.integers(1, 10)),
+)
+def test_random_programs(tmp_path_factory: pytest.TempPathFactory, seed: int, size: Size) -> None:
+    _assert_complete(random_program(tmp_path_factory.mktemp("program"), seed, size))
+
+
+@pytest.mark.parametrize("name", sorted(app_kernels()))
+def test_programs_of_the_applications(name: str) -> None:
+    _assert_complete(program_of(app_kernels()[name]))
+
+
+# -------------------------------------------------------------- unknown things
+
+
+def _insert(program: Program, name: str, operation: Operation) -> None:
+    (function,) = (f for f in program.functions.values() if f.name == name)
+    function.body.operations.insert(0, operation)
+
+
+@pytest.mark.parametrize("name", ["_updating", "Node.update", "Loud.update", "Writing.update"])
+@pytest.mark.parametrize("is_inside", [False, True])
+def test_an_operation_that_nobody_declared_does_everything(name: str, is_inside: bool) -> None:
+    program = program_of(_updating)
+    operation = Operation("new_object", [], NOWHERE)
+    if is_inside:
+        test = program.kernel.parameters[1]
+        ends = [Region([], [Operation("yield", [], NOWHERE)]) for _ in range(2)]
+        ends[0].operations.insert(0, operation)
+        operation = Operation("if", [test], NOWHERE, regions=ends)
+    _insert(program, name, operation)
+    summary = summarize(program)[program.kernel.symbol]
+    assert {Access("read", EVERYTHING, ANYTHING), Access("write", EVERYTHING, ANYTHING)} <= (
+        summary.accesses
+    )
+    assert summary.effects == ANY_EFFECT.effects
+    for each in (Effects.ASKS_THREAD, Effects.LINGERS, Effects.REPORTS, Effects.WAITS):
+        assert each in summary.effects
+    reading = _of_kernel(_updating, populated=[Node.__sharedoa__.type_index])
+    assert [*conflicts(summary, reading)]
+
+
+def test_what_an_undeclared_operation_gives_may_be_anything() -> None:
+    program = program_of(_updating)
+    made = Value(program.kernel.parameters[0].type)
+    operation = Operation("find_object", [], NOWHERE, {}, [made])
+    made.source = operation
+    _insert(program, "_updating", operation)
+    assert summarize(program)[program.kernel.symbol].returns == {ANYTHING}
+
+
+# ------------------------------------------------------------------- conflicts
+
+
+def test_one_array_as_two_parameters() -> None:
+    def copying(source: oa.Array[f32], target: oa.Array[f32]) -> None:
+        target[0] = source[1]
+
+    def reading(first: oa.Array[f32], second: oa.Array[f32], out: oa.Array[i32]) -> None:
+        out[0] = i32(first[0])
+
+    copy, read = _of_kernel(copying), _of_kernel(reading)
+    # It is not known that they are not the same, here and in two kernels.
+    written, looked_at = Access("write", _FLOATS, own(1)), Access("read", _FLOATS, own(0))
+    assert (written, looked_at) in conflicts(copy, copy)
+    assert [*conflicts(copy, read)] == [(written, looked_at)]
+
+
+@oa.func
+def put(source: oa.Array[f32], target: oa.Array[f32]) -> None:
+    target[0] = source[1]
+
+
+def test_one_array_passed_twice() -> None:
+    def kernel(values: oa.Array[f32]) -> None:
+        put(values, values)
+
+    summary = _of_kernel(kernel)
+    assert _plain(summary.reads) == _plain(summary.writes) == {(_FLOATS, own(0))}
+
+
+def test_conflicts_need_a_write_or_different_sums() -> None:
+    def adding(values: oa.Array[f32], others: oa.Array[i32]) -> None:
+        oa.atomic_add(values, 0, f32(1))
+
+    def largest(values: oa.Array[f32], others: oa.Array[i32]) -> None:
+        oa.atomic_max(values, 0, f32(1))
+
+    def reading(values: oa.Array[f32], others: oa.Array[i32]) -> None:
+        others[0] = i32(values[0])
+
+    add, high, read = _of_kernel(adding), _of_kernel(largest), _of_kernel(reading)
+    assert not [*conflicts(add, add)]
+    assert [*conflicts(add, high)] and [*conflicts(add, read)]
+    assert not [pair for pair in conflicts(read, read) if pair[0].role == _FLOATS]
