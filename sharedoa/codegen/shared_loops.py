@@ -319,7 +319,8 @@ def _only_indexed(operation: Operation, captured: Sequence[Value]) -> frozenset[
     length, which is fetched from no other thread then."""
     others: set[Value] = set()
     for each in operations_in(operation.regions[0]):
-        counts = each.kind == "element" and not each["may_be_negative"]
+        indexes = each.kind in ("element", "run_element")
+        counts = indexes and not each["may_be_negative"]
         others.update(each.operands[1:] if counts else each.operands)
     return frozenset(v for v in captured if isinstance(v.type, ArrayType) and v not in others)
 
