@@ -59,8 +59,8 @@ EXPORTS = (
     "leave",
 )  # fmt: skip
 HANDLER_EXPORTS = (
-    "on_fault", "on_interrupt", "print_line", "previous", "token", "main", "print_callback",
-    "await_long_launch", "forget_watch",
+    "on_fault", "on_interrupt", "on_leave", "print_line", "previous", "token", "main",
+    "print_callback", "await_long_launch", "forget_watch",
 )  # fmt: skip
 
 _COMMON = """
@@ -399,9 +399,23 @@ done:
   ret void
 }
 
-; An interrupt stops the main thread's launch at the next piece. One with the token asks the thread
-; that gets it to leave its kernel now, where that was decided.
-define void @on_interrupt(i32 %signal, ptr %info, ptr %context) {
+; Who handled the signal before, if anybody did.
+define internal void @pass_on(i32 %signal, ptr %info, ptr %context) {
+  %number = sext i32 %signal to i64
+  %place = getelementptr [65 x { ptr, i64 }], ptr @previous, i64 0, i64 %number
+  %handler = load ptr, ptr %place
+  %as_number = ptrtoint ptr %handler to i64
+  %is_none = icmp ule i64 %as_number, 1
+  br i1 %is_none, label %done, label %tell
+tell:
+  call void %handler(i32 %signal, ptr %info, ptr %context)
+  br label %done
+done:
+  ret void
+}
+
+; The thread that gets a signal with the token leaves its kernel now, where that was decided.
+define void @on_leave(i32 %signal, ptr %info, ptr %context) {
   %code_place = getelementptr i8, ptr %info, i64 8
   %code = load i32, ptr %code_place
   %queued = icmp eq i32 %code, -1
@@ -409,7 +423,10 @@ define void @on_interrupt(i32 %signal, ptr %info, ptr %context) {
   %value = load i64, ptr %value_place
   %same = icmp eq i64 %value, ptrtoint (ptr @token to i64)
   %is_ours = and i1 %queued, %same
-  br i1 %is_ours, label %ours, label %from_outside
+  br i1 %is_ours, label %ours, label %foreign
+foreign:
+  call void @pass_on(i32 %signal, ptr %info, ptr %context)
+  br label %done
 ours:
   %key = load i32, ptr @key
   %own = call ptr @pthread_getspecific(i32 %key)
@@ -450,11 +467,13 @@ where:
 leave:
   call void @longjmp(ptr %frame, i32 3)
   unreachable
-from_outside:
-  %number = sext i32 %signal to i64
-  %place = getelementptr [65 x { ptr, i64 }], ptr @previous, i64 0, i64 %number
-  %handler = load ptr, ptr %place
-  call void %handler(i32 %signal, ptr %info, ptr %context)
+done:
+  ret void
+}
+
+; An interrupt stops the main thread's launch at the next piece.
+define void @on_interrupt(i32 %signal, ptr %info, ptr %context) {
+  call void @pass_on(i32 %signal, ptr %info, ptr %context)
   %main = load ptr, ptr @main
   %nobody = icmp eq ptr %main, null
   br i1 %nobody, label %done, label %stop

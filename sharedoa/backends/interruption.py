@@ -2,9 +2,9 @@
 
 The interpreter calls handlers of signals only when the main thread comes back to it. So a handler
 of ours, before the interpreter's, makes the launch stop at its next piece, which can be begun again
-if the program's handler raises nothing. A kernel that comes to no next piece is left by a signal
-that its threads get, after a while, as what it has computed is lost then: if the handler is the one
-that raises KeyboardInterrupt, or the user insists.
+if the program's handler raises nothing. A kernel that comes to no next piece is left after a while,
+as what it has computed is lost then: if the handler is the one that raises KeyboardInterrupt, or
+the user insists. Its threads get another signal for that, one that harms nobody if it comes late.
 
 Programs replace handlers (notebooks in every cell), so that ours is looked after by a thread, the
 *watch*, which sleeps unless a launch of the main thread lasts.
@@ -30,6 +30,8 @@ from .native_code import ffi
 #: From an interrupt until a kernel is cut.
 GRACE_SECONDS = 0.5
 _TICK_SECONDS, _RETRY_SECONDS = 0.05, 0.01
+_LEAVE = signal.SIGURG if hasattr(signal, "SIGURG") else 0
+"""Ignored by default; what others send of it is passed on."""
 _SI_QUEUE = -1
 _SEND = {"x86_64": 297, "aarch64": 240}
 """The number of the system call ``rt_tgsigqueueinfo``."""
@@ -148,8 +150,9 @@ def ask_to_leave(thread_ids: Sequence[int]) -> None:
     """Signal threads to leave kernels of launches whose owner has ``leaving`` set; nothing happens
     to those that are in none, or not in the kernel's own code."""
     guard = launch_guard()
+    guard.hook(_LEAVE, "on_leave")
     info = _SignalInfo(
-        number=signal.SIGINT,
+        number=_LEAVE,
         code=_SI_QUEUE,
         process=os.getpid(),
         user=os.getuid(),
@@ -161,7 +164,7 @@ def ask_to_leave(thread_ids: Sequence[int]) -> None:
             ctypes.c_long(_SEND[platform.machine()]),
             ctypes.c_long(os.getpid()),
             ctypes.c_long(number),
-            ctypes.c_long(signal.SIGINT),
+            ctypes.c_long(_LEAVE),
             ctypes.byref(info),
         )
 

@@ -24,7 +24,7 @@ from .guard_code import (
 from .native_code import NativeLibrary, ffi, host_target
 
 _FAULTS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE)
-_SIGINFO, _ONSTACK, _NODEFER = 0x4, 0x08000000, 0x40000000
+_SIGINFO, _ONSTACK, _RESTART, _NODEFER = 0x4, 0x08000000, 0x10000000, 0x40000000
 _RUN_TYPE = "int(*)(Code *, int64_t, int64_t, int64_t, int64_t, void *)"
 
 ffi.cdef(THREAD_TYPE)
@@ -101,8 +101,10 @@ class LaunchGuard:
             return
         table = (_Previous * 65).from_address(self.library.address("previous"))
         table[number].handler = before
-        new = _Action(ours, old.mask, old.flags | _SIGINFO | _ONSTACK | _NODEFER, old.restorer)
-        _sigaction(number, new, None)
+        flags = old.flags | _SIGINFO | _ONSTACK | _NODEFER
+        if before <= _IGNORED:  # calls of the system went on after it, and still shall
+            flags |= _RESTART
+        _sigaction(number, _Action(ours, old.mask, flags, old.restorer), None)
 
     def take_fault(self, thread: Any) -> Fault | None:
         """What went wrong first in the launch of ``thread``, which is told once."""

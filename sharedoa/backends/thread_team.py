@@ -7,7 +7,6 @@ at every later barrier of its block. In debug mode one thread runs at a time, up
 from __future__ import annotations
 
 import os
-import signal
 import threading
 import time
 from collections.abc import Callable
@@ -282,7 +281,6 @@ def _cancel(owner: Any, members: list[threading.Thread]) -> None:
     if not guard.handles_faults:
         return
     _library().function("cancel_team", "void(*)(void)")()
-    guard.hook(signal.SIGINT, "on_interrupt", only_functions=True)
     owner.serial += 1
     owner.leaving = short_serial(owner.serial)
     while running := [each.native_id for each in members if each.is_alive() and each.native_id]:
