@@ -430,6 +430,7 @@ class Heap:
         with self.lock:
             storage = self.memory.new_array(size, element)
             storage.known = self.known_now()
+            storage.lived = self.placement.deletions
             return storage
 
     def known_now(self) -> tuple[int, int]:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import HeapError
+from ..errors import HeapError, InternalError
 from ..model.classes import ClassType
 from ..model.layout import Layout
 from ..model.reference import ReferenceEncoding
@@ -151,6 +151,12 @@ class ScatteredPlacement:
 
     def refuse_replaced(self, references: References, deletions: int) -> None:
         self.select(references[references != 0])
+
+    def has_deleted(self, cls: ClassType, deletions: int) -> bool:
+        return self.deletions > deletions
+
+    def refuse_deleted_run(self, run: Run, count: int, deletions: int) -> None:
+        raise InternalError("objects that are placed one by one are no run")
 
     def class_of(self, address: int) -> ClassType:
         if address == 0:

@@ -194,7 +194,7 @@ class Capture:
         they were."""
         heap = self.heap
         if self._called_all:
-            self._refuse_null()
+            self._refuse_receivers()
         launching = heap.memory.launching
         this, is_part = object(), self._programs[0].is_launching
         launching[this] = is_part
@@ -227,11 +227,11 @@ class Capture:
             if isinstance(each.arguments[0], ObjectArray)
         ]
 
-    def _refuse_null(self) -> None:
-        """Raises ArgumentError if a method would be called on None, by what arrays hold now: a
-        launch of the step itself may still store one."""
+    def _refuse_receivers(self) -> None:
+        """Raises ArgumentError if a method would be called on None, by what arrays hold now (a
+        launch of the step itself may still store one), HeapError if on a deleted object."""
         for array, name in self._called_all:
-            array._refuse_null(name)
+            array._refuse_receivers(name)
 
     def _run_in_cpython(self, count: int) -> None:
         launching = self.heap.memory.launching
@@ -240,7 +240,7 @@ class Capture:
         try:
             self.heap.synchronize()
             for _ in range(count):
-                self._refuse_null()
+                self._refuse_receivers()
                 for each in self._launches:
                     cpython.launch(each.program.source, each.arguments, each.geometry)
         finally:
