@@ -27,6 +27,8 @@ typedef struct { void *entry; int64_t low, high; } Code;
 RETURNED, STOPPED, FAULT, CUT = range(4)
 """How an entry ended: it returned, or was not begun as ``stop`` was set, or was left."""
 
+#: SA_SIGINFO, SA_ONSTACK and SA_NODEFER.
+HANDLER_FLAGS = 0x4 | 0x08000000 | 0x40000000
 #: Offsets in ``ucontext_t`` of the stack pointer and of the program counter.
 _CONTEXTS = {"x86_64": (160, 168), "aarch64": (432, 440)}
 
@@ -43,7 +45,8 @@ def guard_code() -> str:
         return _COMMON + _UNGUARDED
     stack_pointer, counter = _CONTEXTS[platform.machine()]
     handlers = _HANDLERS.replace("STACK_POINTER", str(stack_pointer))
-    return _COMMON + _GUARDED + handlers.replace("PROGRAM_COUNTER", str(counter))
+    handlers = handlers.replace("PROGRAM_COUNTER", str(counter))
+    return _COMMON + _GUARDED + handlers.replace("FLAGS", str(HANDLER_FLAGS))
 
 
 _SERIAL_BITS = 31
@@ -59,8 +62,8 @@ EXPORTS = (
     "leave",
 )  # fmt: skip
 HANDLER_EXPORTS = (
-    "on_fault", "on_interrupt", "on_leave", "print_line", "previous", "token", "main",
-    "print_callback", "await_long_launch", "forget_watch",
+    "on_fault", "on_interrupt", "on_leave", "keep_interrupts", "print_line", "previous", "token",
+    "main", "print_callback", "await_long_launch", "forget_watch",
 )  # fmt: skip
 
 _COMMON = """
@@ -304,8 +307,10 @@ _HANDLERS = """
 @previous = global [65 x { ptr, i64 }] zeroinitializer
 @token = global i64 0
 @print_callback = global ptr null
+%Action = type { ptr, [128 x i8], i32, ptr }
 
 declare i32 @getpid()
+declare i32 @sigaction(i32, ptr, ptr)
 declare ptr @signal(i32, ptr)
 declare i32 @raise(i32)
 declare ptr @llvm.frameaddress.p0(i32)
@@ -467,6 +472,29 @@ where:
 leave:
   call void @longjmp(ptr %frame, i32 3)
   unreachable
+done:
+  ret void
+}
+
+; Let @on_interrupt get interrupts, if a function gets them now.
+define void @keep_interrupts() {
+  %action = alloca %Action
+  call i32 @sigaction(i32 2, ptr null, ptr %action)
+  %now = load ptr, ptr %action
+  %as_number = ptrtoint ptr %now to i64
+  %is_none = icmp ule i64 %as_number, 1
+  %is_ours = icmp eq ptr %now, @on_interrupt
+  %stays = or i1 %is_none, %is_ours
+  br i1 %stays, label %done, label %put
+put:
+  store ptr %now, ptr getelementptr ([65 x { ptr, i64 }], ptr @previous, i64 0, i64 2)
+  store ptr @on_interrupt, ptr %action
+  %flags_place = getelementptr %Action, ptr %action, i32 0, i32 2
+  %flags = load i32, ptr %flags_place
+  %more_flags = or i32 %flags, FLAGS
+  store i32 %more_flags, ptr %flags_place
+  call i32 @sigaction(i32 2, ptr %action, ptr null)
+  br label %done
 done:
   ret void
 }

@@ -23,6 +23,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
+from ..uninterrupted import uninterrupted
 from .guard_code import short_serial
 from .launch_guard import Fault, launch_guard
 from .native_code import ffi
@@ -99,7 +100,9 @@ def watch_main_thread() -> None:
     guard = launch_guard()
     if not guard.handles_faults or threading.current_thread() is not threading.main_thread():
         return
-    guard.hook(signal.SIGINT, "on_interrupt", only_functions=True)
+    guard.keep_interrupts()
+    # A section puts Python's handler back when it ends, and the watch may come late.
+    uninterrupted.at_end = guard.keep_interrupts
     if _watched_by:
         return
     thread = guard.this_thread()
@@ -119,7 +122,7 @@ def _watch(main: Any, main_id: int) -> None:
     await_long_launch = guard.library.function("await_long_launch", "void(*)(void)")
     while True:
         await_long_launch()
-        guard.hook(signal.SIGINT, "on_interrupt", only_functions=True)
+        guard.keep_interrupts()
         _attend(main, main_id)
 
 

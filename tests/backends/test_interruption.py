@@ -386,3 +386,28 @@ print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
     status, out, errors = run(tmp_path, text)
     assert (status, out) == (0, "7\n"), errors
+
+
+def test_an_interrupt_that_comes_as_soon_as_a_launch_begins(tmp_path):
+    """A section that has just ended had Python's handler in place of ours."""
+    text = """
+def send(seconds):
+    timer = threading.Timer(seconds, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.daemon = True
+    timer.start()
+flag, out = oa.zeros(1, i64), oa.zeros(1, i64)
+flag[0] = 1
+wait_for[1](flag, out)
+oa.new(Node, 5)
+flag[0] = 0
+begun = time.monotonic()
+send(0.02)
+send(20)
+try:
+    wait_for[1](flag, out)
+except KeyboardInterrupt:
+    print(time.monotonic() - begun < 15, flush=True)
+os._exit(0)
+"""
+    status, out, errors = run(tmp_path, text)
+    assert (status, out) == (0, "True\n"), errors
