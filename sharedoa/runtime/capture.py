@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
-from contextvars import Token
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -23,11 +22,11 @@ from typing import TYPE_CHECKING, Any
 from ..backends.base import KernelLaunch, Slots
 from ..errors import ArgumentError, HeapError
 from ..heap.arrays import ObjectArray
+from ..heap.blocks import Block, entered, exit_of_block
 from ..heap.heap import Heap, current_heap
-from ..heap.recording import Recorder, recording
+from ..heap.recording import recorder, recording
 from ..heap.run import Run
 from ..model.world import World
-from ..uninterrupted import uninterrupted
 from . import cpython
 from .geometry import Geometry
 
@@ -84,7 +83,7 @@ class Capture:
         self.heap = heap
         self._launches: list[_Recorded] = []
         self._unready: tuple[str, str] | None = _BLOCK_OPEN
-        self._token: Token[Recorder | None] | None = None
+        self._block: Block | None = None
         self._programs: list[Program] = []
         #: What was true when the launches were bound last; runs of arrays are compared by identity,
         #: as are the words of a state block, a new list whenever they change.
@@ -97,28 +96,31 @@ class Capture:
 
     # ---------------------------------------------------------------- recording
 
+    @property
+    def is_recording(self) -> bool:
+        return self._block is not None and self._block.is_open
+
     def __enter__(self) -> Capture:
-        if recording.get() is not None:
+        block = entered(self)
+        if recorder() is not None:
             raise HeapError(
                 "oa.capture() inside a block of oa.capture()",
                 "end one block before the next; the captured steps can be run one after another",
             )
-        if self._token is not None or self._unready is not _BLOCK_OPEN:
+        if self._block is not None or self._unready is not _BLOCK_OPEN:
             raise HeapError("a capture has one block", "call oa.capture() again")
         try:
-            with uninterrupted:
-                self._token = recording.set(self)
+            self._block = block
+            recording.set(self)
             return self
         except BaseException:  # a signal: the block is not entered
-            if self._token is not None:
-                recording.reset(self._token)
-                self._token, self._unready = None, _DROPPED
+            self._block, self._unready = None, _DROPPED
             raise
 
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        assert self._token is not None
-        recording.reset(self._token)
-        self._token, self._unready = None, _DROPPED
+    @exit_of_block
+    def __exit__(self, block: Block, kind: Any, error: Any, trace: Any) -> None:
+        self._block, self._unready = None, _DROPPED
+        recording.set(None)
         if kind is not None:
             self._launches.clear()
             return
@@ -170,9 +172,10 @@ class Capture:
         """
         count = _count(n)
         if self._unready is not None:
-            reason, help = self._unready
+            was_left = self._block is not None and not self._block.is_open
+            reason, help = _DROPPED if was_left else self._unready
             raise HeapError(f"a captured step cannot run: {reason}", help)
-        if recording.get() is not None:
+        if recorder() is not None:
             raise HeapError(
                 "a captured step is run inside a block of oa.capture(), which records launches",
                 "launch its kernels in the block, or run it after the block",
