@@ -180,6 +180,22 @@ def test_methods_are_called_on_what_is_left(by_type):
         olds.more(1.0)
 
 
+def test_methods_of_objects_of_subclasses(by_type):
+    class Older(Old):
+        pass
+
+    older, olds = oa.new(Older, 3), oa.new(Old, 3)
+    both = oa.concat(olds, older)
+    both.more(1.0)
+    oa.delete(older[1])
+    olds.more(1.0)
+    for array in (older, both, both[2:]):
+        with pytest.raises(oa.HeapError, match=DELETED):
+            array.more(1.0)
+    both[:4].more(1.0)
+    assert both[:4].x.numpy().tolist() == [3.0, 3.0, 3.0, 2.0]
+
+
 def test_what_was_not_deleted_stays_in_use(by_type):
     olds = oa.new(Old, 10, x=np.arange(10))
     view, rest = olds.x, olds[5:]
