@@ -101,8 +101,6 @@ def watch_main_thread() -> None:
     if not guard.handles_faults or threading.current_thread() is not threading.main_thread():
         return
     guard.keep_interrupts()
-    # A section puts Python's handler back when it ends, and the watch may come late.
-    uninterrupted.at_end = guard.keep_interrupts
     if _watched_by:
         return
     thread = guard.this_thread()
@@ -111,6 +109,15 @@ def watch_main_thread() -> None:
     # Where no thread is to be had Ctrl-C comes through at the next piece all the same.
     with suppress(RuntimeError):
         _watched_by.append(_thread.start_new_thread(_watch, (thread, threading.get_native_id())))
+
+
+def keep_interrupts() -> None:
+    """A launch is about to begin: sections put Python's handler in place of ours, and the watch
+    looks only after a while."""
+    uninterrupted.has_set_handlers = False
+    guard = launch_guard()
+    if guard.handles_faults:
+        guard.keep_interrupts()
 
 
 def _address(thread: Any) -> int:

@@ -43,7 +43,7 @@ MUTATIONS = (
     ),
     Mutation(
         "what may have been stored to held arrays", _HELD,
-        "            self._stored |= classes & self._wide\n", "",
+        "    return other is not cls and cls.is_subclass_of(other)\n", "    return False\n",
         "who has an array that objects hold as one of a base class finds others in it", _TO_HELD,
     ),
     Mutation(
@@ -136,8 +136,8 @@ MUTATIONS = (
         ("tests/heap/test_interrupts.py::test_blocks_are_left_whenever_it_comes",),
     ),
     Mutation(
-        "sections keep the handler", "sharedoa/uninterrupted.py",
-        "        if self.at_end is not None:\n", "        if False:\n",
+        "sections set handlers", "sharedoa/uninterrupted.py",
+        "        self.has_set_handlers = True\n\n    def _note(", "\n    def _note(",
         "Ctrl-C just after a launch has begun is lost",
         ("tests/backends/test_interruption.py::"
          "test_an_interrupt_that_comes_as_soon_as_a_launch_begins",),
