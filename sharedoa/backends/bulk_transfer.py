@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from ..errors import HeapError
+from ..model.field_address import LANES, WORD
 from ..model.record import scalars
 from ..model.reference import ReferenceEncoding
-from ..model.tiles import LANES, WORD
 from .base import Backend, Bytes
 from .column_kernels import MOVE, NUMBER
 from .own_kernels import OwnKernels
@@ -212,7 +212,7 @@ class BulkTransfer:
             base = column.address(inside) + part
             data = (buffer + inside + part, column.dtype.itemsize, step, elements)
             place = (base, group_bytes, shift, lane_bytes)
-            how = (column.scale * step, int(to_objects), size, column.first)
+            how = (column.addressing.scale * step, int(to_objects), size, column.first)
             self._kernels.launch(MOVE, column.count * elements, (*data, *how, *place))
 
     def _fill(self, column: Column, value: Values) -> None:
@@ -268,7 +268,8 @@ def _view(memory: Bytes, column: Column) -> Values:
 
 def _group(column: Column) -> tuple[int, int]:
     """log2 of the slots of a group, and its bytes."""
-    return column.lanes.bit_length() - 1, column.lanes * column.record_bytes
+    lanes = column.addressing.lanes
+    return lanes.bit_length() - 1, lanes * column.record_bytes
 
 
 def _moves(column: Column) -> Iterator[tuple[int, int, int, int, int, int]]:
@@ -282,9 +283,7 @@ def _moves(column: Column) -> Iterator[tuple[int, int, int, int, int, int]]:
         for place in np.ndindex(*outer):
             inside = scalar.offset + sum(i * s for i, s in zip(place, outer_strides, strict=True))
             # Records of other compilers may be packed: then fewer bytes at a time.
-            size = math.gcd(
-                whole, column.start, column.record_bytes, column.offset + inside,
-                inside, step, column.dtype.itemsize,
-            )  # fmt: skip
+            known = column.multiple(inside, whole)
+            size = math.gcd(whole, known, inside, step, column.dtype.itemsize)
             for part in range(0, whole, size):
-                yield size, column.lane_bytes(whole), inside, part, elements, step
+                yield size, column.addressing.lane_bytes(whole), inside, part, elements, step

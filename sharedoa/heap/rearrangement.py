@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..model.arrangement import Arrangement
-from ..model.tiles import LANES, Tiles
+from ..model.field_address import LANES, ROWS
+from ..model.tiles import Tiles
 from .extents import Extent, Extents, NoRoom
 from .parallel import in_chunks
 from .regions import Region
@@ -106,12 +107,12 @@ def _by_device(
     transfer: Transfer,
 ) -> bool:
     """False, and nothing has changed, where there is no memory to do it in."""
-    first, stop = LANES * stretch.first, LANES * stretch.stop
+    first, stop = ROWS.start(stretch.first), ROWS.start(stretch.stop)
     moves = [
         (size, source - first, source_step, target - first, target_step)
         for name in stretch.names
         for (size, source, source_step), (_, target, target_step) in zip(
-            before.places(name), after.places(name), strict=True
+            before.scalar_rows(name), after.scalar_rows(name), strict=True
         )
     ]
     table = np.array(moves, np.uint64).reshape(-1)

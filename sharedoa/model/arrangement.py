@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .clusters import Cluster
+from .field_address import Addressing
 from .record import Component, Record
 
 #: Slots of one region: a slice where they have a constant distance, else an array of numbers.
@@ -64,8 +64,8 @@ class Arrangement(Protocol):
         maybe others."""
         ...
 
-    def cluster(self, offset: int) -> Cluster | None:
-        """The cluster that byte ``offset`` of the record lies in, if any."""
+    def addressing(self, offset: int) -> Addressing:
+        """How the scalar at byte ``offset`` of the record lies in each group."""
         ...
 
     def field(

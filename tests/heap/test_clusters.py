@@ -273,7 +273,7 @@ def test_a_device_moves_fields_in_clusters(device: Any, clusters: Any, path: Fie
         heap.rearrange(clusters)
         objects = oa.new(Tree, 150)
         selection = objects.selection()
-        _, dtype = heap.layout.record(TREE).place(path.name, path.components)
+        _, dtype = heap.layout.record(TREE).part(path.name, path.components)
         shape = (150, *dtype.shape)
         random = np.random.default_rng(3).integers(0, 2, (*shape, dtype.base.itemsize), np.uint8)
         values = random.view(dtype.base).reshape(shape)
