@@ -243,7 +243,7 @@ class ByTypePlacement:
 
     def _reserve(self, cls: ClassType, capacity: int) -> Region:
         arrangement = self._layout.arrangement(cls)
-        capacity = -(-capacity // arrangement.group) * arrangement.group
+        capacity = -(-capacity // arrangement.lanes) * arrangement.lanes
         taken = [self._place(cls, capacity * arrangement.record.size)]
         try:
             live = self._live_extent(capacity)
@@ -337,7 +337,7 @@ class ByTypePlacement:
     def _merge(self, low: Region, high: Region) -> Region | None:
         """One region instead of two neighbours, or None where they must stay two."""
         arrangement = low.arrangement
-        if low.cls is not high.cls or (high.start - low.start) % arrangement.group_bytes:
+        if low.cls is not high.cls or (high.start - low.start) % arrangement.block_bytes:
             return None
         extent = self._extents.join(low.extent, high.extent)
         if extent is None:

@@ -43,7 +43,7 @@ def rearrange(region: Region, after: Arrangement, extents: Extents, residency: R
     tiles = -(-region.unused_from // LANES)
     if not stretches or not tiles:
         return
-    end = region.start + tiles * before.group_bytes
+    end = region.start + tiles * before.block_bytes
     transfer = residency.transfer_between(region.start, end)
     if transfer is not None:
         stretches = [
@@ -93,7 +93,7 @@ def _by_host(
             for target, value in zip(targets, values, strict=True):
                 target[first:stop] = value
 
-    in_chunks(count, before.group_bytes, work)
+    in_chunks(count, before.block_bytes, work)
 
 
 def _by_device(
@@ -125,7 +125,7 @@ def _by_device(
         residency.send(extent.address, extent.end)
         transfer.write([(array_column(extent.address, table.dtype, len(table)), table)])
         permutation = Permutation(
-            start + first, before.group_bytes, tiles, size, extent.address, len(moves)
+            start + first, before.block_bytes, tiles, size, extent.address, len(moves)
         )
         used = table.nbytes
         transfer.permute(permutation, extent.address + used, extent.size - used)

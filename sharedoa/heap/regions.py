@@ -234,7 +234,7 @@ class Region:
         """Take over the objects of two regions whose memory this one covers; the slot that was the
         first of ``high``."""
         arrangement = self.arrangement
-        offset = (high.start - self.start) // arrangement.group_bytes * arrangement.group
+        offset = (high.start - self.start) // arrangement.block_bytes * arrangement.lanes
         self._born = min(low._born, high._born)
         if low._born != high._born or low._freed is not None or high._freed is not None:
             self._freed = np.full(self.capacity, self._born, np.uint32)

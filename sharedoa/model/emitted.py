@@ -18,7 +18,7 @@ class Emitted:
         return self if other == 0 else self._of("add", other)
 
     def __sub__(self, other: Emitted | int) -> Emitted:
-        return self if other == 0 else self._of("sub", other)
+        return self._of("sub", other)
 
     def __mul__(self, other: Emitted | int) -> Emitted:
         return self if other == 1 else self._of("mul", other)
@@ -28,7 +28,7 @@ class Emitted:
 
     def __rshift__(self, other: Emitted | int) -> Emitted:
         """A logical shift."""
-        return self if other == 0 else self._of("lshr", other)
+        return self._of("lshr", other)
 
     def _of(self, operation: str, other: Emitted | int) -> Emitted:
         operand = other.value if isinstance(other, Emitted) else self.value.type(other)

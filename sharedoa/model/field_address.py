@@ -140,12 +140,11 @@ def _plus_lane(start: N, object: N, distance: int) -> N:
     """``start`` + ``distance`` * the lane of ``object``."""
     if distance == 0:
         return start
-    in_row, size = object & (ROW_BYTES - 1), abs(distance)
-    if WORD % size == 0:
-        lanes = in_row >> (WORD // size).bit_length() - 1
-    elif size % WORD == 0:
-        lanes = in_row * (size // WORD)
+    in_row, bytes = object & (ROW_BYTES - 1), abs(distance)
+    if bytes % WORD == 0:
+        part = in_row * (bytes // WORD)
     else:
-        lanes = (in_row >> WORD.bit_length() - 1) * size
-    found: N = start + lanes if distance > 0 else start - lanes
+        part = (in_row >> WORD.bit_length() - 1) * bytes
+    # NumPy's unsigned numbers are not multiplied by negative ones.
+    found: N = start + part if distance > 0 else start - part
     return found

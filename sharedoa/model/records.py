@@ -16,11 +16,11 @@ class Records:
     NumPy views, without a copy."""
 
     is_tiled = False
-    group = 1
+    lanes = 1
 
     def __init__(self, record: Record) -> None:
         self.record = record
-        self.group_bytes = record.size
+        self.block_bytes = record.size
 
     def addresses(self, start: int, slots: Slots) -> Addresses:
         size = self.record.size

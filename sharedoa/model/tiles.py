@@ -61,20 +61,20 @@ class Tiles:
     """Tiles one after another (``model.arrangement.Arrangement``)."""
 
     is_tiled = True
-    group = LANES
+    lanes = LANES
 
     def __init__(self, record: Record, header: Header, clusters: Sequence[Cluster] = ()) -> None:
         """``clusters``: disjoint; all other scalars have rows."""
         assert record.size % WORD == 0
         self.record = record
         self.clusters = tuple(clusters)
-        self.group_bytes = LANES * record.size
+        self.block_bytes = LANES * record.size
         self._whole = _whole_dtype(record, header)
 
     def addresses(self, start: int, slots: Slots) -> Addresses:
         if isinstance(slots, slice) and slots.step == 1:
             first, last = slots.start // LANES, -(-slots.stop // LANES)
-            tiles = np.arange(first, last, dtype=np.uint64) * np.uint64(self.group_bytes)
+            tiles = np.arange(first, last, dtype=np.uint64) * np.uint64(self.block_bytes)
             tiles += np.uint64(start)
             lanes = np.arange(0, ROW_BYTES, WORD, dtype=np.uint64)
             skipped = first * LANES
@@ -82,19 +82,19 @@ class Tiles:
             return every[slots.start - skipped : slots.stop - skipped]
         numbers = slot_numbers(slots)
         tile, lane = numbers >> _LANE_SHIFT, numbers & (LANES - 1)
-        return (tile * self.group_bytes + lane * WORD + start).view(np.uint64)
+        return (tile * self.block_bytes + lane * WORD + start).view(np.uint64)
 
     def slot(self, offset: int) -> int | None:
-        tile, inside = divmod(offset, self.group_bytes)
+        tile, inside = divmod(offset, self.block_bytes)
         return None if inside % WORD or inside >= ROW_BYTES else tile * LANES + inside // WORD
 
     def slots(self, offsets: Addresses) -> tuple[Any, Any]:
-        tile, inside = np.divmod(offsets.view(np.int64), self.group_bytes)
+        tile, inside = np.divmod(offsets.view(np.int64), self.block_bytes)
         nowhere = (inside & (WORD - 1) != 0) | (inside >= ROW_BYTES)
         return tile * LANES + (inside >> _WORD_SHIFT), nowhere
 
     def span(self, first: int, last: int) -> tuple[int, int]:
-        return first // LANES * self.group_bytes, (last // LANES + 1) * self.group_bytes
+        return first // LANES * self.block_bytes, (last // LANES + 1) * self.block_bytes
 
     def addressing(self, offset: int) -> Addressing:
         inside = (each for each in self.clusters if each.offset <= offset < each.stop)
@@ -126,10 +126,10 @@ class Tiles:
 
     def _rows(self, memory: Memory, offset: int, dtype: np.dtype[Any]) -> TileRows:
         rows = [(each.members, self._view(memory, each)) for each in scalars(dtype, offset)]
-        return TileRows(len(memory) // self.group_bytes, dtype, rows)
+        return TileRows(len(memory) // self.block_bytes, dtype, rows)
 
     def _view(self, memory: Memory, each: Scalar) -> np.ndarray[Any, Any]:
-        addressing, tile = self.addressing(each.offset), self.group_bytes
+        addressing, tile = self.addressing(each.offset), self.block_bytes
         return addressing.view(memory, tile, each.dtype, each.offset, each.shape, each.strides)
 
 

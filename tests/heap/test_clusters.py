@@ -123,7 +123,7 @@ def test_fields_lie_side_by_side(heap: oa.Heap) -> None:
     trees = made_of(Tree, 40)
     heap.rearrange(FEW)
     (region,) = heap.placement.all_regions()
-    tile, record = region.memory[region.arrangement.group_bytes :], region.arrangement.record
+    tile, record = region.memory[region.arrangement.block_bytes :], region.arrangement.record
     at = 32 * record.offsets["x"] + 8 * 3  # the fourth object of the second tile
     assert tile[at : at + 8].view(np.float32).tolist() == [trees[35].x, trees[35].y]
     at = 32 * record.offsets["weights"] + 12 * 3

@@ -112,7 +112,7 @@ def test_arrays_and_views_of_deleted_objects(by_type, same):
         lambda: row.__setitem__(0, 3.0),
     ]  # fmt: skip
     for number, use in enumerate(uses):
-        if number == len(uses) - 1 and not isinstance(row, oa.heap.field_places.FieldValues):
+        if number == len(uses) - 1 and not isinstance(row, oa.heap.field_values.FieldValues):
             continue  # a NumPy view of the memory itself
         with pytest.raises(oa.HeapError, match=DELETED):
             use()

@@ -215,7 +215,7 @@ def test_all_find_the_same_address(
                 (as_array,) = addressing.address(np.array([object], np.uint64), at, size).tolist()
                 begun = addressing.begin(object, start) + addressing.scale * (at - start)
                 block, lane = divmod(slot, addressing.lanes)
-                moved = column.address(at - offset) + block * arrangement.group_bytes
+                moved = column.address(at - offset) + block * arrangement.block_bytes
                 assert (
                     address
                     == as_array

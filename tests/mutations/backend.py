@@ -157,7 +157,7 @@ MUTATIONS = (
     # ----------------------------------------------------------------- addresses
     Mutation(
         "scalars below a word", _ADDRESS,
-        "start + lanes if distance > 0 else start - lanes", "start + lanes",
+        "start + part if distance > 0 else start - part", "start + part",
         "scalars of one or two bytes lie beyond their row", _OF_ADDRESSES,
     ),
     Mutation(
