@@ -24,13 +24,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from dispatch.range_table import TILE_OBJECTS, TILE_STEP
 
 from .clusters import Cluster
+from .emitted import Emitted
 
 LANES = TILE_OBJECTS
 """Objects of a block of AoSoA."""
@@ -43,23 +44,9 @@ WIDEST_ACCESS = 16
 """The most bytes that one access of a device takes at once."""
 
 
-class Number(Protocol):
-    """An address or a distance: an int, a NumPy array of u64, or a value in a program that is being
-    generated (``model.emitted``). What it is combined with are constants that are not negative, but
-    for ``+``, and numbers of its kind."""
-
-    def __add__(self, other: Any, /) -> Any: ...
-
-    def __sub__(self, other: Any, /) -> Any: ...
-
-    def __mul__(self, other: Any, /) -> Any: ...
-
-    def __and__(self, other: Any, /) -> Any: ...
-
-    def __rshift__(self, other: Any, /) -> Any: ...
-
-
-N = TypeVar("N", bound=Number)
+#: An address or a distance in bytes: Python's, one of each lane, or in a program that is being
+#: generated.
+N = TypeVar("N", int, np.ndarray[Any, np.dtype[np.uint64]], Emitted)
 
 
 @dataclass(frozen=True)
@@ -78,8 +65,7 @@ class Addressing:
     def start(self, offset: N) -> N:
         """Bytes from the block to the scalar of lane 0, and from an object of AoS to its own."""
         constant = 0 if self.cluster is None else (self.lanes - 1) * self.cluster.offset
-        start: N = offset * self.scale + constant
-        return start
+        return offset * self.scale + constant
 
     def lane_bytes(self, size: int) -> int:
         """Bytes between the scalars of ``size`` bytes of neighbours in a block."""
@@ -100,8 +86,7 @@ class Addressing:
             return begun
         if size == WORD // 2:
             # The distance is a bit field of the address, which a GPU takes out at once.
-            found: N = begun - ((object & (ROW_BYTES - 1)) >> 1)
-            return found
+            return begun - ((object & (ROW_BYTES - 1)) >> 1)
         return _plus_lane(begun, object, size - WORD)
 
     def address(self, object: N, offset: Any, size: int) -> N:
@@ -150,5 +135,4 @@ def _plus_lane(start: N, object: N, distance: int) -> N:
     else:
         part = (in_row >> WORD.bit_length() - 1) * bytes
     # NumPy's unsigned numbers are not multiplied by negative ones.
-    found: N = start + part if distance > 0 else start - part
-    return found
+    return start + part if distance > 0 else start - part
