@@ -38,12 +38,9 @@ LANES = TILE_OBJECTS
 WORD = TILE_STEP
 """Bytes between the addresses of neighbours in a block."""
 ROW_BYTES = LANES * WORD
-"""Bytes between the first and the last address of objects of a block, of which its own address is
-a multiple."""
+"""Bytes of a row of words, of which the address of a block is a multiple."""
 WIDEST_ACCESS = 16
 """The most bytes that one access of a device takes at once."""
-
-
 #: An address or a distance in bytes: Python's, one of each lane, or in a program that is being
 #: generated.
 N = TypeVar("N", int, np.ndarray[Any, np.dtype[np.uint64]], Emitted)
