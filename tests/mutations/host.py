@@ -20,6 +20,7 @@ _PIECES = (
 _CALLS = (
     "tests/heap/test_deleted.py::test_methods_are_not_called_on_deleted_objects",
     "tests/heap/test_deleted.py::test_methods_are_called_on_what_is_left",
+    "tests/heap/test_deleted.py::test_methods_of_objects_of_subclasses",
 )
 
 MUTATIONS = (
@@ -144,8 +145,7 @@ MUTATIONS = (
     ),
     Mutation(
         "interrupts ask kernels to end", "sharedoa/backends/interruption.py",
-        "_LEAVE = signal.SIGURG if hasattr(signal, \"SIGURG\") else 0\n",
-        "_LEAVE = signal.SIGINT\n",
+        "            ctypes.c_long(_LEAVE),\n", "            ctypes.c_long(signal.SIGINT),\n",
         "what is to cut a kernel interrupts the program once more",
         ("tests/backends/test_interruption.py::"
          "test_asking_to_leave_where_nobody_is_in_a_kernel",),
