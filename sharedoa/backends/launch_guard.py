@@ -7,13 +7,11 @@ goes to whoever handled it before. Of a launch that faulted the other threads be
 from __future__ import annotations
 
 import ctypes
-import os
 import signal
-import threading
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
+from ..once import once
 from .guard_code import (
     EXPORTS,
     HANDLER_EXPORTS,
@@ -134,23 +132,7 @@ def _sigaction(number: int, new: _Action | None, old: _Action | None) -> None:
         raise OSError(ctypes.get_errno(), "sigaction")
 
 
-_lock = threading.Lock()
-
-
-@cache
-def _made() -> LaunchGuard:
-    return LaunchGuard()
-
-
+@once
 def launch_guard() -> LaunchGuard:
     """Made at its first use."""
-    with _lock:
-        return _made()
-
-
-def _renew_lock() -> None:
-    global _lock
-    _lock = threading.Lock()
-
-
-os.register_at_fork(after_in_child=_renew_lock)
+    return LaunchGuard()

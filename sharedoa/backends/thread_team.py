@@ -10,10 +10,10 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 from ..errors import BackendError
+from ..once import once
 from .guard_code import short_serial
 from .interruption import ask_to_leave, settle
 from .launch_guard import launch_guard
@@ -231,7 +231,7 @@ _CANCEL_SECONDS = 0.01
 _team_lock = threading.Lock()
 
 
-@cache
+@once
 def _library() -> NativeLibrary:
     guard = launch_guard()
     imports = {name: guard.address(name) for name in _IMPORTS}

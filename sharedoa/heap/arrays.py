@@ -317,7 +317,9 @@ class ObjectArray(ManyObjects, Array):
         if storage is None:
             return super().__getitem__(key)
         if isinstance(key, (int, np.integer)):
-            self._refuse_deleted(self._place(int(key)))
+            place = self._place(int(key))
+            self._refuse_deleted(place)
+            return to_host(self.__sharedoa_element__, place[0], self._heap)
         found = super().__getitem__(key)
         if isinstance(found, ObjectArray) and found._storage not in (None, storage):
             assert found._storage is not None

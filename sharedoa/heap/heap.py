@@ -158,7 +158,7 @@ class Heap:
         if n is None and "n" not in cls.fields:
             n = fields.pop("n", None)
         if n is None:
-            return self.construct(cls, (), fields)
+            return self._construct(cls, (), fields)
         count = count_of(n, f"the number of {cls.name} objects")
         if has_init(cls):
             arguments = arguments_of_each(cls, count, fields)
@@ -186,6 +186,9 @@ class Heap:
         """One object: ``C(*arguments, **fields)``."""
         require_executing(self, "creating objects")
         require_concrete(cls)
+        return self._construct(cls, arguments, fields)
+
+    def _construct(self, cls: ClassType, arguments: tuple[Any, ...], fields: dict[str, Any]) -> Any:
         if has_init(cls):
             made = self._new_one(cls, {})
             initialise(self, [made], [(arguments, fields)])
@@ -217,13 +220,13 @@ class Heap:
         if made is not None:
             with self.lock:
                 self.placement.free(made)
-                self._bury(made)
+                self._bury(made.references)
 
-    def _bury(self, gone: Selection) -> None:
+    def _bury(self, gone: References) -> None:
         """Tell the proxies of deleted objects."""
         proxies = self._proxies
-        if gone.count <= len(proxies):
-            found = [proxies.pop(each, None) for each in gone.references.tolist()]
+        if len(gone) <= len(proxies):
+            found = [proxies.pop(each, None) for each in gone.tolist()]
         else:
             address = self.encoding.address
             dead = [r for r in list(proxies) if not self.placement.lives(address(r))]
@@ -245,7 +248,7 @@ class Heap:
             self._objects_of.clear()
             where = user_line() if self.debug else ""
             self.placement.free(selection, where)
-            self._bury(selection)
+            self._bury(references)
 
     def _references(self, objects: Any) -> References:
         if isinstance(objects, Object):

@@ -49,8 +49,8 @@ def recorder() -> Recorder | None:
 
 def is_recorded(heap: Heap) -> bool:
     """Whether this thread's launches on ``heap`` are being recorded."""
-    found = recorder()
-    return found is not None and found.heap is heap
+    found = recording.get()
+    return found is not None and found.heap is heap and found.is_recording
 
 
 def refuse_access() -> HeapError:

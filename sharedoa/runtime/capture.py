@@ -13,8 +13,7 @@ again where that changed them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -126,8 +125,7 @@ class Capture:
             return
         # By id: any order will do, as long as it is everybody's.
         self._programs = sorted({each.program for each in self._launches}, key=id)
-        with self._locked():
-            self._prepare()
+        self._locked(self._programs, self._prepare)
         self._unready = None
 
     def record(
@@ -182,15 +180,16 @@ class Capture:
             )
         if count == 0 or not self._launches:
             return
-        heap = self.heap
-        with self._locked():
-            if heap.backend.name == "python":
-                self._run_in_cpython(count)
-                return
-            for program in self._programs:
-                program.look_at_names()
-            while count:
-                count -= self._run_ready(count)
+        self._locked(self._programs, lambda: self._run(count))
+
+    def _run(self, count: int) -> None:
+        if self.heap.backend.name == "python":
+            self._run_in_cpython(count)
+            return
+        for program in self._programs:
+            program.look_at_names()
+        while count:
+            count -= self._run_ready(count)
 
     def _run_ready(self, count: int) -> int:
         """Run the launches up to ``count`` times, as long as they need not be looked at; how often
@@ -249,12 +248,14 @@ class Capture:
         finally:
             launching.pop(this, None)
 
-    def _locked(self) -> ExitStack:
-        """Nobody else may bind a program between its being bound here and its being run."""
-        with ExitStack() as held:
-            for program in self._programs:
-                held.enter_context(program.lock)
-            return held.pop_all()
+    def _locked(self, programs: list[Program], work: Callable[[], None]) -> None:
+        """Nobody else may bind a program between its being bound here and its being run. No signal
+        comes between taking a lock and the block of its ``with``."""
+        if not programs:
+            work()
+            return
+        with programs[0].lock:
+            self._locked(programs[1:], work)
 
     def _is_current(self) -> bool:
         return (
