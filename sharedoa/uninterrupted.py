@@ -43,6 +43,8 @@ class _Uninterrupted:
         self._depth = 0
         self._handlers: list[tuple[int, _Handler]] = []
         self._arrived: list[int] = []
+        #: Python's own handler has been set since somebody made this false.
+        self.has_set_handlers = True
 
     def __enter__(self) -> None:
         if _get_ident() == self._main:
@@ -88,6 +90,7 @@ class _Uninterrupted:
         for number, handler in self._handlers:
             if _handler_of(number) == self._note:  # else somebody has set another one meanwhile
                 _set_handler(number, handler)
+        self.has_set_handlers = True
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         if number not in self._arrived:

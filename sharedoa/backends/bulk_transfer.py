@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from ..errors import HeapError
+from ..model.field_address import LANES, WORD
 from ..model.record import scalars
 from ..model.reference import ReferenceEncoding
-from ..model.tiles import LANES, WORD
 from .base import Backend, Bytes
 from .column_kernels import MOVE, NUMBER
 from .own_kernels import OwnKernels
@@ -117,10 +117,10 @@ class BulkTransfer:
         self, address: int, slots: Column, first: int, encoding: ReferenceEncoding
     ) -> None:
         """See ``heap.transfer.Transfer``."""
-        shift, group_bytes = _group(slots)
+        shift, block_bytes = _block(slots)
         size, unit = encoding.dtype.itemsize, encoding.unit
         with self._working():
-            numbers = (first, group_bytes // unit, shift, WORD // unit)
+            numbers = (first, block_bytes // unit, shift, WORD // unit)
             self._number(slots.count, size, 0, (address, size, 0, 0), slots.first, numbers)
 
     def permute(self, permutation: Permutation, scratch: int, scratch_bytes: int) -> None:
@@ -131,12 +131,12 @@ class BulkTransfer:
         with self._working():
             for first in range(0, permutation.count, each):
                 count = min(each, permutation.count - first)
-                place = permutation.start + first * step
-                leaves = (place, step, scratch, size, permutation.table, scalars)
+                first_tile = permutation.start + first * step
+                leaves = (first_tile, step, scratch, size, permutation.table, scalars)
                 self._kernels.launch(PERMUTE, count * scalars * LANES, leaves)
                 data = (scratch, size, _WORD, words)
                 how = (_WORD, int(True), _WORD, 0)
-                self._kernels.launch(MOVE, count * words, (*data, *how, place, step, 0, 0))
+                self._kernels.launch(MOVE, count * words, (*data, *how, first_tile, step, 0, 0))
 
     def clear(self, start: int, end: int) -> None:
         """See ``heap.transfer.Transfer``."""
@@ -170,10 +170,10 @@ class BulkTransfer:
             staging.mark(number)
 
         with _threads(len(pieces)) as pool:
-            for place, piece in enumerate(pieces):
+            for turn, piece in enumerate(pieces):
                 if len(filling) == _HOST_PIECES:
                     launch()
-                number = place % PIECES
+                number = turn % PIECES
                 staging.wait(number)
                 buffer = _view(staging.memory(number), piece[0])
                 filling.append((number, piece, pool.submit(_copy, buffer, piece[1])))
@@ -192,12 +192,12 @@ class BulkTransfer:
                 buffer = _view(staging.memory(number), column)
                 emptying.append(pool.submit(_copy, values, buffer))
 
-            for place, piece in enumerate(pieces):
+            for turn, piece in enumerate(pieces):
                 if len(moving) == PIECES - _HOST_PIECES:
                     empty()
                 if len(emptying) == _HOST_PIECES:
                     emptying.popleft().result()
-                number, column = place % PIECES, piece[0]
+                number, column = turn % PIECES, piece[0]
                 self._move(column, staging.address(number), to_objects=False)
                 staging.mark(number)
                 moving.append((number, piece))
@@ -207,34 +207,34 @@ class BulkTransfer:
                 emptied.result()
 
     def _move(self, column: Column, buffer: int, to_objects: bool) -> None:
-        shift, group_bytes = _group(column)
+        shift, block_bytes = _block(column)
         for size, lane_bytes, inside, part, elements, step in _moves(column):
             base = column.address(inside) + part
             data = (buffer + inside + part, column.dtype.itemsize, step, elements)
-            place = (base, group_bytes, shift, lane_bytes)
-            how = (column.scale * step, int(to_objects), size, column.first)
-            self._kernels.launch(MOVE, column.count * elements, (*data, *how, *place))
+            where = (base, block_bytes, shift, lane_bytes)
+            how = (column.addressing.scale * step, int(to_objects), size, column.first)
+            self._kernels.launch(MOVE, column.count * elements, (*data, *how, *where))
 
     def _fill(self, column: Column, value: Values) -> None:
         """One value for all."""
-        shift, group_bytes = _group(column)
+        shift, block_bytes = _block(column)
         bits = int.from_bytes(value.tobytes(), "little")
         for size, lane_bytes, _, part, _, _ in _moves(column):
-            place = (column.address(0) + part, group_bytes, shift, lane_bytes)
+            where = (column.address(0) + part, block_bytes, shift, lane_bytes)
             number = (bits >> 8 * part, 0, 0, 0)
-            self._number(column.count, size, column.first, place, 0, number)
+            self._number(column.count, size, column.first, where, 0, number)
 
     def _number(
         self,
         count: int,
         size: int,
         first: int,
-        place: tuple[int, int, int, int],
+        where: tuple[int, int, int, int],
         number_first: int,
         number: tuple[int, int, int, int],
     ) -> None:
         for done in range(0, count, _MOST_THREADS):
-            leaves = (size, first + done, *place, number_first + done, *number)
+            leaves = (size, first + done, *where, number_first + done, *number)
             self._kernels.launch(NUMBER, min(count - done, _MOST_THREADS), leaves)
 
 
@@ -266,25 +266,24 @@ def _view(memory: Bytes, column: Column) -> Values:
     return found.reshape(column.count, *column.dtype.shape)
 
 
-def _group(column: Column) -> tuple[int, int]:
-    """log2 of the slots of a group, and its bytes."""
-    return column.lanes.bit_length() - 1, column.lanes * column.record_bytes
+def _block(column: Column) -> tuple[int, int]:
+    """log2 of the lanes of a block, and its bytes."""
+    lanes = column.addressing.lanes
+    return lanes.bit_length() - 1, lanes * column.record_bytes
 
 
 def _moves(column: Column) -> Iterator[tuple[int, int, int, int, int, int]]:
     """What one launch can move of the values of a column: bytes at a time, bytes between the
-    scalars of neighbouring slots of a group, bytes from the value's start to the scalar, bytes from
+    scalars of neighbouring slots of a block, bytes from the value's start to the scalar, bytes from
     the scalar's start, elements of an inline array and bytes between these."""
     for scalar in scalars(column.dtype, 0):
         whole = scalar.dtype.itemsize
         *outer, elements = scalar.shape or (1,)
         *outer_strides, step = scalar.strides or (0,)
-        for place in np.ndindex(*outer):
-            inside = scalar.offset + sum(i * s for i, s in zip(place, outer_strides, strict=True))
+        for index in np.ndindex(*outer):
+            inside = scalar.offset + sum(i * s for i, s in zip(index, outer_strides, strict=True))
             # Records of other compilers may be packed: then fewer bytes at a time.
-            size = math.gcd(
-                whole, column.start, column.record_bytes, column.offset + inside,
-                inside, step, column.dtype.itemsize,
-            )  # fmt: skip
+            known = column.multiple(inside, whole)
+            size = math.gcd(whole, known, inside, step, column.dtype.itemsize)
             for part in range(0, whole, size):
-                yield size, column.lane_bytes(whole), inside, part, elements, step
+                yield size, column.addressing.lane_bytes(whole), inside, part, elements, step

@@ -1,8 +1,8 @@
 """Kernels that move one scalar of many objects, between a buffer and the objects' memory.
 
-The scalar of slot n lies, with 2**shift slots in a group (``model.arrangement``), at
+The scalar of slot n lies, with 2**shift lanes in a block (``model.arrangement``), at
 
-    base + (n >> shift) * group_bytes + (n & (2**shift - 1)) * lane_bytes
+    base + (n >> shift) * block_bytes + (n & (2**shift - 1)) * lane_bytes
 
 and in an inline array its element j at j * record_step from there.
 """
@@ -19,17 +19,17 @@ from .own_kernels import OwnKernel
 _SIZES = (1, 2, 4, 8)
 
 
-def _emit_place(
+def _emit_address(
     builder: ir.IRBuilder,
     number: ir.Value,
     base: ir.Value,
-    group_bytes: ir.Value,
+    block_bytes: ir.Value,
     shift: ir.Value,
     lane_bytes: ir.Value,
 ) -> ir.Value:
-    group = builder.lshr(number, shift)
-    lane = builder.sub(number, builder.shl(group, shift))
-    within = builder.add(builder.mul(group, group_bytes), builder.mul(lane, lane_bytes))
+    block = builder.lshr(number, shift)
+    lane = builder.sub(number, builder.shl(block, shift))
+    within = builder.add(builder.mul(block, block_bytes), builder.mul(lane, lane_bytes))
     return builder.add(base, within)
 
 
@@ -50,12 +50,12 @@ def emit_by_size(
 
 
 def _emit_move(builder: ir.IRBuilder, leaves: list[ir.Value], thread: ir.Value) -> None:
-    data, item_bytes, item_step, inner, record_step, to_objects, size, first, *place = leaves
+    data, item_bytes, item_step, inner, record_step, to_objects, size, first, *where = leaves
     item = builder.udiv(thread, inner)
     element = builder.sub(thread, builder.mul(item, inner))
     in_buffer = builder.add(data, builder.mul(item, item_bytes))
     in_buffer = builder.add(in_buffer, builder.mul(element, item_step))
-    in_objects = _emit_place(builder, builder.add(first, item), *place)
+    in_objects = _emit_address(builder, builder.add(first, item), *where)
     in_objects = builder.add(in_objects, builder.mul(element, record_step))
     upwards = builder.icmp_unsigned("!=", to_objects, I64(0))
     source = builder.inttoptr(builder.select(upwards, in_buffer, in_objects), POINTER)
@@ -68,10 +68,10 @@ def _emit_move(builder: ir.IRBuilder, leaves: list[ir.Value], thread: ir.Value) 
 
 
 def _emit_number(builder: ir.IRBuilder, leaves: list[ir.Value], thread: ir.Value) -> None:
-    size, first, *place = leaves[:6]
+    size, first, *where = leaves[:6]
     number_first, *numbers = leaves[6:]
-    target = _emit_place(builder, builder.add(first, thread), *place)
-    number = _emit_place(builder, builder.add(number_first, thread), *numbers)
+    target = _emit_address(builder, builder.add(first, thread), *where)
+    number = _emit_address(builder, builder.add(number_first, thread), *numbers)
 
     def store(inside: ir.IRBuilder, type: ir.IntType) -> None:
         value = number if type == I64 else inside.trunc(number, type)
@@ -82,8 +82,8 @@ def _emit_number(builder: ir.IRBuilder, leaves: list[ir.Value], thread: ir.Value
 
 #: One thread an element. leaves: address of the buffer, bytes of an item in it, bytes between an
 #: item's elements, elements of an item, record_step, whether to the objects, bytes of the scalar,
-#: the first slot; base, group_bytes, shift and lane_bytes
+#: the first slot; base, block_bytes, shift and lane_bytes
 MOVE = OwnKernel("sharedoa_column_move", 12, _emit_move)
-#: One thread a slot; writes a number that is computed as places are. leaves: bytes of the scalar,
-#: the first slot; base, group_bytes, shift and lane_bytes; the same five for the number
+#: One thread a slot; writes a number that is computed as addresses are. leaves: bytes of the
+#: scalar, the first slot; base, block_bytes, shift and lane_bytes; the same five for the number
 NUMBER = OwnKernel("sharedoa_column_number", 11, _emit_number)

@@ -6,10 +6,11 @@ import ctypes
 import gc
 import sys
 import threading
-from functools import cache, cached_property
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..errors import BackendError, DeviceError, HeapError
+from ..once import once
 from .cuda_driver import driver_error, error_text, forked, is_sticky, load_driver, was_forked
 from .cuda_wait import Wait
 
@@ -24,7 +25,7 @@ _STACK_SHARE = 8
 """At most this part of the free memory goes to stacks: a device reserves one for every thread."""
 
 
-@cache
+@once
 def cuda_context() -> CudaContext:
     """Opened at first use; raises BackendError where CUDA does not work."""
     return CudaContext()

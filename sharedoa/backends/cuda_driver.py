@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import importlib
 import os
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ..errors import BackendError, HeapError
+from ..once import once
 
 if TYPE_CHECKING:
     from .cuda_context import CudaContext
@@ -32,7 +32,7 @@ _STICKY_ERRORS = frozenset(
 )
 
 
-@cache
+@once
 def load_driver() -> Any:
     """The module ``cuda.bindings.driver``, initialised.
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from functools import cache
 from typing import TYPE_CHECKING
 
 from ..errors import ArgumentError
+from ..once import once
 from .base import KernelLaunch
 from .interpreter_function import interpreter_function
 
@@ -77,7 +77,7 @@ def _grid(kernel: CudaKernel, threads: tuple[int, int], block: tuple[int, int]) 
     return grid
 
 
-@cache
+@once
 def native_launch() -> Callable[[int], int]:
     """What starts a ``PreparedLaunch``, by the address of its words; the result is the driver's: 0
     for success.

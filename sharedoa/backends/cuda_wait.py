@@ -10,9 +10,9 @@ from __future__ import annotations
 import ctypes
 import time
 from collections.abc import Callable
-from functools import cache
 from typing import TYPE_CHECKING
 
+from ..once import once
 from ..uninterrupted import uninterrupted
 from .cuda_driver import driver_function
 from .interpreter_function import interpreter_function
@@ -54,7 +54,7 @@ done:
 """
 
 
-@cache
+@once
 def _native_ask() -> Callable[[int], int]:
     return interpreter_function("ask", _CODE)
 

@@ -27,6 +27,8 @@ typedef struct { void *entry; int64_t low, high; } Code;
 RETURNED, STOPPED, FAULT, CUT = range(4)
 """How an entry ended: it returned, or was not begun as ``stop`` was set, or was left."""
 
+#: SA_SIGINFO, SA_ONSTACK and SA_NODEFER.
+HANDLER_FLAGS = 0x4 | 0x08000000 | 0x40000000
 #: Offsets in ``ucontext_t`` of the stack pointer and of the program counter.
 _CONTEXTS = {"x86_64": (160, 168), "aarch64": (432, 440)}
 
@@ -43,7 +45,8 @@ def guard_code() -> str:
         return _COMMON + _UNGUARDED
     stack_pointer, counter = _CONTEXTS[platform.machine()]
     handlers = _HANDLERS.replace("STACK_POINTER", str(stack_pointer))
-    return _COMMON + _GUARDED + handlers.replace("PROGRAM_COUNTER", str(counter))
+    handlers = handlers.replace("PROGRAM_COUNTER", str(counter))
+    return _COMMON + _GUARDED + handlers.replace("FLAGS", str(HANDLER_FLAGS))
 
 
 _SERIAL_BITS = 31
@@ -59,8 +62,8 @@ EXPORTS = (
     "leave",
 )  # fmt: skip
 HANDLER_EXPORTS = (
-    "on_fault", "on_interrupt", "print_line", "previous", "token", "main", "print_callback",
-    "await_long_launch", "forget_watch",
+    "on_fault", "on_interrupt", "on_leave", "keep_interrupts", "print_line", "previous", "token",
+    "main", "print_callback", "await_long_launch", "forget_watch",
 )  # fmt: skip
 
 _COMMON = """
@@ -304,8 +307,10 @@ _HANDLERS = """
 @previous = global [65 x { ptr, i64 }] zeroinitializer
 @token = global i64 0
 @print_callback = global ptr null
+%Action = type { ptr, [128 x i8], i32, ptr }
 
 declare i32 @getpid()
+declare i32 @sigaction(i32, ptr, ptr)
 declare ptr @signal(i32, ptr)
 declare i32 @raise(i32)
 declare ptr @llvm.frameaddress.p0(i32)
@@ -399,9 +404,23 @@ done:
   ret void
 }
 
-; An interrupt stops the main thread's launch at the next piece. One with the token asks the thread
-; that gets it to leave its kernel now, where that was decided.
-define void @on_interrupt(i32 %signal, ptr %info, ptr %context) {
+; Who handled the signal before, if anybody did.
+define internal void @pass_on(i32 %signal, ptr %info, ptr %context) {
+  %number = sext i32 %signal to i64
+  %place = getelementptr [65 x { ptr, i64 }], ptr @previous, i64 0, i64 %number
+  %handler = load ptr, ptr %place
+  %as_number = ptrtoint ptr %handler to i64
+  %is_none = icmp ule i64 %as_number, 1
+  br i1 %is_none, label %done, label %tell
+tell:
+  call void %handler(i32 %signal, ptr %info, ptr %context)
+  br label %done
+done:
+  ret void
+}
+
+; The thread that gets a signal with the token leaves its kernel now, where that was decided.
+define void @on_leave(i32 %signal, ptr %info, ptr %context) {
   %code_place = getelementptr i8, ptr %info, i64 8
   %code = load i32, ptr %code_place
   %queued = icmp eq i32 %code, -1
@@ -409,7 +428,10 @@ define void @on_interrupt(i32 %signal, ptr %info, ptr %context) {
   %value = load i64, ptr %value_place
   %same = icmp eq i64 %value, ptrtoint (ptr @token to i64)
   %is_ours = and i1 %queued, %same
-  br i1 %is_ours, label %ours, label %from_outside
+  br i1 %is_ours, label %ours, label %foreign
+foreign:
+  call void @pass_on(i32 %signal, ptr %info, ptr %context)
+  br label %done
 ours:
   %key = load i32, ptr @key
   %own = call ptr @pthread_getspecific(i32 %key)
@@ -450,11 +472,36 @@ where:
 leave:
   call void @longjmp(ptr %frame, i32 3)
   unreachable
-from_outside:
-  %number = sext i32 %signal to i64
-  %place = getelementptr [65 x { ptr, i64 }], ptr @previous, i64 0, i64 %number
-  %handler = load ptr, ptr %place
-  call void %handler(i32 %signal, ptr %info, ptr %context)
+done:
+  ret void
+}
+
+; Let @on_interrupt get interrupts, if a function gets them now.
+define void @keep_interrupts() {
+  %action = alloca %Action
+  call i32 @sigaction(i32 2, ptr null, ptr %action)
+  %now = load ptr, ptr %action
+  %as_number = ptrtoint ptr %now to i64
+  %is_none = icmp ule i64 %as_number, 1
+  %is_ours = icmp eq ptr %now, @on_interrupt
+  %stays = or i1 %is_none, %is_ours
+  br i1 %stays, label %done, label %put
+put:
+  store ptr %now, ptr getelementptr ([65 x { ptr, i64 }], ptr @previous, i64 0, i64 2)
+  store ptr @on_interrupt, ptr %action
+  %flags_place = getelementptr %Action, ptr %action, i32 0, i32 2
+  %flags = load i32, ptr %flags_place
+  %more_flags = or i32 %flags, FLAGS
+  store i32 %more_flags, ptr %flags_place
+  call i32 @sigaction(i32 2, ptr %action, ptr null)
+  br label %done
+done:
+  ret void
+}
+
+; An interrupt stops the main thread's launch at the next piece.
+define void @on_interrupt(i32 %signal, ptr %info, ptr %context) {
+  call void @pass_on(i32 %signal, ptr %info, ptr %context)
   %main = load ptr, ptr @main
   %nobody = icmp eq ptr %main, null
   br i1 %nobody, label %done, label %stop

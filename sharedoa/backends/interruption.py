@@ -2,9 +2,9 @@
 
 The interpreter calls handlers of signals only when the main thread comes back to it. So a handler
 of ours, before the interpreter's, makes the launch stop at its next piece, which can be begun again
-if the program's handler raises nothing. A kernel that comes to no next piece is left by a signal
-that its threads get, after a while, as what it has computed is lost then: if the handler is the one
-that raises KeyboardInterrupt, or the user insists.
+if the program's handler raises nothing. A kernel that comes to no next piece is left after a while,
+as what it has computed is lost then: if the handler is the one that raises KeyboardInterrupt, or
+the user insists. Its threads get another signal for that, one that harms nobody if it comes late.
 
 Programs replace handlers (notebooks in every cell), so that ours is looked after by a thread, the
 *watch*, which sleeps unless a launch of the main thread lasts.
@@ -23,6 +23,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
+from ..uninterrupted import uninterrupted
 from .guard_code import short_serial
 from .launch_guard import Fault, launch_guard
 from .native_code import ffi
@@ -30,6 +31,8 @@ from .native_code import ffi
 #: From an interrupt until a kernel is cut.
 GRACE_SECONDS = 0.5
 _TICK_SECONDS, _RETRY_SECONDS = 0.05, 0.01
+_LEAVE = signal.SIGURG if hasattr(signal, "SIGURG") else 0
+"""Ignored by default; what others send of it is passed on."""
 _SI_QUEUE = -1
 _SEND = {"x86_64": 297, "aarch64": 240}
 """The number of the system call ``rt_tgsigqueueinfo``."""
@@ -97,7 +100,7 @@ def watch_main_thread() -> None:
     guard = launch_guard()
     if not guard.handles_faults or threading.current_thread() is not threading.main_thread():
         return
-    guard.hook(signal.SIGINT, "on_interrupt", only_functions=True)
+    guard.keep_interrupts()
     if _watched_by:
         return
     thread = guard.this_thread()
@@ -106,6 +109,15 @@ def watch_main_thread() -> None:
     # Where no thread is to be had Ctrl-C comes through at the next piece all the same.
     with suppress(RuntimeError):
         _watched_by.append(_thread.start_new_thread(_watch, (thread, threading.get_native_id())))
+
+
+def keep_interrupts() -> None:
+    """A launch is about to begin: sections put Python's handler in place of ours, and the watch
+    looks only after a while."""
+    uninterrupted.has_set_handlers = False
+    guard = launch_guard()
+    if guard.handles_faults:
+        guard.keep_interrupts()
 
 
 def _address(thread: Any) -> int:
@@ -117,7 +129,7 @@ def _watch(main: Any, main_id: int) -> None:
     await_long_launch = guard.library.function("await_long_launch", "void(*)(void)")
     while True:
         await_long_launch()
-        guard.hook(signal.SIGINT, "on_interrupt", only_functions=True)
+        guard.keep_interrupts()
         _attend(main, main_id)
 
 
@@ -148,8 +160,9 @@ def ask_to_leave(thread_ids: Sequence[int]) -> None:
     """Signal threads to leave kernels of launches whose owner has ``leaving`` set; nothing happens
     to those that are in none, or not in the kernel's own code."""
     guard = launch_guard()
+    guard.hook(_LEAVE, "on_leave")
     info = _SignalInfo(
-        number=signal.SIGINT,
+        number=_LEAVE,
         code=_SI_QUEUE,
         process=os.getpid(),
         user=os.getuid(),
@@ -161,7 +174,7 @@ def ask_to_leave(thread_ids: Sequence[int]) -> None:
             ctypes.c_long(_SEND[platform.machine()]),
             ctypes.c_long(os.getpid()),
             ctypes.c_long(number),
-            ctypes.c_long(signal.SIGINT),
+            ctypes.c_long(_LEAVE),
             ctypes.byref(info),
         )
 

@@ -11,11 +11,11 @@ import ctypes
 import re
 import struct
 import sys
-from functools import cache
 from typing import Any
 
 import numpy as np
 
+from ..once import once
 from ..targets.host import FLOAT_MARKS
 from .launch_guard import launch_guard
 from .native_code import ffi
@@ -72,7 +72,7 @@ _print_callback = ffi.callback("int(void *, char *)", _print, error=_LEAVE, oner
 _bare_callback = ffi.callback("void(char *)", lambda text: _print(ffi.NULL, text) and None)
 
 
-@cache
+@once
 def print_address() -> int:
     """The function that ``print`` in kernels calls with its finished line."""
     guard = launch_guard()

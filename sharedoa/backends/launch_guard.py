@@ -7,16 +7,15 @@ goes to whoever handled it before. Of a launch that faulted the other threads be
 from __future__ import annotations
 
 import ctypes
-import os
 import signal
-import threading
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
+from ..once import once
 from .guard_code import (
     EXPORTS,
     HANDLER_EXPORTS,
+    HANDLER_FLAGS,
     THREAD_TYPE,
     guard_code,
     is_supported,
@@ -24,7 +23,7 @@ from .guard_code import (
 from .native_code import NativeLibrary, ffi, host_target
 
 _FAULTS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE)
-_SIGINFO, _ONSTACK, _NODEFER = 0x4, 0x08000000, 0x40000000
+_SA_RESTART = 0x10000000
 _RUN_TYPE = "int(*)(Code *, int64_t, int64_t, int64_t, int64_t, void *)"
 
 ffi.cdef(THREAD_TYPE)
@@ -79,6 +78,9 @@ class LaunchGuard:
         self.library.function("prepare_guard", "void(*)(void)")()
         self.run = self.library.function("run", _RUN_TYPE)
         self.this_thread = self.library.function("this_thread", "Thread *(*)(void)")
+        if self.handles_faults:
+            #: Let our handler get SIGINT, unless that has its default effect or is ignored.
+            self.keep_interrupts = self.library.function("keep_interrupts", "void(*)(void)")
 
     def address(self, name: str) -> int:
         return self.library.address(name)
@@ -90,19 +92,20 @@ class LaunchGuard:
             for number in _FAULTS:
                 self.hook(number, "on_fault")
 
-    def hook(self, number: int, handler: str, only_functions: bool = False) -> None:
-        """Let ``handler`` get a signal, which passes on what is not its own. ``only_functions``:
-        not where the signal has its default effect or is ignored."""
+    def hook(self, number: int, handler: str) -> None:
+        """Let ``handler`` get a signal, which passes on what is not its own."""
         ours = self.library.address(handler)
         old = _Action()
         _sigaction(number, None, old)
         before = old.handler or 0
-        if before == ours or (only_functions and before <= _IGNORED):
+        if before == ours:
             return
         table = (_Previous * 65).from_address(self.library.address("previous"))
         table[number].handler = before
-        new = _Action(ours, old.mask, old.flags | _SIGINFO | _ONSTACK | _NODEFER, old.restorer)
-        _sigaction(number, new, None)
+        flags = old.flags | HANDLER_FLAGS
+        if before <= _IGNORED:  # calls of the system went on after it, and still shall
+            flags |= _SA_RESTART
+        _sigaction(number, _Action(ours, old.mask, flags, old.restorer), None)
 
     def take_fault(self, thread: Any) -> Fault | None:
         """What went wrong first in the launch of ``thread``, which is told once."""
@@ -129,23 +132,7 @@ def _sigaction(number: int, new: _Action | None, old: _Action | None) -> None:
         raise OSError(ctypes.get_errno(), "sigaction")
 
 
-_lock = threading.Lock()
-
-
-@cache
-def _made() -> LaunchGuard:
-    return LaunchGuard()
-
-
+@once
 def launch_guard() -> LaunchGuard:
     """Made at its first use."""
-    with _lock:
-        return _made()
-
-
-def _renew_lock() -> None:
-    global _lock
-    _lock = threading.Lock()
-
-
-os.register_at_fork(after_in_child=_renew_lock)
+    return LaunchGuard()

@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 import weakref
 from collections.abc import Mapping
-from functools import cache
 from typing import Any
 
 from cffi import FFI
 from llvmlite import binding as llvm
 
 from ..errors import InternalError
+from ..once import once
 from ..targets.host import HostTarget
 from ..uninterrupted import uninterrupted
 
@@ -19,13 +19,13 @@ ffi = FFI()
 _library_numbers = itertools.count()
 
 
-@cache
+@once
 def host_target() -> HostTarget:
     """The one host target of the process: detecting the CPU is done once."""
     return HostTarget()
 
 
-@cache
+@once
 def _linker() -> Any:
     # JITLink keeps the parts of an object together. LLVM's older linker maps each where there is
     # room: with a heap of gigabytes between two of them, one cannot reach the other.

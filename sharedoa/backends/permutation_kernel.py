@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from ..model.tiles import LANES
+from ..model.field_address import LANES
 from ..targets.base import I64, POINTER
 from .column_kernels import emit_by_size
 from .own_kernels import OwnKernel

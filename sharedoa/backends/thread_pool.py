@@ -16,6 +16,7 @@ from functools import cache
 from time import CLOCK_MONOTONIC, monotonic, perf_counter
 from typing import Any
 
+from ..once import once
 from .interruption import settle
 from .launch_guard import launch_guard
 from .native_code import NativeLibrary, host_target
@@ -318,14 +319,14 @@ class _Pool:
         self._serve()
 
 
-@cache
+@once
 def _pool() -> _Pool:
     return _Pool(worker_count() - 1)
 
 
 def worker_ids() -> list[int]:
     """The system's numbers of the pool's threads."""
-    return _pool().thread_ids if _pool.cache_info().currsize else []
+    return _pool().thread_ids if _pool.is_made else []
 
 
 # A child process has none of the threads, and nobody who would give back what they had locked.

@@ -7,14 +7,13 @@ at every later barrier of its block. In debug mode one thread runs at a time, up
 from __future__ import annotations
 
 import os
-import signal
 import threading
 import time
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 from ..errors import BackendError
+from ..once import once
 from .guard_code import short_serial
 from .interruption import ask_to_leave, settle
 from .launch_guard import launch_guard
@@ -232,7 +231,7 @@ _CANCEL_SECONDS = 0.01
 _team_lock = threading.Lock()
 
 
-@cache
+@once
 def _library() -> NativeLibrary:
     guard = launch_guard()
     imports = {name: guard.address(name) for name in _IMPORTS}
@@ -282,7 +281,6 @@ def _cancel(owner: Any, members: list[threading.Thread]) -> None:
     if not guard.handles_faults:
         return
     _library().function("cancel_team", "void(*)(void)")()
-    guard.hook(signal.SIGINT, "on_interrupt", only_functions=True)
     owner.serial += 1
     owner.leaving = short_serial(owner.serial)
     while running := [each.native_id for each in members if each.is_alive() and each.native_id]:

@@ -44,6 +44,8 @@ class ArrayStorage:
         self.known: tuple[int, int] | None = None
         """Of references: after how many deletions, and launches that may store references, all of
         them referred to live objects or were null; None where nobody knows."""
+        self.lived = 0
+        """Of references: after how many deletions it was seen that none is to a deleted object."""
         self._extent = extent
 
     @property

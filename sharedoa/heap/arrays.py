@@ -314,15 +314,19 @@ class ObjectArray(ManyObjects, Array):
 
     def __getitem__(self, key: Any) -> Any:
         storage = self._storage
-        if storage is None or storage.known is None:
+        if storage is None:
             return super().__getitem__(key)
         if isinstance(key, (int, np.integer)):
-            self._refuse_deleted(self._place(int(key)))
+            place = self._place(int(key))
+            self._refuse_deleted(place)
+            return to_host(self.__sharedoa_element__, place[0], self._heap)
         found = super().__getitem__(key)
         if isinstance(found, ObjectArray) and found._storage not in (None, storage):
             assert found._storage is not None
-            is_known = storage.known[1] == self._heap.reference_writes
-            found._storage.known = storage.known if is_known else None
+            known = storage.known
+            is_known = known is not None and known[1] == self._heap.reference_writes
+            found._storage.known = known if is_known else None
+            found._storage.lived = storage.lived
         return found
 
     def __iter__(self) -> Iterator[Any]:
@@ -336,6 +340,25 @@ class ObjectArray(ManyObjects, Array):
             object.__setattr__(self, "_selected", (state, found))
         assert self._selected is not None
         return self._selected[1]
+
+    def _refuse_receivers(self, call: str) -> None:
+        """Raises ArgumentError if an element is null, HeapError if one is known to refer to a
+        deleted object; debug mode looks at all of these itself."""
+        self._refuse_null(call)
+        storage, heap = self._storage, self._heap
+        deletions = heap.placement.deletions
+        if storage is None or storage.lived == deletions or heap.debug:
+            return
+        if heap.placement.has_deleted(self._cls, storage.lived):
+            run = self._run
+            if run is None:
+                self._selection()
+            else:
+                since, writes = storage.known or (deletions, None)
+                since = since if writes == heap.reference_writes else deletions
+                heap.placement.refuse_deleted_run(run, self._length, since)
+        if self._length * self._dtype.itemsize == storage.size:
+            storage.lived = deletions
 
     def _refuse_null(self, call: str) -> None:
         """Raises ArgumentError if an element is null. They are looked at again only when somebody
@@ -400,6 +423,8 @@ class FieldReferences(ObjectArray):
         values = selection.read(FieldPath(name)) if selection.count else np.empty(0, np.uint64)
         found = heap.array_of(type, values, cls)
         assert isinstance(found, FieldReferences)
+        if found._storage is not None:
+            found._storage.lived = 0  # objects may refer to what was deleted
         object.__setattr__(found, "_name", name)
         object.__setattr__(found, "_source", source)
         return found

@@ -40,6 +40,7 @@ from .rearrangement import rearrange
 from .region_selection import Part, RegionSelection
 from .regions import Region, has_repeated
 from .residency import Residency
+from .run import Run
 from .run_detection import find_runs
 
 
@@ -87,6 +88,8 @@ class ByTypePlacement:
         self.generation = 0
         self.population_version = 0
         self.deletions = 0
+        #: With which of them an object of each class went last.
+        self._last_deletion: dict[ClassType, int] = {}
 
     # ------------------------------------------------------------------ making and freeing
 
@@ -145,9 +148,12 @@ class ByTypePlacement:
         numbers = [slot_numbers(part.slots) for part in parts]
         for region in touched.values():
             region.prepare_to_free(sum(part.count for part in parts if part.region is region))
+            self._last_deletion.setdefault(region.cls, 0)
         self._mark_dead(parts)
         # Nothing below can fail.
         self.deletions += 1
+        for cls in before:
+            self._last_deletion[cls] = self.deletions
         with self._access:
             for part, freed in zip(parts, numbers, strict=True):
                 region = part.region
@@ -237,7 +243,7 @@ class ByTypePlacement:
 
     def _reserve(self, cls: ClassType, capacity: int) -> Region:
         arrangement = self._layout.arrangement(cls)
-        capacity = -(-capacity // arrangement.group) * arrangement.group
+        capacity = -(-capacity // arrangement.lanes) * arrangement.lanes
         taken = [self._place(cls, capacity * arrangement.record.size)]
         try:
             live = self._live_extent(capacity)
@@ -331,7 +337,7 @@ class ByTypePlacement:
     def _merge(self, low: Region, high: Region) -> Region | None:
         """One region instead of two neighbours, or None where they must stay two."""
         arrangement = low.arrangement
-        if low.cls is not high.cls or (high.start - low.start) % arrangement.group_bytes:
+        if low.cls is not high.cls or (high.start - low.start) % arrangement.block_bytes:
             return None
         extent = self._extents.join(low.extent, high.extent)
         if extent is None:
@@ -401,6 +407,25 @@ class ByTypePlacement:
                 place = int(used[part.where][np.argmax(replaced)])
                 address = int(addresses[place])
                 raise freed_reference(address, part.region.cls, f"element {place}: ")
+
+    def has_deleted(self, cls: ClassType, deletions: int) -> bool:
+        known = list(self._last_deletion.items())
+        return any(last > deletions and each.is_subclass_of(cls) for each, last in known)
+
+    def refuse_deleted_run(self, run: Run, count: int, deletions: int) -> None:
+        place = run.place
+        first = slice(run.slot, run.slot + 1, 1)
+        address = int(place.arrangement.addresses(place.start, first)[0])
+        region, slot = self._locate(address)
+        if region.cls is not place.cls or slot + count > region.capacity:
+            raise freed_reference(address, place.cls, "element 0: ")
+        slots = slice(slot, slot + count, 1)
+        gone = region.freed_after(slots, deletions) | (region.live[slots] == 0)
+        if gone.any():
+            number = int(np.argmax(gone))
+            dead = slice(slot + number, slot + number + 1, 1)
+            address = int(region.addresses(dead)[0])
+            raise freed_reference(address, place.cls, f"element {number}: ")
 
     def class_of(self, address: int) -> ClassType:
         return self._locate_live(address)[0].cls

@@ -12,7 +12,7 @@ from ..model.classes import ClassType
 from ..model.types import InlineType, Type, ValueType
 from ..model.values import to_host
 from .conversion import block, column, holds_references
-from .field_places import FieldValues, Places, choose, place_of
+from .field_values import FieldValues, Lvalues, choose, position_of
 from .numpy_like import NumPyLike, advice_for
 from .placement import Change, FieldPath, References, Selection, Values
 
@@ -108,34 +108,34 @@ class FieldView(NumPyLike):
             part = self._heap.placement.select(self._selection.references[key])
             return FieldView(self._heap, self._cls, part, self.path)
         return self._through(
-            self.numpy()[key], lambda: self._places(lambda: self._selection.references, key)
+            self.numpy()[key], lambda: self._lvalues(lambda: self._selection.references, key)
         )
 
     def _one(self, index: int) -> Any:
-        place, type = place_of(index, len(self)), self.type
+        position, type = position_of(index, len(self)), self.type
         self._heap.wait()
-        references = self._selection.references[place : place + 1]
+        references = self._selection.references[position : position + 1]
         address = self._heap.encoding.address(int(references[0]))
         value = self._heap.placement.read_one(address, self.path)
         if not isinstance(type, InlineType):
             return to_host(type, value, self._heap)
         return self._through(
             value,
-            lambda: self._places(lambda: self._selection.references[place : place + 1], 0),
+            lambda: self._lvalues(lambda: self._selection.references[position : position + 1], 0),
         )
 
-    def _places(self, references: Callable[[], References], *keys: Any) -> Places:
+    def _lvalues(self, references: Callable[[], References], *keys: Any) -> Lvalues:
         type = self.type
         length = type.length if isinstance(type, InlineType) else None
-        return Places(self._heap, self.path, references, length, keys)
+        return Lvalues(self._heap, self.path, references, length, keys)
 
-    def _through(self, found: Any, places: Callable[[], Places]) -> Any:
+    def _through(self, found: Any, lvalues: Callable[[], Lvalues]) -> Any:
         """What indexing ``found``, such that a change to part of a copy is not lost. What NumPy
         copied itself is the caller's own."""
         is_lost = isinstance(found, np.ndarray) and not found.flags.writeable
         if not is_lost or holds_references(self.type):
             return found
-        return FieldValues.of(found.copy(), places())
+        return FieldValues.of(found.copy(), lvalues())
 
     def _component(self, name: str) -> FieldView:
         type = self.type
@@ -171,9 +171,9 @@ class FieldView(NumPyLike):
         type, what, inner = self.type, self._description(), key[1:]
         chosen = choose(self._selection.references, key)
         if chosen is None or (inner and not isinstance(type, InlineType)):
-            places = self._places(lambda: self._selection.references, key)
+            lvalues = self._lvalues(lambda: self._selection.references, key)
             element = type.element if isinstance(type, InlineType) else type
-            places.write(block(element, value, places.shape, what, self._heap))
+            lvalues.write(block(element, value, lvalues.shape, what, self._heap))
             return
         references, first = chosen
         if inner and isinstance(type, InlineType):
@@ -190,8 +190,8 @@ class FieldView(NumPyLike):
         """Assign to elements of ``selection``, the objects that ``references`` refer to."""
         what, inner = self._description(), key[1]
         if len(key) > 2 or not isinstance(inner, (int, slice)) or isinstance(inner, bool):
-            places = self._places(lambda: references, key)
-            places.write(block(type.element, value, places.shape, what, self._heap))
+            lvalues = self._lvalues(lambda: references, key)
+            lvalues.write(block(type.element, value, lvalues.shape, what, self._heap))
             return
         # Columns, which need no index of every place.
         shape = np.broadcast_to(np.False_, (len(references), type.length))[key].shape

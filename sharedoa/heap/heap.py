@@ -34,6 +34,7 @@ from ..model.values import describe, to_host
 from ..uninterrupted import BooksLock
 from .array_memory import ArrayStorage
 from .arrays import Array, ObjectArray, make_array
+from .blocks import Block, entered, exit_of_block
 from .construction import (
     arguments_of_each,
     concatenated,
@@ -122,16 +123,19 @@ class Heap:
         tell_child(self)
 
     def __enter__(self) -> Heap:
+        block = entered(self)
         before = _entered.get()
         try:
-            _entered.set((*before, self))
+            _entered.set((*(each for each in before if each.is_open), block))
             return self
         except BaseException:  # a signal: the block is not entered
             _entered.set(before)
             raise
 
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        _entered.set(_without_last(_entered.get(), self))
+    @exit_of_block
+    def __exit__(self, block: Block, kind: Any, error: Any, trace: Any) -> None:
+        _entered.set(_without(_entered.get(), block))
+        block.stays_open = True
         if kind is None:
             self.synchronize()
 
@@ -154,7 +158,7 @@ class Heap:
         if n is None and "n" not in cls.fields:
             n = fields.pop("n", None)
         if n is None:
-            return self.construct(cls, (), fields)
+            return self._construct(cls, (), fields)
         count = count_of(n, f"the number of {cls.name} objects")
         if has_init(cls):
             arguments = arguments_of_each(cls, count, fields)
@@ -182,6 +186,9 @@ class Heap:
         """One object: ``C(*arguments, **fields)``."""
         require_executing(self, "creating objects")
         require_concrete(cls)
+        return self._construct(cls, arguments, fields)
+
+    def _construct(self, cls: ClassType, arguments: tuple[Any, ...], fields: dict[str, Any]) -> Any:
         if has_init(cls):
             made = self._new_one(cls, {})
             initialise(self, [made], [(arguments, fields)])
@@ -213,13 +220,13 @@ class Heap:
         if made is not None:
             with self.lock:
                 self.placement.free(made)
-                self._bury(made)
+                self._bury(made.references)
 
-    def _bury(self, gone: Selection) -> None:
+    def _bury(self, gone: References) -> None:
         """Tell the proxies of deleted objects."""
         proxies = self._proxies
-        if gone.count <= len(proxies):
-            found = [proxies.pop(each, None) for each in gone.references.tolist()]
+        if len(gone) <= len(proxies):
+            found = [proxies.pop(each, None) for each in gone.tolist()]
         else:
             address = self.encoding.address
             dead = [r for r in list(proxies) if not self.placement.lives(address(r))]
@@ -241,7 +248,7 @@ class Heap:
             self._objects_of.clear()
             where = user_line() if self.debug else ""
             self.placement.free(selection, where)
-            self._bury(selection)
+            self._bury(references)
 
     def _references(self, objects: Any) -> References:
         if isinstance(objects, Object):
@@ -430,6 +437,7 @@ class Heap:
         with self.lock:
             storage = self.memory.new_array(size, element)
             storage.known = self.known_now()
+            storage.lived = self.placement.deletions
             return storage
 
     def known_now(self) -> tuple[int, int]:
@@ -572,28 +580,31 @@ def _objects_of_other_heap() -> HeapError:
     return HeapError("something to delete is no object of this heap", "delete it in its own heap")
 
 
-#: The heaps whose ``with`` blocks are open, innermost last. Every thread and asyncio task has its
-#: own; a tuple, as a task begins with that of the task which made it and must not change it.
-_entered: ContextVar[tuple[Heap, ...]] = ContextVar("sharedoa_heaps", default=())
+#: The blocks of heaps, innermost last; those that are not open count no more. Every thread and
+#: asyncio task has its own; a tuple, as a task begins with that of the task which made it and must
+#: not change it.
+_entered: ContextVar[tuple[Block, ...]] = ContextVar("sharedoa_heaps", default=())
 _default_lock = renew_in_child(threading.Lock())
 _default: list[Heap] = []
 
 
-def _without_last(entered: tuple[Heap, ...], left: Heap) -> tuple[Heap, ...]:
-    """The open blocks without the innermost one of ``left``: generators may leave theirs in any
-    order, or in a context that never entered it."""
-    for place in reversed(range(len(entered))):
-        if entered[place] is left:
-            return entered[:place] + entered[place + 1 :]
-    return entered
+def _without(blocks: tuple[Block, ...], left: Block) -> tuple[Block, ...]:
+    """The open blocks without ``left``, or if that was never entered, the innermost of its heap:
+    generators may leave theirs in any order, or in a context that never entered it."""
+    found = [each for each in blocks if each.is_open and each is not left]
+    if not left.was_entered:
+        last = next((each for each in reversed(found) if each.manager is left.manager), None)
+        found = [each for each in found if each is not last]
+    return tuple(found)
 
 
 def current_heap() -> Heap:
     """The heap of the innermost ``with oa.Heap(...)``, else the default one, which is made from the
     environment at first use."""
-    entered = _entered.get()
-    if entered:
-        return entered[-1]
+    for block in reversed(_entered.get()):
+        if block.is_open:
+            found: Heap = block.manager
+            return found
     with _default_lock:
         if not _default:
             _default.append(Heap())

@@ -150,6 +150,14 @@ class Placement(Protocol):
         one tell only whether they live."""
         ...
 
+    def has_deleted(self, cls: ClassType, deletions: int) -> bool:
+        """Whether objects of ``cls`` were deleted after so many deletions."""
+        ...
+
+    def refuse_deleted_run(self, run: Run, count: int, deletions: int) -> None:
+        """Raise HeapError unless all objects of a run live, and did after so many deletions."""
+        ...
+
     def select(self, references: References) -> Selection:
         """Raises HeapError, naming the place, unless every one refers to a live object."""
         ...

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..model.arrangement import Arrangement
-from ..model.tiles import LANES, Tiles
+from ..model.field_address import LANES, ROWS
+from ..model.tiles import Tiles
 from .extents import Extent, Extents, NoRoom
 from .parallel import in_chunks
 from .regions import Region
@@ -42,7 +43,7 @@ def rearrange(region: Region, after: Arrangement, extents: Extents, residency: R
     tiles = -(-region.unused_from // LANES)
     if not stretches or not tiles:
         return
-    end = region.start + tiles * before.group_bytes
+    end = region.start + tiles * before.block_bytes
     transfer = residency.transfer_between(region.start, end)
     if transfer is not None:
         stretches = [
@@ -92,7 +93,7 @@ def _by_host(
             for target, value in zip(targets, values, strict=True):
                 target[first:stop] = value
 
-    in_chunks(count, before.group_bytes, work)
+    in_chunks(count, before.block_bytes, work)
 
 
 def _by_device(
@@ -106,12 +107,12 @@ def _by_device(
     transfer: Transfer,
 ) -> bool:
     """False, and nothing has changed, where there is no memory to do it in."""
-    first, stop = LANES * stretch.first, LANES * stretch.stop
+    first, stop = ROWS.start(stretch.first), ROWS.start(stretch.stop)
     moves = [
         (size, source - first, source_step, target - first, target_step)
         for name in stretch.names
         for (size, source, source_step), (_, target, target_step) in zip(
-            before.places(name), after.places(name), strict=True
+            before.scalar_rows(name), after.scalar_rows(name), strict=True
         )
     ]
     table = np.array(moves, np.uint64).reshape(-1)
@@ -124,7 +125,7 @@ def _by_device(
         residency.send(extent.address, extent.end)
         transfer.write([(array_column(extent.address, table.dtype, len(table)), table)])
         permutation = Permutation(
-            start + first, before.group_bytes, tiles, size, extent.address, len(moves)
+            start + first, before.block_bytes, tiles, size, extent.address, len(moves)
         )
         used = table.nbytes
         transfer.permute(permutation, extent.address + used, extent.size - used)

@@ -16,6 +16,11 @@ class Recorder(Protocol):
 
     heap: Heap
 
+    @property
+    def is_recording(self) -> bool:
+        """Whether its block has not ended."""
+        ...
+
     def record(
         self,
         program: Any,
@@ -29,13 +34,23 @@ class Recorder(Protocol):
 
 
 recording: ContextVar[Recorder | None] = ContextVar("sharedoa_recording", default=None)
-"""Who records the launches of this thread; None: they are executed."""
+"""Who records the launches of this thread, if its block is open; None: they are executed."""
+
+
+def recorder() -> Recorder | None:
+    """Who records the launches of this thread. An exception may have left the block of one before
+    that could be noted."""
+    found = recording.get()
+    if found is not None and not found.is_recording:
+        recording.set(None)
+        return None
+    return found
 
 
 def is_recorded(heap: Heap) -> bool:
     """Whether this thread's launches on ``heap`` are being recorded."""
-    recorder = recording.get()
-    return recorder is not None and recorder.heap is heap
+    found = recording.get()
+    return found is not None and found.heap is heap and found.is_recording
 
 
 def refuse_access() -> HeapError:

@@ -125,7 +125,7 @@ class Region:
 
     def column(self, path: FieldPath, slots: slice) -> Column:
         """The field of consecutive slots, for a device that moves it."""
-        return self._column(slots, *self.arrangement.record.place(path.name, path.components))
+        return self._column(slots, *self.arrangement.record.part(path.name, path.components))
 
     def header_column(self, size: int, slots: slice) -> Column:
         """The first ``size`` bytes of their records."""
@@ -133,10 +133,8 @@ class Region:
 
     def _column(self, slots: slice, offset: int, dtype: np.dtype[Any]) -> Column:
         arrangement, count = self.arrangement, slots.stop - slots.start
-        size, cluster = arrangement.record.size, arrangement.cluster(offset)
-        return Column(
-            self.start, arrangement.group, size, offset, dtype, slots.start, count, cluster
-        )
+        size, addressing = arrangement.record.size, arrangement.addressing(offset)
+        return Column(self.start, size, offset, dtype, slots.start, count, addressing)
 
     def take(self, count: int) -> list[tuple[Slots, bool]]:
         """Make ``count`` objects, at most ``room``; their headers are still to be set. The second
@@ -236,7 +234,7 @@ class Region:
         """Take over the objects of two regions whose memory this one covers; the slot that was the
         first of ``high``."""
         arrangement = self.arrangement
-        offset = (high.start - self.start) // arrangement.group_bytes * arrangement.group
+        offset = (high.start - self.start) // arrangement.block_bytes * arrangement.lanes
         self._born = min(low._born, high._born)
         if low._born != high._born or low._freed is not None or high._freed is not None:
             self._freed = np.full(self.capacity, self._born, np.uint32)

@@ -48,7 +48,7 @@ class Run:
     def at(cls, place: RunPlace, slot: int, encoding: ReferenceEncoding) -> Run:
         slots = slice(slot, slot + 1, 1)
         address = int(place.arrangement.addresses(place.start, slots)[0])
-        is_first = slot % place.arrangement.group == 0
+        is_first = slot % place.arrangement.lanes == 0
         form = RunForm(place.cls, is_first and place.size <= NEAR_BYTES)
         first = encoding.origin(address, place.cls.type_index)
         return cls(place, slot, encoding, first, form)

@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import HeapError
+from ..errors import HeapError, InternalError
 from ..model.classes import ClassType
+from ..model.field_address import RECORDS
 from ..model.layout import Layout
 from ..model.reference import ReferenceEncoding
 from .extents import Extents, NoRoom
@@ -152,6 +153,12 @@ class ScatteredPlacement:
     def refuse_replaced(self, references: References, deletions: int) -> None:
         self.select(references[references != 0])
 
+    def has_deleted(self, cls: ClassType, deletions: int) -> bool:
+        return self.deletions > deletions
+
+    def refuse_deleted_run(self, run: Run, count: int, deletions: int) -> None:
+        raise InternalError("objects that are placed one by one are no run")
+
     def class_of(self, address: int) -> ClassType:
         if address == 0:
             raise null_reference()
@@ -194,7 +201,7 @@ class ScatteredPlacement:
     def write_one(self, address: int, path: FieldPath, value: Any, index: int | None) -> None:
         selection = self.one(address)
         if index is None:
-            _, dtype = selection.place(path)
+            _, dtype = selection.part(path)
             values = np.empty((1, *dtype.shape), dtype.base)
             values[0] = value
         else:
@@ -267,13 +274,14 @@ class ScatteredSelection:
     def send_references(self, address: int) -> bool:
         return False
 
-    def place(self, path: FieldPath) -> tuple[int, np.dtype[Any]]:
-        """Bytes from the object to the field, and the field's dtype."""
+    def part(self, path: FieldPath) -> tuple[int, np.dtype[Any]]:
+        """Bytes from an object to the field, as all are records, and the field's dtype."""
         assert self._cls is not None
-        return self._layout.record(self._cls).place(path.name, path.components)
+        offset, dtype = self._layout.record(self._cls).part(path.name, path.components)
+        return RECORDS.start(offset), dtype
 
     def read(self, path: FieldPath) -> Values:
-        offset, dtype = self.place(path)
+        offset, dtype = self.part(path)
         data = self._backend.gather(self.addresses, offset, dtype.itemsize)
         values = np.ascontiguousarray(data).reshape(-1).view(dtype.base)
         return values.reshape(self.count, *dtype.shape)
@@ -282,7 +290,7 @@ class ScatteredSelection:
         """``is_distinct``: no object is there twice, as the caller knows."""
         if self.count == 0:
             return
-        offset, dtype = self.place(path)
+        offset, dtype = self.part(path)
         whole = np.empty((self.count, *dtype.shape), dtype.base)
         whole[:] = values
         data = whole.reshape(-1).view(np.uint8).reshape(self.count, dtype.itemsize)

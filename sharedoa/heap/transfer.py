@@ -3,13 +3,14 @@ are."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 
-from ..model.clusters import Cluster
+from ..model.field_address import RECORDS, WIDEST_ACCESS, Addressing
 from ..model.reference import ReferenceEncoding
 
 Values = np.ndarray[Any, Any]
@@ -18,36 +19,29 @@ Values = np.ndarray[Any, Any]
 @dataclass(frozen=True)
 class Column:
     """A field of ``count`` consecutive slots, from slot ``first`` on, of a region at address
-    ``start``, in which ``lanes`` records of ``record_bytes`` make up a group.
+    ``start``, whose records have ``record_bytes``.
 
     ``offset`` is that of the field in the record; ``dtype`` has the shape of an inline array;
-    ``cluster`` is what it lies in, if anything.
+    ``addressing`` says how it lies.
     """
 
     start: int
-    lanes: int
     record_bytes: int
     offset: int
     dtype: np.dtype[Any]
     first: int
     count: int
-    cluster: Cluster | None = None
+    addressing: Addressing = RECORDS
 
     def address(self, inside: int) -> int:
         """Where, in slot 0, the scalar begins that is so many bytes into the value."""
-        offset = self.offset + inside
-        if self.cluster is None:
-            return self.start + self.lanes * offset
-        return self.start + (self.lanes - 1) * self.cluster.offset + offset
+        return self.start + self.addressing.start(self.offset + inside)
 
-    def lane_bytes(self, size: int) -> int:
-        """How far apart scalars of ``size`` bytes are in neighbouring slots of a group."""
-        return size if self.cluster is None else self.cluster.width
-
-    @property
-    def scale(self) -> int:
-        """How many times as far apart as in the record elements of inline arrays are."""
-        return self.lanes if self.cluster is None else 1
+    def multiple(self, inside: int, size: int) -> int:
+        """A power of two that divides the address of that scalar, of ``size`` bytes, in every
+        slot, if ``size`` is one."""
+        of_object = math.gcd(self.start, self.record_bytes, WIDEST_ACCESS)
+        return self.addressing.multiple(self.offset + inside, size, of_object)
 
     def between(self, first: int, stop: int) -> Column:
         """The column of some of the slots, counted from the first."""
@@ -56,7 +50,7 @@ class Column:
 
 def array_column(address: int, dtype: np.dtype[Any], count: int) -> Column:
     """The elements of an array."""
-    return Column(address, 1, dtype.itemsize, 0, dtype, 0, count)
+    return Column(address, dtype.itemsize, 0, dtype, 0, count)
 
 
 @dataclass(frozen=True)

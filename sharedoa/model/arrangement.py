@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .clusters import Cluster
+from .field_address import Addressing
 from .record import Component, Record
 
 #: Slots of one region: a slice where they have a constant distance, else an array of numbers.
@@ -36,14 +36,15 @@ class SlotValues(Protocol):
 
 
 class Arrangement(Protocol):
-    """Where the slots of a region and their fields lie; a region is whole *groups* of slots."""
+    """Where the slots of a region and their fields lie; a region is whole *blocks* of
+    slots (``model.field_address``)."""
 
     record: Record
     is_tiled: bool
     """Whether fields of neighbours lie side by side, so that fields of many are read as copies."""
-    group: int
-    """Slots of a group."""
-    group_bytes: int
+    lanes: int
+    """Slots of a block."""
+    block_bytes: int
 
     def addresses(self, start: int, slots: Slots) -> Addresses:
         """The addresses of slots in a region that begins at ``start``."""
@@ -64,8 +65,8 @@ class Arrangement(Protocol):
         maybe others."""
         ...
 
-    def cluster(self, offset: int) -> Cluster | None:
-        """The cluster that byte ``offset`` of the record lies in, if any."""
+    def addressing(self, offset: int) -> Addressing:
+        """How the scalar at byte ``offset`` of the record lies in each block."""
         ...
 
     def field(

@@ -1,9 +1,10 @@
-"""Where a field lies: the one place that computes field addresses.
+"""Which fields a record has at which offsets, and how the records of each class lie in memory.
 
 The compiler, single-object access on the host and the NumPy views all ask a ``Layout``. The record
 of a class has C alignment: the header that the dispatch mode needs, then the fields of the base
 class, then the class's own. Objects are such records one after another (``records``), or the
-scalars of 32 records lie row by row, or in clusters (``tiles``).
+scalars of 32 records lie row by row, or in clusters (``tiles``); addresses are computed by
+``field_address``.
 """
 
 from __future__ import annotations
@@ -17,23 +18,17 @@ import numpy as np
 from llvmlite import ir
 
 from ..errors import ClassError
-from .arrangement import Addresses, Arrangement
+from .arrangement import Arrangement
 from .classes import ClassType, Family
 from .clusters import Cluster, Clusters
+from .emitted import Emitted
+from .field_address import RECORDS, ROWS, WIDEST_ACCESS, WORD, Addressing
 from .record import Header, Record, scalars
 from .records import Records
 from .reference import NULL_REACH, PlainReference, ReferenceEncoding
 from .run_form import RunForm
 from .scalars import ScalarType
-from .tiles import (
-    LANES,
-    WORD,
-    Tiles,
-    emit_cluster_address,
-    emit_neighbour,
-    emit_scalar_address,
-    scalar_addresses,
-)
+from .tiles import Tiles, emit_neighbour
 from .types import ArrayType, InlineType, ReferenceType, Type, ValueType
 
 #: An array as it is stored: where its elements lie and how many there are.
@@ -44,8 +39,6 @@ LARGEST_FIELD = 2**31 - 1
 #: The same from Python's numbers and back, in a tenth of NumPy's time.
 pack_array, unpack_array = _ARRAY.pack, _ARRAY.unpack
 REFERENCE_DTYPE = np.dtype(np.uint64)
-#: The most bytes that one access of a device takes at once.
-_WIDEST_ACCESS = 16
 _I32 = ir.IntType(32)
 
 
@@ -162,8 +155,13 @@ class Layout:
 
     def cluster(self, owner: ClassType, name: str) -> Cluster | None:
         """What the field of the class, which may have inherited it, lies in, if anything."""
+        return self.addressing(owner, name).cluster
+
+    def addressing(self, owner: ClassType, name: str) -> Addressing:
+        """How the field of the class, which may have inherited it, lies in objects of the class and
+        its subclasses; where in their records, says ``record``."""
         arrangement = self.arrangement(owner)
-        return arrangement.cluster(arrangement.record.offsets[name])
+        return arrangement.addressing(arrangement.record.offsets[name])
 
     def dtype(self, type: Type) -> np.dtype[Any]:
         """How a value of ``type`` lies in memory (``storage_dtype``)."""
@@ -221,7 +219,7 @@ class Layout:
         regions begin at multiples of more. 1 where nothing is known."""
         if not self._in_regions:
             return 1
-        known = _WIDEST_ACCESS
+        known = WIDEST_ACCESS
         for concrete in cls.concrete():
             if concrete.foreign is not None or not concrete.is_resolved:
                 return 1
@@ -231,43 +229,23 @@ class Layout:
     def emit_field_address(
         self, builder: Any, object_address: Any, cls: ClassType, name: str
     ) -> Any:
-        """LLVM i64: the address of a field, given the object's as i64. In tiles, outside of
-        clusters, it is not yet that of a scalar (``tiles.emit_scalar_address``), and what is so
-        many bytes into the field is LANES times as many from there."""
-        offset = self.record(cls).offsets[name]
-        cluster = self.cluster(cls, name)
-        if cluster is not None:
-            object_address = emit_cluster_address(builder, object_address, cluster)
-            offset += (LANES - 1) * cluster.offset
-        elif self.is_tiled(cls):
-            offset *= LANES
-        if offset == 0:
-            return object_address
-        return builder.add(object_address, object_address.type(offset))
+        """LLVM i64: ``Addressing.begin`` of a field, given the object's address as i64."""
+        object = Emitted(builder, object_address)
+        return self.addressing(cls, name).begin(object, self.record(cls).offsets[name]).value
 
     def reaches_far(self, cls: ClassType, name: str) -> bool:
         """Whether a field of null may lie where somebody has memory (``NULL_REACH``)."""
         record = self.record(cls)
         end = record.offsets[name] + record.dtypes[name].itemsize
-        return end * (LANES if self.is_tiled(cls) else 1) > NULL_REACH
+        return end * self.addressing(cls, name).lanes > NULL_REACH
 
     def alignment_in_cluster(self, cls: ClassType, name: str) -> int | None:
         """A power of two that divides the address of a field of every object, if it lies in a
         cluster."""
-        cluster = self.cluster(cls, name)
-        if cluster is None:
+        addressing = self.addressing(cls, name)
+        if addressing.cluster is None:
             return None
-        inside = self.record(cls).offsets[name] - cluster.offset
-        return math.gcd(_WIDEST_ACCESS, cluster.width, inside)
-
-    def scalar_addresses(
-        self, objects: Addresses, owner: ClassType, name: str, offsets: Addresses, size: int
-    ) -> Addresses:
-        """Where scalars of ``size`` bytes lie that are ``offsets`` bytes into the records of the
-        objects at the addresses ``objects``, as parts of field ``name``."""
-        if self.is_tiled(owner):
-            return scalar_addresses(objects, offsets, size, self.cluster(owner, name))
-        return objects + offsets
+        return addressing.multiple(self.record(cls).offsets[name], 1)
 
     def emit_neighbour(self, builder: Any, reference: Any, position: Any, form: RunForm) -> Any:
         """LLVM i64: what ``ReferenceEncoding.origin`` is for the object ``position`` (i64) slots
@@ -283,9 +261,8 @@ class Layout:
 
     def emit_vtable_address(self, builder: Any, object_address: Any, cls: ClassType) -> Any:
         """LLVM i64: where the vtable pointer of an object of the class or a subclass lies."""
-        if self.is_tiled(cls):
-            return emit_scalar_address(builder, object_address, object_address, 8)
-        return object_address
+        header = ROWS if self.is_tiled(cls) else RECORDS
+        return header.address(Emitted(builder, object_address), 0, 8).value
 
 
 def cluster_of(record: Record, names: Sequence[str]) -> Cluster:

@@ -29,17 +29,23 @@ class Record:
     offsets: dict[str, int]
     dtypes: dict[str, np.dtype[Any]]
 
-    def place(self, name: str, components: tuple[Component, ...] = ()) -> tuple[int, np.dtype[Any]]:
+    def part(self, name: str, components: tuple[Component, ...] = ()) -> tuple[int, np.dtype[Any]]:
         """Offset and dtype of a field, or of what ``components`` lead to in it."""
         offset, dtype = self.offsets[name], self.dtypes[name]
         for component in components:
-            if isinstance(component, int):
-                dtype, inside = dtype.base, component * dtype.base.itemsize
-            else:
-                assert dtype.fields is not None
-                dtype, inside = dtype.fields[component][:2]
+            inside, dtype = part_of(dtype, component)
             offset += inside
         return offset, dtype
+
+
+def part_of(dtype: np.dtype[Any], component: Component) -> tuple[int, np.dtype[Any]]:
+    """Bytes into a value of ``dtype``, and dtype, of a member or an element. Raises KeyError if a
+    structure has no such member."""
+    if isinstance(component, int):
+        return component * dtype.base.itemsize, dtype.base
+    assert dtype.fields is not None
+    inner, inside = dtype.fields[component][:2]
+    return int(inside), inner
 
 
 @dataclass(frozen=True)
@@ -68,3 +74,11 @@ def scalars(dtype: np.dtype[Any], offset: int) -> Iterator[Scalar]:
                 yield Scalar(members, inner.dtype, inner.offset, inner.shape, inner.strides)
     else:
         yield Scalar((), dtype, offset)
+
+
+def scalar_parts(dtype: np.dtype[Any], offset: int) -> Iterator[tuple[int, int]]:
+    """Offset and size of each, every element of inline arrays by itself."""
+    for scalar in scalars(dtype, offset):
+        for index in np.ndindex(*scalar.shape):
+            inside = sum(n * step for n, step in zip(index, scalar.strides, strict=True))
+            yield scalar.offset + inside, scalar.dtype.itemsize

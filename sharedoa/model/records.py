@@ -1,4 +1,4 @@
-"""Records one after another: the field of an object is at its address plus a constant."""
+"""Records one after another (AoS)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .arrangement import Addresses, Memory, Slots, SlotValues
+from .field_address import RECORDS, Addressing
 from .record import Component, Record
 
 
@@ -15,11 +16,11 @@ class Records:
     NumPy views, without a copy."""
 
     is_tiled = False
-    group = 1
+    lanes = 1
 
     def __init__(self, record: Record) -> None:
         self.record = record
-        self.group_bytes = record.size
+        self.block_bytes = record.size
 
     def addresses(self, start: int, slots: Slots) -> Addresses:
         size = self.record.size
@@ -43,16 +44,13 @@ class Records:
     def span(self, first: int, last: int) -> tuple[int, int]:
         return first * self.record.size, (last + 1) * self.record.size
 
-    def cluster(self, offset: int) -> None:
-        return None
+    def addressing(self, offset: int) -> Addressing:
+        return RECORDS
 
     def field(
         self, memory: Memory, name: str, components: tuple[Component, ...] = ()
     ) -> SlotValues:
-        found = self._strided(memory, self.record.offsets[name], self.record.dtypes[name])
-        for component in components:
-            found = found[:, component] if isinstance(component, int) else found[component]
-        return found
+        return self._strided(memory, *self.record.part(name, components))
 
     def header(self, memory: Memory, size: int) -> SlotValues:
         return self._strided(memory, 0, np.dtype(f"V{size}"))
@@ -61,7 +59,5 @@ class Records:
         return self.header(memory, self.record.size)
 
     def _strided(self, memory: Memory, offset: int, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-        size = self.record.size
-        inner = (dtype.base.itemsize,) if dtype.shape else ()
-        shape = (len(memory) // size, *dtype.shape)
-        return np.ndarray(shape, dtype.base, memory.data, offset, (size, *inner))
+        steps = (dtype.base.itemsize,) if dtype.shape else ()
+        return RECORDS.view(memory, self.record.size, dtype.base, offset, dtype.shape, steps)

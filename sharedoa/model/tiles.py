@@ -1,17 +1,6 @@
-"""Tiles: 32 objects side by side, every scalar of their records in a row of its own.
+"""Tiles: AoSoA with blocks of 32 objects, every scalar of their records in a row of its own.
 
-A scalar of s bytes that lies c bytes into the record is, for lane l of a tile, at
-
-    tile + 32 * c + s * l
-
-so a warp that walks 32 neighbours reads whole lines, and fields stay where they are in subclasses.
-An object's address is tile + 4 * l; a tile begins at a multiple of 128. So its scalars of 4 bytes
-are at address + a constant, and of other sizes the address itself tells the lane.
-
-The rows of some scalars may be a cluster instead (``model.clusters``): of w bytes from byte o of
-the record on, byte c is for lane l at
-
-    tile + 32 * o + w * l + (c - o)
+Where they lie says ``model.field_address``; the rows of some scalars may be clusters instead.
 """
 
 from __future__ import annotations
@@ -24,62 +13,20 @@ from llvmlite import ir
 
 from .arrangement import Addresses, Memory, Slots, SlotValues, slot_numbers
 from .clusters import Cluster
-from .record import Component, Header, Record, Scalar, scalars
+from .emitted import Emitted
+from .field_address import LANES as LANES
+from .field_address import ROW_BYTES, ROWS, Addressing
+from .field_address import WORD as WORD
+from .record import Component, Header, Record, Scalar, scalar_parts, scalars
 
-LANES = 32
-"""Objects of a tile, and how many times as far apart as in the record its scalars begin."""
-WORD = 4
-"""Bytes between the addresses of neighbours. The size of a record is a multiple of it."""
-_ROW = LANES * WORD
 _I32 = ir.IntType(32)
 _LANE_SHIFT, _WORD_SHIFT = LANES.bit_length() - 1, WORD.bit_length() - 1
 
 
-def emit_scalar_address(builder: Any, place: Any, object_address: Any, size: int) -> Any:
-    """LLVM i64: the address of a scalar of ``size`` bytes of the object at ``object_address``;
-    ``place`` is that address + LANES * the scalar's offset in the record."""
-    constant = place.type
-    if size == WORD:
-        return place
-    in_row = builder.and_(object_address, constant(_ROW - 1))
-    if size == 8:
-        return builder.add(place, in_row)
-    if size == 2:
-        return builder.sub(place, builder.lshr(in_row, constant(1)))
-    assert size == 1
-    lane = builder.lshr(in_row, constant(_WORD_SHIFT))
-    return builder.sub(place, builder.mul(lane, constant(WORD - 1)))
-
-
-def scalar_addresses(
-    objects: Addresses, offsets: Addresses, size: int, cluster: Cluster | None
-) -> Addresses:
-    """Where scalars of ``size`` bytes lie, ``offsets`` bytes into the records of ``objects``: in
-    ``cluster``, or in rows."""
-    lane = (objects & np.uint64(_ROW - 1)) >> np.uint64(_WORD_SHIFT)
-    found: Addresses = objects - lane * np.uint64(WORD)
-    if cluster is None:
-        found += np.uint64(LANES) * offsets
-        found += lane * np.uint64(size)
-    else:
-        found += np.uint64((LANES - 1) * cluster.offset) + offsets
-        found += lane * np.uint64(cluster.width)
-    return found
-
-
-def emit_cluster_address(builder: Any, object_address: Any, cluster: Cluster) -> Any:
-    """LLVM i64: where the bytes of a cluster begin for the object at ``object_address``, less
-    LANES * the cluster's offset, so that all of one object's are that plus a constant."""
-    constant = object_address.type
-    in_row = builder.and_(object_address, constant(_ROW - 1))
-    if cluster.width % WORD:
-        lane = builder.lshr(in_row, constant(_WORD_SHIFT))
-        further = builder.mul(lane, constant(cluster.width - WORD))
-    elif cluster.width == WORD:
-        return object_address
-    else:
-        further = builder.mul(in_row, constant(cluster.width // WORD - 1))
-    return builder.add(object_address, further)
+def emit_scalar_address(builder: Any, begun: Any, object_address: Any, size: int) -> Any:
+    """LLVM i64: ``Addressing.address_of_scalar`` of a scalar in a row."""
+    begun, object_address = Emitted(builder, begun), Emitted(builder, object_address)
+    return ROWS.address_of_scalar(begun, object_address, size).value
 
 
 def emit_neighbour(
@@ -99,10 +46,10 @@ def emit_neighbour(
             tile = builder.zext(builder.mul(number, _I32(size)), constant)
         lane = builder.shl(builder.and_(slot, _I32(LANES - 1)), _I32(_WORD_SHIFT))
         # The mask changes nothing; it tells LLVM that the lane is all that the lowest bits hold.
-        first = builder.and_(reference, constant(-_ROW))
+        first = builder.and_(reference, constant(-ROW_BYTES))
         start = builder.add(first, tile)
         return builder.or_(start, builder.zext(lane, constant))
-    in_row = builder.and_(reference, constant(_ROW - 1))
+    in_row = builder.and_(reference, constant(ROW_BYTES - 1))
     slot = builder.add(builder.lshr(in_row, constant(_WORD_SHIFT)), position)
     tile = builder.mul(builder.lshr(slot, constant(_LANE_SHIFT)), constant(LANES * record_size))
     lane = builder.shl(builder.and_(slot, constant(LANES - 1)), constant(_WORD_SHIFT))
@@ -114,45 +61,49 @@ class Tiles:
     """Tiles one after another (``model.arrangement.Arrangement``)."""
 
     is_tiled = True
-    group = LANES
+    lanes = LANES
 
     def __init__(self, record: Record, header: Header, clusters: Sequence[Cluster] = ()) -> None:
         """``clusters``: disjoint; all other scalars have rows."""
         assert record.size % WORD == 0
         self.record = record
         self.clusters = tuple(clusters)
-        self.group_bytes = LANES * record.size
+        self.block_bytes = LANES * record.size
         self._whole = _whole_dtype(record, header)
 
     def addresses(self, start: int, slots: Slots) -> Addresses:
         if isinstance(slots, slice) and slots.step == 1:
             first, last = slots.start // LANES, -(-slots.stop // LANES)
-            tiles = np.arange(first, last, dtype=np.uint64) * np.uint64(self.group_bytes)
+            tiles = np.arange(first, last, dtype=np.uint64) * np.uint64(self.block_bytes)
             tiles += np.uint64(start)
-            lanes = np.arange(0, _ROW, WORD, dtype=np.uint64)
+            lanes = np.arange(0, ROW_BYTES, WORD, dtype=np.uint64)
             skipped = first * LANES
             every: Addresses = (tiles[:, None] + lanes).reshape(-1)
             return every[slots.start - skipped : slots.stop - skipped]
         numbers = slot_numbers(slots)
         tile, lane = numbers >> _LANE_SHIFT, numbers & (LANES - 1)
-        return (tile * self.group_bytes + lane * WORD + start).view(np.uint64)
+        return (tile * self.block_bytes + lane * WORD + start).view(np.uint64)
 
     def slot(self, offset: int) -> int | None:
-        tile, inside = divmod(offset, self.group_bytes)
-        return None if inside % WORD or inside >= _ROW else tile * LANES + inside // WORD
+        tile, inside = divmod(offset, self.block_bytes)
+        return None if inside % WORD or inside >= ROW_BYTES else tile * LANES + inside // WORD
 
     def slots(self, offsets: Addresses) -> tuple[Any, Any]:
-        tile, inside = np.divmod(offsets.view(np.int64), self.group_bytes)
-        nowhere = (inside & (WORD - 1) != 0) | (inside >= _ROW)
+        tile, inside = np.divmod(offsets.view(np.int64), self.block_bytes)
+        nowhere = (inside & (WORD - 1) != 0) | (inside >= ROW_BYTES)
         return tile * LANES + (inside >> _WORD_SHIFT), nowhere
 
     def span(self, first: int, last: int) -> tuple[int, int]:
-        return first // LANES * self.group_bytes, (last // LANES + 1) * self.group_bytes
+        return first // LANES * self.block_bytes, (last // LANES + 1) * self.block_bytes
+
+    def addressing(self, offset: int) -> Addressing:
+        inside = (each for each in self.clusters if each.offset <= offset < each.stop)
+        return next((Addressing(LANES, each) for each in inside), ROWS)
 
     def field(
         self, memory: Memory, name: str, components: tuple[Component, ...] = ()
     ) -> SlotValues:
-        return self._rows(memory, *self.record.place(name, components))
+        return self._rows(memory, *self.record.part(name, components))
 
     def header(self, memory: Memory, size: int) -> SlotValues:
         return self._rows(memory, 0, np.dtype(f"u{size}"))
@@ -160,45 +111,26 @@ class Tiles:
     def records(self, memory: Memory) -> SlotValues:
         return self._rows(memory, 0, self._whole)
 
-    def cluster(self, offset: int) -> Cluster | None:
-        return next((each for each in self.clusters if each.offset <= offset < each.stop), None)
-
     def bits(self, memory: Memory, name: str) -> list[np.ndarray[Any, Any]]:
         """The scalars of a field of every slot as unsigned integers, of shape (tiles, LANES, ...):
         NumPy copies these as they are, and a bool as 0 or 1."""
-        tiles, record = len(memory) // self.group_bytes, self.record
-        found = scalars(record.dtypes[name], record.offsets[name])
-        return [
-            self._view(memory, tiles, scalar).view(f"u{scalar.dtype.itemsize}") for scalar in found
-        ]
+        found = scalars(self.record.dtypes[name], self.record.offsets[name])
+        return [self._view(memory, each).view(f"u{each.dtype.itemsize}") for each in found]
 
-    def places(self, name: str) -> Iterator[tuple[int, int, int]]:
+    def scalar_rows(self, name: str) -> Iterator[tuple[int, int, int]]:
         """Of every scalar of a field its bytes, where in a tile it is in lane 0, and how many bytes
         the lanes are apart."""
-        for scalar in scalars(self.record.dtypes[name], self.record.offsets[name]):
-            start, lane_bytes, scale = self._place(scalar)
-            for element in np.ndindex(*scalar.shape):
-                inside = sum(n * step for n, step in zip(element, scalar.strides, strict=True))
-                yield scalar.dtype.itemsize, start + scale * inside, lane_bytes
-
-    def _place(self, scalar: Scalar) -> tuple[int, int, int]:
-        """Where in a tile it is in lane 0, how many bytes the lanes are apart, and how many times
-        as far apart as in the record its elements are."""
-        cluster = self.cluster(scalar.offset)
-        if cluster is None:
-            return LANES * scalar.offset, scalar.dtype.itemsize, LANES
-        return LANES * cluster.offset + scalar.offset - cluster.offset, cluster.width, 1
+        for offset, size in scalar_parts(self.record.dtypes[name], self.record.offsets[name]):
+            addressing = self.addressing(offset)
+            yield size, addressing.start(offset), addressing.lane_bytes(size)
 
     def _rows(self, memory: Memory, offset: int, dtype: np.dtype[Any]) -> TileRows:
-        tiles, found = len(memory) // self.group_bytes, scalars(dtype, offset)
-        rows = [(scalar.members, self._view(memory, tiles, scalar)) for scalar in found]
-        return TileRows(tiles, dtype, rows)
+        rows = [(each.members, self._view(memory, each)) for each in scalars(dtype, offset)]
+        return TileRows(len(memory) // self.block_bytes, dtype, rows)
 
-    def _view(self, memory: Memory, tiles: int, scalar: Scalar) -> np.ndarray[Any, Any]:
-        start, lane_bytes, scale = self._place(scalar)
-        shape = tiles, LANES, *scalar.shape
-        strides = self.group_bytes, lane_bytes, *(scale * step for step in scalar.strides)
-        return np.ndarray(shape, scalar.dtype, memory.data, start, strides)
+    def _view(self, memory: Memory, each: Scalar) -> np.ndarray[Any, Any]:
+        addressing, tile = self.addressing(each.offset), self.block_bytes
+        return addressing.view(memory, tile, each.dtype, each.offset, each.shape, each.strides)
 
 
 class TileRows:
@@ -218,7 +150,7 @@ class TileRows:
         if isinstance(slots, (int, np.integer)):
             found = self._blank(self.shape[1:])
             for members, rows in self._rows:
-                _member(found, members)[...] = rows[_place(slots)]
+                _member(found, members)[...] = rows[_tile_and_lane(slots)]
             found.flags.writeable = False
             return found[()]
         found = self._blank((_count(slots), *self.shape[1:]))
@@ -229,7 +161,7 @@ class TileRows:
                     piece = rows[tiles, lanes]
                     part[where].reshape(piece.shape)[...] = piece
             else:
-                part[...] = rows[_place(slot_numbers(slots))]
+                part[...] = rows[_tile_and_lane(slot_numbers(slots))]
         return found
 
     def _blank(self, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
@@ -241,7 +173,7 @@ class TileRows:
         if isinstance(slots, (int, np.integer, tuple)):
             slot, *element = slots if isinstance(slots, tuple) else (slots,)
             for members, rows in self._rows:
-                rows[(*_place(slot), *element)] = _member(given, members)
+                rows[(*_tile_and_lane(slot), *element)] = _member(given, members)
             return
         given = np.broadcast_to(given, (_count(slots), *self.shape[1:]))
         for members, rows in self._rows:
@@ -251,7 +183,7 @@ class TileRows:
                     piece = rows[tiles, lanes]
                     piece[...] = part[where].reshape(piece.shape)
             else:
-                rows[_place(slot_numbers(slots))] = part
+                rows[_tile_and_lane(slot_numbers(slots))] = part
 
 
 def _whole_dtype(record: Record, header: Header) -> np.dtype[Any]:
@@ -275,8 +207,7 @@ def _member(values: Any, members: tuple[str, ...]) -> Any:
     return values
 
 
-def _place(slots: Any) -> tuple[Any, Any]:
-    """Tile and lane."""
+def _tile_and_lane(slots: Any) -> tuple[Any, Any]:
     return slots >> _LANE_SHIFT, slots & (LANES - 1)
 
 
@@ -289,14 +220,14 @@ def _count(slots: Slots) -> int:
 def _stretches(first: int, stop: int) -> Iterator[tuple[slice, slice, slice]]:
     """Consecutive slots as rectangles: tiles, lanes, and which of the slots these are. They are the
     end of a tile, whole tiles and the beginning of one."""
-    place = first
-    while place < stop:
-        tile, lane = divmod(place, LANES)
-        if lane == 0 and stop - place >= LANES:
+    slot = first
+    while slot < stop:
+        tile, lane = divmod(slot, LANES)
+        if lane == 0 and stop - slot >= LANES:
             end = stop // LANES * LANES
             tiles, lanes = slice(tile, end // LANES), slice(0, LANES)
         else:
             end = min((tile + 1) * LANES, stop)
-            tiles, lanes = slice(tile, tile + 1), slice(lane, lane + end - place)
-        yield tiles, lanes, slice(place - first, end - first)
-        place = end
+            tiles, lanes = slice(tile, tile + 1), slice(lane, lane + end - slot)
+        yield tiles, lanes, slice(slot - first, end - first)
+        slot = end

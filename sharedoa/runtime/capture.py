@@ -13,9 +13,7 @@ again where that changed them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack
-from contextvars import Token
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -23,11 +21,11 @@ from typing import TYPE_CHECKING, Any
 from ..backends.base import KernelLaunch, Slots
 from ..errors import ArgumentError, HeapError
 from ..heap.arrays import ObjectArray
+from ..heap.blocks import Block, entered, exit_of_block
 from ..heap.heap import Heap, current_heap
-from ..heap.recording import Recorder, recording
+from ..heap.recording import recorder, recording
 from ..heap.run import Run
 from ..model.world import World
-from ..uninterrupted import uninterrupted
 from . import cpython
 from .geometry import Geometry
 
@@ -84,7 +82,7 @@ class Capture:
         self.heap = heap
         self._launches: list[_Recorded] = []
         self._unready: tuple[str, str] | None = _BLOCK_OPEN
-        self._token: Token[Recorder | None] | None = None
+        self._block: Block | None = None
         self._programs: list[Program] = []
         #: What was true when the launches were bound last; runs of arrays are compared by identity,
         #: as are the words of a state block, a new list whenever they change.
@@ -97,35 +95,37 @@ class Capture:
 
     # ---------------------------------------------------------------- recording
 
+    @property
+    def is_recording(self) -> bool:
+        return self._block is not None and self._block.is_open
+
     def __enter__(self) -> Capture:
-        if recording.get() is not None:
+        block = entered(self)
+        if recorder() is not None:
             raise HeapError(
                 "oa.capture() inside a block of oa.capture()",
                 "end one block before the next; the captured steps can be run one after another",
             )
-        if self._token is not None or self._unready is not _BLOCK_OPEN:
+        if self._block is not None or self._unready is not _BLOCK_OPEN:
             raise HeapError("a capture has one block", "call oa.capture() again")
         try:
-            with uninterrupted:
-                self._token = recording.set(self)
+            self._block = block
+            recording.set(self)
             return self
         except BaseException:  # a signal: the block is not entered
-            if self._token is not None:
-                recording.reset(self._token)
-                self._token, self._unready = None, _DROPPED
+            self._block, self._unready = None, _DROPPED
             raise
 
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        assert self._token is not None
-        recording.reset(self._token)
-        self._token, self._unready = None, _DROPPED
+    @exit_of_block
+    def __exit__(self, block: Block, kind: Any, error: Any, trace: Any) -> None:
+        self._block, self._unready = None, _DROPPED
+        recording.set(None)
         if kind is not None:
             self._launches.clear()
             return
         # By id: any order will do, as long as it is everybody's.
         self._programs = sorted({each.program for each in self._launches}, key=id)
-        with self._locked():
-            self._prepare()
+        self._locked(self._programs, self._prepare)
         self._unready = None
 
     def record(
@@ -170,31 +170,33 @@ class Capture:
         """
         count = _count(n)
         if self._unready is not None:
-            reason, help = self._unready
+            was_left = self._block is not None and not self._block.is_open
+            reason, help = _DROPPED if was_left else self._unready
             raise HeapError(f"a captured step cannot run: {reason}", help)
-        if recording.get() is not None:
+        if recorder() is not None:
             raise HeapError(
                 "a captured step is run inside a block of oa.capture(), which records launches",
                 "launch its kernels in the block, or run it after the block",
             )
         if count == 0 or not self._launches:
             return
-        heap = self.heap
-        with self._locked():
-            if heap.backend.name == "python":
-                self._run_in_cpython(count)
-                return
-            for program in self._programs:
-                program.look_at_names()
-            while count:
-                count -= self._run_ready(count)
+        self._locked(self._programs, lambda: self._run(count))
+
+    def _run(self, count: int) -> None:
+        if self.heap.backend.name == "python":
+            self._run_in_cpython(count)
+            return
+        for program in self._programs:
+            program.look_at_names()
+        while count:
+            count -= self._run_ready(count)
 
     def _run_ready(self, count: int) -> int:
         """Run the launches up to ``count`` times, as long as they need not be looked at; how often
         they were."""
         heap = self.heap
         if self._called_all:
-            self._refuse_null()
+            self._refuse_receivers()
         launching = heap.memory.launching
         this, is_part = object(), self._programs[0].is_launching
         launching[this] = is_part
@@ -227,11 +229,11 @@ class Capture:
             if isinstance(each.arguments[0], ObjectArray)
         ]
 
-    def _refuse_null(self) -> None:
-        """Raises ArgumentError if a method would be called on None, by what arrays hold now: a
-        launch of the step itself may still store one."""
+    def _refuse_receivers(self) -> None:
+        """Raises ArgumentError if a method would be called on None, by what arrays hold now (a
+        launch of the step itself may still store one), HeapError if on a deleted object."""
         for array, name in self._called_all:
-            array._refuse_null(name)
+            array._refuse_receivers(name)
 
     def _run_in_cpython(self, count: int) -> None:
         launching = self.heap.memory.launching
@@ -240,18 +242,20 @@ class Capture:
         try:
             self.heap.synchronize()
             for _ in range(count):
-                self._refuse_null()
+                self._refuse_receivers()
                 for each in self._launches:
                     cpython.launch(each.program.source, each.arguments, each.geometry)
         finally:
             launching.pop(this, None)
 
-    def _locked(self) -> ExitStack:
-        """Nobody else may bind a program between its being bound here and its being run."""
-        with ExitStack() as held:
-            for program in self._programs:
-                held.enter_context(program.lock)
-            return held.pop_all()
+    def _locked(self, programs: list[Program], work: Callable[[], None]) -> None:
+        """Nobody else may bind a program between its being bound here and its being run. No signal
+        comes between taking a lock and the block of its ``with``."""
+        if not programs:
+            work()
+            return
+        with programs[0].lock:
+            self._locked(programs[1:], work)
 
     def _is_current(self) -> bool:
         return (

@@ -31,7 +31,7 @@ from ..frontend.array_use import (
 from ..frontend.certain_receivers import certain_receivers
 from ..frontend.field_use import families_used
 from ..heap.heap import Heap, current_heap
-from ..heap.recording import recording
+from ..heap.recording import recorder
 from ..model.classes import ClassType, Family, Signature
 from ..model.run_form import PieceField, RunForm
 from ..model.world import World
@@ -175,9 +175,9 @@ class Program:
             arguments = self.plan.in_order(arguments, named)
         if not geometry.is_empty and any(each is None for each in arguments):
             self._refuse_nulls(arguments)
-        recorder = recording.get()
-        if recorder is not None:
-            recorder.record(self, geometry, arguments, mode, debug)
+        recording = recorder()
+        if recording is not None:
+            recording.record(self, geometry, arguments, mode, debug)
             return
         with self.lock:
             slots = self.slots

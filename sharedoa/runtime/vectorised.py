@@ -47,7 +47,7 @@ def call(objects: ObjectArray | Population, name: str, arguments: tuple[Any, ...
         if _call_by_plan(objects, method, given):
             return None
     elif not is_recorded(objects._heap):
-        objects._refuse_null(f"{objects._cls.name}.{name}")
+        objects._refuse_receivers(f"{objects._cls.name}.{name}")
     stretches = _stretches(objects, name)
     count = len(objects) if stretches is None else sum(len(each.objects) for each in stretches)
     elementwise = _elementwise(method, given, count)

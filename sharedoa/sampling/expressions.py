@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..frontend import tree
+from ..model.record import part_of, scalar_parts
 from ..model.scalars import ScalarType
 from ..model.types import InlineType, ReferenceType, Type, ValueType
 from .lanes import Arrays, Flags, Objects, Parts, Scalars, Stored, Value, Weights, merged
-from .memory import Place
+from .memory import Lvalue
 from .operators import binary, compare, converted, mathematics, unary
 
 if TYPE_CHECKING:
@@ -193,7 +194,7 @@ def _value_field(threads: Threads, node: tree.ValueField, weights: Weights) -> V
     if isinstance(value, Parts):
         return value.parts.get(node.name)
     if isinstance(value, Stored):
-        member = _member(threads, value.place, node.name, node.type)
+        member = _member(threads, value.lvalue, node.name, node.type)
         return read(threads, member, weights)
     return None
 
@@ -263,29 +264,29 @@ def _load(threads: Threads, node: tree.Load, weights: Weights) -> Value:
     return read(threads, located, weights)
 
 
-def read(threads: Threads, place: Place | None, weights: Weights) -> Value:
-    """What lies at a place; whoever asks has touched it."""
-    if place is None:
+def read(threads: Threads, lvalue: Lvalue | None, weights: Weights) -> Value:
+    """What lies at an lvalue; whoever asks has touched it."""
+    if lvalue is None:
         return None
-    if isinstance(place.type, ValueType):
-        return Stored(place)
-    return threads.memory.load(place, weights > 0)
+    if isinstance(lvalue.type, ValueType):
+        return Stored(lvalue)
+    return threads.memory.load(lvalue, weights > 0)
 
 
-def touch(threads: Threads, place: Place | None, weights: Weights, is_write: bool) -> None:
-    """Note that threads read or write what lies at a place of an object."""
-    if place is None or place.owner is None:
+def touch(threads: Threads, lvalue: Lvalue | None, weights: Weights, is_write: bool) -> None:
+    """Note that threads read or write what lies at an lvalue of an object."""
+    if lvalue is None or lvalue.owner is None:
         return
-    for distance, size in threads.memory.scalars(place.type):
+    for distance, size in scalar_parts(threads.memory.layout.dtype(lvalue.type), 0):
         threads.count()
         threads.touches.add(
-            place.owner,
-            place.name,
-            place.base,
-            (place.offset + distance).astype(np.uint64),
+            lvalue.owner,
+            lvalue.name,
+            lvalue.base,
+            (lvalue.offset + distance).astype(np.uint64),
             size,
             weights,
-            place.known,
+            lvalue.known,
             is_write,
         )
 
@@ -300,8 +301,8 @@ def _atomic(threads: Threads, node: tree.Atomic, weights: Weights) -> Value:
     return None
 
 
-def locate(threads: Threads, node: tree.Place, weights: Weights) -> Place | None:
-    """Where a place is in each thread; None where nobody knows."""
+def locate(threads: Threads, node: tree.Place, weights: Weights) -> Lvalue | None:
+    """What the lvalue is in each thread; None where nobody knows."""
     if isinstance(node, tree.FieldPlace):
         return _field(threads, node, weights)
     if isinstance(node, tree.ElementPlace):
@@ -318,7 +319,7 @@ def locate(threads: Threads, node: tree.Place, weights: Weights) -> Place | None
     return base.part(node.type, position * size, known)
 
 
-def _field(threads: Threads, node: tree.FieldPlace, weights: Weights) -> Place | None:
+def _field(threads: Threads, node: tree.FieldPlace, weights: Weights) -> Lvalue | None:
     receiver = scalars(threads, node.object, weights)
     if receiver is None:
         return None
@@ -327,18 +328,18 @@ def _field(threads: Threads, node: tree.FieldPlace, weights: Weights) -> Place |
     known = threads.memory.are_of(receiver, owner)
     start = threads.memory.layout.record(owner).offsets[node.name]
     offset = np.full(threads.lanes, start, np.int64)
-    return Place(node.type, receiver.values, offset, known, owner, node.name)
+    return Lvalue(node.type, receiver.values, offset, known, owner, node.name)
 
 
 def _element(
     threads: Threads, node: tree.ElementPlace, array: Value, weights: Weights
-) -> Place | None:
+) -> Lvalue | None:
     index = _index(threads, node, weights)
     if not isinstance(array, Arrays) or index is None:
         return None
     position, known = _inside(index, array.length)
     size = threads.memory.layout.dtype(node.type).itemsize
-    return Place(node.type, array.address, position * size, known & array.known)
+    return Lvalue(node.type, array.address, position * size, known & array.known)
 
 
 def _object_of_run(
@@ -368,7 +369,6 @@ def _inside(index: Scalars, length: Any) -> tuple[Any, Flags]:
     return position, index.known & (position >= 0) & (position < length)
 
 
-def _member(threads: Threads, base: Place, name: str, type: Type) -> Place:
-    fields = threads.memory.layout.dtype(base.type).fields
-    assert fields is not None
-    return base.part(type, fields[name][1])
+def _member(threads: Threads, base: Lvalue, name: str, type: Type) -> Lvalue:
+    inside, _ = part_of(threads.memory.layout.dtype(base.type), name)
+    return base.part(type, inside)

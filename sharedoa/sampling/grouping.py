@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..model.classes import ClassType
+from ..model.field_address import LANES, Addressing
 from ..model.layout import Layout, cluster_of
-from ..model.tiles import scalar_addresses
 from .lanes import Numbers, Weights
 from .touches import Touch
 
@@ -68,9 +68,9 @@ class Costs:
 
     def _sum(self, names: Names, is_cluster: bool) -> float:
         cluster = cluster_of(self._record, names) if is_cluster else None
-        found = []
+        addressing, found = Addressing(LANES, cluster), []
         for touch in (touch for name in names for touch in self._touches.get(name, ())):
-            addresses = scalar_addresses(touch.objects, touch.offsets, touch.size, cluster)
+            addresses = addressing.address(touch.objects, touch.offsets, touch.size)
             inside = touch.offsets
             if cluster is not None:
                 inside = (inside - np.uint64(cluster.offset)) >> np.uint64(_AT_ONCE)

@@ -9,7 +9,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from ..heap.run import Run
-    from .memory import Place
+    from .memory import Lvalue
 
 Numbers = np.ndarray[Any, Any]
 Flags = np.ndarray[Any, np.dtype[np.bool_]]
@@ -57,7 +57,7 @@ class Parts:
 class Stored:
     """A value struct in memory, whose fields are read when they are asked for."""
 
-    place: Place
+    lvalue: Lvalue
 
 
 #: None: nobody knows.
@@ -81,8 +81,8 @@ def merged(old: Value, new: Value, lanes: Flags) -> Value:
         )
     if isinstance(old, Objects) and isinstance(new, Objects) and old.is_like(new):
         return Objects(new.run, new.length, np.where(lanes, new.known, old.known))
-    if isinstance(old, Stored) and isinstance(new, Stored) and old.place.is_like(new.place):
-        return Stored(old.place.merged(new.place, lanes))
+    if isinstance(old, Stored) and isinstance(new, Stored) and old.lvalue.is_like(new.lvalue):
+        return Stored(old.lvalue.merged(new.lvalue, lanes))
     if isinstance(old, Parts) and isinstance(new, Parts) and old.parts.keys() == new.parts.keys():
         return Parts({key: merged(old.parts[key], new.parts[key], lanes) for key in new.parts})
     return only_in(new, lanes)
@@ -98,4 +98,4 @@ def only_in(value: Value, lanes: Flags) -> Value:
         return Objects(value.run, value.length, value.known & lanes)
     if isinstance(value, Parts):
         return Parts({key: only_in(part, lanes) for key, part in value.parts.items()})
-    return None if value is None else Stored(value.place.only_in(lanes))
+    return None if value is None else Stored(value.lvalue.only_in(lanes))

@@ -1,4 +1,4 @@
-"""The heap's memory as sampled threads read it: many places at once, wherever the pages are."""
+"""The heap's memory as sampled threads read it: many lanes at once, wherever the pages are."""
 
 from __future__ import annotations
 
@@ -10,15 +10,18 @@ import numpy as np
 
 from ..heap.heap import Heap
 from ..model.classes import ClassType
+from ..model.layout import ARRAY_DTYPE
+from ..model.record import part_of
 from ..model.scalars import ScalarType
-from ..model.types import ArrayType, ReferenceType, Type, ValueType
+from ..model.types import ArrayType, ReferenceType, Type
 from .lanes import Arrays, Flags, Numbers, Scalars, Value
 
 
 @dataclass(frozen=True)
-class Place:
-    """A place of ``type`` a lane: ``offset`` bytes (i64) into the record of the object at ``base``,
-    as part of its field ``name``; or from address ``base`` on where there is no ``owner``."""
+class Lvalue:
+    """An lvalue of ``type`` a lane: ``offset`` bytes (i64) into the record of the object at
+    ``base``, as part of its field ``name``; or from address ``base`` on where there is no
+    ``owner``."""
 
     type: Type
     base: Numbers
@@ -27,18 +30,18 @@ class Place:
     owner: ClassType | None = None
     name: str = ""
 
-    def part(self, type: Type, distance: Any, known: Flags | None = None) -> Place:
+    def part(self, type: Type, distance: Any, known: Flags | None = None) -> Lvalue:
         """What lies ``distance`` bytes further."""
         both = self.known if known is None else self.known & known
         return replace(self, type=type, offset=self.offset + distance, known=both)
 
-    def only_in(self, lanes: Flags) -> Place:
+    def only_in(self, lanes: Flags) -> Lvalue:
         return replace(self, known=self.known & lanes)
 
-    def is_like(self, other: Place) -> bool:
+    def is_like(self, other: Lvalue) -> bool:
         return (self.type, self.owner, self.name) == (other.type, other.owner, other.name)
 
-    def merged(self, new: Place, lanes: Flags) -> Place:
+    def merged(self, new: Lvalue, lanes: Flags) -> Lvalue:
         """``new``, which is like this one, in ``lanes``."""
         base, offset, known = (
             np.where(lanes, theirs, mine)
@@ -90,36 +93,34 @@ class HeapMemory:
 
     def _regions(self, objects: Scalars) -> Numbers:
         """The region that each object lies in; -1 where none has an object there."""
-        place = np.searchsorted(self._starts, objects.values, side="right") - 1
-        for number in np.unique(place[objects.known & (place >= 0)]):
+        region = np.searchsorted(self._starts, objects.values, side="right") - 1
+        for number in np.unique(region[objects.known & (region >= 0)]):
             arrangement = self.layout.arrangement(self._classes[number])
-            lanes = np.flatnonzero(place == number)
+            lanes = np.flatnonzero(region == number)
             addresses = objects.values[lanes]
             _, nowhere = arrangement.slots(addresses - self._starts[number])
-            place[lanes[nowhere | (addresses >= self._ends[number])]] = -1
-        return np.where(objects.known, place, -1)
+            region[lanes[nowhere | (addresses >= self._ends[number])]] = -1
+        return np.where(objects.known, region, -1)
 
-    def load(self, place: Place, lanes: Flags) -> Value:
-        """The scalar, reference or array at ``place``; None for what has no such value."""
-        type, wanted = place.type, place.known & lanes
+    def load(self, lvalue: Lvalue, lanes: Flags) -> Value:
+        """The scalar, reference or array at ``lvalue``; None for what has no such value."""
+        type, wanted = lvalue.type, lvalue.known & lanes
         if isinstance(type, (ScalarType, ReferenceType)):
-            return self._scalar(place, wanted)
+            return self._scalar(lvalue, wanted)
         if isinstance(type, ArrayType):
-            parts = self.layout.dtype(type).fields
-            assert parts is not None
+            parts = (part_of(ARRAY_DTYPE, name) for name in ("address", "length"))
             address, length = (
-                self._numbers(place.part(type, parts[name][1]), parts[name][0], wanted)
-                for name in ("address", "length")
+                self._numbers(lvalue.part(type, inside), dtype, wanted) for inside, dtype in parts
             )
             return Arrays(address, length, wanted & self._is_array(type, address, length))
         return None
 
     def _is_array(self, type: ArrayType, address: Numbers, length: Numbers) -> Flags:
         starts, ends = self._arrays
-        place = np.searchsorted(starts, address, side="right") - 1
+        before = np.searchsorted(starts, address, side="right") - 1
         room = np.zeros(len(address), np.uint64)
-        inside = place >= 0
-        end = ends[place[inside]]
+        inside = before >= 0
+        end = ends[before[inside]]
         room[inside] = np.where(address[inside] < end, end - address[inside], 0)
         fits = length.astype(np.uint64) <= room // np.uint64(
             self.layout.dtype(type.element).itemsize
@@ -127,38 +128,25 @@ class HeapMemory:
         found: Flags = (length == 0) | (length > 0) & fits
         return found
 
-    def _scalar(self, place: Place, wanted: Flags) -> Scalars:
-        values = self._numbers(place, self.layout.dtype(place.type), wanted)
-        if isinstance(place.type, ReferenceType):
+    def _scalar(self, lvalue: Lvalue, wanted: Flags) -> Scalars:
+        values = self._numbers(lvalue, self.layout.dtype(lvalue.type), wanted)
+        if isinstance(lvalue.type, ReferenceType):
             values = self._heap.encoding.address(values.astype(np.uint64))
         return Scalars(values, wanted)
 
-    def _numbers(self, place: Place, dtype: np.dtype[Any], wanted: Flags) -> Numbers:
+    def _numbers(self, lvalue: Lvalue, dtype: np.dtype[Any], wanted: Flags) -> Numbers:
         found = np.zeros(len(wanted), dtype)
         chosen = np.flatnonzero(wanted)
         if len(chosen):
-            addresses = self.addresses(place, dtype.itemsize)[chosen]
+            addresses = self.addresses(lvalue, dtype.itemsize)[chosen]
             data = self._heap.backend.gather(addresses, 0, dtype.itemsize)
             found[chosen] = np.ascontiguousarray(data).view(dtype).reshape(-1)
         return found
 
-    def addresses(self, place: Place, size: int) -> Numbers:
-        """Where the scalar of ``size`` bytes at ``place`` lies."""
-        offset = place.offset.astype(np.uint64)
-        if place.owner is None:
-            return place.base + offset
-        return self.layout.scalar_addresses(place.base, place.owner, place.name, offset, size)
-
-    def scalars(self, type: Type) -> list[tuple[int, int]]:
-        """Distance and size of each scalar that a value of ``type`` consists of."""
-        if isinstance(type, ValueType):
-            fields = self.layout.dtype(type).fields
-            assert fields is not None
-            return [
-                (fields[name][1] + distance, size)
-                for name, inner in type.fields.items()
-                for distance, size in self.scalars(inner)
-            ]
-        if isinstance(type, ArrayType):
-            return [(0, 8), (8, 8)]
-        return [(0, self.layout.dtype(type).itemsize)]
+    def addresses(self, lvalue: Lvalue, size: int) -> Numbers:
+        """Where the scalar of ``size`` bytes at ``lvalue`` lies."""
+        offset = lvalue.offset.astype(np.uint64)
+        if lvalue.owner is None:
+            return lvalue.base + offset
+        addressing = self.layout.addressing(lvalue.owner, lvalue.name)
+        return addressing.address(lvalue.base, offset, size)

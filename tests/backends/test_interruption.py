@@ -292,3 +292,122 @@ print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
     status, out, errors = run(tmp_path, text)
     assert (status, out) == (0, "7\n"), errors
+
+
+def test_asking_to_leave_where_nobody_is_in_a_kernel(tmp_path):
+    """A launch may have ended, and a section hold the handlers, when the signal comes."""
+    status, out, errors = run(
+        tmp_path,
+        """
+import ctypes
+from sharedoa.backends.interruption import ask_to_leave
+from sharedoa.uninterrupted import uninterrupted
+is_whole(heap)
+main = threading.get_native_id()
+noted = []
+for _ in range(3):
+    ask_to_leave([main])
+    with uninterrupted:
+        ask_to_leave([main])
+        noted += uninterrupted._arrived
+assert not noted
+reading, writing = os.pipe()
+found = []
+def read():
+    place = ctypes.create_string_buffer(1)
+    found.append(threading.get_native_id())
+    found.append(ctypes.CDLL(None, use_errno=True).read(reading, place, 1))
+reader = threading.Thread(target=read)
+reader.start()
+time.sleep(0.3)
+ask_to_leave(found)
+time.sleep(0.1)
+os.write(writing, b"1")
+reader.join()
+assert found[1] == 1, "a call of the system was broken off"
+is_whole(heap)
+print("good")
+""",
+    )
+    assert (status, out) == (0, "good\n"), errors
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_a_program_with_a_handler_of_the_signal_that_cuts(tmp_path, moment):
+    text = """
+seen = []
+def set_handler():
+    signal.signal(signal.SIGURG, lambda *_: seen.append(1))
+def send():
+    os.kill(os.getpid(), signal.SIGURG)
+    time.sleep(0.01)
+if MOMENT == "before":
+    set_handler()
+flag, out = oa.zeros(1, i64), oa.zeros(1, i64)
+flag[0] = 1
+wait_for[1](flag, out)
+flag[0] = 0
+if MOMENT == "before":
+    send()
+for _ in range(2):
+    threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    try:
+        wait_for[1](flag, out)
+    except KeyboardInterrupt:
+        pass
+    send()
+    if MOMENT == "after":
+        set_handler()
+        send()
+is_whole(heap)
+print(len(seen))
+""".replace("MOMENT", repr(moment))
+    status, out, errors = run(tmp_path, text)
+    assert (status, out) == (0, "3\n"), errors
+
+
+def test_a_child_of_a_process_that_was_interrupted(tmp_path):
+    text = """
+flag, out = oa.zeros(1, i64), oa.zeros(1, i64)
+flag[0] = 1
+wait_for[1](flag, out)
+flag[0] = 0
+def endless():
+    threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    try:
+        wait_for[1](flag, out)
+    except KeyboardInterrupt:
+        return 7
+endless()
+child = os.fork()
+if child == 0:
+    os._exit(endless())
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    status, out, errors = run(tmp_path, text)
+    assert (status, out) == (0, "7\n"), errors
+
+
+def test_an_interrupt_that_comes_as_soon_as_a_launch_begins(tmp_path):
+    """A section that has just ended had Python's handler in place of ours."""
+    text = """
+def send(seconds):
+    timer = threading.Timer(seconds, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.daemon = True
+    timer.start()
+flag, out = oa.zeros(1, i64), oa.zeros(1, i64)
+flag[0] = 1
+wait_for[1](flag, out)
+oa.new(Node, 5)
+flag[0] = 0
+begun = time.monotonic()
+send(0.02)
+send(20)
+try:
+    wait_for[1](flag, out)
+except KeyboardInterrupt:
+    print(time.monotonic() - begun < 15, flush=True)
+os._exit(0)
+"""
+    status, out, errors = run(tmp_path, text)
+    assert (status, out) == (0, "True\n"), errors

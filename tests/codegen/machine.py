@@ -114,6 +114,7 @@ class Kernel:
             else:
                 complete_tables(self.lowered)
             parse(str(self.lowered.module))
+        self._encoding = encoding
         self._load(HOST.compile(str(self.lowered.module))["o"])
         self.error = np.zeros(1, RECORD_DTYPE)
         self.record_address = int(self.error.ctypes.data)
@@ -134,6 +135,7 @@ class Kernel:
         words[state.REGISTRY] = self._registry.ctypes.data
         words[state.REGISTRY_SIZE] = len(self._registry)
         words[state.THREAD_X] = words[state.THREAD_Y] = -1
+        words[state.REFERENCE_BASE] = self._encoding.base
 
     def launch(self, threads: int, *arguments: Any) -> None:
         """Run with one value per leaf; a NumPy array gives its address and length."""

@@ -49,10 +49,10 @@ def new(
 ) -> int:
     """A reference to a new object; its header begins with a type tag or a vtable pointer."""
     arrangement = layout.arrangement(cls)
-    raw = np.zeros(arrangement.group_bytes + _ALIGNMENT, np.uint8)
+    raw = np.zeros(arrangement.block_bytes + _ALIGNMENT, np.uint8)
     start = -raw.ctypes.data % _ALIGNMENT
-    memory = raw[start : start + arrangement.group_bytes]
-    slot = len(_OBJECTS) * 7 % arrangement.group
+    memory = raw[start : start + arrangement.block_bytes]
+    slot = len(_OBJECTS) * 7 % arrangement.lanes
     if layout.header.size:
         size = min(layout.header.size, 8)
         headers = arrangement.header(memory, size)

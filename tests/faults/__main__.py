@@ -6,6 +6,7 @@ import argparse
 import dataclasses
 import os
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -22,6 +23,8 @@ INTERRUPTED = 130
 
 def main() -> int:
     options = _options()
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as of what shells run in the background
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     subjects = tuple(options.subject or SUBJECTS)
     if options.case:
         run_here(options.case, subjects)

@@ -424,7 +424,8 @@ def of_the_command_line() -> None:
             pass
         started.send_signal(signal.SIGINT)
         ended = finish(started)
-        if ended.status == -signal.SIGINT or "runpy" in ended.err:  # Python itself was starting
+        is_starting = "runpy" in ended.err or "Fatal Python error: init" in ended.err
+        if ended.status == -signal.SIGINT or is_starting:  # Python itself
             check("in main" not in ended.err, f"a traceback: {ended.err[-500:]}")
         else:
             ended.refused("interrupted", status=130)

@@ -123,7 +123,7 @@ def test_fields_lie_side_by_side(heap: oa.Heap) -> None:
     trees = made_of(Tree, 40)
     heap.rearrange(FEW)
     (region,) = heap.placement.all_regions()
-    tile, record = region.memory[region.arrangement.group_bytes :], region.arrangement.record
+    tile, record = region.memory[region.arrangement.block_bytes :], region.arrangement.record
     at = 32 * record.offsets["x"] + 8 * 3  # the fourth object of the second tile
     assert tile[at : at + 8].view(np.float32).tolist() == [trees[35].x, trees[35].y]
     at = 32 * record.offsets["weights"] + 12 * 3
@@ -273,7 +273,7 @@ def test_a_device_moves_fields_in_clusters(device: Any, clusters: Any, path: Fie
         heap.rearrange(clusters)
         objects = oa.new(Tree, 150)
         selection = objects.selection()
-        _, dtype = heap.layout.record(TREE).place(path.name, path.components)
+        _, dtype = heap.layout.record(TREE).part(path.name, path.components)
         shape = (150, *dtype.shape)
         random = np.random.default_rng(3).integers(0, 2, (*shape, dtype.base.itemsize), np.uint8)
         values = random.view(dtype.base).reshape(shape)

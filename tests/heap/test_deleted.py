@@ -22,6 +22,9 @@ class Old(oa.Object):
     many: oa.inline[f32, 2]
     friends: oa.inline[Old, 2]
 
+    def more(self, by: f32) -> None:
+        self.x += by
+
 
 class New(oa.Object):
     y: i32
@@ -43,6 +46,14 @@ class Holder(oa.Object):
 @oa.kernel
 def touch(old: Old) -> None:
     old.x = 9
+
+
+@oa.kernel
+def swap(olds: oa.Array[Old]) -> None:
+    i = 2 * oa.grid(1)
+    other = olds[i]
+    olds[i] = olds[i + 1]
+    olds[i + 1] = other
 
 
 @oa.kernel
@@ -101,13 +112,88 @@ def test_arrays_and_views_of_deleted_objects(by_type, same):
         lambda: row.__setitem__(0, 3.0),
     ]  # fmt: skip
     for number, use in enumerate(uses):
-        if number == len(uses) - 1 and not isinstance(row, oa.heap.field_places.FieldValues):
+        if number == len(uses) - 1 and not isinstance(row, oa.heap.field_values.FieldValues):
             continue  # a NumPy view of the memory itself
         with pytest.raises(oa.HeapError, match=DELETED):
             use()
     assert made.cls.name == ("Old" if same else "New")
     assert ((made.x if same else made.y).numpy() == 5).all()
     assert kept.x.numpy().tolist() == [2, 2]
+
+
+@pytest.mark.parametrize("same", [True, False, None])
+def test_methods_are_not_called_on_deleted_objects(heap, same):
+    olds = oa.new(Old, 6, x=1.0)
+    kept = oa.new(Old, 6, x=1.0, nxt=olds)
+    picked, joined, swapped = olds[[4, 1]], oa.concat(kept, olds), oa.concat(olds)
+    if same is None:  # of no array it is known then what is in it, only whether that lives
+        swap[3](swapped)
+    with oa.capture() as step:
+        olds.more(1.0)
+    uses = [
+        lambda: olds.more(1.0), lambda: olds[2:5].more(1.0), lambda: picked.more(1.0),
+        lambda: joined.more(1.0), step.run,
+    ]  # fmt: skip
+    for use in uses:
+        use()
+    expected = [2.0] * 6
+    assert kept.x.numpy().tolist() == expected
+    if same is None:
+        oa.delete(olds)
+        made = oa.new(New, 1)
+    else:
+        made = reuse(heap, olds, same)
+    is_seen = heap.mode.placement == "by_type" or same is None
+    if same is None:
+        uses += [lambda: swapped.more(1.0), lambda: kept.nxt.more(1.0)]
+    for use in uses if is_seen else []:
+        with pytest.raises(oa.HeapError, match=DELETED):
+            use()
+    assert kept.x.numpy().tolist() == expected
+    if same and is_seen:
+        assert made.x.numpy().tolist() == [5.0] * 6
+
+
+def test_methods_are_called_on_what_is_left(by_type):
+    olds = oa.new(Old, 10, x=0.0)
+    odd, rest, copy = olds[1::2], olds[5:], oa.concat(olds)
+    with oa.capture() as step:
+        rest.more(1.0)
+    oa.delete(oa.new(New, 3))
+    oa.delete(olds[:5])
+    for _ in range(2):
+        rest.more(1.0)
+        step.run(2)
+    assert rest.x.numpy().tolist() == [6.0] * 5
+    for array, first in ((odd, 0), (olds, 0), (copy, 0), (olds[4:], 0), (olds[3:8], 0)):
+        with pytest.raises(oa.HeapError, match=rf"element {first}: .*{DELETED}"):
+            array.more(1.0)
+    made = oa.new(Old, 5, x=6.0)
+    odd[:2] = made[:2]
+    odd.more(1.0)
+    olds[:5] = made
+    olds.more(1.0)
+    assert olds.x.numpy().tolist() == [8.0, 8.0, 7.0, 7.0, 7.0, 8.0, 7.0, 8.0, 7.0, 8.0]
+    oa.delete(made[4])
+    odd.more(1.0)
+    with pytest.raises(oa.HeapError, match=r"element 4: .*was deleted"):
+        olds.more(1.0)
+
+
+def test_methods_of_objects_of_subclasses(by_type):
+    class Older(Old):
+        pass
+
+    older, olds = oa.new(Older, 3), oa.new(Old, 3)
+    both = oa.concat(olds, older)
+    both.more(1.0)
+    oa.delete(older[1])
+    olds.more(1.0)
+    for array in (older, both, both[2:]):
+        with pytest.raises(oa.HeapError, match=DELETED):
+            array.more(1.0)
+    both[:4].more(1.0)
+    assert both[:4].x.numpy().tolist() == [3.0, 3.0, 3.0, 2.0]
 
 
 def test_what_was_not_deleted_stays_in_use(by_type):

@@ -284,6 +284,7 @@ def test_objects_that_are_gone_are_not_written(rows):
 @pytest.mark.parametrize(
     "places",
     [[0, 2, 0, 3], [0, 0, 1, 1], [1, 0, 1, 0, 1], [2, 2, 2], [0, 1, 2, 0, 1, 2], [7, 5, 7, 5, 3],
+     [0, 1, 2, 2, 3, 4], [4, 3, 2, 2, 4, 6],
      [0, 2, 4, 1, 3, 5], [5, 4, 3, 3, 4, 5], [0, 1, 2, 3, 3, 2, 1, 0, 9]],
     ids=str,
 )  # fmt: skip

@@ -240,3 +240,39 @@ def test_locks_that_are_taken_in_any_order() -> None:
         child_does(child)
         assert time.monotonic() - began < 5
         thread.join()
+
+
+def test_locks_of_three_threads() -> None:
+    """Each holds one lock and waits for another one, while the thread that forks takes all."""
+    locks = [BooksLock() for _ in range(3)]
+    stop, begun = threading.Event(), threading.Semaphore(0)
+
+    def work(outer: BooksLock, inner: BooksLock) -> None:
+        while not stop.is_set():
+            with outer:
+                begun.release()
+                time.sleep(0.003)
+                with inner:
+                    pass
+            time.sleep(0.003)
+
+    def child() -> None:
+        for lock in (*locks, *locks[::-1]):
+            with lock:
+                pass
+
+    pairs = [(locks[0], locks[1]), (locks[1], locks[2]), (locks[0], locks[2])]
+    threads = [threading.Thread(target=work, args=pair, daemon=True) for pair in pairs]
+    for thread in threads:
+        thread.start()
+        assert begun.acquire(timeout=10)
+    try:
+        for _ in range(10):
+            began = time.monotonic()
+            child_does(child)
+            assert time.monotonic() - began < 9
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join(10)
+    assert not any(thread.is_alive() for thread in threads)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import contextvars
 import itertools
 import signal
 from collections.abc import Callable, Iterator
@@ -14,7 +16,7 @@ import pytest
 import sharedoa as oa
 from sharedoa import f32, i32
 from sharedoa.heap.heap import current_heap
-from sharedoa.heap.recording import recording
+from sharedoa.heap.recording import recorder
 
 from .invariants import check_invariants, interrupt_everywhere, interrupted_at
 
@@ -53,6 +55,11 @@ def link(nodes: oa.Array[Node], others: oa.Array[Node]) -> None:
     i = oa.grid(1)
     if i < len(nodes):
         others[i] = nodes[i]
+
+
+@oa.kernel
+def count(array: oa.Array[i32]) -> None:
+    array[0] += 1
 
 
 class World:
@@ -214,6 +221,75 @@ def test_a_storm_of_signals(world: World) -> None:
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
 
 
+@pytest.mark.parametrize("nested", [False, True])
+def test_blocks_are_left_whenever_it_comes(nested: bool) -> None:
+    with oa.Heap("auto", "cpu", "aos", "64MiB", 8) as heap, oa.Heap("auto", "cpu") as other:
+        array = heap.zeros(1, i32)
+
+        def of_heap() -> None:
+            with heap:
+                if nested:
+                    with heap:
+                        pass
+
+        def of_capture() -> None:
+            with heap, oa.capture() as step:
+                pass
+            steps.append(step)
+
+        for moment in range(1, 120):
+            kept: list[BaseException] = []  # the traceback holds all frames that it went through
+            steps: list[Any] = []
+            for block in (of_heap, of_capture):
+                with interrupted_at(moment) as found:
+                    try:
+                        block()
+                    except KeyboardInterrupt as problem:
+                        kept.append(problem)
+                        assert current_heap() is other, moment
+                        raise
+                assert current_heap() is other, moment
+                assert recorder() is None, moment
+            count[1](array)
+            assert array[0] == moment
+            for step in steps:
+                step.run()
+        assert not found.came
+
+
+def test_a_step_whose_block_was_left_by_a_signal() -> None:
+    with oa.Heap("auto", "cpu", "aos", "64MiB", 8):
+        step = oa.capture()
+        leave = step.__exit__
+        step.__enter__()
+        with pytest.raises(oa.HeapError, match="its block has not ended"):
+            step.run()
+        del leave
+        assert recorder() is None
+        with pytest.raises(oa.HeapError, match="its block ended with an error"):
+            step.run()
+
+
+def test_blocks_without_a_with_statement() -> None:
+    with oa.Heap("auto", "cpu") as first, oa.Heap("auto", "cpu") as second:
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(first)
+            assert current_heap() is first
+            stack.enter_context(second)
+            with first:
+                second.__enter__()
+                assert current_heap() is second
+                second.__exit__(None, None, None)
+                assert current_heap() is first
+            assert current_heap() is second
+            context = contextvars.copy_context()
+            with first:
+                inner = contextvars.copy_context()
+        assert current_heap() is second
+        assert context.run(current_heap) is second
+        assert inner.run(current_heap) is first
+
+
 def test_blocks_that_are_not_entered() -> None:
     with oa.Heap("auto", "cpu", "aos", "64MiB", 8) as heap, oa.Heap("auto", "cpu") as other:
         for moment in range(1, 60):
@@ -231,5 +307,5 @@ def test_blocks_that_are_not_entered() -> None:
                 entered.append(True)
             if entered:
                 step.__exit__(ValueError, None, None)
-            assert recording.get() is None, moment
+            assert recorder() is None, moment
         assert not found.came

@@ -229,7 +229,7 @@ def test_fields_go_there_and_back(on_device, device, path):
     objects = oa.new(Light, count)
     device.moved.clear()
     selection = objects.selection()
-    _, dtype = on_device.layout.record(Light.__sharedoa__).place(path.name, path.components)
+    _, dtype = on_device.layout.record(Light.__sharedoa__).part(path.name, path.components)
     values = column(dtype, count, np.random.default_rng(1))
     selection.write(path, values)
     (part,) = selection.parts

@@ -110,7 +110,7 @@ def test_members_elements_and_whole_records() -> None:
         weights: oa.inline[f32, 3]
 
     tiles = Layout("tile", Header(8, 8)).arrangement(shared_type(Thing))
-    memory = np.zeros(2 * tiles.group_bytes, np.uint8)
+    memory = np.zeros(2 * tiles.block_bytes, np.uint8)
     mixed, weights = tiles.field(memory, "mixed"), tiles.field(memory, "weights")
     tiles.field(memory, "mixed", ("b",))[np.array([1, 40])] = [1.5, 2.5]
     assert mixed[40].tolist() == (0, 2.5, 0) and mixed[1]["b"] == 1.5

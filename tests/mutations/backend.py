@@ -11,6 +11,8 @@ _PIECES = "sharedoa/heap/pieces.py"
 _RUNS = "sharedoa/heap/run_detection.py"
 _STRETCHES = "sharedoa/runtime/stretches.py"
 _REARRANGEMENT = "sharedoa/heap/rearrangement.py"
+_ADDRESS = "sharedoa/model/field_address.py"
+_EMITTED = "sharedoa/model/emitted.py"
 _NAMES = "sharedoa/runtime/bound_names.py"
 _WINDOWS = "dispatch/windows.py"
 _OF_PENDING = (
@@ -30,6 +32,7 @@ _OF_PIECES = (
     "tests/runtime/test_pieces.py::test_a_field_with_another_array_is_read_again",
     "tests/runtime/test_pieces.py::test_a_changed_array_is_read_again",
 )
+_OF_ADDRESSES = ("tests/model/test_field_address.py",)
 _OF_STRETCHES = ("tests/runtime/test_stretches.py",)
 
 MUTATIONS = (
@@ -150,6 +153,32 @@ MUTATIONS = (
         "clusters within clusters", _REARRANGEMENT,
         "        stop = max(stop, cluster.stop)\n", "        stop = cluster.stop\n",
         "a cluster that holds another one is moved in part", ("tests/heap/test_clusters.py",),
+    ),
+    # ----------------------------------------------------------------- addresses
+    Mutation(
+        "scalars below a word", _ADDRESS,
+        "start + part if distance > 0 else start - part", "start + part",
+        "scalars of one or two bytes lie beyond their row", _OF_ADDRESSES,
+    ),
+    Mutation(
+        "where a cluster begins", _ADDRESS,
+        "(self.lanes - 1) * self.cluster.offset", "self.lanes * self.cluster.offset",
+        "a cluster lies where other scalars have rows", _OF_ADDRESSES,
+    ),
+    Mutation(
+        "distances in a cluster", _ADDRESS,
+        "return size if self.cluster is None else self.cluster.width", "return size",
+        "NumPy's views take a cluster for a row", _OF_ADDRESSES,
+    ),
+    Mutation(
+        "alignment of rows", _ADDRESS,
+        "math.gcd(ROW_BYTES, of_lane * size)", "math.gcd(ROW_BYTES, 2 * of_lane * size)",
+        "a device is promised more than there is", _OF_ADDRESSES,
+    ),
+    Mutation(
+        "emitted differences", _EMITTED,
+        'self._of("sub", other)', 'self._of("add", other)',
+        "generated code computes other addresses than the host", _OF_ADDRESSES,
     ),
     # -------------------------------------------------------------- names, windows
     Mutation(

@@ -1,6 +1,10 @@
 """All faults that tests must find."""
 
-from . import backend, frontend
+from . import backend, frontend, host
 from .mutation import Mutation
 
-MUTATIONS: tuple[Mutation, ...] = (*frontend.MUTATIONS, *backend.MUTATIONS)
+MUTATIONS: tuple[Mutation, ...] = (
+    *frontend.MUTATIONS,
+    *backend.MUTATIONS,
+    *host.MUTATIONS,
+)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from fractions import Fraction
-from math import ceil, floor, isfinite, isnan, trunc
+from math import ceil, copysign, floor, isfinite, isnan, trunc
 from typing import Any
 
 import numpy as np
@@ -105,7 +105,8 @@ def convert(to: Type, source: Type, modifiers: tuple[str, ...]) -> Operation:
     def between(a: int) -> int:
         value = float(to_float(a, source.bits))
         if isfinite(value) and value:
-            value = float(whole(value)) if whole is not None else rounded(Fraction(value), to.bits)
+            near = float(whole(value)) if whole is not None else rounded(Fraction(value), to.bits)
+            value = copysign(near, value)
         return from_float(min(max(value, 0.0), 1.0) if "sat" in modifiers else value, to.bits)
 
     return between

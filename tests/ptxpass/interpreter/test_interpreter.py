@@ -66,6 +66,7 @@ def test_integer_instructions(instruction: str, left: int, right: int, expected:
         ("fma.rz.f32 %f1, 0f3F8009C4, 0f3F8009C4, 0f00000000; mov.b32 %r1, %f1;", 0x3F80_1388),
         ("fma.rz.f32 %f1, 0fBF8009C4, 0f3F8009C4, 0f00000000; mov.b32 %r1, %f1;", 0xBF80_1388),
         ("fma.rz.f32 %f1, 0f7F7FFFFF, 0f40000000, 0f00000000; mov.b32 %r1, %f1;", 0x7F7F_FFFF),
+        ("cvt.rpi.f32.f32 %f1, 0fBF000000; mov.b32 %r1, %f1;", 0x8000_0000),
         ("popc.b32 %r1, 0xF0F;", 8),
     ],
 )

@@ -21,22 +21,22 @@ if TYPE_CHECKING:
 _Numbers = np.ndarray[Any, np.dtype[np.int64]]
 
 
-def place_of(index: int, count: int) -> int:
+def position_of(index: int, count: int) -> int:
     """The position that an index means, which may count from the end. Raises IndexError."""
-    place = index + count if index < 0 else index
-    if not 0 <= place < count:
+    position = index + count if index < 0 else index
+    if not 0 <= position < count:
         raise IndexError(f"index {index} is outside {count} objects")
-    return place
+    return position
 
 
 def choose(references: References, key: tuple[Any, ...]) -> tuple[References, Any] | None:
     """The objects that the first index of ``key`` chooses, and the first index of an array of their
-    values that means the same, so that few places among many objects cost little. None where the
+    values that means the same, so that few among many objects cost little. None where the
     first index does not choose objects."""
     first = key[0] if key else None
     if isinstance(first, (int, np.integer)) and not isinstance(first, bool):
-        place = place_of(int(first), len(references))
-        return references[place : place + 1], 0
+        position = position_of(int(first), len(references))
+        return references[position : position + 1], 0
     if isinstance(first, slice):
         return references[first], slice(None)
     if isinstance(first, list) or hasattr(first, "__array__"):
@@ -48,7 +48,7 @@ def choose(references: References, key: tuple[Any, ...]) -> tuple[References, An
 
 
 @dataclass(frozen=True, eq=False)
-class Places:
+class Lvalues:
     """What ``keys``, one after the other, choose of an array of a field's values."""
 
     heap: Heap
@@ -59,7 +59,7 @@ class Places:
     """Elements of an inline array."""
     keys: tuple[Any, ...]
 
-    def at(self, key: Any) -> Places:
+    def at(self, key: Any) -> Lvalues:
         """Some of them, or a component of each."""
         if isinstance(key, str):
             return replace(self, path=self.path.component(key))
@@ -67,7 +67,7 @@ class Places:
 
     @cached_property
     def _indices(self) -> tuple[_Numbers, _Numbers | None]:
-        """Which object each place is of, and which element of an inline array."""
+        """Which object each is of, and which element of an inline array."""
         objects = np.arange(len(self.references()))
         if self.length is None:
             return self._chosen(objects), None
@@ -112,34 +112,34 @@ class FieldValues(np.ndarray[Any, Any]):
     change it NumPy refuses, as the array is read-only; ``.copy()`` may be changed by itself.
     """
 
-    _places: Places | None = None
+    _lvalues: Lvalues | None = None
     #: The same memory, to write to.
     _own: Values | None = None
 
     @classmethod
-    def of(cls, own: Values, places: Places) -> FieldValues:
+    def of(cls, own: Values, lvalues: Lvalues) -> FieldValues:
         values = own.view(cls)
         values.flags.writeable = False
-        values._places, values._own = places, own
+        values._lvalues, values._own = lvalues, own
         return values
 
     def __getitem__(self, key: Any) -> Any:
         found = np.asarray(self)[key]
         is_part = isinstance(found, np.ndarray) and not found.flags.writeable
-        if not is_part or self._places is None or self._own is None or isinstance(key, list):
+        if not is_part or self._lvalues is None or self._own is None or isinstance(key, list):
             return found
-        return FieldValues.of(self._own[key], self._places.at(key))
+        return FieldValues.of(self._own[key], self._lvalues.at(key))
 
     def __iter__(self) -> Iterator[Any]:
         return (self[index] for index in range(len(self)))
 
     def __setitem__(self, key: Any, value: Any) -> None:
         is_components = isinstance(key, list) and bool(key) and isinstance(key[0], str)
-        if self._places is None or self._own is None or is_components:
+        if self._lvalues is None or self._own is None or is_components:
             super().__setitem__(key, value)
             return
         self._own[key] = value
-        self._places.at(key).write(self._own[key])
+        self._lvalues.at(key).write(self._own[key])
 
     def __array_ufunc__(
         self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = (), **options: Any
@@ -154,8 +154,8 @@ class FieldValues(np.ndarray[Any, Any]):
         )
         result = getattr(ufunc, method)(*operands, out=targets, **options)
         for item in out:
-            if isinstance(item, FieldValues) and item._places is not None:
-                item._places.write(np.asarray(item))
+            if isinstance(item, FieldValues) and item._lvalues is not None:
+                item._lvalues.write(np.asarray(item))
         return out[0] if len(out) == 1 else result
 
     def __repr__(self) -> str:

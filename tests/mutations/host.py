@@ -1,0 +1,162 @@
+"""Faults in what the heap knows of arrays and objects, in dumps, and in what signals meet."""
+
+from .mutation import Mutation
+
+_HELD = "sharedoa/heap/held_arrays.py"
+_USE = "sharedoa/frontend/array_use.py"
+_PARTS = "sharedoa/heap/region_selection.py"
+_SCATTERED = "sharedoa/heap/scattered.py"
+_DUMP = "sharedoa/heap/dump.py"
+_ARRAYS = "sharedoa/heap/arrays.py"
+_BY_TYPE = "sharedoa/heap/by_type.py"
+_CLASSES = "tests/runtime/test_array_classes.py"
+_TO_PARAMETERS = (f"{_CLASSES}::test_a_parameter_that_is_stored_to",)
+_TO_HELD = (f"{_CLASSES}::test_arrays_that_objects_hold",)
+_REPEATED = ("tests/heap/test_repeated_objects.py",)
+_PIECES = (
+    "tests/heap/test_dump.py::"
+    "test_parts_of_arrays_that_nothing_refers_to_may_refer_to_what_is_gone",
+)
+_CALLS = (
+    "tests/heap/test_deleted.py::test_methods_are_not_called_on_deleted_objects",
+    "tests/heap/test_deleted.py::test_methods_are_called_on_what_is_left",
+    "tests/heap/test_deleted.py::test_methods_of_objects_of_subclasses",
+)
+
+MUTATIONS = (
+    # ------------------------------------------- arrays of subclasses
+    Mutation(
+        "arrays of subclasses are stored to", "sharedoa/runtime/arguments.py",
+        "            if given.__sharedoa_element__ != type.element:\n", "            if False:\n",
+        "a kernel stores any object to an array of a subclass", _TO_PARAMETERS,
+    ),
+    Mutation(
+        "arrays of base classes", "sharedoa/model/values.py",
+        "return element.cls.is_subclass_of(type.element.cls)",
+        "return type.element.cls.is_subclass_of(element.cls)",
+        "an array of a base class is taken for one of a subclass", (_CLASSES,),
+    ),
+    Mutation(
+        "arrays that are given on", _USE,
+        "cls in classes | moved and place", "cls in classes and place",
+        "a field gets an array of a subclass as one of its own class",
+        (f"{_CLASSES}::test_objects_are_given_arrays_of_their_very_class",),
+    ),
+    Mutation(
+        "what may have been stored to held arrays", _HELD,
+        "    return other is not cls and cls.is_subclass_of(other)\n", "    return False\n",
+        "who has an array that objects hold as one of a base class finds others in it", _TO_HELD,
+    ),
+    Mutation(
+        "arrays that are held twice", _HELD,
+        "        for cls in classes & self._ambiguous:\n", "        for cls in ():\n",
+        "objects that hold an array as one of a subclass find others in it",
+        (f"{_CLASSES}::test_arrays_that_objects_hold_by_two_classes",),
+    ),
+    Mutation(
+        "the host stores to held arrays", _HELD,
+        "            self.note_stores({type.cls}, who)\n", "            pass\n",
+        "the host stores any object to an array of a subclass that an object holds", _TO_HELD,
+    ),
+    # ------------------------------------------- views with an object twice
+    Mutation(
+        "runs with an object in common", _PARTS,
+        "        if self._may_repeat:\n", "        if False:\n",
+        "an object in two parts of a view is changed twice",
+        ("tests/heap/test_field_places.py::test_operators_in_place_count_an_object_once",),
+    ),
+    Mutation(
+        "runs that meet in an object", _PARTS,
+        "other[1] <= one[2]", "other[1] < one[2]",
+        "the last object of a part is the first of the next",
+        ("tests/heap/test_field_places.py::test_operators_in_place_count_an_object_once",),
+    ),
+    Mutation(
+        "devices write in any order", _SCATTERED,
+        "        if not is_distinct and self._has_repeated:\n", "        if False:\n",
+        "an object that occurs twice gets any of its values", _REPEATED,
+    ),
+    Mutation(
+        "the first value counts", _SCATTERED,
+        "np.unique(addresses[::-1], return_index=True)\n            data = data[::-1][last]",
+        "np.unique(addresses, return_index=True)\n            data = data[last]",
+        "an object that occurs twice gets its first value", _REPEATED,
+    ),
+    # ------------------------------------------- dumps
+    Mutation(
+        "parts that nobody reads", _DUMP,
+        "        if used is not None:\n", "        if False:\n",
+        "a heap is not dumped, as a part that was replaced refers to deleted objects", _PIECES,
+    ),
+    Mutation(
+        "parts of one element", _DUMP,
+        "np.clip(begins + pieces[\"length\"][first:stop], begins, count)",
+        "np.clip(begins + 1, begins, count)",
+        "references behind the first of a part become null", _PIECES,
+    ),
+    Mutation(
+        "roots are no parts", _DUMP,
+        "np.array([(root._address, len(root))], ARRAY_DTYPE)",
+        "np.array([(root._address, 0)], ARRAY_DTYPE)",
+        "references that only a root reads become null", _PIECES,
+    ),
+    Mutation(
+        "arrays have their first class", _DUMP,
+        "[heap.held_arrays.element_of(storage) for storage in storages]",
+        "[storage.element for storage in storages]",
+        "an array that got objects of a base class is dumped as one of the subclass",
+        ("tests/heap/test_dump.py::test_an_array_that_got_objects_of_a_class_above_its_own",),
+    ),
+    # ------------------------------------------- deleted objects
+    Mutation(
+        "methods of deleted objects", _ARRAYS,
+        "        if heap.placement.has_deleted(self._cls, storage.lived):\n", "        if False:\n",
+        "a method is called on deleted objects", _CALLS,
+    ),
+    Mutation(
+        "deleted objects of subclasses", _BY_TYPE,
+        "any(last > deletions and each.is_subclass_of(cls)", "any(last > deletions and each is cls",
+        "a method is called on deleted objects of a subclass", _CALLS,
+    ),
+    Mutation(
+        "methods of those in their places", _ARRAYS,
+        "since = since if writes == heap.reference_writes else deletions", "since = deletions",
+        "a method is called on what lies in the place of a deleted object", _CALLS,
+    ),
+    Mutation(
+        "fields refer to what lives", _ARRAYS,
+        "            found._storage.lived = 0  # objects may refer to what was deleted\n",
+        "            pass\n",
+        "a method is called on deleted objects that a field refers to", _CALLS,
+    ),
+    # ------------------------------------------- signals, forks
+    Mutation(
+        "blocks end in __exit__", "sharedoa/heap/blocks.py",
+        "return self._exit is None or self._exit() is not None or self.stays_open", "return True",
+        "a heap stays current, or launches are recorded, after Ctrl-C",
+        ("tests/heap/test_interrupts.py::test_blocks_are_left_whenever_it_comes",),
+    ),
+    Mutation(
+        "sections set handlers", "sharedoa/uninterrupted.py",
+        "        self.has_set_handlers = True\n\n    def _note(", "\n    def _note(",
+        "Ctrl-C just after a launch has begun is lost",
+        ("tests/backends/test_interruption.py::"
+         "test_an_interrupt_that_comes_as_soon_as_a_launch_begins",),
+    ),
+    Mutation(
+        "interrupts ask kernels to end", "sharedoa/backends/interruption.py",
+        "            ctypes.c_long(_LEAVE),\n", "            ctypes.c_long(signal.SIGINT),\n",
+        "what is to cut a kernel interrupts the program once more",
+        ("tests/backends/test_interruption.py::"
+         "test_asking_to_leave_where_nobody_is_in_a_kernel",),
+    ),
+    Mutation(
+        "forks wait with full hands", "sharedoa/forks.py",
+        "            elif left:\n                locks.insert(0, locks.pop(place))\n"
+        "                break\n",
+        "            elif plain.acquire(timeout=left):\n                _held.append(plain)\n",
+        "a fork and a thread wait for each other",
+        ("tests/heap/test_forks.py::test_locks_that_are_taken_in_any_order",
+         "tests/heap/test_forks.py::test_locks_of_three_threads"),
+    ),
+)  # fmt: skip
