@@ -1,19 +1,24 @@
-"""Programs in SSA form: those of the applications, and random ones."""
+"""Programs in SSA form: those of the applications, and random ones; what passes may know."""
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Collection, Mapping
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
 import apps
 from sharedoa import ir
-from sharedoa.frontend import translate_kernel
+from sharedoa.frontend import translate_kernel, tree
 from sharedoa.frontend.to_ir import to_ir
+from sharedoa.ir.pipeline import Job
+from sharedoa.model.layout import Header, Layout
+from sharedoa.model.run_form import RunForm
 from sharedoa.runtime.kernel import Kernel
+from sharedoa.targets.host import HostTarget
+from sharedoa.targets.nvptx import NvptxTarget
 
 from ..differential.programs import Size, make_program
 from ..differential.running import load
@@ -22,7 +27,12 @@ from ..differential.running import load
 def program_of(kernel: Callable[..., Any]) -> ir.Program:
     """What the front end makes of a kernel, which may be a plain function."""
     function = kernel.function if isinstance(kernel, Kernel) else kernel
-    return to_ir(translate_kernel(function).program)
+    return to_ir(_tree_of(function))
+
+
+@lru_cache(128)
+def _tree_of(function: Callable[..., Any]) -> tree.Program:
+    return translate_kernel(function).program
 
 
 @cache
@@ -39,3 +49,16 @@ def app_kernels() -> dict[str, Kernel]:
 
 def random_program(folder: Path, seed: int, size: Size) -> ir.Program:
     return program_of(load(make_program(seed, size), folder).run)
+
+
+def job(
+    device: bool = False,
+    debug: bool = False,
+    shares_loops: bool = False,
+    runs: Mapping[int, RunForm] | None = None,
+    populated: Collection[int] | None = None,
+) -> Job:
+    """What passes may know, of objects that lie one after another; they are verified."""
+    target = NvptxTarget("sm_90") if device else HostTarget()
+    layout = Layout("aos", Header(8, 8))
+    return Job(target, layout, debug, shares_loops, runs or {}, {}, populated, verifies=True)

@@ -25,6 +25,7 @@ from sharedoa.ir.core import (
     Value,
 )
 from sharedoa.ir.parse import ParseError, parse_program
+from sharedoa.ir.pipeline import run_passes
 from sharedoa.ir.text import NOWHERE, Named, program_text, type_names
 from sharedoa.model.run_form import RunForm
 from sharedoa.model.scalars import SCALARS, weak_float, weak_int
@@ -40,7 +41,7 @@ from sharedoa.model.types import (
 from ..differential.effort import EXAMPLES
 from ..differential.programs import Size
 from .equality import assert_equal
-from .programs import app_kernels, program_of, random_program
+from .programs import app_kernels, job, program_of, random_program
 
 
 class Shape(oa.Object):
@@ -118,6 +119,23 @@ def test_random_programs(tmp_path_factory: pytest.TempPathFactory, seed: int, si
 @pytest.mark.parametrize("name", sorted(app_kernels()))
 def test_programs_of_the_applications(name: str) -> None:
     _there_and_back(program_of(app_kernels()[name]))
+
+
+@pytest.mark.parametrize("name", sorted(app_kernels()))
+def test_programs_after_all_passes(name: str) -> None:
+    program = program_of(app_kernels()[name])
+    run_passes(program, job(device=True, shares_loops=True, runs=_runs(program)))
+    _there_and_back(program)
+
+
+def _runs(program: Program) -> dict[int, RunForm]:
+    """Each array of objects is a run of the first class that its objects may have."""
+    found = {}
+    for number, parameter in enumerate(program.kernel.parameters):
+        match parameter.type:
+            case ArrayType(ReferenceType(cls)):
+                found[number] = RunForm(cls.concrete()[0], True)
+    return found
 
 
 def test_what_it_looks_like() -> None:

@@ -1,0 +1,35 @@
+"""The classes and value structs that the files of ``filetests`` mention."""
+
+from __future__ import annotations
+
+import sharedoa as oa
+from sharedoa import f32, i32
+from sharedoa.ir.text import Named
+
+
+@oa.value
+class Point:
+    x: f32
+    y: f32
+
+
+class Node(oa.Object):
+    value: f32
+    count: i32
+    next: Node
+    place: Point
+    marks: oa.inline[f32, 4]
+
+    def weight(self, by: f32) -> f32:
+        return self.value
+
+
+class Heavy(Node):
+    def weight(self, by: f32) -> f32:
+        return self.value * by
+
+
+NAMES: dict[str, Named] = {
+    "Point": Point.__sharedoa_value__,
+    **{cls.__name__: cls.__sharedoa__ for cls in (Node, Heavy)},
+}
