@@ -8,7 +8,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from ..ir.roles import Role
+from ..ir.roles import Role, may_meet
 from .types import I64
 
 
@@ -18,6 +18,7 @@ class RoleMetadata:
     def __init__(self, module: ir.Module, stored: frozenset[Role]) -> None:
         self._module = module
         self._stored = stored
+        self._is_stored: dict[Role, bool] = {}
         self._tags: dict[Role, Any] = {}
 
     @cached_property
@@ -31,8 +32,12 @@ class RoleMetadata:
             access.set_metadata("invariant.load", self._nothing)
 
     def is_stored(self, role: Role) -> bool:
-        """Whether the program writes to memory in ``role``."""
-        return any(role[:length] in self._stored for length in range(len(role) + 1))
+        """Whether the program writes to memory in ``role``, or to a part of it."""
+        found = self._is_stored.get(role)
+        if found is None:
+            found = any(may_meet(role, stored) for stored in self._stored)
+            self._is_stored[role] = found
+        return found
 
     def _tag(self, role: Role) -> Any:
         found = self._tags.get(role)
