@@ -29,6 +29,7 @@ from ..model.reference import ReferenceEncoding
 from ..model.run_form import RunForm
 from ..model.types import Type
 from ..targets.base import Target
+from .job import Facts
 from .roles import Role, RoleMetadata
 from .types import I1, I64, llvm_type, zero
 
@@ -88,8 +89,8 @@ class ProgramEmitter:
     debug: bool
     module: ir.Module
     roles: RoleMetadata
-    #: Fields whose arrays are pieces of one whole array (``runs``), by declaring class and name.
-    pieces: Mapping[tuple[ClassType, str], RunForm] = field(default_factory=dict)
+    #: What the code rests on.
+    facts: Facts = field(default_factory=Facts)
     #: Variables that some statement of the program assigns to.
     assigned: frozenset[tree.Variable] = frozenset()
     #: Loops that threads of a warp share (``shared_loops``).

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
@@ -11,22 +11,19 @@ from typing import Any
 from llvmlite import ir
 
 from dispatch.errors import ErrorCode
-from dispatch.mode import Mode
 from ptxpass.ir import CallSite, TypeQuery
 
 from ..frontend import tree
 from ..frontend.common_functions import common_functions
 from ..frontend.effects import assigned_by, assigned_variables
+from ..frontend.field_use import families_used
 from ..frontend.loop_copies import loop_copies
 from ..frontend.shared_loops import shared_loops
 from ..frontend.walk import nodes_of
-from ..model.layout import Layout
-from ..model.reference import ReferenceEncoding
-from ..model.run_form import PieceField
-from ..targets.base import Target
 from . import arithmetic, atomics, calls, expressions, loops, places, statements
 from .abi import Leaf, assemble, leaves
 from .emitter import FunctionEmitter, ProgramEmitter
+from .job import Job
 from .neighbours import Members, note_members
 from .races import define_notes
 from .report import emit_report
@@ -73,47 +70,40 @@ class LoweredModule:
     recursive: bool
 
 
-def lower(
-    program: tree.Program,
-    target: Target,
-    layout: Layout,
-    encoding: ReferenceEncoding,
-    mode: Mode,
-    debug: bool,
-    runs: Runs | None = None,
-    pieces: Sequence[PieceField] = (),
-    fastmath: bool = False,
-    populated: Collection[int] | None = None,
-) -> LoweredModule:
-    """Generate the module of a program; ``runs`` says which parameters of the kernel are runs,
-    ``pieces`` which fields hold pieces of one, ``fastmath`` that floats may be approximate,
-    ``populated`` the type indices of the classes that receivers can have (None: all).
+def lower(job: Job) -> LoweredModule:
+    """Generate the module of a job's program.
 
     Raises CompileError for an operation that no target has, InternalError for a malformed tree.
     """
+    program, target, debug, facts = job.program, job.target, job.debug, job.facts
     kernel = program.kernel
     module = target.new_module(kernel.symbol)
-    in_warps = mode.shares_loops and target.warp is not None and not debug
+    in_warps = job.mode.shares_loops and target.warp is not None and not debug
+    populated = facts.populated() if target.is_device else None
+    for family in sorted(families_used(program), key=lambda each: each.root.type_index):
+        facts.clusters(family)
     emitter = ProgramEmitter(
         target,
-        layout,
-        encoding,
-        mode,
+        job.layout,
+        job.encoding,
+        job.mode,
         debug,
         module,
         RoleMetadata(module, stored_roles(program)),
-        {(each.owner, each.name): each.form for each in pieces},
+        facts,
         assigned_variables(program),
         shared_loops(program) if in_warps else {},
         loop_copies(program, populated) if target.is_device else {},
         common_functions(program, populated) if in_warps else frozenset(),
-        fastmath,
+        job.fastmath,
     )
     functions = [function for function in program.functions.values() if function is not kernel]
     for function in functions:
         emitter.functions[function.symbol] = _declare(emitter, function)
     kernel_leaves = [leaf for variable in kernel.parameters for leaf in leaves(variable.type)]
-    body = _define_kernel_body(emitter, kernel, kernel_leaves, runs or {})
+    forms = ((place, facts.run(place)) for place in range(len(kernel.parameters)))
+    runs = {place: form for place, form in forms if form is not None}
+    body = _define_kernel_body(emitter, kernel, kernel_leaves, runs)
     _define_what_is_called(emitter, program)
     define_notes(emitter)
     target.emit_entry(
@@ -236,7 +226,7 @@ def _define_kernel_body(
 
 
 def _note_runs(emitter: FunctionEmitter, runs: Runs) -> None:
-    if runs or emitter.program.pieces:
+    if emitter.program.mode.by_population:
         parameters, function = emitter.function.parameters, emitter.function
         changed = {variable for node in nodes_of(function) for variable in assigned_by(node)}
         known = {parameters[place]: form for place, form in runs.items()}

@@ -34,7 +34,7 @@ def run_of(emitter: FunctionEmitter, array: tree.Expression) -> RunForm | None:
     if isinstance(array, tree.Local):
         return emitter.runs.get(array.variable)
     if isinstance(array, tree.Load) and isinstance(array.place, tree.FieldPlace):
-        return emitter.program.pieces.get((array.place.owner, array.place.name))
+        return emitter.program.facts.pieces(array.place.owner, array.place.name)
     return None
 
 

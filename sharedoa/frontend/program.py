@@ -12,6 +12,7 @@ from ..model.functions import DeviceFunction
 from ..model.signatures import resolve_signature, scope_of
 from ..model.structs import method_signature
 from ..model.types import VOID, ReferenceType, Type, ValueType
+from ..model.world import World
 from . import calls, tree  # noqa: F401  calls: else the first call in a kernel would import it
 from .context import Context
 from .dependencies import CodeDependency, Dependency, SubclassDependency
@@ -29,10 +30,17 @@ class Translation:
 
     program: tree.Program
     dependencies: list[Dependency]
+    _held_at: int = -1
 
     def current(self) -> bool:
-        """Whether translating again would see the same world."""
-        return all(dependency.current() for dependency in self.dependencies)
+        """Whether translating again would see the same world. Looked at once an epoch, which who
+        asks raises where names were bound to something else (``runtime.bound_names``)."""
+        epoch = World.epoch
+        if self._held_at != epoch:
+            if not all(dependency.current() for dependency in self.dependencies):
+                return False
+            self._held_at = epoch
+        return True
 
 
 @dataclass

@@ -65,7 +65,7 @@ def consider(program: Program, heap: Heap, geometry: Geometry, arguments: Sequen
         return False
     # Nobody may free or move what sampled threads read, or note launches meanwhile.
     with heap.lock:
-        objects = max((_count(heap, family) for family in program.families()), default=0)
+        objects = max((_count(heap, family) for family in program.uses().families), default=0)
         if objects < FEWEST_OBJECTS:
             return False
         return _look(program, heap, geometry, arguments, objects)

@@ -23,6 +23,7 @@ from sharedoa.backends.kernel_print import printed_text
 from sharedoa.codegen import LoweredModule, lower
 from sharedoa.codegen.abi import SLOT_BYTES
 from sharedoa.codegen.calls import TYPE_INDEX
+from sharedoa.codegen.job import Job
 from sharedoa.frontend import tree
 from sharedoa.model.layout import Layout
 from sharedoa.model.reference import ReferenceEncoding
@@ -57,7 +58,7 @@ def lower_for(
     encoding: ReferenceEncoding = objects.PLAIN,
     mode: str = "cuda",
 ) -> LoweredModule:
-    return lower(program, target, layout, encoding, parse_mode(mode), debug)
+    return lower(Job("test", program, target, layout, encoding, parse_mode(mode), debug))
 
 
 def complete_tables(lowered: LoweredModule) -> None:
