@@ -14,10 +14,10 @@ a launch.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 from dispatch.mode import Mode
 from ptxpass.ir import Ranges
@@ -42,32 +42,9 @@ from ..model.types import ReferenceType
 from ..targets.base import Target
 
 Question = tuple[Any, ...]
-"""The name of a method of ``Answers``, and its arguments."""
-
-
-class Answers(Protocol):
-    """What is so at the moment, on one heap and with the arguments of one launch."""
-
-    def clusters(self, family: Family) -> Clusters:
-        """Which fields of the family's classes lie side by side."""
-        ...
-
-    def populated(self) -> frozenset[int] | None:
-        """Type indices of the classes that have regions, of those that the program may meet; None
-        where none has."""
-        ...
-
-    def ranges(self) -> Ranges:
-        """Where objects of these classes lie."""
-        ...
-
-    def run(self, parameter: int) -> RunForm | None:
-        """What the objects of an array are, if they lie side by side."""
-        ...
-
-    def pieces(self, owner: ClassType, name: str) -> RunForm | None:
-        """The same of the array that all arrays in a field are pieces of (``heap.pieces``)."""
-        ...
+"""The name of one of the questions of ``Facts``, and what it is about."""
+Answer = Callable[[Question], Any]
+"""Who knows what is so at the moment (``runtime.facts``)."""
 
 
 class Uses:
@@ -113,47 +90,69 @@ class Uses:
 
 class Facts:
     """Answers that code rests on, by question. What is asked for the first time is answered by
-    ``now``, until ``close``. What a program does not use is not asked about, nor is more than
+    ``answer``, until ``close``. What a program does not use is not asked about, nor is more than
     clusters in modes whose code does not look at the heap's objects. Without ``uses`` nothing is
     known, and nothing asked."""
 
     def __init__(
         self,
         uses: Uses | None = None,
-        now: Answers | None = None,
+        answer: Answer | None = None,
         looks: bool = False,
         debug: bool = False,
     ) -> None:
         """``looks``: as ``Mode.by_population``."""
         self._uses = uses
-        self._now = now
+        self._answer = answer
         self._looks = uses if looks else None
         self._debug = debug
         self._answers: dict[Question, Any] = {}
 
-    def again(self, questions: Iterable[Question]) -> Facts:
-        """The answers to these questions and no others."""
-        assert self._now is not None
-        facts = Facts()
-        facts._answers = {question: _answer(self._now, question) for question in questions}
-        return facts
+    # ---------------------------------------------------------------- the questions
+
+    def clusters(self, family: Family) -> Clusters:
+        """Which fields of the family's classes lie side by side."""
+        found: Clusters = Clusters() if self._uses is None else self._ask("clusters", family)
+        return found
+
+    def populated(self) -> frozenset[int] | None:
+        """Type indices of the classes that have regions, of those that the program may meet; None
+        where none has, or nothing is known."""
+        is_asked = self._looks is not None and self._looks.classes_met
+        found: frozenset[int] | None = self._ask("populated") if is_asked else None
+        return found
+
+    def ranges(self) -> Ranges:
+        """Where objects of these classes lie."""
+        is_asked = self._looks is not None and not self._debug
+        found: Ranges = self._ask("ranges") if is_asked else Ranges()
+        return found
+
+    def run(self, parameter: int) -> RunForm | None:
+        """What the objects of an array are, if they lie side by side."""
+        is_asked = self._looks is not None and parameter in self._looks.indexed_parameters
+        found: RunForm | None = self._ask("run", parameter) if is_asked else None
+        return found
+
+    def pieces(self, owner: ClassType, name: str) -> RunForm | None:
+        """The same of the array that all arrays in a field are pieces of (``heap.pieces``)."""
+        if self._looks is None or self._debug or (owner, name) not in self._looks.array_fields:
+            return None
+        found: RunForm | None = self._ask("pieces", owner, name)
+        return found
+
+    def _ask(self, *question: Any) -> Any:
+        if question not in self._answers:
+            if self._answer is None:
+                raise InternalError(f"asked when the code was complete: {question}")
+            self._answers[question] = self._answer(question)
+        return self._answers[question]
+
+    # ---------------------------------------------------------------- what was asked
 
     def close(self) -> None:
         """The code is complete."""
-        self._now = None
-
-    def still_hold(self, now: Answers) -> bool:
-        """Whether all that the code rests on is as it was: everything is asked again."""
-        assert self._uses is not None
-        return self._uses.translation.current() and all(
-            _answer(now, question) == known for question, known in self._answers.items()
-        )
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Facts) and self._answers == other._answers
-
-    def __hash__(self) -> int:
-        return hash(frozenset(self._answers.items()))
+        self._answer = None
 
     @property
     def questions(self) -> tuple[Question, ...]:
@@ -164,44 +163,25 @@ class Facts:
         """The questions of one kind, without its name, and their answers."""
         return ((q[1:], answer) for q, answer in self._answers.items() if q[0] == what)
 
-    def _ask(self, *question: Any) -> Any:
-        if question not in self._answers:
-            if self._now is None:
-                raise InternalError(f"asked when the code was complete: {question}")
-            self._answers[question] = _answer(self._now, question)
-        return self._answers[question]
+    def again(self, questions: Iterable[Question]) -> Facts:
+        """The answers to these questions and no others."""
+        assert self._answer is not None
+        facts = Facts()
+        facts._answers = {question: self._answer(question) for question in questions}
+        return facts
 
-    # ---------------------------------------------------------------- the questions
+    def still_hold(self, answer: Answer) -> bool:
+        """Whether all that the code rests on is as it was: everything is asked again."""
+        assert self._uses is not None
+        return self._uses.translation.current() and all(
+            answer(question) == known for question, known in self._answers.items()
+        )
 
-    def clusters(self, family: Family) -> Clusters:
-        found: Clusters = Clusters() if self._uses is None else self._ask("clusters", family)
-        return found
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Facts) and self._answers == other._answers
 
-    def populated(self) -> frozenset[int] | None:
-        is_asked = self._looks is not None and self._looks.classes_met
-        found: frozenset[int] | None = self._ask("populated") if is_asked else None
-        return found
-
-    def ranges(self) -> Ranges:
-        is_asked = self._looks is not None and not self._debug
-        found: Ranges = self._ask("ranges") if is_asked else Ranges()
-        return found
-
-    def run(self, parameter: int) -> RunForm | None:
-        is_asked = self._looks is not None and parameter in self._looks.indexed_parameters
-        found: RunForm | None = self._ask("run", parameter) if is_asked else None
-        return found
-
-    def pieces(self, owner: ClassType, name: str) -> RunForm | None:
-        if self._looks is None or self._debug or (owner, name) not in self._looks.array_fields:
-            return None
-        found: RunForm | None = self._ask("pieces", owner, name)
-        return found
-
-
-def _answer(now: Answers, question: Question) -> Any:
-    what, *about = question
-    return getattr(now, what)(*about)
+    def __hash__(self) -> int:
+        return hash(frozenset(self._answers.items()))
 
 
 @dataclass(frozen=True, eq=False)

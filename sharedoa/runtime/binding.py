@@ -15,8 +15,10 @@ launches whose arguments stay the same ``has_runs``.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from ..backends.base import Slots
@@ -29,9 +31,10 @@ from .bound_names import NO_NAMES, BoundNames
 from .geometry import Geometry
 from .unit import Unit
 
+_STARTS_KEPT = 256
 Runs = tuple[tuple[int, RunForm], ...]
 HOLDS = (
-    "binding.epoch == World.epoch + heap.placement.layout_epoch and binding.heap() is heap"
+    "binding.epoch == World.epoch + heap.placement.layout_epoch and binding.heap is heap.weak"
     " and binding.names.hold() and binding.unit.state is binding.state"
 )
 _made: dict[str, Any] = {"World": World}
@@ -53,9 +56,11 @@ class Binding:
     stores_references: bool = False
     #: Names that the program was made from.
     names: BoundNames = NO_NAMES
-    #: Whether the next launch may go the same way without being looked at (``clustering``).
+    #: Whether arrays need not be looked at before the next launch (``ArgumentPlan``).
     is_settled: bool = True
-    #: Whether that holds for small launches only, as none of others was looked at.
+    #: What counts launches until that one which is to be looked at (``clustering``).
+    counted: clustering.Launched | None = None
+    #: Whether none but small launches need not be looked at, as none of others was.
     is_for_small: bool = False
     #: What starts the launches of each number, by ``Backend.prepare``.
     starts: dict[int, Callable[[], None]] = field(default_factory=dict)
@@ -70,7 +75,31 @@ class Binding:
 
     def suits(self, geometry: Geometry) -> bool:
         """Whether a launch of so many threads may go the same way without being looked at."""
-        return self.is_settled and not (self.is_for_small and not clustering.is_small(geometry))
+        if clustering.is_small(geometry):
+            return self.is_settled
+        return self.is_settled and not self.is_for_small and self.left > 0
+
+    @property
+    def left(self) -> float:
+        """How many launches may be before one is to be looked at."""
+        return math.inf if self.counted is None else self.counted.left
+
+    def count(self, launches: int = 1) -> None:
+        """So many launches went the same way; if the next one is to be looked at, nothing starts it
+        without."""
+        if self.counted is not None:
+            self.counted.launches += launches
+            if self.counted.left <= 0:
+                self.starts.clear()
+
+    def keep(self, number: int, geometry: Geometry, start: Callable[[], None]) -> None:
+        """Launches of this number and geometry start so from now on."""
+        if len(self.starts) >= _STARTS_KEPT:
+            self.starts.clear()
+        if self.counted is None or clustering.is_small(geometry):
+            self.starts[number] = start
+        elif self.counted.left > 0:
+            self.starts[number] = partial(_start_and_count, start, self)
 
     def write_runs(self, slots: Slots, arguments: tuple[Any, ...]) -> bool:
         """Write where the runs among ``arguments`` begin; False if other arguments are runs, or of
@@ -89,3 +118,8 @@ class Binding:
     def has_runs(self, arguments: tuple[Any, ...]) -> bool:
         """Whether the runs among ``arguments`` are the very ones that this was made for."""
         return all(arguments[place]._run is run for place, _, run in self.run_places)
+
+
+def _start_and_count(start: Callable[[], None], binding: Binding) -> None:
+    start()
+    binding.count()

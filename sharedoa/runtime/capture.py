@@ -71,8 +71,10 @@ class Capture:
         self._unready: tuple[str, str] | None = _BLOCK_OPEN
         self._block: Block | None = None
         self._programs: list[Program] = []
-        #: What the launches were bound to last, once a unit, and with their arguments those whose
-        #: arguments may be runs; empty where they are to be bound again.
+        #: What the launches were bound to last.
+        self._bound: list[Binding] = []
+        #: The same, once a unit, and with their arguments those whose arguments may be runs; empty
+        #: where they are to be bound again.
         self._bindings: list[Binding] = []
         self._with_runs: list[tuple[Binding, tuple[Any, ...]]] = []
         self._is_settled = False
@@ -186,6 +188,7 @@ class Capture:
         launching = heap.memory.launching
         this, is_part = object(), self._programs[0].is_launching
         launching[this] = is_part
+        is_new = False
         try:
             while not self._is_current():
                 # It looks at everything again, and goes on to use nothing else.
@@ -193,10 +196,14 @@ class Capture:
                 for program in self._programs:
                     program.look_at_names()
                 self._prepare()
+                is_new = True
                 launching[this] = is_part
             may_store_null = self._stores_references and self._called_all
             times = count if self._is_settled and not may_store_null else 1
-            if not self._is_settled:
+            if not (self._is_settled or is_new):
+                for binding in self._bound:
+                    binding.count()
+            if not all(each.is_settled and each.left > 0 for each in self._bound):
                 self._bindings = []
             heap.before_launch()
             heap.note_launch(self._stores_references)
@@ -271,7 +278,8 @@ class Capture:
         if key != self._key:
             self._ready = heap.backend.record(prepared)
             self._key = key
-        self._is_settled = all(each.is_settled for each in bound)
+        self._bound = bound
+        self._is_settled = all(each.is_settled and each.counted is None for each in bound)
         pairs = zip(bound, launches, strict=True)
         self._with_runs = [(each, launch.arguments) for each, launch in pairs if each.run_places]
         # What the others of a unit were bound to was the same, or is no more.

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
+from typing import Any
 
 from dispatch import state
 from dispatch.windows import Range, Windows
 from ptxpass.ir import Ranges
 
-from ..codegen.job import Uses
+from ..codegen.job import Question, Uses
 from ..heap.heap import Heap
 from ..model.classes import ClassType, Family
 from ..model.clusters import Clusters
@@ -30,12 +31,16 @@ _MOST_SEARCHED = 4
 
 
 class Now:
-    """Answers (``codegen.job.Answers``) for a program that uses ``uses``. Each is found once, so
-    that they agree with each other; ``runs``: parameters that are runs, by place."""
+    """Answers to the questions of ``Facts``, by methods of their names, for a program that uses
+    ``uses``. Each is found once, so that they agree; ``runs``: parameters that are runs."""
 
     def __init__(self, uses: Uses, heap: Heap, runs: Mapping[int, RunForm]) -> None:
         self._uses, self._heap, self._runs = uses, heap, runs
         self.layout = heap.layout
+
+    def answer(self, question: Question) -> Any:
+        what, *about = question
+        return getattr(self, what)(*about)
 
     def clusters(self, family: Family) -> Clusters:
         return self.layout.clusters.within([family])

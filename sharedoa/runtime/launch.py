@@ -135,6 +135,7 @@ class Program:
             launching = heap.memory.launching
             this = object()
             launching[this] = self.is_launching
+            is_new = False
             try:
                 while not (binding.holds(heap) and binding.write_runs(slots, arguments)):
                     # It looks at everything again, and goes on to use nothing else.
@@ -142,6 +143,7 @@ class Program:
                     settings = own_settings(heap, mode, debug)
                     binding = self.bind(heap, *settings, slots, arguments, geometry)
                     launching[this] = self.is_launching
+                    is_new = True
                     if is_usual:
                         self.binding = binding
                 self._look_at_arrays(binding.stores_references, arguments, heap)
@@ -150,10 +152,10 @@ class Program:
                 start = binding.starts.get(number)
                 if start is None:
                     start = heap.backend.prepare(self.prepared(heap, binding.unit, geometry, slots))
-                    if len(binding.starts) >= _LAUNCHERS_KEPT:
-                        binding.starts.clear()
                     if binding.is_settled:
-                        binding.starts[number] = start
+                        binding.keep(number, geometry, start)
+                    if not is_new and not clustering.is_small(geometry):
+                        binding.count()
                 heap.before_launch()
                 heap.note_launch(binding.stores_references)
                 start()
@@ -212,7 +214,7 @@ class Program:
         is none that still holds, its state block filled, and where runs begin written to ``slots``.
         """
         looks = mode.by_population and not debug
-        is_settled = not (looks and clustering.consider(self, heap, geometry, arguments))
+        counted = clustering.consider(self, heap, geometry, arguments) if looks else None
         is_for_small = looks and heap.layout.is_open and clustering.is_small(geometry)
         epoch = World.epoch + heap.layout_epoch
         places = self.uses().indexed_parameters if mode.by_population else ()
@@ -225,9 +227,9 @@ class Program:
             if runs[place] is not None:
                 slots[first[place]] = runs[place].first
         stores = self.uses().stores_references
-        is_settled = self._look_at_arrays(stores, arguments, heap) and is_settled
+        is_settled = self._look_at_arrays(stores, arguments, heap)
         return Binding(
-            weakref.ref(heap),
+            heap.weak,
             unit,
             epoch,
             unit.state,
@@ -235,6 +237,7 @@ class Program:
             stores,
             self._names,
             is_settled,
+            counted,
             is_for_small,
         )
 
@@ -256,7 +259,7 @@ class Program:
                 # First, as making room for them may change the facts.
                 words = heap.launch_state(debug)
                 now = Now(self.uses(), heap, dict(runs))
-                if facts.still_hold(now):
+                if facts.still_hold(now.answer):
                     unit.bind(heap, words, now.bounds if any(facts.asked("ranges")) else [])
                     return unit
 
@@ -295,7 +298,7 @@ class Program:
         """What is to be compiled for this; nothing was asked yet."""
         uses = self.uses()
         now = Now(uses, heap, dict(runs))
-        facts = Facts(uses, now, mode.by_population, debug)
+        facts = Facts(uses, now.answer, mode.by_population, debug)
         return Job(
             self.source.name, uses.program, target, now.layout, heap.encoding, mode, debug,
             heap.fastmath, facts,

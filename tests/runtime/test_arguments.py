@@ -115,7 +115,7 @@ class Launched:
         """Make launches on ``heap`` ready."""
         epoch = World.epoch + heap.layout_epoch
         starts = {7: lambda: self.taken.append(("quick", bytes(self.slots)))}
-        self.binding = Binding(lambda: heap, self.unit, epoch, self.unit.state, starts=starts)
+        self.binding = Binding(heap.weak, self.unit, epoch, self.unit.state, starts=starts)
 
 
 def packed(plan: ArgumentPlan, arguments: tuple[object, ...]) -> tuple[oa.Heap, bytes]:
@@ -196,7 +196,7 @@ def test_what_is_not_as_usual_is_looked_at(four):
     for changed in (
         replace(known, epoch=known.epoch - 1),
         replace(known, starts={}),
-        replace(known, heap=lambda: HEAPS[1]),
+        replace(known, heap=HEAPS[1].weak),
         replace(known, state=[]),
         replace(known, run_places=((1, 2, run),)),
         replace(known, names=Changed()),
