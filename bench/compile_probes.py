@@ -50,12 +50,9 @@ def _stages(backend: str) -> dict[str, Any]:
 
         times["import of the compiler"] = perf_counter() - begun
         begun = perf_counter()
-        program = total.program.translation().program
+        job = total.program.job(heap, heap.mode, False, heap.backend.target)
         times["source to typed tree"] = perf_counter() - begun
-        compilation = Compilation(
-            total.name, program, heap.backend.target, heap.layout, heap.encoding, heap.mode,
-            debug=False, fastmath=False,
-        )  # fmt: skip
+        compilation = Compilation(job)
         for extensions, stage in STAGES:
             begun = perf_counter()
             made = stage(compilation)

@@ -146,9 +146,9 @@ def compilations(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
     compile_ = runtime_launch.compile
 
-    def counting(compilation: Any) -> None:
-        names.append(compilation.name)
-        compile_(compilation)
+    def counting(job: Any) -> Any:
+        names.append(job.name)
+        return compile_(job)
 
     monkeypatch.setattr(runtime_launch, "compile", counting)
     return names

@@ -14,7 +14,7 @@ from dispatch.lookup import lookup_function
 from dispatch.mode import Mode
 from dispatch.windows import Windows, number_function, types_by_number, window_function
 
-from .sites import CallSite, Environment, RewriteError, TypeQuery
+from .sites import CallSite, Environment, Ranges, RewriteError, TypeQuery
 from .tables import FunctionTables
 
 I32, I64 = ir.IntType(32), ir.IntType(64)
@@ -67,8 +67,9 @@ class IrEmitter:
     def look_up(self, reference: Any) -> Any:
         environment = self._environment
         module, space = self._builder.module, environment.constant_space
-        windows, intervals = environment.windows, self._intervals()
-        if (windows is not None or intervals) and not self.debug:
+        known = Ranges() if self.debug else environment.ranges()
+        windows, intervals = known.windows, self._intervals(known)
+        if windows is not None or intervals:
             key = environment.emit_order(self._builder, reference)
             if windows is not None:
                 return self._look_up_window(windows, key)
@@ -93,12 +94,11 @@ class IrEmitter:
         self._type_of_window = builder.call(function, [self._window], "type_index")
         return self._type_of_window
 
-    def _intervals(self) -> list[Interval]:
+    def _intervals(self, known: Ranges) -> list[Interval]:
         """The ranges that hold objects of the site's classes, if it is known where they begin and
         no other address has to be told from them."""
         possible = self._site.type_indices
-        ranges = enumerate(self._environment.ranges)
-        return [(number, type_index) for number, type_index in ranges if type_index in possible]
+        return [each for each in enumerate(known.types) if each[1] in possible]
 
     def unless_zero(self, value: Any, otherwise: Callable[[], Any]) -> Any:
         builder = self._builder
@@ -158,7 +158,7 @@ class IrEmitter:
     def _switch_on_window(self, cases: Sequence[tuple[Sequence[int], str]]) -> Any:
         """One branch from the window to the body. Left to LLVM, window to type may become a load
         from a table."""
-        windows = self._environment.windows
+        windows = self._environment.ranges().windows
         assert windows is not None
         nowhere = self._builder.append_basic_block("nowhere")
         switch = self._builder.switch(self._window, nowhere)

@@ -177,10 +177,11 @@ def _report(
     decision = _decide(site, mode, uniform)
     reason = decision.reason
     if decision.identify is not None and not environment.debug:
-        if environment.windows is not None:
-            reason += f"; told by {len(environment.windows.types)} windows of equal size"
-        elif environment.ranges:
-            reason += f"; {len(environment.ranges)} ranges in the code"
+        types, windows = environment.ranges()
+        if windows is not None:
+            reason += f"; told by {len(windows.types)} windows of equal size"
+        elif types:
+            reason += f"; {len(types)} ranges in the code"
     if classes > len(site.candidates):
         reason += f"; {len(site.candidates)} of {classes} classes have objects"
     return SiteReport(

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from llvmlite import ir
 
@@ -81,6 +81,15 @@ def _at_start(builder: ir.IRBuilder, object_address: Any, family: str) -> Any:
     return object_address
 
 
+class Ranges(NamedTuple):
+    """``types``: type indices of ranges by address, which begin at the bounds of the state block
+    with the same numbers (empty: not known); ``windows``: those that hold them, and begin at the
+    first bound."""
+
+    types: tuple[int, ...] = ()
+    windows: Windows | None = None
+
+
 @dataclass(frozen=True)
 class Environment:
     """What the pass must know of the target and of the program.
@@ -93,9 +102,8 @@ class Environment:
     site's classes (debug mode); the call's result is then zero. Without it nothing is reported.
     ``emit_vtable_address(builder, object address, family)`` gives the i64 address of the object's
     vtable pointer: by default the object's own, as in C++.
-    ``populated``: type indices of the classes that any receiver can have (None: all); ``ranges``:
-    those of the ranges by address, which begin at the bounds of the state block with the same
-    numbers (empty: not known); ``windows``: those that hold them, and begin at the first bound.
+    ``populated``: type indices of the classes that any receiver can have (None: all); ``ranges()``:
+    where their objects lie, asked only where that decides how code looks them up.
     """
 
     object_space: int
@@ -108,8 +116,7 @@ class Environment:
     on_no_type: Callable[[ir.IRBuilder, CallSite, Any], None] | None = None
     emit_vtable_address: Callable[[ir.IRBuilder, Any, str], Any] = _at_start
     populated: frozenset[int] | None = None
-    ranges: tuple[int, ...] = ()
-    windows: Windows | None = None
+    ranges: Callable[[], Ranges] = Ranges
 
 
 @dataclass(frozen=True)

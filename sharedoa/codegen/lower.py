@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
@@ -11,21 +11,14 @@ from typing import Any
 from llvmlite import ir
 
 from dispatch.errors import ErrorCode
-from dispatch.mode import Mode
 from ptxpass.ir import CallSite, TypeQuery
 
-from ..frontend import tree
-from ..frontend.to_ir import to_ir
 from ..ir.core import Function, Lane, Location, LvalueType, Program, operations_in
 from ..ir.core import Type as AnyType
+from ..ir.job import Job, owners_of_fields
 from ..ir.passes.uncalled import called_by
-from ..ir.pipeline import Job, run_passes
 from ..ir.roles import stored_roles
-from ..model.layout import Layout
-from ..model.reference import ReferenceEncoding
-from ..model.run_form import PieceField, RunForm
 from ..model.types import Type
-from ..targets.base import Target
 from . import arithmetic, atomics, calls, expressions, loops, lvalues, statements
 from .abi import Leaf, assemble, leaves
 from .emitter import FunctionEmitter, ProgramEmitter
@@ -74,44 +67,21 @@ class LoweredModule:
     recursive: bool
 
 
-def lower(
-    program: tree.Program,
-    target: Target,
-    layout: Layout,
-    encoding: ReferenceEncoding,
-    mode: Mode,
-    debug: bool,
-    runs: Mapping[int, RunForm] | None = None,
-    pieces: Sequence[PieceField] = (),
-    fastmath: bool = False,
-    populated: Collection[int] | None = None,
-) -> LoweredModule:
-    """Generate the module of a program; ``runs`` says which parameters of the kernel are runs,
-    ``pieces`` which fields hold pieces of one, ``fastmath`` that floats may be approximate,
-    ``populated`` the type indices of the classes that receivers can have (None: all).
+def lower(program: Program, job: Job) -> LoweredModule:
+    """Generate the module of ``program``, the job's after the passes.
 
-    Raises CompileError for an operation that no target has, InternalError for a malformed tree.
+    Raises CompileError for an operation that no target has, InternalError for a malformed program.
     """
-    forms = {(each.owner, each.name): each.form for each in pieces}
-    job = Job(target, layout, debug, mode.shares_loops, runs or {}, forms, populated, verifies=True)
-    converted = to_ir(program)
-    run_passes(converted, job)
-    return _generate(converted, target, layout, encoding, mode, debug, fastmath)
-
-
-def _generate(
-    program: Program,
-    target: Target,
-    layout: Layout,
-    encoding: ReferenceEncoding,
-    mode: Mode,
-    debug: bool,
-    fastmath: bool,
-) -> LoweredModule:
+    target, debug = job.target, job.debug
+    families = {owner.family for owner in owners_of_fields(job.program)}
+    for family in sorted(families, key=lambda each: each.root.type_index):
+        job.facts.clusters(family)
     kernel = program.kernel
     module = target.new_module(kernel.symbol)
     roles = RoleMetadata(module, stored_roles(program))
-    emitter = ProgramEmitter(target, layout, encoding, mode, debug, module, roles, fastmath)
+    emitter = ProgramEmitter(
+        target, job.layout, job.encoding, job.mode, debug, module, roles, job.fastmath
+    )
     loops_of = [o for o in operations_in(program) if o.kind == "for"]
     shared = [operation.location for operation in loops_of if "shared" in operation.attributes]
     emitter.is_convergent = bool(shared)

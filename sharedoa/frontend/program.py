@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from ..errors import ClassError, CompileError, Diagnostic, InternalError
+from ..ir.core import Program
 from ..model.classes import ClassType, Method, Signature
 from ..model.functions import DeviceFunction
 from ..model.signatures import resolve_signature, scope_of
 from ..model.structs import method_signature
 from ..model.types import VOID, ReferenceType, Type, ValueType
+from ..model.world import World
 from . import calls, tree  # noqa: F401  calls: else the first call in a kernel would import it
 from .context import Context
 from .dependencies import CodeDependency, Dependency, SubclassDependency
 from .source import source_of
 from .statements import block
+from .to_ir import to_ir
 
 #: Rounds of type inference for each variable, whose type can only widen a few times: along its
 #: class hierarchy, or item by item of a tuple.
@@ -29,10 +33,22 @@ class Translation:
 
     program: tree.Program
     dependencies: list[Dependency]
+    _held_at: int = -1
+
+    @cached_property
+    def ir(self) -> Program:
+        """The program in SSA form, which nobody changes."""
+        return to_ir(self.program)
 
     def current(self) -> bool:
-        """Whether translating again would see the same world."""
-        return all(dependency.current() for dependency in self.dependencies)
+        """Whether translating again would see the same world. Looked at once an epoch, which who
+        asks raises where names were bound to something else (``runtime.bound_names``)."""
+        epoch = World.epoch
+        if self._held_at != epoch:
+            if not all(dependency.current() for dependency in self.dependencies):
+                return False
+            self._held_at = epoch
+        return True
 
 
 @dataclass

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any
-from weakref import WeakValueDictionary
+from weakref import WeakValueDictionary, ref
 
 import numpy as np
 
@@ -102,6 +102,8 @@ class Heap:
         self.encoding: ReferenceEncoding = settings.encoding
         self.debug = settings.debug
         self.fastmath = settings.fastmath
+        #: The same object each time, so that who holds it need not call it to know the heap.
+        self.weak = ref(self)
         #: Launches that may have stored references in arrays.
         self.reference_writes = 0
         self._waited_for: object = None

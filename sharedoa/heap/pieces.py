@@ -22,7 +22,7 @@ from dispatch import state
 
 from ..model.classes import ClassType
 from ..model.layout import ARRAY_DTYPE
-from ..model.run_form import PieceField
+from ..model.run_form import RunForm
 from ..model.types import ArrayType, ReferenceType
 from ..uninterrupted import uninterrupted
 from .run import Run
@@ -129,13 +129,14 @@ class PieceFields:
                 self._fields = dict.fromkeys(self._fields)
                 self._changed()
 
-    def known(self) -> tuple[PieceField, ...]:
-        """The fields that kernels may rest on."""
-        return tuple(
-            PieceField(owner, name, replace(whole.run.form, whole=self._wholes.index(whole)))
-            for (owner, name), whole in self._fields.items()
+    def known(self) -> dict[tuple[ClassType, str], RunForm]:
+        """The fields that kernels may rest on, by declaring class and name, and what their
+        elements are."""
+        return {
+            field: replace(whole.run.form, whole=self._wholes.index(whole))
+            for field, whole in self._fields.items()
             if whole is not None
-        )
+        }
 
     def words(self) -> list[int]:
         """Of the state block, from ``state.WHOLES`` on."""

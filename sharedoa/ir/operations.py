@@ -36,6 +36,8 @@ class Effects(Flag):
     LINGERS = auto()
     #: Tells the host something.
     REPORTS = auto()
+    #: May end the thread where CPython runs it; compiled code reports and goes on.
+    RAISES = auto()
     #: Waits for other threads.
     WAITS = auto()
     #: Something that is not declared.
@@ -236,7 +238,7 @@ _terminator("unreachable", PURE, 0)
 
 # -------------------------------------------------------------------- signals
 
-declare(Kind("assert", Effects.REPORTS, ("message",), operands=1, results=0))
+declare(Kind("assert", Effects.REPORTS | Effects.RAISES, ("message",), operands=1, results=0))
 #: ``items``: strings, and None for the operands in turn.
 declare(Kind("print", Effects.REPORTS, ("items", "end"), results=0))
 declare(Kind("barrier", Effects.WAITS, operands=0, results=0))

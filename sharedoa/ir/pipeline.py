@@ -1,102 +1,94 @@
-"""The passes in their order: what each needs, and when it applies.
+"""The passes in their order: what each is asked to do, and when it applies.
 
-A pass is a function over the program in SSA form; ``Job`` is what it may ask. Each leaves a program
-that ``verify`` accepts, and keeps its meaning: for every thread the sequence of what others can see
-stays, but for what ``operations`` and ``roles`` say cannot make a difference.
+A pass is a function over the program in SSA form; a ``Job`` is what it may ask. Each leaves a
+program that ``verify`` accepts, and keeps its meaning: for every thread the sequence of what others
+can see stays, but for what ``operations`` and ``roles`` say cannot make a difference.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ..model.layout import Layout
-from ..model.run_form import RunForm
-from ..targets.base import Target
 from .core import Program
+from .job import Job
 from .passes.call_melding import mark_common_functions
 from .passes.cut_branches import cut_branches
 from .passes.limit_copies import limit_copies
 from .passes.narrow_counters import narrow_counters
 from .passes.narrow_roots import narrow_roots
-from .passes.runs import Pieces, use_runs
+from .passes.runs import use_runs
 from .passes.shared_loops import share_loops
 from .passes.sink_stores import sink_stores
 from .passes.uncalled import drop_uncalled
 from .passes.unroll_copies import unroll_copies
 from .passes.unused import remove_unused
+from .rewrite import copy_program
 from .verify import verify
 
+always_verifies = False
+"""Whether programs are verified after every pass in all modes, not in debug mode only: tests."""
 
-@dataclass(frozen=True)
-class Job:
-    """What passes may know: the target, how objects lie, which optimisations the mode asks for, and
-    what is known of the heap's objects."""
 
-    target: Target
-    layout: Layout
-    debug: bool
-    #: Whether the mode has threads of a warp share loops.
-    shares_loops: bool
-    #: The parameters of the kernel that are runs, by number.
-    runs: Mapping[int, RunForm]
-    pieces: Pieces
-    #: Type indices of the classes that receivers can have (None: all).
-    populated: Collection[int] | None = None
-    #: Whether to verify after every pass.
-    verifies: bool = False
+def _always(job: Job) -> bool:
+    return True
 
-    @property
-    def in_warps(self) -> bool:
-        return self.shares_loops and self.target.warp is not None and not self.debug
 
-    @property
-    def on_device(self) -> bool:
-        return self.target.is_device
+def _in_warps(job: Job) -> bool:
+    """Whether threads of a warp may work for each other."""
+    return job.mode.shares_loops and job.target.warp is not None and not job.debug
 
-    @property
-    def reorders(self) -> bool:
-        # Processors look far enough ahead by themselves; checks write one by one.
-        return self.target.is_device and not self.debug
+
+def _on_device(job: Job) -> bool:
+    return job.target.is_device
+
+
+def _reorders(job: Job) -> bool:
+    # Processors look far enough ahead by themselves; checks write one by one.
+    return job.target.is_device and not job.debug
 
 
 @dataclass(frozen=True)
 class Pass:
+    """``applies``: whether there is anything to do for a job."""
+
     name: str
     run: Callable[[Program, Job], None]
-    applies: Callable[[Job], bool] = lambda job: True
+    applies: Callable[[Job], bool] = _always
 
 
 PIPELINE: Sequence[Pass] = (
-    Pass("narrow_roots", lambda p, job: narrow_roots(p)),
-    Pass("unused", lambda p, job: remove_unused(p, job.debug)),
-    Pass("runs", lambda p, job: use_runs(p, job.runs, job.pieces, job.layout, job.debug)),
-    Pass("uncalled", lambda p, job: drop_uncalled(p)),
-    Pass("narrow_counters", lambda p, job: narrow_counters(p)),
-    Pass("shared_loops", lambda p, job: share_loops(p), lambda job: job.in_warps),
-    Pass("cut_branches", lambda p, job: cut_branches(p), lambda job: job.in_warps),
-    Pass(
-        "call_melding",
-        lambda p, job: mark_common_functions(p, job.populated),
-        lambda job: job.in_warps,
-    ),
-    Pass("limit_copies", lambda p, job: limit_copies(p, job.populated), lambda job: job.on_device),
-    Pass("unroll_copies", lambda p, job: unroll_copies(p), lambda job: job.reorders),
-    Pass(
-        "sink_stores",
-        lambda p, job: sink_stores(p, lambda type: job.layout.dtype(type).itemsize),
-        lambda job: job.reorders,
-    ),
+    Pass("narrow_roots", lambda program, job: narrow_roots(program)),
+    Pass("unused", lambda program, job: remove_unused(program, job.debug)),
+    Pass("runs", use_runs, lambda job: job.mode.by_population),
+    Pass("uncalled", lambda program, job: drop_uncalled(program)),
+    Pass("narrow_counters", lambda program, job: narrow_counters(program)),
+    Pass("shared_loops", lambda program, job: share_loops(program), _in_warps),
+    Pass("cut_branches", lambda program, job: cut_branches(program), _in_warps),
+    Pass("call_melding", mark_common_functions, _in_warps),
+    Pass("limit_copies", limit_copies, _on_device),
+    Pass("unroll_copies", lambda program, job: unroll_copies(program), _reorders),
+    Pass("sink_stores", sink_stores, _reorders),
 )
 
 
-def run_passes(program: Program, job: Job, passes: Sequence[Pass] = PIPELINE) -> None:
-    """Run those of the passes that apply, in order. Raises InternalError if one leaves a program
-    that is malformed, if the job ``verifies``."""
-    if job.verifies:
+def optimised(job: Job) -> Program:
+    """The job's program after the passes. Raises InternalError if one leaves it malformed, where
+    that is looked at."""
+    program = copy_program(job.program)
+    for _ in run_passes(program, job):
+        pass
+    return program
+
+
+def run_passes(program: Program, job: Job, passes: Sequence[Pass] = PIPELINE) -> Iterator[Pass]:
+    """Run those of the passes that apply, in order; gives each when it has run."""
+    verifies = always_verifies or job.debug
+    if verifies:
         verify(program)
     for each in passes:
         if each.applies(job):
             each.run(program, job)
-            if job.verifies:
+            if verifies:
                 verify(program, each.name)
+            yield each

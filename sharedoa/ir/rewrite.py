@@ -46,6 +46,11 @@ def make(
     return made
 
 
+def copy_program(program: Program) -> Program:
+    functions = {symbol: copy_function(f, symbol) for symbol, f in program.functions.items()}
+    return Program(functions[program.kernel.symbol], functions)
+
+
 def copy_function(function: Function, symbol: str) -> Function:
     """The same function once more, under another symbol."""
     return replace(function, symbol=symbol, body=copy_region(function.body, {}))

@@ -19,13 +19,3 @@ class RunForm:
     cls: ClassType
     near: bool
     whole: int | None = None
-
-
-@dataclass(frozen=True)
-class PieceField:
-    """A field of arrays, by the class that declares it, all of which are pieces of one array of
-    objects that are a run of ``form``."""
-
-    owner: ClassType
-    name: str
-    form: RunForm

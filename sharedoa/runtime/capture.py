@@ -6,14 +6,13 @@
     step.run(1000)
 
 A launch in the block binds as any launch does, outside of what the backend records; only the
-packed launches go into that. Before a run the facts that they rest on are compared: the epochs, the
-state blocks, and which arrays are runs. If any differs all launches are bound again, and recorded
-again where that changed them.
+packed launches go into that. Before a run every launch is asked whether its binding still holds
+(``binding``). If one does not all are bound again, and recorded again where that changed them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -24,15 +23,14 @@ from ..heap.arrays import ObjectArray
 from ..heap.blocks import Block, entered, exit_of_block
 from ..heap.heap import Heap, current_heap
 from ..heap.recording import recorder, recording
-from ..heap.run import Run
-from ..model.world import World
 from . import cpython
 from .geometry import Geometry
 
 if TYPE_CHECKING:
     from dispatch.mode import Mode
 
-    from .launch import Binding, Program
+    from .binding import Binding
+    from .launch import Program
 
 _BLOCK_OPEN = "its block has not ended", "call run() after the with statement"
 _DROPPED = "its block ended with an error, which dropped what it had recorded", "capture again"
@@ -58,19 +56,8 @@ class _Recorded:
         )
         return self.binding
 
-    @property
-    def is_settled(self) -> bool:
-        assert self.binding is not None
-        return self.binding.is_settled
-
-    def runs(self) -> Iterator[tuple[Any, Run | None]]:
-        """Its arrays that may be runs, and what they are now."""
-        assert self.binding is not None
-        for place, _, _ in self.binding.run_places:
-            yield self.arguments[place], self.arguments[place]._run
-
     def prepared(self, heap: Heap) -> KernelLaunch:
-        assert self.binding is not None and self.binding.unit is not None
+        assert self.binding is not None
         return self.program.prepared(heap, self.binding.unit, self.geometry, self.slots)
 
 
@@ -84,11 +71,13 @@ class Capture:
         self._unready: tuple[str, str] | None = _BLOCK_OPEN
         self._block: Block | None = None
         self._programs: list[Program] = []
-        #: What was true when the launches were bound last; runs of arrays are compared by identity,
-        #: as are the words of a state block, a new list whenever they change.
-        self._epoch = -1
-        self._states: list[tuple[Any, list[int]]] = []
-        self._runs: list[tuple[Any, Run | None]] = []
+        #: What the launches were bound to last.
+        self._bound: list[Binding] = []
+        #: The same, once a unit, and with their arguments those whose arguments may be runs; empty
+        #: where they are to be bound again.
+        self._bindings: list[Binding] = []
+        self._with_runs: list[tuple[Binding, tuple[Any, ...]]] = []
+        self._is_settled = False
         self._stores_references = False
         self._key: list[Any] = []
         self._ready: Any = None
@@ -137,7 +126,7 @@ class Capture:
         debug: Any = None,
     ) -> None:
         """Remember a launch, whose arguments and code are checked now."""
-        from .launch import own_settings
+        from .launch_settings import own_settings
 
         slots = program.plan.new_slots()
         heap: Heap = program.plan.pack(slots, arguments) or current_heap()
@@ -150,8 +139,9 @@ class Capture:
         if heap.backend.name == "python":
             arguments = program.plan.host_values(arguments)
         launch = _Recorded(program, geometry, arguments, *own_settings(heap, mode, debug), slots)
-        with program.lock:
-            launch.bind(heap)
+        if heap.backend.name != "python":
+            with program.lock:
+                launch.bind(heap)
         if not geometry.is_empty:
             self._launches.append(launch)
 
@@ -186,8 +176,6 @@ class Capture:
         if self.heap.backend.name == "python":
             self._run_in_cpython(count)
             return
-        for program in self._programs:
-            program.look_at_names()
         while count:
             count -= self._run_ready(count)
 
@@ -200,17 +188,23 @@ class Capture:
         launching = heap.memory.launching
         this, is_part = object(), self._programs[0].is_launching
         launching[this] = is_part
+        is_new = False
         try:
             while not self._is_current():
                 # It looks at everything again, and goes on to use nothing else.
                 del launching[this]
+                for program in self._programs:
+                    program.look_at_names()
                 self._prepare()
+                is_new = True
                 launching[this] = is_part
-            is_settled = all(each.is_settled for each in self._launches)
             may_store_null = self._stores_references and self._called_all
-            times = count if is_settled and not may_store_null else 1
-            if not is_settled:
-                self._epoch = -1
+            times = count if self._is_settled and not may_store_null else 1
+            if not (self._is_settled or is_new):
+                for binding in self._bound:
+                    binding.count()
+            if not all(each.is_settled and each.left > 0 for each in self._bound):
+                self._bindings = []
             heap.before_launch()
             heap.note_launch(self._stores_references)
             heap.backend.replay(self._ready, times)
@@ -258,33 +252,40 @@ class Capture:
             self._locked(programs[1:], work)
 
     def _is_current(self) -> bool:
-        return (
-            self._epoch == World.epoch + self.heap.layout_epoch
-            and all(unit.state is words for unit, words in self._states)
-            and all(array._run is run for array, run in self._runs)
-        )
+        heap = self.heap
+        for binding in self._bindings:
+            if not binding.holds(heap):
+                return False
+        for binding, arguments in self._with_runs:
+            if not binding.has_runs(arguments):
+                return False
+        return bool(self._bindings)
 
     def _prepare(self) -> None:
         """Bind all launches, and have the backend record them if that changed any."""
         heap, launches = self.heap, self._launches
         if not launches or heap.backend.name == "python":
             return
-        epoch = World.epoch + heap.layout_epoch
-        self._epoch = -1  # until all of the following is done
-        units = [each.bind(heap).unit for each in launches]
-        self._stores_references = any(unit is not None and unit.stores_references for unit in units)
+        self._bindings = []  # until all of the following is done
+        bound = [each.bind(heap) for each in launches]
+        self._stores_references = any(each.stores_references for each in bound)
         if self._stores_references:
             # After its first run no array is known to be a run, so let it be so in the first, too.
             heap.note_launch()
-            units = [each.bind(heap).unit for each in launches]
+            bound = [each.bind(heap) for each in launches]
         prepared = [each.prepared(heap) for each in launches]
         key = [(each.handle, each.block, bytes(each.slots)[: 8 * each.count]) for each in prepared]
         if key != self._key:
             self._ready = heap.backend.record(prepared)
             self._key = key
-        self._states = [(unit, unit.state) for unit in units if unit is not None]
-        self._runs = [found for each in launches for found in each.runs()]
-        self._epoch = epoch
+        self._bound = bound
+        self._is_settled = all(each.is_settled and each.counted is None for each in bound)
+        pairs = zip(bound, launches, strict=True)
+        self._with_runs = [(each, launch.arguments) for each, launch in pairs if each.run_places]
+        # What the others of a unit were bound to was the same, or is no more.
+        self._bindings = [*{each.unit: each for each in bound}.values()]
+        if len({each.epoch for each in bound}) > 1:
+            self._bindings = []
 
 
 def _count(n: Any) -> int:

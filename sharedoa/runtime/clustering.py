@@ -37,7 +37,7 @@ the class is compiled anew."""
 
 
 @dataclass(eq=False)
-class _Launched:
+class Launched:
     """What is known of a program on one heap, with certain of its arguments runs of objects: how
     often it was launched, up to ``LAUNCHES``; and when it was looked at last, how often it had
     been, how many objects its largest family had, and what each class cost it."""
@@ -47,6 +47,11 @@ class _Launched:
     objects: int = 0
     costs: dict[ClassType, Costs] = field(default_factory=dict)
 
+    @property
+    def left(self) -> int:
+        """How many launches need not be looked at before one must be."""
+        return LAUNCHES - 1 - self.launches
+
     def is_due(self, objects: int) -> bool:
         """Whether to look at a launch now, with so many objects."""
         again = self.launches == LAUNCHES > self.looked_at
@@ -54,20 +59,23 @@ class _Launched:
 
 
 #: By which arguments are runs.
-_Programs = WeakKeyDictionary["Program", dict[tuple[bool, ...], _Launched]]
+_Programs = WeakKeyDictionary["Program", dict[tuple[bool, ...], Launched]]
 _known: WeakKeyDictionary[Heap, _Programs] = WeakKeyDictionary()
 
 
-def consider(program: Program, heap: Heap, geometry: Geometry, arguments: Sequence[Any]) -> bool:
+def consider(
+    program: Program, heap: Heap, geometry: Geometry, arguments: Sequence[Any]
+) -> Launched | None:
     """Look at what a launch is going to touch, if it is time to, and rearrange objects if that
-    spares enough. The result is whether to come again at the next launch."""
+    spares enough. The result is what counts launches until that one which is to be looked at, None
+    if no more will be."""
     if not heap.layout.is_open or is_small(geometry):
-        return False
+        return None
     # Nobody may free or move what sampled threads read, or note launches meanwhile.
     with heap.lock:
-        objects = max((_count(heap, family) for family in program.families()), default=0)
+        objects = max((_count(heap, family) for family in program.uses().families), default=0)
         if objects < FEWEST_OBJECTS:
-            return False
+            return None
         return _look(program, heap, geometry, arguments, objects)
 
 
@@ -78,11 +86,11 @@ def is_small(geometry: Geometry) -> bool:
 
 def _look(
     program: Program, heap: Heap, geometry: Geometry, arguments: Sequence[Any], objects: int
-) -> bool:
+) -> Launched | None:
     """``consider`` a launch that may be worth it; ``objects``: of the largest family."""
     programs = _known.setdefault(heap, WeakKeyDictionary())
     runs = tuple([getattr(each, "_run", None) is not None for each in arguments])
-    known = programs.setdefault(program, {}).setdefault(runs, _Launched())
+    known = programs.setdefault(program, {}).setdefault(runs, Launched())
     known.launches = min(known.launches + 1, LAUNCHES)
     if known.is_due(objects):
         heap.before_launch()
@@ -96,7 +104,7 @@ def _look(
         known.looked_at, known.objects = known.launches, objects
         least = _LATER if known.launches == LAUNCHES else _AT_FIRST
         _choose(heap, programs, known.costs, least)
-    return known.launches < LAUNCHES
+    return known if known.launches < LAUNCHES else None
 
 
 def _count(heap: Heap, family: Family) -> int:

@@ -218,6 +218,6 @@ def _error(unit: Unit, record: Any) -> DeviceError:
         text = f"{text}: {asserted}"
     text = f"kernel {unit.name}{_thread(record)}: {text}"
     location = _location(unit, site)
-    if location is None and not unit.compilation.debug:
+    if location is None and not unit.compilation.job.debug:
         help = f"{help}; {_DEBUG_HELP} to see the source line"
     return DeviceError(str(Diagnostic(text, location)), help)

@@ -10,8 +10,7 @@ from dispatch.mode import Mode
 
 from ..codegen.calls import describe
 from ..errors import BackendError
-from ..frontend.tree import FieldPlace, Location
-from ..frontend.walk import nodes
+from ..frontend.tree import Location
 from ..heap.heap import Heap
 from ..targets import ptxas
 from ..targets.nvptx import NvptxTarget
@@ -44,20 +43,7 @@ def explain(program: Program, heap: Heap, mode: Mode, debug: bool) -> str:
         )
         for report in compilation.reports
     ]
-    target = compilation.target
-    head = (
-        f"kernel {compilation.name}: mode {mode.name}, layout {_layout(compilation)}, "
-        f"{'debug, ' if debug else ''}{'fast math, ' if compilation.fastmath else ''}"
-        f"target {target.name}\n{mode.explanation}"
-    )
-    names = program.source.signature.names
-    for place, form in runs:
-        head += f"\n{names[place]}: {form.cls.name} objects side by side, no reference is loaded"
-    for field in compilation.pieces:
-        head += (
-            f"\n{field.owner.name}.{field.name}: pieces of one array of {field.form.cls.name} "
-            "objects side by side, no reference is loaded"
-        )
+    head = str(compilation.job)
     for location in compilation.lowered.shared_loops:
         head += (
             f"\n{_short(describe(location))}: threads of a warp share the iterations of their "
@@ -89,24 +75,6 @@ def _limits(loop_copies: Mapping[Location, int]) -> str:
     return text
 
 
-def _layout(compilation: Compilation) -> str:
-    """Its name, what ``auto`` decided for the families whose fields the program accesses, and the
-    clusters of their classes."""
-    layout = compilation.layout
-    owners = {node.owner for node in nodes(compilation.program) if isinstance(node, FieldPlace)}
-    used = {cls for owner in owners for cls in owner.ancestry()}
-    clusters = sorted(
-        f", {cls.name} clusters " + " ".join(f"({', '.join(names)})" for names in groups)
-        for cls, groups in layout.clusters
-        if cls in used
-    )
-    name = layout.name
-    if name == "auto":
-        tiled = sorted({owner.family.root.name for owner in owners if layout.is_tiled(owner)})
-        name = f"auto (tile for {', '.join(tiled)})" if tiled else "auto (aos)"
-    return name + "".join(clusters)
-
-
 def _short(location: str) -> str:
     return PurePath(location).name
 
@@ -133,7 +101,7 @@ def _resources(ptx_of: Callable[[], Compilation], used: dict[str, int]) -> str:
         return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in used.items())
     try:
         compilation = ptx_of()
-        ptx, target = compilation.products["ptx"], compilation.target
+        ptx, target = compilation.products["ptx"], compilation.job.target
         assert isinstance(ptx, str) and isinstance(target, NvptxTarget)
         report = ptxas.assemble(ptx, target.architecture)
     except BackendError as error:

@@ -101,7 +101,7 @@ class Kernel:
         """Compile for ``target`` (host, nvptx or amdgpu), with or without such a device; the
         result's ``products`` hold every stage. Layout and references are the current heap's."""
         from .assembly import open_target
-        from .launch import launch_settings
+        from .launch_settings import launch_settings
 
         heap = current_heap()
         settings = launch_settings(heap, mode, debug)
@@ -111,7 +111,7 @@ class Kernel:
         """Each virtual call with its candidate classes, the strategy chosen and why, and what the
         machine code uses, as a table, for the current heap's settings."""
         from .explanation import explain
-        from .launch import launch_settings
+        from .launch_settings import launch_settings
 
         heap = current_heap()
         return explain(self.program, heap, *launch_settings(heap, mode, debug))

@@ -19,6 +19,7 @@ from ..model.layout import ARRAY_DTYPE
 from ..model.scalars import ScalarType
 from ..model.types import ArrayType, ReferenceType, Type
 from ..model.world import World
+from .binding import HOLDS
 
 if TYPE_CHECKING:
     from .geometry import Geometry
@@ -55,9 +56,7 @@ def launcher(number, geometry):
                     try:
                         if (
                             start is not None
-                            and binding.epoch == World.epoch + heap.placement.layout_epoch
-                            and binding.heap() is heap
-                            and binding.names.hold()
+                            and {holds}
                             and (not binding.run_places or binding.write_runs(slots, ({places})))
                         ):
                             if heap.residency.on_host:
@@ -141,6 +140,7 @@ def quick_launcher(
         heap=first_heap,
         checks=" and ".join(checks) or "True",
         leaves=", ".join(leaves),
+        holds=HOLDS,
     )
     names.update(
         __name__=__name__,

@@ -1,4 +1,4 @@
-"""The way from a typed tree to machine code: an ordered table of stages.
+"""The way from a program in SSA form to machine code: an ordered table of stages.
 
 Each stage is named by the extension of what it makes. ``kernel.asm[extension]``, ``SHAREDOA_DUMP``
 and the code cache all follow this table.
@@ -9,9 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
 
-from dispatch.mode import Mode
 from ptxpass.ir import Environment, SiteReport, rewrite
 from ptxpass.output_file import write_whole
 
@@ -23,52 +21,31 @@ from ..errors import (
     InternalError,
     SharedOAError,
 )
-from ..frontend import tree
-from ..frontend.array_use import stores_references
-from ..model.layout import Layout
-from ..model.reference import ReferenceEncoding
-from ..model.run_form import PieceField, RunForm
-from ..targets.base import Stages, Target
+from ..ir.core import Function, Program
+from ..ir.job import Job
+from ..ir.pipeline import optimised
+from ..ir.text import program_text
+from ..targets.base import Stages
 from ..uninterrupted import uninterrupted
 from . import code_cache, knobs
-from .population import Population
-from .typed_tree_text import program_text
-
-#: What code rests on besides its program, in modes that look at the heap's objects.
-Facts = tuple[Population | None, tuple[PieceField, ...]]
 
 
 @dataclass(eq=False)
 class Compilation:
-    """One kernel on its way to one target, in one mode. ``products`` holds what each stage made,
-    by extension: text, or bytes for ``o``."""
+    """A job on its way. ``products`` holds what each stage made, by extension: text, or bytes for
+    ``o``."""
 
-    name: str
-    program: tree.Program
-    target: Target
-    layout: Layout
-    encoding: ReferenceEncoding
-    mode: Mode
-    debug: bool
-    fastmath: bool
-    #: Which classes have objects, and where.
-    population: Population | None = None
-    #: The kernel's parameters that are arrays of objects side by side, by place.
-    runs: tuple[tuple[int, RunForm], ...] = ()
-    #: Fields whose arrays are pieces of one array of objects side by side (``heap.pieces``).
-    pieces: tuple[PieceField, ...] = ()
+    job: Job
     products: Stages = field(default_factory=dict)
     reports: list[SiteReport] = field(default_factory=list)
+    _program: Program | None = None
     _lowered: LoweredModule | None = None
 
     @property
-    def facts(self) -> Facts:
-        return self.population, self.pieces
-
-    @cached_property
-    def stores_references(self) -> bool:
-        """Whether a launch may change elements of arrays of references."""
-        return stores_references(self.program)
+    def program(self) -> Program:
+        """The job's program after the passes."""
+        assert self._program is not None
+        return self._program
 
     @property
     def lowered(self) -> LoweredModule:
@@ -76,38 +53,35 @@ class Compilation:
         return self._lowered
 
 
-def typed_tree(compilation: Compilation) -> Stages:
-    return {"tir": program_text(compilation.program)}
+def optimised_program(compilation: Compilation) -> Stages:
+    """The program in SSA form after all passes."""
+    compilation._program = optimised(compilation.job)
+    return {"ir": program_text(compilation.program)}
 
 
 def canonical_ir(compilation: Compilation) -> Stages:
     """Every virtual call as a C++ compiler emits it."""
-    c = compilation
-    c._lowered = lower(
-        c.program, c.target, c.layout, c.encoding, c.mode, c.debug, dict(c.runs), c.pieces,
-        c.fastmath, None if c.population is None else c.population.populated,
-    )  # fmt: skip
-    return {"ll": str(c.lowered.module)}
+    compilation._lowered = lower(compilation.program, compilation.job)
+    return {"ll": str(compilation.lowered.module)}
 
 
 def dispatched_ir(compilation: Compilation) -> Stages:
     """Every virtual call as the mode makes it, and above all of them what was chosen and why."""
-    c, lowered = compilation, compilation.lowered
+    c, lowered, job = compilation, compilation.lowered, compilation.job
     environment = Environment(
-        object_space=c.target.object_space,
-        constant_space=c.target.constant_space,
-        is_device=c.target.is_device,
+        object_space=job.target.object_space,
+        constant_space=job.target.constant_space,
+        is_device=job.target.is_device,
         emit_address=lowered.emit_address,
-        emit_order=c.encoding.emit_order,
+        emit_order=job.encoding.emit_order,
         kernel=lowered.kernel_symbol,
-        debug=c.debug,
+        debug=job.debug,
         on_no_type=lowered.on_no_type,
         emit_vtable_address=lowered.emit_vtable_address,
-        populated=None if c.population is None else c.population.populated,
-        ranges=() if c.population is None else c.population.ranges,
-        windows=None if c.population is None else c.population.windows,
+        populated=job.facts.populated() if lowered.sites or lowered.queries else None,
+        ranges=job.facts.ranges,
     )
-    c.reports = rewrite(lowered.module, lowered.sites, lowered.queries, c.mode, environment)
+    c.reports = rewrite(lowered.module, lowered.sites, lowered.queries, job.mode, environment)
     decisions = [
         f"; {r.location}: {r.static_class}.{r.method} of {', '.join(r.candidates)}: {r.decision}, "
         f"because {r.reason}\n"
@@ -124,40 +98,45 @@ def machine_code(compilation: Compilation) -> Stages:
     code = "".join(itertools.dropwhile(lambda line: line[0] == ";", text.splitlines(keepends=True)))
     # An exception between two steps of llvmlite would leave LLVM's objects with two owners.
     with uninterrupted:
-        return code_cache.compiled(compilation.target, code, compilation.name)
+        return code_cache.compiled(compilation.job.target, code, compilation.job.name)
 
 
 STAGES: tuple[tuple[tuple[str, ...], Callable[[Compilation], Stages]], ...] = (
-    (("tir",), typed_tree),
+    (("ir",), optimised_program),
     (("ll",), canonical_ir),
     (("dispatch.ll",), dispatched_ir),
     (("opt.ll", "ptx", "s", "o"), machine_code),
 )
+_COMMENTS = {"ir": ";", "ll": ";", "dispatch.ll": ";", "opt.ll": ";", "ptx": "//", "s": "#"}
 EXTENSIONS = tuple(extension for extensions, _ in STAGES for extension in extensions)
 
 
-def compile(compilation: Compilation) -> None:
-    """Run every stage in order; write what they make to ``SHAREDOA_DUMP``.
+def compile(job: Job) -> Compilation:
+    """Run every stage in order; write what they make to ``SHAREDOA_DUMP``. The job's facts are
+    complete then.
 
     Raises CompileError for the user's mistakes, ConfigurationError for a folder that cannot be
     written, InternalError for whatever else goes wrong in a stage.
     """
+    compilation = Compilation(job)
     for extensions, stage in STAGES:
         try:
             made = stage(compilation)
         except (SharedOAError, InternalError):
             raise
         except RecursionError as error:
-            raise _too_deep(compilation.program.kernel) from error
+            raise _too_deep(job.program.kernel) from error
         except Exception as error:
             raise InternalError(
-                f"kernel {compilation.name}, stage {extensions[0]}: {type(error).__name__}: {error}"
+                f"kernel {job.name}, stage {extensions[0]}: {type(error).__name__}: {error}"
             ) from error
         compilation.products.update(made)
-        _dump(compilation, made)
+        _dump(job, made)
+    job.facts.close()
+    return compilation
 
 
-def _too_deep(kernel: tree.Function) -> CompileError:
+def _too_deep(kernel: Function) -> CompileError:
     return CompileError(
         [
             Diagnostic(
@@ -171,15 +150,17 @@ def _too_deep(kernel: tree.Function) -> CompileError:
     )
 
 
-def _dump(compilation: Compilation, made: Stages) -> None:
+def _dump(job: Job, made: Stages) -> None:
     folder = knobs.dump.value()
     if folder is None:
         return
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for extension, product in made.items():
-            file = folder / f"{compilation.name}.{compilation.mode.name}.{extension}"
-            write_whole(file, product)
+            if isinstance(product, str):
+                head = (f"{_COMMENTS[extension]} {line}\n" for line in str(job).splitlines())
+                product = "".join([*head, product])
+            write_whole(folder / f"{job.name}.{job.mode.name}.{extension}", product)
     except OSError as error:
         raise ConfigurationError(
             f"SHAREDOA_DUMP: {folder} cannot be written: {error.strerror}",

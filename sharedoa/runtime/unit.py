@@ -30,10 +30,9 @@ class Unit:
     """A kernel's machine code as a backend loaded it. It does not keep the backend alive."""
 
     def __init__(self, compilation: Compilation, backend: Backend) -> None:
-        self.name = compilation.name
+        self.name = compilation.job.name
         self.compilation = compilation
         lowered = compilation.lowered
-        self.stores_references = compilation.stores_references
         #: The heap that it was bound to last.
         self.heap: Callable[[], Heap | None] = lambda: None
         with uninterrupted:
@@ -42,7 +41,7 @@ class Unit:
                 compilation.products,
                 uses_barrier=lowered.uses_barrier,
                 recursive=lowered.recursive,
-                debug=compilation.debug,
+                debug=compilation.job.debug,
             )
             self._record = records_of(backend).claim(self)
         self.state: list[int] = []
@@ -53,7 +52,7 @@ class Unit:
         record, and ``bounds`` of the population that the code was compiled for."""
         self.heap = weakref.ref(heap)
         words = [*words[: state.ERRORS], self._record, *words[state.ERRORS + 1 :], *bounds]
-        if self.compilation.debug:
+        if self.compilation.job.debug:
             words = [*words[: state.SHADOW], shadow_table(heap.backend)]
         if words != self.state:
             self.state = []  # nobody knows what it holds if this ends in the middle

@@ -17,12 +17,12 @@ from functools import cache
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
+from .. import ir
 from ..errors import ClassError
 from ..frontend import Translation, tree
 from ..frontend.dependencies import Dependency, MethodDependency, ResolutionDependency
 from ..frontend.program import ProgramBuilder, kernel_symbol
-from ..frontend.streaming import is_short, is_streaming
-from ..frontend.walk import nodes_of
+from ..ir.streaming import is_short, is_streaming
 from ..model import intrinsics
 from ..model.classes import ClassType, Method, Signature
 from ..model.object import shared_type
@@ -74,29 +74,29 @@ def call_program(
 
 
 class Cost(NamedTuple):
-    """What a method is like (``frontend.streaming``)."""
+    """What a method is like (``ir.streaming``)."""
 
     is_short: bool
     is_streaming: bool
 
 
-_costs: WeakKeyDictionary[tree.Program, Cost] = WeakKeyDictionary()
+_costs: WeakKeyDictionary[ir.Program, Cost] = WeakKeyDictionary()
 
 
 def cost_of(cls: ClassType, method: Method) -> Cost:
     """Of the method on objects of exactly this class, with what it calls now."""
     elementwise = (False,) * len(method.signature.names)
     program = call_program(cls, ((cls, method),), CallForm(elementwise, exact=True))
-    called = program.translation().program
+    called = program.translation().ir
     if called not in _costs:
         _costs[called] = _cost(called)
     return _costs[called]
 
 
-def _cost(called: tree.Program) -> Cost:
-    (call,) = (node for node in nodes_of(called.kernel) if isinstance(node, tree.DirectCall))
+def _cost(called: ir.Program) -> Cost:
+    (call,) = (each for each in ir.operations_in(called.kernel) if each.kind == "call")
     short = is_short(called)
-    return Cost(short, short and is_streaming(called, call.symbol))
+    return Cost(short, short and is_streaming(called, call["symbol"]))
 
 
 def call_arguments(

@@ -24,6 +24,9 @@ from sharedoa.codegen import LoweredModule, lower
 from sharedoa.codegen.abi import SLOT_BYTES
 from sharedoa.codegen.calls import TYPE_INDEX
 from sharedoa.frontend import tree
+from sharedoa.frontend.to_ir import to_ir
+from sharedoa.ir.job import Job
+from sharedoa.ir.pipeline import optimised
 from sharedoa.model.layout import Layout
 from sharedoa.model.reference import ReferenceEncoding
 from sharedoa.targets.amdgpu import AmdgpuTarget
@@ -57,7 +60,8 @@ def lower_for(
     encoding: ReferenceEncoding = objects.PLAIN,
     mode: str = "cuda",
 ) -> LoweredModule:
-    return lower(program, target, layout, encoding, parse_mode(mode), debug)
+    job = Job("test", to_ir(program), target, layout, encoding, parse_mode(mode), debug)
+    return lower(optimised(job), job)
 
 
 def complete_tables(lowered: LoweredModule) -> None:

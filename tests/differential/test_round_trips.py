@@ -99,9 +99,9 @@ def test_host_and_kernel_take_turns(mode: str, monkeypatch: pytest.MonkeyPatch) 
     compiled: list[str] = []
     compile_ = runtime_launch.compile
 
-    def counting(compilation: Any) -> None:
-        compiled.append(compilation.name)
-        compile_(compilation)
+    def counting(job: Any) -> Any:
+        compiled.append(job.name)
+        return compile_(job)
 
     monkeypatch.setattr(runtime_launch, "compile", counting)
     with oa.Heap(mode=mode, backend="cpu", capacity="256MiB") as heap:

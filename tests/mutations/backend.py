@@ -15,6 +15,10 @@ _ADDRESS = "sharedoa/model/field_address.py"
 _EMITTED = "sharedoa/model/emitted.py"
 _NAMES = "sharedoa/runtime/bound_names.py"
 _WINDOWS = "dispatch/windows.py"
+_BINDING = "sharedoa/runtime/binding.py"
+_JOB = "sharedoa/codegen/job.py"
+_ANSWERS = "sharedoa/runtime/facts.py"
+_OF_FACTS = ("tests/runtime/test_facts.py::test_what_changes_between_two_launches_is_seen",)
 _OF_PENDING = (
     "tests/codegen/test_pending_stores.py::test_the_same_as_on_the_cpu_whatever_is_the_same",
 )
@@ -210,5 +214,72 @@ MUTATIONS = (
         "windows of the largest difference", _WINDOWS,
         "        shift = min([span,", "        shift = max([span,",
         "a window holds objects of two classes", ("tests/dispatch/test_windows.py",),
+    ),
+    # ---------------------------------------------------------------- facts, bindings
+    Mutation(
+        "definitions", _BINDING,
+        '"binding.epoch == World.epoch + heap.placement.layout_epoch and',
+        '"binding.epoch >= heap.placement.layout_epoch and',
+        "a method that was redefined is not noticed", _OF_FACTS,
+    ),
+    Mutation(
+        "the heap's layout", _BINDING,
+        '"binding.epoch == World.epoch + heap.placement.layout_epoch and',
+        '"binding.epoch >= World.epoch and',
+        "new populations, pieces and clusters are not noticed", _OF_FACTS,
+    ),
+    Mutation(
+        "names of quick launches", _BINDING,
+        '" and binding.names.hold() and ', '" and ',
+        "a global that is bound to something else is not noticed", _OF_FACTS,
+    ),
+    Mutation(
+        "another heap's state block", _BINDING,
+        " and binding.unit.state is binding.state", "",
+        "a launch finds the tree of the heap that the code ran on last",
+        ("tests/runtime/test_facts.py::test_a_launch_in_another_mode_leaves_the_usual_one_bound",),
+    ),
+    Mutation(
+        "runs of another class", _BINDING,
+        "            elif run.form is known.form or run.form == known.form:\n",
+        "            elif run is not None:\n",
+        "objects of another class are called as those of the run before", _OF_FACTS,
+    ),
+    Mutation(
+        "arrays that were runs", _BINDING,
+        "                if run is not known:\n", "                if False:\n",
+        "an array that is no run any more is read as one", _OF_FACTS,
+    ),
+    Mutation(
+        "runs of captured steps", _BINDING,
+        "all(arguments[place]._run is run for", "all(True for",
+        "a step does not notice that its array is no run any more", _OF_FACTS,
+    ),
+    Mutation(
+        "answers are not compared", _JOB,
+        "            answer(question) == known for question,",
+        "            True or known for question,",
+        "objects that are made while code is compiled are not in it",
+        ("tests/runtime/test_windows.py::test_objects_that_another_thread_makes_while_code_is_compiled",),
+    ),
+    *(
+        Mutation(
+            f"a question that is not recorded: {what}", _JOB,
+            f'self._ask("{what}"{about})', f'self._answer(("{what}"{about},))',
+            "code that rests on the answer is taken where it is another", tests,
+        )
+        for what, about, tests in (
+            ("clusters", ", family", _OF_FACTS),
+            ("populated", "", _OF_FACTS),
+            ("ranges", "", ("tests/runtime/test_windows.py", "tests/runtime/test_population.py")),
+            ("run", ", parameter", _OF_FACTS),
+            ("pieces", ", owner, name", _OF_FACTS),
+        )
+    ),
+    Mutation(
+        "a population that stays", _ANSWERS,
+        "        return frozenset(type_index for _, _, type_index in self._stretches) or None\n",
+        "        return frozenset(list(self._uses.classes_met)[:1]) or None\n",
+        "classes that have objects are not candidates", _OF_FACTS,
     ),
 )  # fmt: skip

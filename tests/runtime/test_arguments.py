@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import warnings
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import cast
 
 import numpy as np
@@ -18,10 +19,12 @@ from sharedoa.model.scalars import boolean, f32, f64, i8, i16, i32, i64, u8, u16
 from sharedoa.model.types import VOID, ArrayType, ReferenceType, Type
 from sharedoa.model.world import World
 from sharedoa.runtime.arguments import ArgumentPlan
+from sharedoa.runtime.binding import Binding
 from sharedoa.runtime.bound_names import BoundNames
 from sharedoa.runtime.geometry import parse_geometry
-from sharedoa.runtime.launch import Binding, Program
+from sharedoa.runtime.launch import Program
 from sharedoa.runtime.launch_code import quick_launcher
+from sharedoa.runtime.unit import Unit
 
 
 class Plant(oa.Object):
@@ -98,7 +101,8 @@ class Launched:
         self.slots = self.plan.new_slots()
         self.lock = threading.RLock()
         self.is_launching = self.lock._is_owned
-        self.binding = Binding(lambda: None, None, -1)
+        self.unit = cast(Unit, SimpleNamespace(state=[]))
+        self.binding = Binding(lambda: None, self.unit, -1, [])
         self.taken: list[object] = []
         launcher = quick_launcher(cast(Program, self), types, self.plan.formats, self.plan.elements)
         self.launch = launcher(7, parse_geometry(1, 1))
@@ -111,7 +115,7 @@ class Launched:
         """Make launches on ``heap`` ready."""
         epoch = World.epoch + heap.layout_epoch
         starts = {7: lambda: self.taken.append(("quick", bytes(self.slots)))}
-        self.binding = Binding(lambda: heap, None, epoch, starts=starts)
+        self.binding = Binding(heap.weak, self.unit, epoch, self.unit.state, starts=starts)
 
 
 def packed(plan: ArgumentPlan, arguments: tuple[object, ...]) -> tuple[oa.Heap, bytes]:
@@ -192,8 +196,9 @@ def test_what_is_not_as_usual_is_looked_at(four):
     for changed in (
         replace(known, epoch=known.epoch - 1),
         replace(known, starts={}),
-        replace(known, heap=lambda: HEAPS[1]),
-        replace(known, run_places=((1, 2, run.form),)),
+        replace(known, heap=HEAPS[1].weak),
+        replace(known, state=[]),
+        replace(known, run_places=((1, 2, run),)),
         replace(known, names=Changed()),
     ):
         program.binding = changed

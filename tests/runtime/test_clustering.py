@@ -153,18 +153,49 @@ def test_after_sixteen_launches_nobody_looks(
     heap: oa.Heap, looked: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     some, out = fill(heap)[SOME], heap.zeros(COUNT, f32)
-    for number in range(1, 20):
+    # Only what takes the careful way packs arguments by the plan.
+    careful: list[int] = []
+    pack, number = work.program.plan.pack, 0
+
+    def noting(*given: Any) -> Any:
+        careful.append(number)
+        return pack(*given)
+
+    monkeypatch.setattr(work.program.plan, "pack", noting)
+    for number in range(1, 21):
         work[COUNT](some, 0.5, out)
-        binding = work.program.binding
-        assert binding.is_settled == (number >= clustering.LAUNCHES)
-        assert bool(binding.starts) == (number >= clustering.LAUNCHES)
         assert len(looked) == 1 + (number >= clustering.LAUNCHES)
-    # Only what looks at launches packs arguments by the plan.
-    careful: list[Any] = []
-    with monkeypatch.context() as patch:
-        patch.setattr(work.program.plan, "pack", lambda *given: careful.append(given))
+    assert careful == [1, clustering.LAUNCHES]
+    assert out.numpy().tolist() == expected(SOME, 20)
+
+
+def test_every_launch_counts_whatever_its_size(heap: oa.Heap, looked: list[str]) -> None:
+    some, out = fill(heap)[SOME], heap.zeros(COUNT, f32)
+    for number in range(1, 20):
+        work[COUNT - number](some, 0.5, out)
+        work[3](some, 0.5, out)  # small ones are not among them
+        assert len(looked) == 1 + (number >= clustering.LAUNCHES)
+
+
+def test_runs_of_a_step_count(heap: oa.Heap, looked: list[str]) -> None:
+    some, out = fill(heap)[SOME], heap.zeros(COUNT, f32)
+    with oa.capture() as step:
         work[COUNT](some, 0.5, out)
-    assert not careful and out.numpy().tolist() == expected(SOME, 20)
+        work[COUNT](some, 0.5, out)
+    step.run()
+    bind = work.program.bind
+    binds: list[Any] = []
+
+    def noting(*given: Any) -> Any:
+        binds.append(given)
+        return bind(*given)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(work.program, "bind", noting)
+        step.run(40)
+    # In the block each was bound twice; what came until the sixteenth was not looked at.
+    assert len(looked) == 2 and len(binds) <= 4
+    assert out.numpy().tolist() == expected(SOME, 82)
 
 
 @pytest.mark.parametrize(

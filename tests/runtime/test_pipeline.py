@@ -64,7 +64,7 @@ def test_every_stage_has_a_text(heap_of_mode):
 def test_every_mode_compiles_for_every_target(heap_of_mode, target, debug):
     compilation = collect.compile(target, debug=debug)
     if target == "nvptx":
-        ptxas.assemble(compilation.products["ptx"], compilation.target.architecture)
+        ptxas.assemble(compilation.products["ptx"], compilation.job.target.architecture)
     else:
         assert b"ELF" in compilation.products["o"][:4]
     with pytest.raises(oa.ConfigurationError, match="spirv"):

@@ -217,12 +217,13 @@ def test_objects_that_another_thread_makes_while_code_is_compiled(monkeypatch) -
     compile = launch.compile
     made: list[Any] = []
 
-    def compile_slowly(compilation: Any) -> None:
-        compile(compilation)
+    def compile_slowly(job: Any) -> Any:
+        compilation = compile(job)
         if not made:
             thread = threading.Thread(target=lambda: made.append(heap.new(Moss, 9_000_000)))
             thread.start()
             thread.join()
+        return compilation
 
     monkeypatch.setattr(launch, "compile", compile_slowly)
     with oa.Heap(mode="auto", backend="cpu", initial_region=1, capacity="1GiB") as heap:

@@ -8,17 +8,17 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from ..core import Function, Operation, Program, Region, Value, operations_in
+from ..job import Job
 from ..operations import Effects, effects_of, kind_of
 from .calls import callees
 
 
-def mark_common_functions(program: Program, populated: Collection[int] | None) -> None:
+def mark_common_functions(program: Program, job: Job) -> None:
     """Mark functions with loops that ways of the program lead to which exclude one another. Other
-    functions take less time than meeting. ``populated``: type indices of the classes that receivers
-    can have, None for all."""
+    functions take less time than meeting."""
     if any(kind_of(operation) is None for operation in operations_in(program)):
         return
-    calls = _Calls(program, populated)
+    calls = _Calls(program, job.facts.populated())
     loops = {
         symbol
         for symbol, function in program.functions.items()

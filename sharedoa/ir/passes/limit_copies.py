@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from ..core import Operation, Program, Region, constant_of, operations_in
+from ..job import Job
 from ..operations import cost_of, kind_of
 from .calls import callees
 
@@ -23,11 +24,11 @@ _LLVM_INSTRUCTIONS, _LLVM_COPIES, _PTXAS_COPIES = 75, 8, 4
 ptxas makes so many copies of that."""
 
 
-def limit_copies(program: Program, populated: Collection[int] | None) -> None:
-    """``populated``: type indices of the classes that receivers can have, None for all. Numbers of
-    instructions are estimates by what the operations cost."""
+def limit_copies(program: Program, job: Job) -> None:
+    """Numbers of instructions are estimates by what the operations cost."""
     if not any(operation.kind == "for" for operation in operations_in(program)):
         return
+    populated = job.facts.populated()
     sizes = _Sizes(program, populated)
     for symbol, count in _side_by_side(program, populated).items():
         if count > 1:

@@ -17,34 +17,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ...model.classes import ClassType
-from ...model.layout import Layout
 from ...model.run_form import RunForm
 from ..core import Function, Lane, Operation, ParameterFact, Program, Value, operations_in
+from ..job import Job
 from ..rewrite import copy_function
 
-#: The forms of pieces, by declaring class and name of the field.
-Pieces = Mapping[tuple[ClassType, str], RunForm]
 Known = Mapping[int, ParameterFact]
 
 
-def use_runs(
-    program: Program, runs: Mapping[int, RunForm], pieces: Pieces, layout: Layout, debug: bool
-) -> None:
-    """``runs``: the parameters of the kernel that are runs, by number."""
-    if not runs and not pieces:
-        return
-    copies = _Copies(program, pieces, layout, debug)
-    program.kernel.known = dict(runs)
+def use_runs(program: Program, job: Job) -> None:
+    numbers = range(len(program.kernel.parameters))
+    runs = {number: form for number in numbers if (form := job.facts.run(number)) is not None}
+    copies = _Copies(program, job)
+    program.kernel.known = runs
     copies.pending.append(program.kernel)
     while copies.pending:
         copies.rewrite(copies.pending.pop())
 
 
 class _Copies:
-    def __init__(self, program: Program, pieces: Pieces, layout: Layout, debug: bool) -> None:
-        self._program, self._pieces = program, pieces
-        self._layout, self._debug = layout, debug
+    def __init__(self, program: Program, job: Job) -> None:
+        self._program, self._job = program, job
         self._made: dict[tuple[str, tuple[tuple[int, ParameterFact], ...]], str] = {}
         #: What functions are copied from: code that was not looked at yet.
         self._originals = {
@@ -78,7 +71,7 @@ class _Copies:
         field = array.source.operands[0].source
         if field is None or field.kind != "field":
             return None
-        return self._pieces.get((field["owner"], field["name"]))
+        return self._job.facts.pieces(field["owner"], field["name"])
 
     def _load(self, load: Operation, forms: Mapping[Value, RunForm]) -> None:
         element = load.operands[0].source
@@ -106,10 +99,10 @@ class _Copies:
             if isinstance(fact, Lane) and caller.parameters[number] is source:
                 return fact
         made = source.source
-        if made is None or made.kind != "run_element" or self._debug:
+        if made is None or made.kind != "run_element" or self._job.debug:
             return None
         form, lane = made["form"], made.attributes.get("lane")
-        if lane is None or not form.near or not self._layout.is_tiled(form.cls):
+        if lane is None or not form.near or not self._job.layout.is_tiled(form.cls):
             return None
         return Lane(lane)
 

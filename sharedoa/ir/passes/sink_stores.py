@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 
 from ...model.types import Type
 from ..core import LvalueType, Operation, Program, Region
+from ..job import Job
 from ..operations import Effects, effects_of
 from ..roles import Role, may_meet, role_of
 
@@ -23,10 +24,9 @@ _MOST_BYTES = 96
 """Of values that wait; a thread has registers for about twice as many."""
 
 
-def sink_stores(program: Program, size_of: Callable[[Type], int]) -> None:
-    """``size_of``: bytes of a value in memory."""
+def sink_stores(program: Program, job: Job) -> None:
     for function in program.functions.values():
-        _sink_in(function.body, size_of)
+        _sink_in(function.body, lambda type: job.layout.dtype(type).itemsize)
 
 
 def _sink_in(region: Region, size_of: Callable[[Type], int]) -> None:

@@ -1,0 +1,125 @@
+"""What a launch was made ready for, and whether it still is: the one test, for all who launch.
+
+What code rests on is in its job (``ir.job``), and ``Facts.still_hold`` asks it all again. As
+long as nothing of the following has changed, that would give the same answers:
+
+- the world epoch and the heap's layout epoch, which only grow, so that their sum tells;
+- names that the program was made from (``bound_names``): binding them raises no epoch;
+- the heap, and what the state block of the code holds: other launches may have filled it for them;
+- which arguments are runs, and of what form.
+
+The first three are ``HOLDS``, an expression: a function for them would cost launches that are one
+function of their own (``launch_code``) a tenth of all they do. The last is ``write_runs``, or for
+launches whose arguments stay the same ``has_runs``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from ..backends.base import Slots
+from ..heap.heap import Heap
+from ..heap.run import Run
+from ..model.run_form import RunForm
+from ..model.world import World
+from . import clustering
+from .bound_names import NO_NAMES, BoundNames
+from .geometry import Geometry
+from .unit import Unit
+
+_STARTS_KEPT = 256
+Runs = tuple[tuple[int, RunForm], ...]
+HOLDS = (
+    "binding.epoch == World.epoch + heap.placement.layout_epoch and binding.heap is heap.weak"
+    " and binding.names.hold() and binding.unit.state is binding.state"
+)
+_made: dict[str, Any] = {"World": World}
+exec(f"def holds(binding, heap): return {HOLDS}", _made)
+
+
+@dataclass(eq=False)
+class Binding:
+    """Where a launch goes: a heap, the unit made ready for it, the epochs up to which it is, and
+    what the unit's state block holds, another list after every change."""
+
+    heap: Callable[[], Heap | None]
+    unit: Unit
+    epoch: int
+    state: list[int]
+    #: Parameters that may be runs: the place of each, its first slot, and the run that it was.
+    run_places: tuple[tuple[int, int, Run | None], ...] = ()
+    #: Whether a launch may change elements of arrays of references.
+    stores_references: bool = False
+    #: Names that the program was made from.
+    names: BoundNames = NO_NAMES
+    #: Whether arrays need not be looked at before the next launch (``ArgumentPlan``).
+    is_settled: bool = True
+    #: What counts launches until that one which is to be looked at (``clustering``).
+    counted: clustering.Launched | None = None
+    #: Whether none but small launches need not be looked at, as none of others was.
+    is_for_small: bool = False
+    #: What starts the launches of each number, by ``Backend.prepare``.
+    starts: dict[int, Callable[[], None]] = field(default_factory=dict)
+
+    #: ``holds(heap)``: whether everything but the arguments is as it was.
+    holds = _made["holds"]
+
+    @property
+    def runs(self) -> Runs:
+        found = ((place, run) for place, _, run in self.run_places)
+        return tuple((place, run.form) for place, run in found if run is not None)
+
+    def suits(self, geometry: Geometry) -> bool:
+        """Whether a launch of so many threads may go the same way without being looked at."""
+        if clustering.is_small(geometry):
+            return self.is_settled
+        return self.is_settled and not self.is_for_small and self.left > 0
+
+    @property
+    def left(self) -> float:
+        """How many launches may be before one is to be looked at."""
+        return math.inf if self.counted is None else self.counted.left
+
+    def count(self, launches: int = 1) -> None:
+        """So many launches went the same way; if the next one is to be looked at, nothing starts it
+        without."""
+        if self.counted is not None:
+            self.counted.launches += launches
+            if self.counted.left <= 0:
+                self.starts.clear()
+
+    def keep(self, number: int, geometry: Geometry, start: Callable[[], None]) -> None:
+        """Launches of this number and geometry start so from now on."""
+        if len(self.starts) >= _STARTS_KEPT:
+            self.starts.clear()
+        if self.counted is None or clustering.is_small(geometry):
+            self.starts[number] = start
+        elif self.counted.left > 0:
+            self.starts[number] = partial(_start_and_count, start, self)
+
+    def write_runs(self, slots: Slots, arguments: tuple[Any, ...]) -> bool:
+        """Write where the runs among ``arguments`` begin; False if other arguments are runs, or of
+        another form, than this was made for."""
+        for place, slot, known in self.run_places:
+            run = arguments[place]._run
+            if run is None or known is None:
+                if run is not known:
+                    return False
+            elif run.form is known.form or run.form == known.form:
+                slots[slot] = run.first
+            else:
+                return False
+        return True
+
+    def has_runs(self, arguments: tuple[Any, ...]) -> bool:
+        """Whether the runs among ``arguments`` are the very ones that this was made for."""
+        return all(arguments[place]._run is run for place, _, run in self.run_places)
+
+
+def _start_and_count(start: Callable[[], None], binding: Binding) -> None:
+    start()
+    binding.count()

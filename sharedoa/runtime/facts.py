@@ -1,0 +1,103 @@
+"""What is so now of a heap's objects and of a launch's arguments: the answers to what code
+generation asks (``ir.job.Facts``).
+
+A class without a region has no objects, so no call can meet it; and while regions stay, so does the
+order in which they lie. Both change only when a region is added, merged or dropped, and that raises
+the heap's layout epoch, as do other clusters and other pieces. So while the world and the layout
+have their epochs and the arguments are the same runs, all answers are what they were:
+``binding.Binding.holds`` compares no more than that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+from dispatch import state
+from dispatch.windows import Range, Windows
+from ptxpass.ir import Ranges
+
+from ..heap.heap import Heap
+from ..ir.job import Question, Uses
+from ..model.classes import ClassType, Family
+from ..model.clusters import Clusters
+from ..model.run_form import RunForm
+
+_MOST_RANGES_A_CLASS = 2
+"""With more of them classes still grow: another range would mean another compilation."""
+_MOST_SEARCHED = 4
+"""Among so many ranges a search is as quick as telling windows (docs/performance.md)."""
+
+
+class Now:
+    """Answers to the questions of ``Facts``, by methods of their names, for a program that uses
+    ``uses``. Each is found once, so that they agree; ``runs``: parameters that are runs."""
+
+    def __init__(self, uses: Uses, heap: Heap, runs: Mapping[int, RunForm]) -> None:
+        self._uses, self._heap, self._runs = uses, heap, runs
+        self.layout = heap.layout
+
+    def answer(self, question: Question) -> Any:
+        what, *about = question
+        return getattr(self, what)(*about)
+
+    def clusters(self, family: Family) -> Clusters:
+        return self.layout.clusters.within([family])
+
+    def populated(self) -> frozenset[int] | None:
+        return frozenset(type_index for _, _, type_index in self._stretches) or None
+
+    def ranges(self) -> Ranges:
+        return self._ranges[0]
+
+    @property
+    def bounds(self) -> list[int]:
+        """Where the ranges or windows begin."""
+        return self._ranges[1]
+
+    def run(self, parameter: int) -> RunForm | None:
+        return self._runs.get(parameter)
+
+    def pieces(self, owner: ClassType, name: str) -> RunForm | None:
+        return self._pieces.get((owner, name))
+
+    @cached_property
+    def _pieces(self) -> dict[tuple[ClassType, str], RunForm]:
+        with self._heap.lock.plain:
+            return self._heap.pieces.known()
+
+    @cached_property
+    def _stretches(self) -> list[Range]:
+        """Each stretch of regions of one class that the program may meet; places are what
+        ``heap.encoding.order`` says of addresses."""
+        order = self._heap.encoding.order
+        found: list[Range] = []
+        with self._heap.lock.plain:
+            every = list(self._heap.placement.ranges())
+        for start, end, cls in every:
+            type_index = cls.type_index
+            if type_index not in self._uses.classes_met:
+                continue
+            first = order(start)
+            if found and found[-1][2] == type_index:
+                first, _, _ = found.pop()
+            found.append((first, order(end - 1), type_index))
+        return found
+
+    @cached_property
+    def _ranges(self) -> tuple[Ranges, list[int]]:
+        types = tuple([type_index for _, _, type_index in self._stretches])
+        if len(types) > _MOST_RANGES_A_CLASS * len(set(types)):
+            return Ranges(), []
+        windows = self._windows()
+        if windows is not None:
+            return Ranges(windows=windows[0]), [windows[1] % (1 << 64)]
+        if len(types) > state.MOST_BOUNDS:
+            return Ranges(), []
+        return Ranges(types), [first for first, _, _ in self._stretches]
+
+    def _windows(self) -> tuple[Windows, int] | None:
+        if len(self._stretches) <= _MOST_SEARCHED:
+            return None
+        return Windows.of(self._stretches, 8 * self._heap.encoding.dtype.itemsize)
