@@ -90,6 +90,8 @@ def _tokens(text: str) -> list[_Token]:
 
 
 def _string(token: _Token, quoted: str) -> str:
+    if "\\" not in quoted:
+        return quoted[1:-1]
     try:
         found = ast.literal_eval(quoted)
     except (SyntaxError, ValueError):

@@ -151,14 +151,15 @@ class _Reader:
                 effects |= Effects.REPORTS
             if Effects.RETURNS in kind.effects:
                 returns.update(*(origins.get(operand, NOBODY) for operand in operation.operands))
-            for how in _ways(operation, used):
-                accesses.update(_accesses(how, operation, origins))
+            for way in _ways(operation, used):
+                accesses.update(_accesses(way, operation, origins))
             for symbol in callees(operation, self._populated):
                 callee = self._found[symbol]
                 effects |= callee.effects
-                for access in callee.accesses:
-                    seen = self._seen_from(operation, symbol, access.via, origins)
-                    accesses.update(access._replace(via=via) for via in seen)
+                ways = {access.via for access in callee.accesses}
+                seen = {via: self._seen_from(operation, symbol, via, origins) for via in ways}
+                for how, role, via in callee.accesses:
+                    accesses.update(Access(how, role, each) for each in seen[via])
         return Summary(_widest(accesses), effects, frozenset(returns))
 
     def _of_call(self, operation: Operation, origins: Mapping[Value, Origins]) -> Origins:

@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 
 import sharedoa as oa
 from sharedoa import f32, i32
-from sharedoa.ir import Operation, Program, Region, Value
+from sharedoa.ir import Operation, Program, Region, Value, operations
 from sharedoa.ir.core import Lane
 from sharedoa.ir.operations import Effects
-from sharedoa.ir.origins import ANYTHING, Via, own
+from sharedoa.ir.origins import ANYTHING, Via, origins_in, own
 from sharedoa.ir.roles import ANY, EVERYTHING, Role, stored_roles
 from sharedoa.ir.summary import ANY_EFFECT, Access, Summary, conflicts, summarize
 from sharedoa.ir.text import NOWHERE
+from sharedoa.model.types import ReferenceType
 
 from ..differential.effort import EXAMPLES
 from ..differential.programs import Size
@@ -77,6 +78,17 @@ class Node(oa.Object):
         if depth <= 0:
             return self.value
         return self.next.circle(depth - 1)
+
+
+@oa.value
+class Pair:
+    first: Node
+    second: Node
+
+
+@oa.func
+def change(pair: Pair) -> None:
+    pair.second.value = f32(1)
 
 
 class Loud(Node):
@@ -149,6 +161,28 @@ def test_what_loops_carry_is_reached() -> None:
 
     assert _of_method(kernel, "Node.last").returns == {own(0), Via(0)}
     assert _plain(_of_kernel(kernel).writes) == {(_field("value"), Via(0))}
+
+
+def test_leaving_a_loop_in_a_branch_carries_a_reference() -> None:
+    def kernel(a: Node, b: Node, n: i32) -> None:
+        node = a
+        for k in range(n):
+            if k == 3:
+                node = b
+                break
+        node.value = f32(1)
+
+    written = {(_field("value"), own(0)), (_field("value"), own(1))}
+    assert _plain(_of_kernel(kernel).writes) == written
+
+
+def test_references_in_value_structs_are_reached() -> None:
+    def kernel(a: Node, b: Node) -> None:
+        change(Pair(a, b))
+
+    assert _plain(_of_method(kernel, "change").writes) == {(_field("value"), Via(0))}
+    written = {(_field("value"), Via(0)), (_field("value"), Via(1))}
+    assert _plain(_of_kernel(kernel).writes) == written
 
 
 def test_elements_and_objects_of_arrays() -> None:
@@ -440,3 +474,68 @@ def test_conflicts_need_a_write_or_different_sums() -> None:
     assert not [*conflicts(add, add)]
     assert [*conflicts(add, high)] and [*conflicts(add, read)]
     assert not [pair for pair in conflicts(read, read) if pair[0].role == _FLOATS]
+    written = Access("write", ("element", i32), own(1))
+    assert [*conflicts(read, read)] == [(written, written)]
+
+
+# ------------------------------------------------- kinds that are declared later
+
+
+def _declared(
+    monkeypatch: pytest.MonkeyPatch, program: Program, effects: Effects, *operands: Value
+) -> Operation:
+    """A new kind of operation, which gives a node that the kernel returns; one of it is put at the
+    kernel's beginning."""
+    monkeypatch.setitem(operations._KINDS, "later", operations.Kind("later", effects))
+    made = Operation("later", [*operands], NOWHERE, {}, [Value(program.kernel.parameters[0].type)])
+    made.result.source = made
+    program.kernel.body.operations = [made, Operation("return", [made.result], NOWHERE)]
+    return made
+
+
+@pytest.mark.parametrize("effects", [Effects.UNKNOWN, Effects.CALLS, operations.EVERYTHING])
+def test_kinds_that_may_do_anything(monkeypatch: pytest.MonkeyPatch, effects: Effects) -> None:
+    program = program_of(_updating)
+    _declared(monkeypatch, program, effects)
+    assert summarize(program)[program.kernel.symbol] == ANY_EFFECT
+
+
+def test_kinds_that_touch_memory_and_do_not_say_where(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = program_of(_updating)
+    _declared(monkeypatch, program, Effects.READS | Effects.WRITES, program.kernel.parameters[0])
+    summary = summarize(program)[program.kernel.symbol]
+    assert summary == Summary(ANY_EFFECT.accesses, Effects.NOTHING, frozenset([ANYTHING]))
+
+
+def test_kinds_that_make_references_of_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = program_of(_updating)
+    _declared(monkeypatch, program, operations.PURE, program.kernel.parameters[1])
+    assert summarize(program)[program.kernel.symbol].returns == {ANYTHING}
+    program.kernel.body.operations[0].operands = [program.kernel.parameters[0]]
+    assert summarize(program)[program.kernel.symbol].returns == {own(0)}
+
+
+def test_kinds_that_compute_the_reference_of_an_element(monkeypatch: pytest.MonkeyPatch) -> None:
+    def kernel(nodes: oa.Array[Node]) -> None:
+        pass
+
+    program = program_of(kernel)
+    made = _declared(monkeypatch, program, operations.PURE, program.kernel.parameters[0])
+    made.result.type = ReferenceType(Node.__sharedoa__)
+    assert summarize(program)[program.kernel.symbol].returns == {Via(0)}
+
+
+def test_arguments_of_regions_that_are_no_loops(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = program_of(_updating)
+    made = _declared(monkeypatch, program, operations.PURE, program.kernel.parameters[0])
+    argument = Value(made.result.type)
+    made.regions = [Region([argument], [Operation("yield", [argument], NOWHERE)])]
+    assert summarize(program)[program.kernel.symbol].returns == {ANYTHING}
+
+
+def test_origins_with_an_operation_that_nobody_declared() -> None:
+    program = program_of(_updating)
+    operation = Operation("find", [], NOWHERE, {}, [Value(program.kernel.parameters[0].type)])
+    program.kernel.body.operations.insert(0, operation)
+    found = origins_in(program.kernel, lambda operation, origins: frozenset())
+    assert found[operation.result] == {ANYTHING}
