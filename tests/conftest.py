@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, Phase, settings
 import sharedoa as oa
 from dispatch.mode import MODES
 from sharedoa.backends import available
+from sharedoa.ir import pipeline
 from sharedoa.runtime import knobs
 
 settings.register_profile(
@@ -27,6 +28,8 @@ settings.register_profile(
     "does it fail", settings.get_profile("ci"), phases=[Phase.explicit, Phase.generate]
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+pipeline.always_verifies = True
 
 _WORKING = {backend.name: backend for backend in available()}
 

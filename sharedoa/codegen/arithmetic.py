@@ -5,7 +5,7 @@ from __future__ import annotations
 from llvmlite import ir
 
 from ..errors import InternalError
-from ..ir.core import LvalueType, Operation
+from ..ir.core import Operation, type_of
 from ..ir.core import Type as AnyType
 from ..model.scalars import ScalarType
 from ..model.types import ArrayType, NullType, ReferenceType
@@ -92,8 +92,7 @@ def _convert(emitter: FunctionEmitter, operation: Operation) -> ir.Value:
     value = emitter.value(given)
     if isinstance(type, ScalarType):
         return convert(emitter.builder, _scalar(given.type), type, value)
-    assert not isinstance(type, LvalueType)
-    require_type(value, type)
+    require_type(value, type_of(operation.result))
     member = emitter.members.get(given)
     if member is not None:
         emitter.members[operation.result] = member

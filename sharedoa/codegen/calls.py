@@ -14,10 +14,10 @@ from llvmlite import ir
 from ptxpass.ir import CallSite, SiteCandidate, TypeQuery, function_table
 
 from ..errors import InternalError
-from ..ir.core import Lane, Location, LvalueType, Operation
+from ..ir.core import Lane, Location, Operation, type_of
 from ..model.classes import ClassType, Family
 from ..model.scalars import boolean
-from ..model.types import ReferenceType, Type
+from ..model.types import ReferenceType
 from ..targets.base import declare
 from . import checks
 from .emitter import FALSE, FunctionEmitter, ProgramEmitter, emits, integer
@@ -44,20 +44,14 @@ def _call(emitter: FunctionEmitter, operation: Operation) -> ir.Value | None:
 @emits("call_virtual")
 def _call_virtual(emitter: FunctionEmitter, operation: Operation) -> ir.Value | None:
     receiver, *arguments = emitter.values(operation.operands)
-    type = operation.operands[0].type
+    type = type_of(operation.operands[0])
     valid = checks.reference_is_valid(emitter, receiver, type, operation.location)
     return guarded(
         emitter,
         valid,
-        _result_type(operation),
+        type_of(operation.result),
         lambda: _emit_canonical_call(emitter, operation, receiver, arguments),
     )
-
-
-def _result_type(operation: Operation) -> Type:
-    type = operation.result.type
-    assert not isinstance(type, LvalueType)
-    return type
 
 
 def _emit_canonical_call(
@@ -69,8 +63,8 @@ def _emit_canonical_call(
     program, builder = emitter.program, emitter.builder
     static, slot = node["cls"], node["slot"]
     family = _note_family(program, static)
-    types = [operand.type for operand in node.operands[1:]]
-    signature = function_type([ReferenceType(static), *types], _result_type(node))
+    types = [type_of(operand) for operand in node.operands[1:]]
+    signature = function_type([ReferenceType(static), *types], type_of(node.result))
     candidates = _site_candidates(emitter, node, signature)
     first = len(builder.block.instructions)
     address = program.emit_address(builder, receiver)

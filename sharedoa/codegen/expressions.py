@@ -5,30 +5,24 @@ from __future__ import annotations
 from llvmlite import ir
 
 from ..errors import InternalError
-from ..ir.core import LvalueType, Operation
-from ..model.types import Type, ValueType
+from ..ir.core import Operation, type_of
+from ..model.types import ValueType
 from .abi import build_struct
 from .emitter import FunctionEmitter, emits, inverse_of
 from .floats import emit_float
 from .types import llvm_type, zero
 
 
-def _type(operation: Operation) -> Type:
-    type = operation.result.type
-    assert not isinstance(type, LvalueType)
-    return type
-
-
 @emits("constant")
 def _constant(emitter: FunctionEmitter, operation: Operation) -> ir.Value:
-    type, value = llvm_type(_type(operation)), operation["value"]
+    type, value = llvm_type(type_of(operation.result)), operation["value"]
     is_float = isinstance(type, (ir.FloatType, ir.DoubleType))
     return ir.Constant(type, float(value) if is_float else int(value))
 
 
 @emits("zero")
 def _zero(emitter: FunctionEmitter, operation: Operation) -> ir.Value:
-    return zero(llvm_type(_type(operation)))
+    return zero(llvm_type(type_of(operation.result)))
 
 
 @emits("select")
@@ -48,7 +42,7 @@ def _length(emitter: FunctionEmitter, operation: Operation) -> ir.Value:
 @emits("make_value", "make_tuple")
 def _make(emitter: FunctionEmitter, operation: Operation) -> ir.Value:
     parts = emitter.values(operation.operands)
-    return build_struct(emitter.builder, llvm_type(_type(operation)), parts)
+    return build_struct(emitter.builder, llvm_type(type_of(operation.result)), parts)
 
 
 @emits("value_field")

@@ -13,12 +13,10 @@ from llvmlite import ir
 from dispatch.errors import ErrorCode
 from ptxpass.ir import CallSite, TypeQuery
 
-from ..ir.core import Function, Lane, Location, LvalueType, Program, operations_in
-from ..ir.core import Type as AnyType
+from ..ir.core import Function, Lane, Location, Program, operations_in, type_of
 from ..ir.job import Job, owners_of_fields
 from ..ir.passes.uncalled import called_by
 from ..ir.roles import stored_roles
-from ..model.types import Type
 from . import arithmetic, atomics, calls, expressions, loops, lvalues, statements
 from .abi import Leaf, assemble, leaves
 from .emitter import FunctionEmitter, ProgramEmitter
@@ -89,9 +87,7 @@ def lower(program: Program, job: Job) -> LoweredModule:
     for function in functions:
         emitter.functions[function.symbol] = _declare(emitter, function)
         emitter.known[function.symbol] = function.known
-    kernel_leaves = [
-        leaf for value in kernel.parameters for leaf in leaves(_plain_type(value.type))
-    ]
+    kernel_leaves = [leaf for value in kernel.parameters for leaf in leaves(type_of(value))]
     body = _define_kernel_body(emitter, kernel, kernel_leaves)
     for function in functions:
         _define(emitter, function)
@@ -141,13 +137,8 @@ def _vtable_address(program: ProgramEmitter) -> VtableAddress:
     return emit
 
 
-def _plain_type(type: AnyType) -> Type:
-    assert not isinstance(type, LvalueType)
-    return type
-
-
 def _declare(program: ProgramEmitter, function: Function) -> ir.Function:
-    types = [_plain_type(parameter.type) for parameter in function.parameters]
+    types = [type_of(parameter) for parameter in function.parameters]
     declared = ir.Function(program.module, function_type(types, function.result), function.symbol)
     declared.linkage = "internal"
     _describe(program, declared)
@@ -193,7 +184,7 @@ def _define_kernel_body(
     values = iter(body.args)
     builder, encoding = emitter.builder, program.encoding
     for parameter in kernel.parameters:
-        type = _plain_type(parameter.type)
+        type = type_of(parameter)
         parts = list(itertools.islice(values, len(leaves(type))))
         for part in parts:
             part.name = parameter.name

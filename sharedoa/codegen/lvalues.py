@@ -16,7 +16,7 @@ from llvmlite import ir
 from dispatch import state
 
 from ..errors import InternalError
-from ..ir.core import LvalueType, Operation
+from ..ir.core import Operation, element_of, type_of
 from ..ir.roles import ANY, element_role, field_role
 from ..model.run_form import RunForm
 from ..model.types import InlineType, ReferenceType, Type, ValueType
@@ -80,9 +80,9 @@ def _field(emitter: FunctionEmitter, operation: Operation) -> Lvalue:
         return _field_of_member(emitter, operation, found)
     program, builder = emitter.program, emitter.builder
     owner, name = operation["owner"], operation["name"]
-    object, type = operation.operands[0], _type(operation)
+    object, type = operation.operands[0], element_of(operation.result)
     reference = emitter.value(object)
-    valid = checks.reference_is_valid(emitter, reference, object.type, operation.location)
+    valid = checks.reference_is_valid(emitter, reference, type_of(object), operation.location)
     object_address = program.emit_address(builder, reference)
     if program.layout.reaches_far(owner, name) and not program.target.is_device:
         # So that null is a fault here, and the access reaches no memory behind the guard. Atomic,
@@ -108,12 +108,6 @@ def _noted(emitter: FunctionEmitter, operation: Operation) -> Any:
     return operation.location if emitter.program.debug else None
 
 
-def _type(operation: Operation) -> Type:
-    type = operation.result.type
-    assert isinstance(type, LvalueType)
-    return type.element
-
-
 def _multiple_in_record(program: ProgramEmitter, operation: Operation) -> int:
     """``Lvalue.multiple`` of a field of a record."""
     receiver = operation.operands[0].type
@@ -126,7 +120,7 @@ def _multiple_in_record(program: ProgramEmitter, operation: Operation) -> int:
 def _field_of_member(emitter: FunctionEmitter, operation: Operation, member: Member) -> Lvalue:
     program, builder = emitter.program, emitter.builder
     owner, name, role = operation["owner"], operation["name"], field_role(operation)
-    layout, type = program.layout, _type(operation)
+    layout, type = program.layout, element_of(operation.result)
     first = program.emit_address(builder, member.first)
     cluster = layout.cluster(owner, name)
     if cluster is None:
@@ -145,7 +139,7 @@ def _field_of_member(emitter: FunctionEmitter, operation: Operation, member: Mem
 @emits("element")
 def _element(emitter: FunctionEmitter, operation: Operation) -> Lvalue:
     array, index = emitter.values(operation.operands)
-    type = _type(operation)
+    type = element_of(operation.result)
     neighbour = operation.attributes.get("neighbour")
     if neighbour is not None:
         return _neighbour(emitter, type, array, index, neighbour)
@@ -184,7 +178,7 @@ def _member(emitter: FunctionEmitter, operation: Operation) -> Lvalue:
     (base,) = emitter.values(operation.operands)
     if not isinstance(base.type, ValueType):
         raise InternalError(f"{base.type!r} has no members in memory")
-    found = member(emitter, base, operation["name"], _type(operation))
+    found = member(emitter, base, operation["name"], element_of(operation.result))
     return replace(found, location=_noted(emitter, operation))
 
 
@@ -198,7 +192,7 @@ def _indexed(
     position, valid = _position(emitter, operation, index, length)
     if valid is not None and base.valid is not None:
         valid = emitter.builder.and_(base.valid, valid)
-    type = _type(operation)
+    type = element_of(operation.result)
     size = emitter.program.layout.dtype(type).itemsize
     distance = integer(size * base.scale)
     address = emitter.builder.add(base.address, emitter.builder.mul(position, distance))
@@ -231,16 +225,15 @@ def _run_element(emitter: FunctionEmitter, operation: Operation) -> ir.Value:
     array, index = emitter.values(operation.operands)
     first, length = (emitter.builder.extract_value(array, part) for part in (0, 1))
     form, lane = operation["form"], operation.attributes.get("lane")
-    is_member = lane is not None and form.near and not emitter.program.debug
-    if is_member and emitter.program.layout.is_tiled(form.cls):
+    may_be_member = form.near and not emitter.program.debug
+    if lane is not None and may_be_member and emitter.program.layout.is_tiled(form.cls):
         start = emit_group_start(emitter, index)
         group = _emit_reference(emitter, form, first, start, False)
         emitter.members[operation.result] = Member(group, lane)
     at = offset_address(emitter, index, lane or 0)
     position, valid = _position(emitter, operation, at, length)
     counted = not operation["may_be_negative"]
-    type = operation.result.type
-    assert not isinstance(type, LvalueType)
+    type = type_of(operation.result)
     return guarded(
         emitter, valid, type, lambda: _emit_reference(emitter, form, first, position, counted)
     )

@@ -326,9 +326,9 @@ def _lvalue(to: _Converter, place: tree.Place) -> Value:
             made = to.add("field", [object], at, type, owner=place.owner, name=place.name)
         case tree.ElementPlace():
             operands = [to.evaluate(place.array), to.evaluate(place.index)]
-            near = {} if place.neighbour is None else {"neighbour": place.neighbour}
-            negative = place.may_be_negative
-            made = to.add("element", operands, at, type, may_be_negative=negative, **near)
+            made = to.add("element", operands, at, type, may_be_negative=place.may_be_negative)
+            if place.neighbour is not None:
+                made.attributes["neighbour"] = place.neighbour
         case tree.InlinePlace():
             operands = [_lvalue(to, place.base), to.evaluate(place.index)]
             negative = place.may_be_negative

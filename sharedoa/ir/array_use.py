@@ -8,7 +8,16 @@ from typing import NamedTuple
 
 from ..model.classes import ClassType
 from ..model.types import ArrayType, InlineType, ReferenceType, ValueType
-from .core import Function, LvalueType, Operation, Program, Type, Value, operations_in
+from .core import (
+    Function,
+    LvalueType,
+    Operation,
+    Program,
+    Type,
+    Value,
+    element_of,
+    operations_in,
+)
 from .operations import Effects, kind_of
 from .rewrite import Use, uses_in
 
@@ -43,8 +52,8 @@ def element_stores(program: Program) -> ElementStores:
     they know by a class of which they store to elements, or which they store themselves."""
     changed = list(_changed(program))
     known = [lvalue for lvalue in changed if lvalue is not None]
-    classes = {_referred(_element(each)) for each in known if _is_in_array(each)}
-    moved = {_element_class(_element(each)) for each in known}
+    classes = {_referred(element_of(each)) for each in known if _is_in_array(each)}
+    moved = {_element_class(element_of(each)) for each in known}
     given = [_element_class(parameter.type) for parameter in program.kernel.parameters]
     from_memory = {
         _element_class(result.type)
@@ -88,11 +97,13 @@ def _changed(program: Program) -> Iterator[Value | None]:
             yield None
         elif kind.effects & _CHANGES:
             lvalues = [each for each in operation.operands if isinstance(each.type, LvalueType)]
-            yield from lvalues or [None]
+            if not lvalues:
+                yield None
+            yield from lvalues
 
 
 def _holds_references(lvalue: Value) -> bool:
-    type = _element(lvalue)
+    type = element_of(lvalue)
     return (_is_in_array(lvalue) and _are_references(type)) or _element_class(type) is not None
 
 
@@ -113,11 +124,6 @@ def _is_in_array(lvalue: Value) -> bool:
     return source is None or source.kind != "field"
 
 
-def _element(lvalue: Value) -> Type:
-    assert isinstance(lvalue.type, LvalueType)
-    return lvalue.type.element
-
-
 def _referred(type: Type) -> ClassType | None:
     return type.cls if isinstance(type, ReferenceType) else None
 
@@ -127,7 +133,7 @@ def _element_class(type: Type) -> ClassType | None:
 
 
 def _is_array_of_references(lvalue: Value) -> bool:
-    return _element_class(_element(lvalue)) is not None
+    return _element_class(element_of(lvalue)) is not None
 
 
 class _Indexed:

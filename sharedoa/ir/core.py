@@ -192,6 +192,18 @@ def live_ins(regions: Iterable[Region]) -> list[Value]:
     return list(found)
 
 
+def type_of(value: Value) -> ModelType:
+    """The type of a value that is no lvalue."""
+    assert not isinstance(value.type, LvalueType)
+    return value.type
+
+
+def element_of(lvalue: Value) -> ModelType:
+    """The type of what lies at an lvalue."""
+    assert isinstance(lvalue.type, LvalueType)
+    return lvalue.type.element
+
+
 def constant_of(value: Value) -> int | float | bool | None:
     """The number that a value is known to be."""
     source = value.source

@@ -24,6 +24,7 @@ from .passes.uncalled import drop_uncalled
 from .passes.unroll_copies import unroll_copies
 from .passes.unused import remove_unused
 from .rewrite import copy_program
+from .text import program_text
 from .verify import verify
 
 always_verifies = False
@@ -79,6 +80,18 @@ def optimised(job: Job) -> Program:
     for _ in run_passes(program, job):
         pass
     return program
+
+
+def history(job: Job) -> str:
+    """The job's program as text, before the passes and after each that changed it."""
+    program = copy_program(job.program)
+    text = program_text(program)
+    found = f"; as the front end made it\n{text}"
+    for each in run_passes(program, job):
+        before, text = text, program_text(program)
+        if text != before:
+            found += f"\n; after {each.name}\n{text}"
+    return found
 
 
 def run_passes(program: Program, job: Job, passes: Sequence[Pass] = PIPELINE) -> Iterator[Pass]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..errors import InternalError
 from ..model.types import VOID
-from .core import Function, LvalueType, Operation, Program, Region, Type, Value
+from .core import Function, LvalueType, Operation, Program, Region, Type, Value, type_of
 from .operations import kind_of
 
 _PASSING = ("yield", "continue", "break", "condition")
@@ -144,9 +144,9 @@ def _type_problem(operation: Operation, program: Program) -> str | None:
         return "operands and result differ in type"
     if kind == "compare" and operands[0].type != operands[1].type:
         return "compares different types"
-    if kind == "load" and operands[0].type != LvalueType(results[0].type):
+    if kind == "load" and operands[0].type != LvalueType(type_of(results[0])):
         return "loads another type"
-    if kind == "store" and operands[1].type != LvalueType(operands[0].type):
+    if kind == "store" and operands[1].type != LvalueType(type_of(operands[0])):
         return "stores another type"
     if kind == "call":
         callee = program.functions.get(operation["symbol"])

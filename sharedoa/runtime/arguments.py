@@ -24,8 +24,8 @@ from ..model.types import ArrayType, ReferenceType, TupleType, Type, ValueType
 from ..model.values import accepts, convert, describe
 
 if TYPE_CHECKING:
-    from ..frontend.array_use import ElementStores
     from ..heap.heap import Heap
+    from ..ir.array_use import ElementStores
 
 #: Appends the leaves of one argument to a list; the result is the heap it lies in, or None.
 Binder = Callable[[Any, list[Any]], Any]

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from ..errors import ConfigurationError
 from ..heap.heap import Heap
+from ..ir.pipeline import history
 from ..targets.amdgpu import AmdgpuTarget
 from ..targets.base import Target
 from ..targets.host import HostTarget
 from ..targets.nvptx import NvptxTarget
-from .pipeline import EXTENSIONS
+from .pipeline import EXTENSIONS, HISTORY
 
 if TYPE_CHECKING:
     from .launch import Program
@@ -52,6 +53,8 @@ class Assembly(Mapping[str, str | bytes]):
             target = open_target(able[0])
         runs = self._program.last_runs(heap, heap.mode)
         compilation = self._program.compilation(heap, heap.mode, heap.debug, target, runs)
+        if extension == HISTORY:
+            return history(compilation.job)
         return compilation.products[extension]
 
     def __iter__(self) -> Iterator[str]:

@@ -306,7 +306,9 @@ class Program:
 
     def translation(self) -> Translation:
         """The typed tree, made again when a fact that it rests on no longer holds."""
-        return self.uses().translation
+        found = self.uses().translation
+        assert isinstance(found, Translation)
+        return found
 
     def uses(self) -> Uses:
         """What the program uses, as the world is now."""

@@ -23,11 +23,14 @@ from ..errors import (
 )
 from ..ir.core import Function, Program
 from ..ir.job import Job
-from ..ir.pipeline import optimised
+from ..ir.pipeline import history, optimised
 from ..ir.text import program_text
 from ..targets.base import Stages
 from ..uninterrupted import uninterrupted
 from . import code_cache, knobs
+
+HISTORY = "passes.ir"
+"""What passes do to the program, which is found out when somebody wants to see it."""
 
 
 @dataclass(eq=False)
@@ -56,7 +59,10 @@ class Compilation:
 def optimised_program(compilation: Compilation) -> Stages:
     """The program in SSA form after all passes."""
     compilation._program = optimised(compilation.job)
-    return {"ir": program_text(compilation.program)}
+    found: Stages = {"ir": program_text(compilation.program)}
+    if knobs.dump.value() is not None:
+        found[HISTORY] = history(compilation.job)
+    return found
 
 
 def canonical_ir(compilation: Compilation) -> Stages:
@@ -107,8 +113,16 @@ STAGES: tuple[tuple[tuple[str, ...], Callable[[Compilation], Stages]], ...] = (
     (("dispatch.ll",), dispatched_ir),
     (("opt.ll", "ptx", "s", "o"), machine_code),
 )
-_COMMENTS = {"ir": ";", "ll": ";", "dispatch.ll": ";", "opt.ll": ";", "ptx": "//", "s": "#"}
-EXTENSIONS = tuple(extension for extensions, _ in STAGES for extension in extensions)
+_COMMENTS = {
+    HISTORY: ";",
+    "ir": ";",
+    "ll": ";",
+    "dispatch.ll": ";",
+    "opt.ll": ";",
+    "ptx": "//",
+    "s": "#",
+}
+EXTENSIONS = (HISTORY, *(extension for extensions, _ in STAGES for extension in extensions))
 
 
 def compile(job: Job) -> Compilation:

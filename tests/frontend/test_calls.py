@@ -13,10 +13,10 @@ import pytest
 import sharedoa as oa
 from sharedoa import f32, i32
 from sharedoa.frontend import tree
-from sharedoa.runtime.typed_tree_text import program_text
 
 from ..source_files import load_module
 from .translated import complaints, kernel_from, text_of, translate
+from .tree_text import program_text
 
 
 class Animal(oa.Object):

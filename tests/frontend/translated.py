@@ -10,9 +10,9 @@ import pytest
 
 from sharedoa.errors import CompileError, Diagnostic
 from sharedoa.frontend import translate_kernel, tree
-from sharedoa.runtime.typed_tree_text import program_text
 
 from ..source_files import load_module
+from .tree_text import program_text
 
 
 def translate(function: Callable[..., Any]) -> tree.Program:

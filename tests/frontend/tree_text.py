@@ -1,4 +1,4 @@
-"""The typed tree as text: stage ``tir`` of the pipeline.
+"""The typed tree as text, to read what the front end makes of a program.
 
 It reads like the user's Python with every type, conversion and binding written out. Each function
 starts with its symbol; a statement that begins a new source line carries ``# file:line``.
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from pathlib import PurePath
 from typing import Any
 
-from ..frontend import tree
+from sharedoa.frontend import tree
 
 _UNARY = {"neg": "-", "invert": "~", "not": "not "}
 _BINARY = {

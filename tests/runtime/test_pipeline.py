@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 import sharedoa as oa
 from dispatch.mode import MODES
 from sharedoa import f32, i32
+from sharedoa.ir.pipeline import PIPELINE
 from sharedoa.runtime import knobs, pipeline
 from sharedoa.targets import ptxas
 
@@ -44,9 +47,15 @@ def heap_of_mode(mode):
 
 
 def test_every_stage_has_a_text(heap_of_mode):
-    assert list(collect.asm) == ["tir", "ll", "dispatch.ll", "opt.ll", "ptx", "s", "o"]
-    assert "virtual<Base slot" in collect.asm["tir"]
-    assert "isinstance(" in collect.asm["tir"]
+    assert list(collect.asm) == [
+        "passes.ir", "ir", "ll", "dispatch.ll", "opt.ll", "ptx", "s", "o"
+    ]  # fmt: skip
+    assert " = call_virtual " in collect.asm["ir"]
+    assert " = type_test " in collect.asm["ir"]
+    begun, *changed = re.findall(r"^; (.*)$", collect.asm["passes.ir"], re.MULTILINE)
+    assert begun == "as the front end made it"
+    assert set(changed) <= {f"after {each.name}" for each in PIPELINE}
+    assert collect.asm["passes.ir"].endswith(collect.asm["ir"])
     assert "sharedoa_type_index" in collect.asm["ll"]
     assert "sharedoa_type_index" not in collect.asm["dispatch.ll"]
     assert "Base.get of One, Two: " in collect.asm["dispatch.ll"].partition("\n")[0]
@@ -81,7 +90,7 @@ def test_dump_writes_every_stage(tmp_path, monkeypatch):
 
         dumped[1](oa.zeros(1, f32))
     names = {file.name for file in (tmp_path / "deep" / "dump").iterdir()}
-    stages = ("tir", "ll", "dispatch.ll", "opt.ll", "s", "o")
+    stages = ("passes.ir", "ir", "ll", "dispatch.ll", "opt.ll", "s", "o")
     assert names == {f"dumped.coal.{extension}" for extension in stages}
 
 
@@ -131,7 +140,7 @@ def test_a_fault_of_ours_is_told_as_such(monkeypatch):
     def broken(compilation):
         raise KeyError("x")
 
-    monkeypatch.setattr(pipeline, "STAGES", ((("tir",), broken),))
+    monkeypatch.setattr(pipeline, "STAGES", ((("ir",), broken),))
 
     @oa.kernel
     def plain(x: i32):
@@ -139,7 +148,7 @@ def test_a_fault_of_ours_is_told_as_such(monkeypatch):
 
     with (
         oa.Heap(backend="cpu", capacity="256MiB"),
-        pytest.raises(oa.InternalError, match="kernel plain, stage tir: KeyError") as caught,
+        pytest.raises(oa.InternalError, match="kernel plain, stage ir: KeyError") as caught,
     ):
         plain[1](1)
     assert "report" in str(caught.value) and "llvmlite" in str(caught.value)

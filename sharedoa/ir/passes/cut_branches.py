@@ -138,7 +138,7 @@ class _Cut:
     def _end_at_start(self, loop: Operation, is_then: bool, zero_in_others: set[Value]) -> None:
         """Let the loop end where it starts in the threads that skip the arm."""
         start, stop = loop.operands[:2]
-        nowhere = start
+        nowhere: Value | None = start
         if constant_of(start) is None:
             if start not in zero_in_others:
                 loop.operands[0] = self._only_here(start, self._zero(start), is_then)
