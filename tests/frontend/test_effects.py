@@ -10,19 +10,11 @@ import pytest
 
 import sharedoa as oa
 from sharedoa import i32
-from sharedoa.codegen.pending_stores import _touched
-from sharedoa.codegen.roles import RoleMetadata, stored_roles
-from sharedoa.codegen.runs import assigned_once
 from sharedoa.frontend import effects, tree
 from sharedoa.frontend.array_use import array_fields, indexed_parameters, stores_references
-from sharedoa.frontend.common_functions import common_functions
 from sharedoa.frontend.effects import assigned_variables
-from sharedoa.frontend.loop_copies import INSTRUCTIONS, _Sizes
-from sharedoa.frontend.loop_effects import stored_fields
-from sharedoa.frontend.shared_loops import shared_loops
-from sharedoa.frontend.stale_variables import reads_stale
 from sharedoa.frontend.streaming import is_streaming
-from sharedoa.frontend.walk import nodes, statements_in
+from sharedoa.frontend.walk import nodes
 from sharedoa.model.scalars import weak_int
 from tests.codegen.trees import HERE, const
 
@@ -102,10 +94,6 @@ def _swap(program: tree.Program) -> tree.Statement:
     return Swap(HERE, total, [])
 
 
-def _loop(program: tree.Program) -> tree.ForRange:
-    return next(s for s in program.kernel.body if isinstance(s, tree.ForRange))
-
-
 def test_every_kind_of_node_is_in_one_set() -> None:
     sets = [
         effects.COMPUTE, effects.READ, effects.ASK_LAUNCH, effects.CALL, effects.CONTROL,
@@ -126,14 +114,7 @@ def test_without_such_a_node_they_say_yes() -> None:
     program = _program()
     assert indexed_parameters(program) == (0,)
     assert not stores_references(program)
-    assert list(shared_loops(program)) == [_loop(program)] + [
-        s for f in program.functions.values() if f is not program.kernel
-        for s in statements_in(f.body) if isinstance(s, tree.ForRange)
-    ]  # fmt: skip
-    assert common_functions(program)
     assert is_streaming(program, _double(program))
-    assert stored_fields(program, _loop(program).body, {}) == frozenset()
-    assert _touched(program.kernel.body[-1].value.left, {}) is not None  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("is_statement", [False, True])
@@ -142,26 +123,6 @@ def test_whole_programs(is_statement: bool) -> None:
     program.kernel.body.insert(3, _swap(program) if is_statement else _new_object())
     assert indexed_parameters(program) == ()
     assert stores_references(program)
-    assert common_functions(program) == frozenset()
-    roles = RoleMetadata(None, stored_roles(program))  # type: ignore[arg-type]
-    assert roles.is_stored(("field", 1, "x")) and roles.is_stored(("element", weak_int))
-
-
-def test_an_iteration_of_a_loop() -> None:
-    program = _program()
-    loop = _loop(program)
-    loop.body.append(_new_object())
-    assert stored_fields(program, loop.body, {}) is None
-    assert loop not in shared_loops(program)
-
-
-def test_what_is_around_a_loop_may_hold_another_one() -> None:
-    program = _program()
-    loop = _loop(program)
-    body = [tree.Assign(HERE, loop.variable, const(1)), Swap(HERE, loop.variable, [loop])]
-    assert reads_stale(body, frozenset(), loop, {loop.variable})
-    program.kernel.body.append(_swap(program))
-    assert loop not in shared_loops(program)
 
 
 def test_variables_may_be_assigned_to() -> None:
@@ -169,10 +130,8 @@ def test_variables_may_be_assigned_to() -> None:
     swap = _swap(program)
     swap.variable = program.kernel.parameters[1]  # type: ignore[attr-defined]
     assert swap.variable not in assigned_variables(program)  # type: ignore[attr-defined]
-    item = next(v for v in assigned_once(program.kernel) if v.name == "item")
-    program.kernel.body += [swap, Swap(HERE, item, [])]
+    program.kernel.body.append(swap)
     assert swap.variable in assigned_variables(program)  # type: ignore[attr-defined]
-    assert item not in assigned_once(program.kernel)
 
 
 def test_a_method_and_a_statement() -> None:
@@ -180,11 +139,6 @@ def test_a_method_and_a_statement() -> None:
     double = program.functions[_double(program)]
     double.body.append(_new_object())
     assert not is_streaming(program, double.symbol)
-    assert _touched(_new_object(), {}) is None
-
-
-def test_sizes() -> None:
-    assert _Sizes(_program(), None).of(_new_object()) >= INSTRUCTIONS
 
 
 def test_walks_see_what_is_below() -> None:

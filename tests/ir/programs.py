@@ -13,6 +13,7 @@ import apps
 from sharedoa import ir
 from sharedoa.frontend import translate_kernel, tree
 from sharedoa.frontend.to_ir import to_ir
+from sharedoa.ir.passes.unused import remove_unused
 from sharedoa.ir.pipeline import Job
 from sharedoa.model.layout import Header, Layout
 from sharedoa.model.run_form import RunForm
@@ -22,6 +23,7 @@ from sharedoa.targets.nvptx import NvptxTarget
 
 from ..differential.programs import Size, make_program
 from ..differential.running import load
+from ..frontend.translated import kernel_from
 
 
 def program_of(kernel: Callable[..., Any]) -> ir.Program:
@@ -33,6 +35,13 @@ def program_of(kernel: Callable[..., Any]) -> ir.Program:
 @lru_cache(128)
 def _tree_of(function: Callable[..., Any]) -> tree.Program:
     return translate_kernel(function).program
+
+
+def program_from(folder: Path, parameters: str, body: str, **names: Any) -> ir.Program:
+    """A kernel of these lines, without what nobody needs, as most passes get it."""
+    program = program_of(kernel_from(folder, parameters, body, **names))
+    remove_unused(program, debug=False)
+    return program
 
 
 @cache

@@ -63,7 +63,7 @@ def _combinations(
     if not _counts_by_one(loop) or _leaves(body):
         return None
     found = []
-    ends = list(_continues(body))
+    ends = list(_ends_of_rounds(body, ["continue"]))
     for number, carried in enumerate(body.arguments[1:]):
         passed = [end.operands[number] for end in ends]
         how = _Reduction(uses).of(carried, [Use(end, number) for end in ends], passed)
@@ -114,15 +114,15 @@ def _leaves(region: Region, inner: bool = False) -> bool:
     return False
 
 
-def _continues(region: Region) -> Iterator[Operation]:
-    """The operations that end a round of the loop whose body the region is."""
+def _ends_of_rounds(region: Region, kinds: Sequence[str]) -> Iterator[Operation]:
+    """The operations of these kinds that end a round of the loop whose body the region is."""
     for operation in region.operations:
-        if operation.kind == "continue":
+        if operation.kind in kinds:
             yield operation
         kind = kind_of(operation)
         for each in operation.regions:
             if kind is None or not kind.is_loop or each is operation.regions[-1]:
-                yield from _continues(each)
+                yield from _ends_of_rounds(each, kinds)
 
 
 class _Reduction:
@@ -214,20 +214,19 @@ class _Reduction:
 
     def _inner_loop(self, source: Operation, number: int, carried: Value) -> bool:
         """A loop within that goes on with what was combined before it."""
-        if source.kind != "for" or _leaves(source.regions[0]):
-            return False
-        body, otherwise = source.regions
-        end = otherwise.terminator
-        if end.kind != "yield" or end.operands[number] is not otherwise.arguments[number]:
-            return False
-        self._partial.add(otherwise.arguments[number])
-        self._allowed |= {Use(end, number), Use(source, 3 + number)}
-        ends = list(_continues(body))
-        inner = body.arguments[1 + number]
-        passed = [each.operands[number] for each in ends]
-        if not self._follow_all(inner, [Use(each, number) for each in ends], passed):
-            return False
-        return self._follow(source.operands[3 + number], carried)
+        place = number - len(source.results)
+        for region in source.regions:
+            ends = list(_ends_of_rounds(region, ["continue", "break"]))
+            if region is source.regions[-1]:
+                ends = []  # those are of the loop around
+            if region.terminator.kind in ("yield", "condition"):
+                ends.append(region.terminator)
+            uses = [Use(end, len(end.operands) + place) for end in ends]
+            passed = [end.operands[place] for end in ends]
+            if not self._follow_all(region.arguments[place], uses, passed):
+                return False
+        self._allowed.add(Use(source, len(source.operands) + place))
+        return self._follow(source.operands[place], carried)
 
     def _leads_to(self, value: Value, carried: Value) -> bool:
         """Whether ``value`` may be made from ``carried``; a guess, which following it confirms."""
@@ -246,8 +245,8 @@ class _Reduction:
                 number = source.results.index(each)
                 ends = [region.terminator for region in source.regions]
                 pending += [end.operands[number] for end in ends if end.kind == "yield"]
-            elif source.kind == "for":
-                pending.append(source.operands[3 + source.results.index(each)])
+            elif source.kind in ("for", "while"):
+                pending.append(source.operands[source.results.index(each) - len(source.results)])
         return False
 
 

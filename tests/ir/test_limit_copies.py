@@ -10,16 +10,16 @@ import pytest
 import sharedoa as oa
 from sharedoa import f32, i32
 from sharedoa.backends.native_code import host_target
-from sharedoa.frontend import tree
-from sharedoa.frontend.loop_copies import loop_copies
-from sharedoa.frontend.walk import nodes_of
+from sharedoa.ir.core import Program, operations_in
+from sharedoa.ir.passes.limit_copies import limit_copies
 from sharedoa.runtime.explanation import _limits
 from sharedoa.runtime.pipeline import Compilation
 from sharedoa.targets.base import Target
 from sharedoa.targets.nvptx import NvptxTarget
 
+from ..frontend.translated import kernel_from
 from ..source_files import load_module
-from .translated import kernel_from, translate
+from .programs import program_of
 
 
 @oa.func
@@ -115,23 +115,30 @@ def copies(
     """The limits of loops, by function, in a kernel that makes ``call`` on objects of the classes
     ``populated`` (None: all)."""
     kernel = kernel_from(tmp_path, "items: oa.Array[Item]", f"items[0].{call}", oa=oa, Item=Item)
-    program = translate(kernel)
+    program = program_of(kernel)
     met = None if populated is None else {cls.__sharedoa__.type_index for cls in populated}
-    found = loop_copies(program, met)
+    limit_copies(program, met)
     return {
-        function.name: found[node]
+        function.name: operation["copies"]
         for function in program.functions.values()
-        for node in nodes_of(function)
-        if isinstance(node, tree.ForRange) and node in found
+        for operation in operations_in(function)
+        if "copies" in operation.attributes
     }
+
+
+def limits(program: Program) -> list[int]:
+    """The limits of all loops that have one."""
+    limit_copies(program, None)
+    loops = [o for o in operations_in(program) if "copies" in o.attributes]
+    return [loop["copies"] for loop in loops]
 
 
 @pytest.mark.parametrize(
     ("call", "populated", "expected"),
     [
         pytest.param("long()", None, {"One.long": 64, "Two.long": 64}, id="five methods"),
-        pytest.param("long()", (One, Two, Four), {"One.long": 128, "Two.long": 128}, id="three"),
-        pytest.param("long()", (One, Two), {"Two.long": 256}, id="two, one has room"),
+        pytest.param("long()", (One, Two, Four), {"One.long": 128, "Two.long": 64}, id="three"),
+        pytest.param("long()", (One, Two), {"Two.long": 128}, id="two, one has room"),
         pytest.param("long()", (One, Four), {}, id="two have room"),
         pytest.param("long()", (One,), {}, id="one"),
         pytest.param("short()", None, {}, id="few rounds"),
@@ -156,7 +163,7 @@ def limits_of_many(tmp_path: Path, classes: int, numbers: str, round: str) -> li
             "        return x\n"
         )
     text += "def run(bodies: oa.Array[Body], n: i32):\n    bodies[0].go(n)\n"
-    return list(loop_copies(translate(load_module(tmp_path, text).run)).values())
+    return limits(program_of(load_module(tmp_path, text).run))
 
 
 @pytest.mark.parametrize(
@@ -185,8 +192,8 @@ def test_a_function_has_the_least_room_that_its_callers_leave(tmp_path, order):
             text += f"class {base}{number}({base}):\n    def go(self) -> i64:\n"
             text += f"        return work(i64({number}))\n"
     text += f"def run(one: {order[0]}, other: {order[1]}):\n    one.go()\n    other.go()\n"
-    (alone,) = loop_copies(translate(load_module(tmp_path, text + MANY_ALONE).alone)).values()
-    (both,) = loop_copies(translate(load_module(tmp_path, text).run)).values()
+    (alone,) = limits(program_of(load_module(tmp_path, text + MANY_ALONE).alone))
+    (both,) = limits(program_of(load_module(tmp_path, text).run))
     assert both == alone
 
 
@@ -222,7 +229,7 @@ def test_explain_says_so():
         run_long[5](items)
         assert "copied at most" not in run_long.explain(), "it is code for the CPU"
         text = _limits(run_long.compile("nvptx").lowered.loop_copies)
-    place = r"test_loop_copies.py:\d+"
+    place = r"test_limit_copies.py:\d+"
     assert re.search(rf"loops at {place}, {place}: copied at most 64 times, so that", text)
     assert _limits({}) == ""
 

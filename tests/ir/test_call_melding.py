@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 import sharedoa as oa
-from sharedoa import i32
-from sharedoa.frontend.common_functions import common_functions
+from sharedoa import i32, ir
+from sharedoa.frontend.to_ir import to_ir
+from sharedoa.ir.passes.call_melding import mark_common_functions
 from sharedoa.runtime.vectorised_code import CallForm, call_program
 
-from .translated import kernel_from, translate
+from .programs import program_from
 
 
 @oa.func
@@ -81,9 +82,14 @@ class Third(Item):
 def names(body: str, tmp_path: Path, populated: tuple[type[Item], ...] | None = None) -> set[str]:
     parameters = "items: oa.Array[Item], values: oa.Array[i32], n: i32"
     used = {"oa": oa, "i32": i32, "Item": Item, "long": long, "waiting": waiting, "short": short}
-    program = translate(kernel_from(tmp_path, parameters, f"i = oa.grid(1)\n{body}", **used))
+    program = program_from(tmp_path, parameters, f"i = oa.grid(1)\n{body}", **used)
     met = None if populated is None else {cls.__sharedoa__.type_index for cls in populated}
-    return {program.functions[symbol].name for symbol in common_functions(program, met)}
+    return melded(program, met)
+
+
+def melded(program: ir.Program, met: set[int] | None = None) -> set[str]:
+    mark_common_functions(program, met)
+    return {function.name for function in program.functions.values() if function.melded}
 
 
 @pytest.mark.parametrize(
@@ -125,6 +131,6 @@ def test_stretches_of_a_population_have_nothing_in_common():
         assert method is not None
         methods.append((cls.__sharedoa__, method))
     form = CallForm((), exact=True, whole_warps=True)
-    program = call_program(Item.__sharedoa__, tuple(methods), form).translation().program
+    program = to_ir(call_program(Item.__sharedoa__, tuple(methods), form).translation().program)
     assert sum(f.name == "long" for f in program.functions.values()) == 1
-    assert not common_functions(program)
+    assert not melded(program)
