@@ -1,4 +1,4 @@
-"""Loops that threads share do the same whoever runs their iterations, in whatever order."""
+"""Random kernels with loops that threads may share, and what they are run with."""
 
 from __future__ import annotations
 
@@ -6,20 +6,13 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 import sharedoa as oa
-from sharedoa import i32
-from sharedoa.frontend import tree
-from sharedoa.frontend.shared_loops import SharedLoop, shared_loops
-from sharedoa.frontend.walk import nodes_in
+from sharedoa import i32, ir
 
-from .translated import kernel_from, translate
-from .warp import Item, run
+from .interpreter import Machine, Thing, Undeclared
+from .programs import program_from
 
-THREADS, OBJECTS, ITERATIONS, ORDERS = 3, 3, 4, 10
+THREADS, OBJECTS, ITERATIONS = 3, 3, 4
 
 
 class Cell(oa.Object):
@@ -67,7 +60,7 @@ END = "\nout[t * 3] = s\nout[t * 3 + 1] = r\nout[t * 3 + 2] = "
 _PLACES = (["e.f"], ["e.f"], ["e.f"], ["e.f", "e.g"], ["e.f", "d.g"], ["d.g", "e.g"])
 
 
-class _Body:
+class Lines:
     """Lines of source: a kernel's statements, with loops. Each thread has its own objects."""
 
     def __init__(self, seed: int) -> None:
@@ -201,11 +194,14 @@ def _indented(lines: list[str]) -> list[str]:
     return [f"    {line}" for line in lines]
 
 
-def _world(seed: int) -> tuple[list[Item], list[int], list[int], int]:
+def make_world(seed: int) -> tuple[list[Thing], list[int], list[int], int]:
     """A kernel's arguments; all numbers are small, so that many are equal."""
     random = Random(seed)
     cells = [
-        Item(random.choice(("Cell", "Odd")), {"f": random.randrange(4), "g": random.randrange(4)})
+        Thing(
+            random.choice((Cell, Odd)).__sharedoa__,
+            {"f": random.randrange(4), "g": random.randrange(4)},
+        )
         for _ in range(THREADS * OBJECTS)
     ]
     for number, cell in enumerate(cells):
@@ -216,50 +212,15 @@ def _world(seed: int) -> tuple[list[Item], list[int], list[int], int]:
     return cells, numbers, [0] * (3 * THREADS), random.randrange(4)
 
 
-def _outcome(program: tree.Program, loops: Any, world: int, order: int) -> tuple[Any, int]:
-    """What a run leaves in memory, and how many iterations were run for others."""
-    cells, numbers, out, c = _world(world)
-    helped = run(program, (cells, numbers, out, c), THREADS, loops, order)
-    return ([(cell.fields["f"], cell.fields["g"]) for cell in cells], out), helped
+def translated(folder: Path, body: str) -> ir.Program:
+    return program_from(folder, PARAMETERS, body, Cell=Cell)
 
 
-def check(folder: Path, body: str, seed: int) -> int:
-    """Whether a kernel ends the same in some orders as in the order of the source; how many
-    iterations were run for other threads."""
-    program = translate(kernel_from(folder, PARAMETERS, body, Cell=Cell))
-    loops = shared_loops(program)
-    helped = 0
-    for order in range(ORDERS if loops else 0):
-        expected, _ = _outcome(program, {}, seed + order, order)
-        found, times = _outcome(program, loops, seed + order, order)
-        helped += times
-        assert found == expected, f"order {order}:\n{body}"
-    return helped
-
-
-seeds = st.integers(0, 2**32 - 1)
-
-
-@settings(max_examples=700)
-@given(seed=seeds)
-def test_orders_make_no_difference(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
-    check(tmp_path_factory.getbasetemp(), _Body(seed).kernel(), seed)
-
-
-def test_iterations_are_run_for_others(tmp_path: Path) -> None:
-    assert sum(check(tmp_path, _Body(seed).kernel(), seed) > 0 for seed in range(60)) > 10
-
-
-def test_an_order_that_matters_is_found(tmp_path: Path) -> None:
-    body = f"{BEGIN}for i in range(n):\n    x = a[i + 3]{END}x"
-    program = translate(kernel_from(tmp_path, PARAMETERS, body, Cell=Cell))
-    (loop,) = (node for node in program.kernel.body if isinstance(node, tree.ForRange))
-    parameters = program.kernel.parameters
-    reads = [node.variable for node in nodes_in(loop.body) if isinstance(node, tree.Local)]
-    captured = tuple(variable for variable in reads if variable in parameters)
-    wrong = {loop: SharedLoop(captured, frozenset(), ())}
-    assert not shared_loops(program)
-    assert any(
-        _outcome(program, {}, seed, seed)[0] != _outcome(program, wrong, seed, seed)[0]
-        for seed in range(20)
-    )
+def outcome(
+    program: ir.Program, world: int, order: int, **undeclared: Undeclared
+) -> tuple[Any, int]:
+    """What a run leaves in memory, and how many rounds were run for others."""
+    cells, numbers, out, c = make_world(world)
+    machine = Machine(program, order, undeclared)
+    machine.run((cells, numbers, out, c), THREADS)
+    return ([(cell.fields["f"], cell.fields["g"]) for cell in cells], out), machine.helped

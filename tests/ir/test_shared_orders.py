@@ -1,0 +1,66 @@
+"""Loops that threads share do the same whoever runs their rounds, in whatever order."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sharedoa.ir.core import operations_in
+from sharedoa.ir.passes.shared_loops import share_loops, shared_loops_of
+
+from .kernels import BEGIN, END, Lines, outcome, translated
+
+ORDERS = 10
+
+
+def check(folder: Path, body: str, seed: int) -> int:
+    """Whether a kernel ends the same in some orders as in the order of the source; how many rounds
+    were run by other threads."""
+    plain, program = (translated(folder, body) for _ in range(2))
+    share_loops(program)
+    helped = 0
+    is_shared = any("shared" in operation.attributes for operation in operations_in(program))
+    for order in range(ORDERS if is_shared else 0):
+        expected, _ = outcome(plain, seed + order, order)
+        found, times = outcome(program, seed + order, order)
+        helped += times
+        assert found == expected, f"order {order}:\n{body}"
+    return helped
+
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+@settings(max_examples=700)
+@given(seed=seeds)
+def test_orders_make_no_difference(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
+    check(tmp_path_factory.getbasetemp(), Lines(seed).kernel(), seed)
+
+
+def test_rounds_are_run_by_others(tmp_path: Path) -> None:
+    assert sum(check(tmp_path, Lines(seed).kernel(), seed) > 0 for seed in range(60)) > 10
+
+
+@pytest.mark.parametrize(
+    ("line", "combined"),
+    [
+        ("if a[i + 3] > 1: e.f = i32(i)", ()),
+        ("x = a[i + 3]", ("max",)),
+        ("s = s * 2 + x", ("add",)),
+    ],
+)
+def test_an_order_that_matters_is_found(
+    tmp_path: Path, line: str, combined: tuple[str, ...]
+) -> None:
+    plain, wrong = (
+        translated(tmp_path, f"{BEGIN}for i in range(n):\n    {line}{END}x") for _ in range(2)
+    )
+    share_loops(wrong)
+    assert not list(shared_loops_of(wrong.kernel))
+    (loop,) = (operation for operation in operations_in(wrong) if operation.kind == "for")
+    loop.attributes["shared"] = combined
+    outcomes = [(outcome(plain, seed, 0)[0], outcome(wrong, seed, 0)[0]) for seed in range(20)]
+    assert any(one != other for one, other in outcomes)
