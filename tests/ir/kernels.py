@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -9,16 +10,24 @@ from typing import Any
 import sharedoa as oa
 from sharedoa import i32, ir
 
+from ..frontend.translated import kernel_from
 from .interpreter import Machine, Thing, Undeclared
-from .programs import program_from
 
 THREADS, OBJECTS, ITERATIONS = 3, 3, 4
+
+
+@oa.value
+class Pair:
+    left: i32
+    right: i32
 
 
 class Cell(oa.Object):
     f: i32
     g: i32
     next: Cell
+    pair: Pair
+    items: oa.inline[i32, 4]
 
     def get(self) -> i32:
         return self.f
@@ -197,13 +206,7 @@ def _indented(lines: list[str]) -> list[str]:
 def make_world(seed: int) -> tuple[list[Thing], list[int], list[int], int]:
     """A kernel's arguments; all numbers are small, so that many are equal."""
     random = Random(seed)
-    cells = [
-        Thing(
-            random.choice((Cell, Odd)).__sharedoa__,
-            {"f": random.randrange(4), "g": random.randrange(4)},
-        )
-        for _ in range(THREADS * OBJECTS)
-    ]
+    cells = [_make_cell(random) for _ in range(THREADS * OBJECTS)]
     for number, cell in enumerate(cells):
         first = number - number % OBJECTS
         cell.fields["next"] = cells[first + random.randrange(OBJECTS)]
@@ -212,15 +215,22 @@ def make_world(seed: int) -> tuple[list[Thing], list[int], list[int], int]:
     return cells, numbers, [0] * (3 * THREADS), random.randrange(4)
 
 
-def translated(folder: Path, body: str) -> ir.Program:
-    return program_from(folder, PARAMETERS, body, Cell=Cell)
+def _make_cell(random: Random) -> Thing:
+    f, g, left, right, *items = (random.randrange(4) for _ in range(8))
+    fields = {"f": f, "g": g, "pair": {"left": left, "right": right}, "items": tuple(items)}
+    return Thing(random.choice((Cell, Odd)).__sharedoa__, fields)
+
+
+def kernel_of(folder: Path, body: str) -> Callable[..., Any]:
+    return kernel_from(folder, PARAMETERS, body, Cell=Cell, Pair=Pair, oa=oa)
 
 
 def outcome(
-    program: ir.Program, world: int, order: int, **undeclared: Undeclared
+    program: ir.Program, world: int, order: int, undeclared: Mapping[str, Undeclared] | None = None
 ) -> tuple[Any, int]:
     """What a run leaves in memory, and how many rounds were run for others."""
     cells, numbers, out, c = make_world(world)
     machine = Machine(program, order, undeclared)
     machine.run((cells, numbers, out, c), THREADS)
-    return ([(cell.fields["f"], cell.fields["g"]) for cell in cells], out), machine.helped
+    fields = [{**cell.fields, "next": cells.index(cell.fields["next"])} for cell in cells]
+    return (fields, numbers, out), machine.helped

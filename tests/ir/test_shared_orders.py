@@ -8,18 +8,29 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sharedoa import ir
 from sharedoa.ir.core import operations_in
 from sharedoa.ir.passes.shared_loops import share_loops, shared_loops_of
+from sharedoa.ir.passes.unused import remove_unused
 
-from .kernels import BEGIN, END, Lines, outcome, translated
+from .kernels import BEGIN, END, Lines, kernel_of, outcome
+from .programs import program_of
 
 ORDERS = 10
+
+
+def _two(folder: Path, body: str) -> list[ir.Program]:
+    """The program of a kernel, twice."""
+    found = [program_of(kernel) for kernel in [kernel_of(folder, body)] * 2]
+    for program in found:
+        remove_unused(program, debug=False)
+    return found
 
 
 def check(folder: Path, body: str, seed: int) -> int:
     """Whether a kernel ends the same in some orders as in the order of the source; how many rounds
     were run by other threads."""
-    plain, program = (translated(folder, body) for _ in range(2))
+    plain, program = _two(folder, body)
     share_loops(program)
     helped = 0
     is_shared = any("shared" in operation.attributes for operation in operations_in(program))
@@ -55,9 +66,7 @@ def test_rounds_are_run_by_others(tmp_path: Path) -> None:
 def test_an_order_that_matters_is_found(
     tmp_path: Path, line: str, combined: tuple[str, ...]
 ) -> None:
-    plain, wrong = (
-        translated(tmp_path, f"{BEGIN}for i in range(n):\n    {line}{END}x") for _ in range(2)
-    )
+    plain, wrong = _two(tmp_path, f"{BEGIN}for i in range(n):\n    {line}{END}x")
     share_loops(wrong)
     assert not list(shared_loops_of(wrong.kernel))
     (loop,) = (operation for operation in operations_in(wrong) if operation.kind == "for")
