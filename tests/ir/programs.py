@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
 import apps
+from dispatch.mode import AUTO, parse_mode
 from sharedoa import ir
 from sharedoa.frontend import translate_kernel, tree
 from sharedoa.frontend.to_ir import to_ir
+from sharedoa.ir.core import Function, Program, Region
+from sharedoa.ir.job import Facts, Job
 from sharedoa.ir.passes.unused import remove_unused
-from sharedoa.ir.pipeline import Job
+from sharedoa.ir.pipeline import PIPELINE, Pass, run_passes
+from sharedoa.ir.text import NOWHERE
+from sharedoa.ir.verify import verify
 from sharedoa.model.layout import Header, Layout
+from sharedoa.model.reference import PlainReference
 from sharedoa.model.run_form import RunForm
+from sharedoa.model.types import VOID
 from sharedoa.runtime.kernel import Kernel
 from sharedoa.targets.host import HostTarget
 from sharedoa.targets.nvptx import NvptxTarget
@@ -67,7 +75,35 @@ def job(
     runs: Mapping[int, RunForm] | None = None,
     populated: Collection[int] | None = None,
 ) -> Job:
-    """What passes may know, of objects that lie one after another; they are verified."""
+    """What passes may know, of objects that lie one after another, in a mode in which all of them
+    may run."""
     target = NvptxTarget("sm_90") if device else HostTarget()
-    layout = Layout("aos", Header(8, 8))
-    return Job(target, layout, debug, shares_loops, runs or {}, {}, populated, verifies=True)
+    layout, encoding = Layout("aos", Header(8, 8)), PlainReference()
+    auto = parse_mode(AUTO)
+    mode = auto if shares_loops else replace(auto, name="alone")
+    given = _Given(runs or {}, populated)
+    return Job("test", _NOTHING, target, layout, encoding, mode, debug, facts=given)
+
+
+_NOTHING = Program(Function("main", "main", "kernel", VOID, Region(), NOWHERE))
+
+
+class _Given(Facts):
+    """Answers that are there before anybody asks."""
+
+    def __init__(self, runs: Mapping[int, RunForm], populated: Collection[int] | None) -> None:
+        super().__init__()
+        self._runs, self._populated = runs, populated
+
+    def run(self, parameter: int) -> RunForm | None:
+        return self._runs.get(parameter)
+
+    def populated(self) -> frozenset[int] | None:
+        return None if self._populated is None else frozenset(self._populated)
+
+
+def run_all(program: ir.Program, job: Job, passes: Sequence[Pass] = PIPELINE) -> None:
+    """Run those of the passes that apply, and verify the program before and after each."""
+    verify(program)
+    for each in run_passes(program, job, passes):
+        verify(program, each.name)

@@ -12,7 +12,7 @@ from sharedoa.frontend.to_ir import to_ir
 from sharedoa.ir.passes.call_melding import mark_common_functions
 from sharedoa.runtime.vectorised_code import CallForm, call_program
 
-from .programs import program_from
+from .programs import job, program_from
 
 
 @oa.func
@@ -88,7 +88,7 @@ def names(body: str, tmp_path: Path, populated: tuple[type[Item], ...] | None = 
 
 
 def melded(program: ir.Program, met: set[int] | None = None) -> set[str]:
-    mark_common_functions(program, met)
+    mark_common_functions(program, job(populated=met))
     return {function.name for function in program.functions.values() if function.melded}
 
 

@@ -22,12 +22,13 @@ from typing import Any
 
 import pytest
 
+from sharedoa.ir.job import Job
 from sharedoa.ir.parse import parse_program
-from sharedoa.ir.pipeline import PIPELINE, Job, Pass, run_passes
+from sharedoa.ir.pipeline import PIPELINE, Pass
 from sharedoa.ir.text import program_text
 
 from .filetest_types import NAMES
-from .programs import job
+from .programs import job, run_all
 
 _FOLDER = Path(__file__).parent / "filetests"
 _FILES = sorted(_FOLDER.glob("*.ir"))
@@ -63,7 +64,7 @@ def becomes(text: str) -> str:
     program = parse_program(text, NAMES)
     known, passes = _job(_header(text, "with")), _passes(_header(text, "run"))
     assert all(each.applies(known) for each in passes)
-    run_passes(program, known, passes)
+    run_all(program, known, passes)
     return program_text(program, NAMES)
 
 

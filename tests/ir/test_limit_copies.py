@@ -19,7 +19,7 @@ from sharedoa.targets.nvptx import NvptxTarget
 
 from ..frontend.translated import kernel_from
 from ..source_files import load_module
-from .programs import program_of
+from .programs import job, program_of
 
 
 @oa.func
@@ -117,7 +117,7 @@ def copies(
     kernel = kernel_from(tmp_path, "items: oa.Array[Item]", f"items[0].{call}", oa=oa, Item=Item)
     program = program_of(kernel)
     met = None if populated is None else {cls.__sharedoa__.type_index for cls in populated}
-    limit_copies(program, met)
+    limit_copies(program, job(populated=met))
     return {
         function.name: operation["copies"]
         for function in program.functions.values()
@@ -128,7 +128,7 @@ def copies(
 
 def limits(program: Program) -> list[int]:
     """The limits of all loops that have one."""
-    limit_copies(program, None)
+    limit_copies(program, job())
     loops = [o for o in operations_in(program) if "copies" in o.attributes]
     return [loop["copies"] for loop in loops]
 

@@ -25,7 +25,6 @@ from sharedoa.ir.core import (
     Value,
 )
 from sharedoa.ir.parse import ParseError, parse_program
-from sharedoa.ir.pipeline import run_passes
 from sharedoa.ir.text import NOWHERE, Named, program_text, type_names
 from sharedoa.model.run_form import RunForm
 from sharedoa.model.scalars import SCALARS, weak_float, weak_int
@@ -41,7 +40,7 @@ from sharedoa.model.types import (
 from ..differential.effort import EXAMPLES
 from ..differential.programs import Size
 from .equality import assert_equal
-from .programs import app_kernels, job, program_of, random_program
+from .programs import app_kernels, job, program_of, random_program, run_all
 
 
 class Shape(oa.Object):
@@ -124,7 +123,7 @@ def test_programs_of_the_applications(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(app_kernels()))
 def test_programs_after_all_passes(name: str) -> None:
     program = program_of(app_kernels()[name])
-    run_passes(program, job(device=True, shares_loops=True, runs=_runs(program)))
+    run_all(program, job(device=True, shares_loops=True, runs=_runs(program)))
     _there_and_back(program)
 
 

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from sharedoa.errors import InternalError
 from sharedoa.ir import Operation, Program, Value
 from sharedoa.ir.parse import parse_program
-from sharedoa.ir.pipeline import run_passes
 from sharedoa.ir.text import NOWHERE
 from sharedoa.ir.verify import verify
 from sharedoa.model.scalars import f32
@@ -17,7 +16,7 @@ from sharedoa.model.scalars import f32
 from ..differential.effort import EXAMPLES
 from ..differential.programs import Size
 from .filetest_types import NAMES
-from .programs import app_kernels, job, program_of, random_program
+from .programs import app_kernels, job, program_of, random_program, run_all
 
 #: Around the operations of a case.
 _PROGRAM = """
@@ -264,9 +263,9 @@ def test_random_programs_through_all_passes(
     tmp_path_factory: pytest.TempPathFactory, seed: int, size: Size, device: bool, debug: bool
 ) -> None:
     program = random_program(tmp_path_factory.mktemp("program"), seed, size)
-    run_passes(program, job(device, debug, shares_loops=True))
+    run_all(program, job(device, debug, shares_loops=True))
 
 
 @pytest.mark.parametrize("name", sorted(app_kernels()))
 def test_programs_of_the_applications_through_all_passes(name: str) -> None:
-    run_passes(program_of(app_kernels()[name]), job(device=True, shares_loops=True))
+    run_all(program_of(app_kernels()[name]), job(device=True, shares_loops=True))
