@@ -20,7 +20,6 @@ from sharedoa.ir.job import Facts, Job
 from sharedoa.ir.passes.unused import remove_unused
 from sharedoa.ir.pipeline import PIPELINE, Pass, run_passes
 from sharedoa.ir.text import NOWHERE
-from sharedoa.ir.verify import verify
 from sharedoa.model.layout import Header, Layout
 from sharedoa.model.reference import PlainReference
 from sharedoa.model.run_form import RunForm
@@ -103,7 +102,6 @@ class _Given(Facts):
 
 
 def run_all(program: ir.Program, job: Job, passes: Sequence[Pass] = PIPELINE) -> None:
-    """Run those of the passes that apply, and verify the program before and after each."""
-    verify(program)
-    for each in run_passes(program, job, passes):
-        verify(program, each.name)
+    """Run those of the passes that apply; tests have programs verified before and after each."""
+    for _ in run_passes(program, job, passes):
+        pass
