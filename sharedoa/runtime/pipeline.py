@@ -113,12 +113,7 @@ STAGES: tuple[tuple[tuple[str, ...], Callable[[Compilation], Stages]], ...] = (
     (("dispatch.ll",), dispatched_ir),
     (("opt.ll", "ptx", "s", "o"), machine_code),
 )
-_COMMENTS = {
-    HISTORY: ";",
-    "ir": ";",
-    "ll": ";",
-    "dispatch.ll": ";",
-    "opt.ll": ";",
+_COMMENTS = dict.fromkeys((HISTORY, "ir", "ll", "dispatch.ll", "opt.ll"), ";") | {
     "ptx": "//",
     "s": "#",
 }
