@@ -42,6 +42,10 @@ class Lvalue(NamedTuple):
     path: tuple[Any, ...] = ()
 
 
+class OutOfRangeError(Exception):
+    """There is no such element."""
+
+
 class EndlessError(Exception):
     """A program that seems to go on for ever."""
 
@@ -63,7 +67,8 @@ class _End(NamedTuple):
 Env = dict[Value, Any]
 #: Pauses before every access of memory; "barrier" is waiting for the others.
 Running = Generator[str, None, Any]
-#: What an operation of an undeclared kind does; gives its results.
+#: What an operation of an undeclared kind does; gives its results. If it has a region: arguments
+#: for each time that it is run. What the last one yields is reported, too.
 Undeclared = Callable[[Operation, Sequence[Any], Thread], Sequence[Any]]
 
 
@@ -259,7 +264,15 @@ class Machine:
 
     def _unknown(self, operation: Operation, given: list[Any], env: Env, thread: Thread) -> Running:
         yield ""
-        return self._undeclared[operation.kind](operation, given, thread)
+        results: Any = self._undeclared[operation.kind](operation, given, thread)
+        for region in operation.regions:
+            for arguments in [*results]:
+                env.update(zip(region.arguments, arguments, strict=True))
+                results = yield from self._arm(region, env, thread)
+                if isinstance(results, _End):
+                    return results
+            thread.reported.append([each for each in results if isinstance(each, (int, float))])
+        return results
 
 
 _EXECUTE: dict[str, Any] = {
@@ -303,7 +316,8 @@ def _index(operation: Operation, index: int, length: int) -> int:
     if operation["may_be_negative"] and index < 0:
         index += length
     index += operation.attributes.get("neighbour", operation.attributes.get("lane", 0))
-    assert 0 <= index < length, f"{operation!r}: element {index} of {length}"
+    if not 0 <= index < length:
+        raise OutOfRangeError(f"{operation!r}: element {index} of {length}")
     return index
 
 

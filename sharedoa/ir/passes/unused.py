@@ -39,8 +39,8 @@ class _Function:
         self._passed: dict[Value, tuple[Operation, int]] = {}
         #: The terminators that pass values on to an operation.
         self._passing: dict[Operation, list[Operation]] = {}
-        #: The operation that a region belongs to.
-        self._holder: dict[Region, Operation] = {}
+        #: Those that pass something on to an operation of which nobody knows what it does with it.
+        self._whole: set[Operation] = set()
 
     def run(self) -> None:
         self._note(self._function.body, None, None)
@@ -55,7 +55,14 @@ class _Function:
             kind = operation.kind
             target = loop if kind in ("continue", "break", "condition") else holder
             if kind in ("yield", "continue", "break", "condition") and target is not None:
-                self._passing[target].append(operation)
+                if kind_of(target) is None:
+                    self._whole.add(operation)
+                else:
+                    self._passing[target].append(operation)
+            if kind_of(operation) is None:
+                for inner in operation.regions:
+                    self._note(inner, operation, loop)
+                continue
             if not operation.regions:
                 continue
             self._passing[operation] = []
@@ -103,7 +110,7 @@ class _Function:
     def _own_operands(self, operation: Operation) -> Sequence[Value]:
         """Operands that it needs itself, beside those that it passes on."""
         if operation.kind in ("yield", "continue", "break"):
-            return ()
+            return operation.operands if operation in self._whole else ()
         if operation.kind in _BEFORE:
             return operation.operands[: _BEFORE[operation.kind]]
         if operation.kind in _LOOP_BOUNDS:
@@ -144,7 +151,7 @@ class _Function:
     def _clean(self, region: Region) -> None:
         region.operations = [each for each in region.operations if each in self._kept]
         for operation in region.operations:
-            if operation.regions:
+            if operation in self._passing:
                 self._drop_passed(operation)
             for inner in operation.regions:
                 self._clean(inner)
