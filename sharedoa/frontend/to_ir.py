@@ -17,7 +17,6 @@ from ..ir.core import Location, LvalueType, Operation, Region, Value
 from ..model.scalars import boolean
 from ..model.types import VOID, Type
 from . import tree
-from .effects import assigned_by
 from .walk import nodes_in
 
 _EXPRESSIONS: dict[type, Callable[[_Converter, Any], Value]] = {}
@@ -190,14 +189,13 @@ def _statement(node: type) -> Callable[[Any], Any]:
 
 
 def _assigned_in(part: Any) -> list[tree.Variable]:
-    """The variables that statements assign to, in order of their first assignment."""
-    found: dict[tree.Variable, None] = {}
-    statements = sorted(
-        (v.name, index, v) for index, n in enumerate(nodes_in(part)) for v in assigned_by(n)
-    )
-    for _, _, variable in statements:
-        found[variable] = None
-    return list(found)
+    """The variables that statements assign to, in the order of their names: it shows in the code,
+    and so in the keys of its cache."""
+    found = (node.variable for node in nodes_in(part) if isinstance(node, _ASSIGNS))
+    return sorted(dict.fromkeys(found), key=lambda variable: variable.name)
+
+
+_ASSIGNS = (tree.Assign, tree.ForRange)
 
 
 # ---------------------------------------------------------------- expressions

@@ -7,7 +7,7 @@ from ..model.types import ReferenceType
 from .core import Operation, Program, Value, constant_of, operations_in
 from .operations import Effects, kind_of
 
-_MOST_OPERATIONS = 150
+_MOST_OPERATIONS = 110
 """Of a short method with all that it calls. Several times as many could need more registers than
 leave room for enough threads."""
 _ACCEPTED = Effects.READS | Effects.WRITES | Effects.ASKS_THREAD | Effects.CALLS | Effects.RETURNS
