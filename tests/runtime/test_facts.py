@@ -169,6 +169,12 @@ def another_population(work: Work, patch: pytest.MonkeyPatch) -> None:
     work.fill(mixed[np.random.default_rng(1).permutation(COUNT)])
 
 
+def another_population_alone(work: Work, patch: pytest.MonkeyPatch) -> None:
+    no_run(work, patch)
+    assert work.run() == work.expected()
+    another_population(work, patch)
+
+
 def other_ranges(work: Work, patch: pytest.MonkeyPatch) -> None:
     """Both classes have objects before and after, elsewhere."""
     dead = work.heap.new(Dead, 3 * COUNT, a=np.arange(3 * COUNT))
@@ -207,7 +213,7 @@ def other_clusters(work: Work, patch: pytest.MonkeyPatch) -> None:
 CHANGES: dict[str, tuple[Change, ...]] = {
     "value": (
         another_number, another_function, another_method, another_class, another_population,
-        other_ranges, no_run, a_run_elsewhere, a_run_of_others,
+        another_population_alone, other_ranges, no_run, a_run_elsewhere, a_run_of_others,
     ),
     "sum": (
         a_piece_of_another_array, another_element, another_override, another_class, no_run,
