@@ -232,7 +232,7 @@ class FunctionEmitter:
         self.exact: dict[tree.Variable, ClassType] = {}
         #: Parameters that are members of a group of neighbours.
         self.members: dict[tree.Variable, Member] = {}
-        self.assigned_once: frozenset[tree.Variable] = frozenset()
+        self.assigned_once: frozenset[tree.Variable] | None = None
         self.loops: list[Loop] = []
         #: Stores that wait, in order (``pending_stores``).
         self.pending: list[PendingStore] = []

@@ -28,7 +28,7 @@ from .neighbours import Members, note_members
 from .races import define_notes
 from .report import emit_report
 from .roles import RoleMetadata, stored_roles
-from .runs import Runs, assigned_once
+from .runs import Runs
 from .types import I32, I64, VOID, function_type, llvm_type, zero
 
 #: Loaded for the emitters that they register.
@@ -226,12 +226,11 @@ def _define_kernel_body(
 
 
 def _note_runs(emitter: FunctionEmitter, runs: Runs) -> None:
-    if emitter.program.mode.by_population:
+    if runs:
         parameters, function = emitter.function.parameters, emitter.function
         changed = {variable for node in nodes_of(function) for variable in assigned_by(node)}
         known = {parameters[place]: form for place, form in runs.items()}
         emitter.runs = {v: form for v, form in known.items() if v not in changed}
-        emitter.assigned_once = assigned_once(function)
 
 
 def _emit_body(emitter: FunctionEmitter) -> None:

@@ -88,6 +88,12 @@ def exact_class(emitter: FunctionEmitter, receiver: tree.Expression) -> ClassTyp
     return None
 
 
+def is_assigned_once(emitter: FunctionEmitter, variable: tree.Variable) -> bool:
+    if emitter.assigned_once is None:
+        emitter.assigned_once = assigned_once(emitter.function)
+    return variable in emitter.assigned_once
+
+
 def assigned_once(function: tree.Function) -> frozenset[tree.Variable]:
     """Locals with one assignment: before it they are null, which has no class."""
     count: Counter[tree.Variable] = Counter()

@@ -10,17 +10,17 @@ from ..targets.base import PrintPiece, Unsigned
 from . import checks, cut_branches
 from .arithmetic import convert
 from .emitter import FunctionEmitter, statement
-from .runs import exact_class, run_of
+from .runs import exact_class, is_assigned_once, run_of
 from .types import I64
 
 
 @statement(tree.Assign)
 def _assign(emitter: FunctionEmitter, node: tree.Assign) -> None:
     cls = exact_class(emitter, node.value)
-    if cls is not None and node.variable in emitter.assigned_once:
+    if cls is not None and is_assigned_once(emitter, node.variable):
         emitter.exact[node.variable] = cls
     form = run_of(emitter, node.value)
-    if form is not None and form.whole is not None and node.variable in emitter.assigned_once:
+    if form is not None and form.whole is not None and is_assigned_once(emitter, node.variable):
         emitter.runs[node.variable] = form
     emitter.assign(node.variable, emitter.evaluate(node.value))
 
