@@ -15,7 +15,8 @@ BENCH_OPTIONS :=
 # For instance FAULTS_OPTIONS="--only nulls --debug".
 FAULTS_OPTIONS :=
 
-.PHONY: demo test test-slow mutations test-gpu faults bench lint clean
+.PHONY: demo quick test test-fast test-slow mutations test-gpu faults bench lint clean
+PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -32,12 +33,21 @@ lint: $(VENV)/installed
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-test: lint
-	$(BIN)/python -m pytest -m "not gpu and not slow" -n 2
+# For the loop of work: a few tests of each stage.
+quick: $(VENV)/installed
+	$(BIN)/ruff check .
+	$(PYTEST) -m "not gpu and not slow" @tests/quick.txt
+
+# Types are checked beside the tests, as they keep one core only.
+test: $(VENV)/installed
+	$(MAKE) --jobs=2 lint test-fast
+
+test-fast: $(VENV)/installed
+	$(PYTEST) -m "not gpu and not slow"
 
 # What takes minutes: paper sizes on the CPU, all kernels for all GPUs in all modes.
 test-slow: $(VENV)/installed
-	$(BIN)/python -m pytest -m "slow and not gpu" -n 2
+	$(PYTEST) -m "slow and not gpu"
 
 # Every case of the catalogue of faults, a process each: minutes.
 faults:

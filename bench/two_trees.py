@@ -3,6 +3,7 @@
 ``python -m bench.two_trees FOLDER`` with a checkout of the other tree. Each round starts a process
 for each tree, in alternating order, which measures everything once; the record holds all samples,
 and the table the ratio of the medians, this tree by the other. Only what both trees have is used.
+``--busy`` takes the least instead of medians, which other programs disturb less.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from sharedoa import f32
 
 _ROUNDS = 5
 _CALLS, _BATCH = 40, 50
+_typical: Callable[[list[float]], float] = statistics.median
 #: Size and steps of workloads on a CPU, about half a second each.
 _ON_CPU = {
     "TRAF": (200, 200),
@@ -65,7 +67,7 @@ def visit(bodies: oa.Array[Body]) -> None:
 
 
 def _seconds(call: Callable[[], object], wait: Callable[[], object], batch: int = _BATCH) -> float:
-    """Of one call, by the host's clock: the median of batches that are waited for afterwards."""
+    """Of one call, by the host's clock: typical of batches that are waited for afterwards."""
     for _ in range(batch):
         call()
     wait()
@@ -76,7 +78,7 @@ def _seconds(call: Callable[[], object], wait: Callable[[], object], batch: int 
             call()
         found.append((time.perf_counter() - begun) / batch)
         wait()
-    return statistics.median(found)
+    return _typical(found)
 
 
 def _calls(backend: str) -> Iterator[tuple[str, float]]:
@@ -148,6 +150,7 @@ _PARTS: dict[str, Callable[[str], Iterator[tuple[str, float]]]] = {
 def _in_tree(tree: Path, given: argparse.Namespace) -> dict[str, float]:
     """Measure in a process that imports everything from ``tree``."""
     command = [sys.executable, "-P", __file__, "--here", "--backend", given.backend]
+    command += ["--busy"] if given.busy else []
     path = os.pathsep.join(filter(None, [str(tree), os.environ.get("PYTHONPATH", "")]))
     done = subprocess.run(
         [*command, "--parts", *given.parts],
@@ -162,6 +165,7 @@ def _in_tree(tree: Path, given: argparse.Namespace) -> dict[str, float]:
 
 def main() -> None:
     """The command line."""
+    global _typical
     parser = argparse.ArgumentParser(prog="python -m bench.two_trees", description=__doc__)
     parser.add_argument(
         "other", type=Path, nargs="?", help="a checkout of the tree to compare with"
@@ -171,8 +175,11 @@ def main() -> None:
     parser.add_argument("--parts", nargs="+", default=list(_PARTS), choices=_PARTS)
     parser.add_argument("--out", type=Path, help="folder of the record")
     parser.add_argument("--label", default="two-trees", help="how its name begins")
+    parser.add_argument("--busy", action="store_true", help="the least, not the median")
     parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
+    if given.busy:
+        _typical = min
     if given.here:
         print(json.dumps(_measure(given.backend, given.parts)))
         return
@@ -191,13 +198,13 @@ def _compare(given: argparse.Namespace) -> None:
         if given.out:  # a run that is ended leaves what it has
             _record(samples, given, number + 1)
     for name, both in samples.items():
-        this, other = (statistics.median(both[which]) for which in ("this", "other"))
+        this, other = (_typical(both[which]) for which in ("this", "other"))
         print(f"{name:40} {this * 1e6:12,.2f} us {other * 1e6:12,.2f} us {this / other:8.3f}")
     print(f"{'geometric mean':40} {'':15} {'':15} {_mean_ratio(samples):8.3f}")
 
 
 def _ratio(both: dict[str, list[float]]) -> float:
-    return statistics.median(both["this"]) / statistics.median(both["other"])
+    return _typical(both["this"]) / _typical(both["other"])
 
 
 def _mean_ratio(samples: dict[str, dict[str, list[float]]]) -> float:
@@ -211,6 +218,7 @@ def _record(
 
     mean = _mean_ratio(samples)
     settings = {"rounds": rounds, "parts": given.parts, "geometric_mean": mean}
+    settings["typical"] = "least" if given.busy else "median"
     result = Result(given.label, given.backend, settings)
     result.rows += [{"what": n, "ratio": _ratio(both), **both} for n, both in samples.items()]
     write(result, given.out)

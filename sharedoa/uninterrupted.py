@@ -42,6 +42,11 @@ class _Uninterrupted:
         self._main = threading.main_thread().ident
         self._depth = 0
         self._handlers: list[tuple[int, _Handler]] = []
+        #: What the handlers of all signals were last, and those among them that are functions.
+        self._all: tuple[Any, ...] = ()
+        self._functions: list[tuple[int, _Handler]] = []
+        #: The same object at each use.
+        self._set_by_us = self._note
         self._arrived: list[int] = []
         #: Python's own handler has been set since somebody made this false.
         self.has_set_handlers = True
@@ -66,11 +71,15 @@ class _Uninterrupted:
             self._handle()
 
     def _hold(self, depth: int) -> None:
-        found = [(n, handler) for n in _SIGNALS if callable(handler := _handler_of(n))]
-        self._handlers = found
+        handlers = tuple(map(_handler_of, _SIGNALS))
+        if handlers != self._all:
+            pairs = zip(_SIGNALS, handlers, strict=True)
+            self._functions = [(number, each) for number, each in pairs if callable(each)]
+            self._all = handlers
+        self._handlers = found = self._functions
         try:
             for number, _ in reversed(found):
-                _set_handler(number, self._note)
+                _set_handler(number, self._set_by_us)
         except BaseException:
             self._give_back()
             raise
@@ -88,7 +97,7 @@ class _Uninterrupted:
 
     def _give_back(self) -> None:
         for number, handler in self._handlers:
-            if _handler_of(number) == self._note:  # else somebody has set another one meanwhile
+            if _handler_of(number) is self._set_by_us:  # else somebody has set another one
                 _set_handler(number, handler)
         self.has_set_handlers = True
 

@@ -43,10 +43,14 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def own_settings(
     monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[None]:
-    """No setting of the shell reaches a test; compiled code is kept for this session only."""
+    """No setting of the shell reaches a test; compiled code is kept for this session only, by all
+    its processes."""
     for knob in knobs.ALL:
         monkeypatch.delenv(knob.variable, raising=False)
-    cache = tmp_path_factory.getbasetemp() / "code"
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    cache = folder / "code"
     with knobs.scope(cache_dir=cache, backend="cpu"):
         yield
 

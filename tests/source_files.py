@@ -10,6 +10,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from sharedoa.runtime import knobs
+
 PRELUDE = """\
 from __future__ import annotations
 
@@ -25,9 +27,12 @@ _numbers = itertools.count(1)
 
 
 def environment() -> dict[str, str]:
-    """For processes that import the tree from anywhere."""
+    """For processes that import the tree from anywhere, and keep compiled code where tests do."""
     path = filter(None, [os.getcwd(), os.environ.get("PYTHONPATH")])
-    return os.environ | {"PYTHONPATH": os.pathsep.join(path)}
+    return os.environ | {
+        "PYTHONPATH": os.pathsep.join(path),
+        knobs.cache_dir.variable: str(knobs.cache_dir.value()),
+    }
 
 
 def load_module(folder: Path, text: str, **names: Any) -> ModuleType:

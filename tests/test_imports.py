@@ -132,3 +132,44 @@ def test_a_file_beside_a_script_that_hides_a_package_of_ours_is_named(
     )
     assert done.returncode == 1
     assert f"{tmp_path / name}.py hides the package {name} that sharedoa brings" in done.stderr
+
+
+_FIRST_LAUNCHES = """
+import sys
+import sharedoa as oa
+from sharedoa import f32
+from sharedoa.runtime import clustering
+from tests.codegen.interpreted import InterpretedGpu
+
+class Cell(oa.Object):
+    a: f32
+    b: f32
+
+@oa.kernel
+def add(cells: oa.Array[Cell], out: oa.Array[f32]):
+    i = oa.grid(1)
+    out[i] = cells[i].a + cells[i].b
+
+clustering.FEWEST_OBJECTS = clustering.FEWEST_THREADS = 64
+looked, sample = [], clustering.sample
+clustering.sample = lambda *given: looked.append(given) or sample(*given)
+with oa.Heap(backend=InterpretedGpu(), capacity="64MiB"):
+    cells = oa.array(Cell, list(oa.new(Cell, 64, a=[1.0] * 64))[::-1])
+    for _ in range(clustering.LAUNCHES):
+        add[64](cells, oa.zeros(64, f32))
+assert len(looked) == 2
+assert "numpy.ma" not in sys.modules
+"""
+
+
+def test_the_first_launches_do_not_wait_for_an_import_of_masked_arrays(tmp_path: Path) -> None:
+    (tmp_path / "first.py").write_text(_FIRST_LAUNCHES)
+    done = subprocess.run(
+        [sys.executable, "first.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env={"PYTHONPATH": str(ROOT), "PATH": "", "HOME": str(tmp_path)},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr

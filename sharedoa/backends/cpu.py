@@ -13,9 +13,8 @@ from dispatch.errors import RECORD_DTYPE
 
 from ..targets.base import Stages, Target
 from ..targets.host import BARRIER_SYMBOL, PRINT_SYMBOL
-from ..uninterrupted import uninterrupted
 from .base import Addresses, Bytes, KernelLaunch, Slots, nothing
-from .interruption import KernelFault, end_launch, keep_interrupts, watch_main_thread
+from .interruption import KernelFault, end_launch, watch_main_thread
 from .kernel_faults import report_fault
 from .kernel_print import print_address, raise_print_failure
 from .launch_guard import launch_guard
@@ -117,8 +116,6 @@ class CpuBackend:
 
         def start() -> None:
             try:
-                if uninterrupted.has_set_handlers:
-                    keep_interrupts()
                 run_parallel(run, code, nx, ny, pointer)
             except BaseException as problem:
                 _look_after(launch, problem)
@@ -179,7 +176,6 @@ def _run(run: Any, launch: KernelLaunch, slots: Any) -> None:
     if kernel.debug:
         _begin_debug_launch(kernel, launch.block)
     try:
-        keep_interrupts()
         if kernel.uses_barrier:
             run_team(kernel.code, threads, launch.block, slots, one_by_one=kernel.debug)
         elif kernel.debug:

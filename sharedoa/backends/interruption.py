@@ -112,8 +112,8 @@ def watch_main_thread() -> None:
 
 
 def keep_interrupts() -> None:
-    """A launch is about to begin: sections put Python's handler in place of ours, and the watch
-    looks only after a while."""
+    """Native code is about to run a launch. Sections, which loading that code is, too, put Python's
+    handler in place of ours, and the watch looks only after a while."""
     uninterrupted.has_set_handlers = False
     guard = launch_guard()
     if guard.handles_faults:

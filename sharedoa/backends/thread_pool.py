@@ -17,7 +17,8 @@ from time import CLOCK_MONOTONIC, monotonic, perf_counter
 from typing import Any
 
 from ..once import once
-from .interruption import settle
+from ..uninterrupted import uninterrupted
+from .interruption import keep_interrupts, settle
 from .launch_guard import launch_guard
 from .native_code import NativeLibrary, host_target
 
@@ -344,6 +345,8 @@ def run_parallel(run: Any, code: Any, nx: int, ny: int, slots: Any) -> None:
         run_alone(code, 0, (nx, ny), slots)
         return
     done, piece = 0, 1
+    if uninterrupted.has_set_handlers:
+        keep_interrupts()
     begun = perf_counter()
     while True:
         end = min(total, done + piece)
@@ -368,6 +371,7 @@ def run_alone(code: Any, first: int, size: tuple[int, int], slots: Any) -> None:
     nx, ny = size
     total, run = nx * ny, _pool().run_alone
     thread = launch_guard().this_thread()
+    keep_interrupts()
     while first < total:
         first = run(code, first, FIRST_ALONE, total, nx, ny, slots)
         if thread.stop:
@@ -384,6 +388,7 @@ def _share(
     try:
         helpers = min(pool.workers(), -(-(total - first) // chunk) - 1)
         thread = launch_guard().this_thread()
+        keep_interrupts()
         while helpers > 0 and first < total:
             first = pool.share(helpers, code, first, chunk, total, *size, slots)
             if thread.stop:

@@ -84,15 +84,14 @@ def _shift(
     builder: ir.IRBuilder, operator: str, type: ScalarType, left: ir.Value, right: ir.Value
 ) -> ir.Value:
     # Unsigned, so that a negative count is a wide one.
-    fits = builder.icmp_unsigned("<", right, right.type(type.bits))
-    # The smaller of the two, not a choice by ``fits``: LLVM 22 for NVIDIA takes that for the clamp
+    if operator == "rshift" and type.kind == "int":
+        return builder.ashr(left, _least(builder, right, right.type(type.bits - 1)))
+    # What is shifted is chosen, not what was: LLVM 22 for NVIDIA takes the latter for the clamp
     # that PTX's shifts have, and gives these the lower half of a count of 64 bits alone.
-    count = _least(builder, right, right.type(type.bits - 1))
-    keeps_sign = operator == "rshift" and type.kind == "int"
-    if keeps_sign:
-        return builder.ashr(left, count)
+    fits = builder.icmp_unsigned("<", right, right.type(type.bits))
+    kept = builder.select(fits, left, left.type(0))
     shift = builder.shl if operator == "lshift" else builder.lshr
-    return builder.select(fits, shift(left, count), left.type(0))
+    return shift(kept, builder.and_(right, right.type(type.bits - 1)))
 
 
 def _least(builder: ir.IRBuilder, left: ir.Value, right: ir.Value) -> ir.Value:

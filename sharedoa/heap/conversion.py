@@ -6,6 +6,7 @@ are weak, references must be of the declared class and of this heap.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -154,7 +155,9 @@ def as_numpy(value: Any, what: str) -> Column:
 
 def refuse_masked(value: Any, what: str) -> None:
     """Raise ArgumentError for an array some of whose elements are masked."""
-    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+    # To name it would import it: 10 ms. Who has a masked array has done so.
+    ma = sys.modules.get("numpy.ma")
+    if ma is not None and isinstance(value, ma.MaskedArray) and ma.is_masked(value):
         raise ArgumentError(
             f"{what} is given an array with masked elements, which have no value",
             "fill them: values.filled(0)",

@@ -147,6 +147,7 @@ def kernel(function: Callable[..., Any]) -> Kernel:
 def _vectorised_call(objects: Any, name: str, arguments: tuple[Any, ...]) -> Any:
     from .vectorised import call
 
+    hooks.vectorised_call = call
     return call(objects, name, arguments)
 
 

@@ -94,7 +94,7 @@ class HeapMemory:
     def _regions(self, objects: Scalars) -> Numbers:
         """The region that each object lies in; -1 where none has an object there."""
         region = np.searchsorted(self._starts, objects.values, side="right") - 1
-        for number in np.unique(region[objects.known & (region >= 0)]):
+        for number in np.flatnonzero(np.bincount(region[objects.known & (region >= 0)])):
             arrangement = self.layout.arrangement(self._classes[number])
             lanes = np.flatnonzero(region == number)
             addresses = objects.values[lanes]

@@ -294,10 +294,10 @@ def _spread(size: tuple[int, int]) -> tuple[tuple[Numbers, Numbers], Weights]:
     each stands for. A warp lies along the first axis."""
     a_row = -(-size[0] // WARP)
     every = a_row * size[1]
-    even = (2 * np.arange(WARPS, dtype=np.int64) + 1) * every // (2 * WARPS)
-    growing = np.arange(WARPS, dtype=np.int64) ** 2
-    chosen = np.unique(np.concatenate([even, growing]))
-    chosen = chosen[chosen < every]
+    even = ((2 * number + 1) * every // (2 * WARPS) for number in range(WARPS))
+    growing = (number**2 for number in range(WARPS))
+    # ``np.unique`` would import ``numpy.ma`` at its first call: 10 ms.
+    chosen = np.array(sorted(each for each in {*even, *growing} if each < every), np.int64)
     bounds = np.concatenate([[0], (chosen[1:] + chosen[:-1] + 1) // 2, [every]])
     y, first = np.divmod(chosen, a_row)
     x = (first[:, None] * WARP + np.arange(WARP)).reshape(-1)

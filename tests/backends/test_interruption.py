@@ -388,20 +388,32 @@ print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
     assert (status, out) == (0, "7\n"), errors
 
 
-def test_an_interrupt_that_comes_as_soon_as_a_launch_begins(tmp_path):
-    """A section that has just ended had Python's handler in place of ours."""
-    text = """
+@pytest.mark.parametrize(("debug", "loads"), [(False, False), (True, False), (True, True)])
+def test_an_interrupt_that_comes_as_soon_as_a_launch_begins(tmp_path, debug, loads):
+    """A section that has just ended had Python's handler in place of ours; ``loads``: that in which
+    the launch loads native code."""
+    text = f"DEBUG, LOADS = {debug}, {loads}\n"
+    text += """
 def send(seconds):
     timer = threading.Timer(seconds, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.daemon = True
     timer.start()
+heap = oa.Heap(backend="cpu", debug=DEBUG).__enter__()
 flag, out = oa.zeros(1, i64), oa.zeros(1, i64)
 flag[0] = 1
 wait_for[1](flag, out)
 oa.new(Node, 5)
 flag[0] = 0
+if LOADS:
+    load = thread_pool._Pool.__init__
+    def load_and_send(self, workers):
+        load(self, workers)
+        send(0.02)
+    thread_pool._Pool.__init__ = load_and_send
+    thread_pool._pool.cache_clear()
+else:
+    send(0.02)
 begun = time.monotonic()
-send(0.02)
 send(20)
 try:
     wait_for[1](flag, out)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -11,6 +10,8 @@ import sys
 import pytest
 
 from sharedoa.runtime import code_cache, knobs
+
+from ..source_files import environment as tree
 
 SMALL = ["--size", "8", "--steps", "5", "--backend", "cpu"]
 
@@ -20,7 +21,7 @@ def sharedoa(*arguments: str, **environment: str) -> subprocess.CompletedProcess
         [sys.executable, "-m", "sharedoa", *arguments],
         capture_output=True,
         text=True,
-        env={**os.environ, **environment},
+        env=tree() | environment,
         check=False,
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 import sharedoa as oa
 from sharedoa import i32, i64, u32, u64
 
+from ..differential.campaign import Task, run_task
 from .interpreted import InterpretedGpu
 
 _WIDE = [2**32, 2**32 + 3, 2**33 - 1, 2**62, 2**63 - 1]
@@ -65,3 +67,8 @@ def test_any_count(kernel: Any, type: Any, backend: str) -> None:
         kernel[len(by)](a, counted, left, right)
         np.testing.assert_array_equal(left.numpy(), np.left_shift(*pairs.T))
         np.testing.assert_array_equal(right.numpy(), np.right_shift(*pairs.T))
+
+
+def test_a_count_that_llvm_took_the_lower_half_of(tmp_path: Path) -> None:
+    """A random program whose shift LLVM 22 turned into one of PTX, whose clamp sees 32 bits."""
+    run_task(Task("calls", 6003404, "interpreted", ("auto",)), tmp_path)

@@ -175,7 +175,7 @@ def dotted_key_of_a_scene() -> None:
     check(peak < 1 << 20, f"{peak >> 10} MiB of memory")
 
 
-@case(debug=False, backends=CPU)
+@case(debug=False, backends=CPU, limit=120)
 def bombs() -> None:
     """Files of random bytes, of zeros, of one long line, for every program."""
     files = {

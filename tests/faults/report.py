@@ -8,6 +8,7 @@ import os
 import platform
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -78,7 +79,10 @@ def write(file: Path, results: Sequence[Result], backend: str, seconds: float) -
         },
         "results": [dataclasses.asdict(each) for each in results],
     }
-    file.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    text = json.dumps(record, indent=1) + "\n"
+    for here in (f"{ROOT}{os.sep}", f"{tempfile.gettempdir()}{os.sep}"):
+        text = text.replace(here, "")  # where this was run is nobody's business
+    file.write_text(text, encoding="utf-8")
 
 
 def _commit() -> str:

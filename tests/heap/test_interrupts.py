@@ -94,14 +94,19 @@ class World:
         assert len(found[2:10]) == 8
 
     def delete(self) -> None:
-        every = oa.all(Node)
-        known = {*self.kept.references().tolist(), *self.others.references().tolist()}
-        spare = [k for k, r in enumerate(every.references().tolist()) if r not in known]
+        spare = self._spare()
         if len(spare) < 30:
             made = oa.new(Node, 60)
             oa.delete(made[::2])
         else:
-            oa.delete(every[np.array(spare)])
+            oa.delete(spare)
+
+    def _spare(self) -> Any:
+        """All objects but ``kept`` and ``others``, which refer to none of them."""
+        every = oa.all(Node)
+        known = {*self.kept.references().tolist(), *self.others.references().tolist()}
+        spare = [k for k, r in enumerate(every.references().tolist()) if r not in known]
+        return every[np.array(spare, np.int64)]
 
     def pieces(self) -> None:
         self.others.edges = oa.split(self.others, [1] * 30)
@@ -136,7 +141,7 @@ class World:
         self.heap.dump(self.file, kept=self.kept)
         found = self.heap.load(self.file)["kept"]
         assert len(found) == 40
-        oa.delete([each for each in oa.all(Leaf) if each.number >= 0][40:])
+        oa.delete(self._spare())
 
     def define(self) -> None:
         before = len(Node.__sharedoa__.subclasses)

@@ -3,6 +3,7 @@ see it, and nothing is compiled again for what the code did not ask about."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -169,6 +170,12 @@ def another_population(work: Work, patch: pytest.MonkeyPatch) -> None:
     work.fill(mixed[np.random.default_rng(1).permutation(COUNT)])
 
 
+def another_population_alone(work: Work, patch: pytest.MonkeyPatch) -> None:
+    no_run(work, patch)
+    assert work.run() == work.expected()
+    another_population(work, patch)
+
+
 def other_ranges(work: Work, patch: pytest.MonkeyPatch) -> None:
     """Both classes have objects before and after, elsewhere."""
     dead = work.heap.new(Dead, 3 * COUNT, a=np.arange(3 * COUNT))
@@ -207,7 +214,7 @@ def other_clusters(work: Work, patch: pytest.MonkeyPatch) -> None:
 CHANGES: dict[str, tuple[Change, ...]] = {
     "value": (
         another_number, another_function, another_method, another_class, another_population,
-        other_ranges, no_run, a_run_elsewhere, a_run_of_others,
+        another_population_alone, other_ranges, no_run, a_run_elsewhere, a_run_of_others,
     ),
     "sum": (
         a_piece_of_another_array, another_element, another_override, another_class, no_run,
@@ -244,12 +251,16 @@ def test_what_changes_between_two_launches_is_seen(
     assert work.run() == work.expected(), "what was bound before is bound again"
 
 
-@pytest.fixture
-def compiled(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """The jobs that were compiled since the test began, when there was no code."""
+@pytest.fixture(autouse=True)
+def no_code() -> None:
     for kernel in KERNELS.values():
         kernel.program._drop_units()
     call_program.cache_clear()
+
+
+@pytest.fixture
+def compiled(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The jobs that were compiled since the test began."""
     jobs: list[Any] = []
     compile = launch.compile
 
@@ -334,3 +345,29 @@ def test_the_head_of_explanation_and_dump_is_the_job(
     assert dumped[: len(lines)] == [f"; {line}" for line in lines]
     with work.heap:
         assert sums.explain().startswith(str(job))
+
+
+def test_clusters_that_change_while_code_is_compiled(
+    compiled: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A launch begins when the epoch has been raised, and objects still lie as before."""
+    work, is_compiled = Work("kernel", "mean"), threading.Event()
+    heap, compile = work.heap, launch.compile
+    rearrange, results = heap.placement.rearrange, []
+
+    def noting(job: Any) -> Any:
+        made = compile(job)
+        is_compiled.set()
+        return made
+
+    def meanwhile(layout: Any) -> None:
+        thread.start()
+        assert is_compiled.wait(60)
+        rearrange(layout)
+
+    monkeypatch.setattr(launch, "compile", noting)
+    monkeypatch.setattr(heap.placement, "rearrange", meanwhile)
+    thread = threading.Thread(target=lambda: results.append(work.run()))
+    other_clusters(work, monkeypatch)
+    thread.join()
+    assert results == [work.expected()] and len(compiled) == 2
