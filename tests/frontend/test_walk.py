@@ -13,9 +13,7 @@ from apps.game_of_life.natural import kernels as cells
 from apps.raytracer.natural import kernels as rays
 from apps.traffic.natural import kernels as roads
 from sharedoa.frontend import tree
-from sharedoa.frontend.effects import assigned_variables
-from sharedoa.frontend.walk import nodes, statements_in
-from sharedoa.model.scalars import i32
+from sharedoa.frontend.walk import nodes_in
 from sharedoa.runtime.kernel import Kernel
 
 _KERNELS = [
@@ -40,24 +38,5 @@ def _every_part(value: Any) -> Iterator[Any]:
 def test_no_field_that_is_left_out_holds_a_node(kernel: Kernel) -> None:
     program = kernel.program.translation().program
     expected = [node for f in program.functions.values() for node in _every_part(f.body)]
-    assert Counter(map(id, nodes(program))) == Counter(map(id, expected))
-
-
-@pytest.mark.parametrize("kernel", _KERNELS, ids=lambda kernel: kernel.name)
-def test_statements_are_those_among_the_nodes(kernel: Kernel) -> None:
-    program = kernel.program.translation().program
-    expected = [node for node in nodes(program) if isinstance(node, tree.Statement)]
-    found = [node for f in program.functions.values() for node in statements_in(f.body)]
+    found = [node for f in program.functions.values() for node in nodes_in(f.body)]
     assert Counter(map(id, found)) == Counter(map(id, expected))
-
-
-def test_assigned_variables_are_those_of_assignments_and_loops() -> None:
-    variables = [tree.Variable(name, i32) for name in "abc"]
-    here = tree.Location("program.py", 1, 0, 1, 1, "program")
-    nothing: Any = None
-    body: list[tree.Statement] = [
-        tree.Assign(here, variables[0], nothing),
-        tree.ForRange(here, variables[1], nothing, nothing, nothing, [], []),
-    ]
-    function = tree.Function("f", "f", "kernel", variables, tree.VoidType(), body, here)
-    assert assigned_variables(tree.Program(function, {"f": function})) == set(variables[:2])

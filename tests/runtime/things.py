@@ -84,6 +84,12 @@ class Thing(oa.Object):
         a, b, c = a * b + c, b * c + a, c * a + b
         a, b, c = a * b + c, b * c + a, c * a + b
         a, b, c = a * b + c, b * c + a, c * a + b
+        a, b, c = a * b + c, b * c + a, c * a + b
+        a, b, c = a * b + c, b * c + a, c * a + b
+        a, b, c = a * b + c, b * c + a, c * a + b
+        a, b, c = a * b + c, b * c + a, c * a + b
+        a, b, c = a * b + c, b * c + a, c * a + b
+        a, b, c = a * b + c, b * c + a, c * a + b
         self.whole = a + b + c
 
     def helped(self, limit: i64) -> i64:
