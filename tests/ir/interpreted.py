@@ -40,7 +40,8 @@ class InterpretedWorld:
 
     def launch(self, step: Step) -> list[list[Any]]:
         workers = [self._objects[number] for number in step.workers]
-        types = [parameter.type.element for parameter in self._kernel.kernel.parameters[2:]]
+        parameters: list[Any] = self._kernel.kernel.parameters[2:]
+        types = [parameter.type.element for parameter in parameters]
         outs = [[zero(type) for _ in workers] for type in types]
         Machine(self._kernel, self._seed).run([workers, [*step.data], *outs], len(workers))
         return [

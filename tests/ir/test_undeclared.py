@@ -26,6 +26,7 @@ from sharedoa.ir.roles import EVERYTHING, role_of, stored_roles
 from sharedoa.ir.streaming import is_streaming
 from sharedoa.ir.text import NOWHERE
 from sharedoa.ir.verify import verify
+from sharedoa.model import scalars
 
 from .copies import Copies
 from .interpreter import EndlessError, OutOfRangeError
@@ -184,11 +185,11 @@ def test_what_it_uses_passes_on_and_makes_stays() -> None:
     """Nobody knows what becomes of it."""
     program = _program()
     body = program.kernel.body
-    number = make("constant", [], NOWHERE, [i32], value=1)
-    inner = make("constant", [], NOWHERE, [i32], value=2)
-    region = Region([Value(i32), Value(i32)])
+    number = make("constant", [], NOWHERE, [scalars.i32], value=1)
+    inner = make("constant", [], NOWHERE, [scalars.i32], value=2)
+    region = Region([Value(scalars.i32), Value(scalars.i32)])
     region.operations = [inner, make("yield", [inner.result], NOWHERE)]
-    unknown = _unknown(number.result, types=[i32], regions=[region])
+    unknown = _unknown(number.result, types=[scalars.i32], regions=[region])
     body.operations[:0] = [number, unknown]
     verify(program)
     remove_unused(program, debug=False)
@@ -199,7 +200,7 @@ def test_what_it_uses_passes_on_and_makes_stays() -> None:
 
 
 def test_memory_that_it_names_may_be_any() -> None:
-    unknown = _unknown(types=[LvalueType(i32)])
+    unknown = _unknown(types=[LvalueType(scalars.i32)])
     assert role_of(unknown.result) == EVERYTHING
 
 

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
-from sharedoa import i32
 from sharedoa.ir.core import Function, LvalueType, Operation, Program, Region, Value, defined_in
 from sharedoa.ir.operations import kind_of
 from sharedoa.ir.rewrite import make, replace_uses, uses_in
+from sharedoa.model.scalars import i32
 
 from .interpreter import Lvalue, Machine, Thing, Thread, load, store
 from .kernels import OBJECTS, THREADS, make_world

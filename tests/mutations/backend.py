@@ -2,9 +2,6 @@
 
 from .mutation import Mutation
 
-_ROLES = "sharedoa/codegen/roles.py"
-_PENDING = "sharedoa/codegen/pending_stores.py"
-_CUT = "sharedoa/codegen/cut_branches.py"
 _SHARED = "sharedoa/codegen/shared_loops.py"
 _NEIGHBOURS = "sharedoa/codegen/neighbours.py"
 _PIECES = "sharedoa/heap/pieces.py"
@@ -16,21 +13,14 @@ _EMITTED = "sharedoa/model/emitted.py"
 _NAMES = "sharedoa/runtime/bound_names.py"
 _WINDOWS = "dispatch/windows.py"
 _BINDING = "sharedoa/runtime/binding.py"
-_JOB = "sharedoa/codegen/job.py"
+_JOB = "sharedoa/ir/job.py"
 _ANSWERS = "sharedoa/runtime/facts.py"
 _OF_FACTS = ("tests/runtime/test_facts.py::test_what_changes_between_two_launches_is_seen",)
-_OF_PENDING = (
-    "tests/codegen/test_pending_stores.py::test_the_same_as_on_the_cpu_whatever_is_the_same",
-)
 _OF_LOOPS = (
     "tests/codegen/test_shared_loops.py::test_reductions",
     "tests/codegen/test_shared_loops.py::test_threads_that_are_not_together_run_loops_alone",
 )
 _OF_MEMBERS = ("tests/runtime/test_stretches.py::test_neighbours_are_objects_and_not_only_places",)
-_OF_CUTS = (
-    "tests/codegen/test_cut_branches.py::test_threads_that_take_different_branches",
-    "tests/codegen/test_cut_branches.py::test_those_that_skip_the_loop_help",
-)
 _OF_PIECES = (
     "tests/runtime/test_pieces.py::test_one_array_among_pieces_of_another_is_read_again",
     "tests/runtime/test_pieces.py::test_a_field_with_another_array_is_read_again",
@@ -40,35 +30,7 @@ _OF_ADDRESSES = ("tests/model/test_field_address.py",)
 _OF_STRETCHES = ("tests/runtime/test_stretches.py",)
 
 MUTATIONS = (
-    # ---------------------------------------------------------- pending stores
-    Mutation(
-        "an index and a member", _ROLES,
-        "all(a == b or a is ANY or b is ANY for a, b in", "all(a == b for a, b in",
-        "an element by a variable is taken for another one than one by a number", _OF_PENDING,
-    ),
-    Mutation(
-        "indices from the end", _ROLES,
-        "ANY if index is None or index < 0 else index", "ANY if index is None else index",
-        "-1 and the last number are taken for different elements", _OF_PENDING,
-    ),
-    Mutation(
-        "calls while stores wait", _PENDING,
-        "    if not all(isinstance(part, _PLAIN) for part in parts):\n        return None\n", "",
-        "what a function reads was stored before it is called", _OF_PENDING,
-    ),
-    Mutation(
-        "stores pass loads", _PENDING,
-        "touched is None or _meet(touched, emitter.pending):", "touched is None:",
-        "a statement reads what waits to be stored", _OF_PENDING,
-    ),
-    # ------------------------------------------------ shared loops and branches
-    Mutation(
-        "else for all", _CUT,
-        "_emit_arm(emitter, node.otherwise, emitter.builder.not_(test))",
-        "_emit_arm(emitter, node.otherwise, test)",
-        "the threads that ran the branch run the other one, too",
-        _OF_CUTS,
-    ),
+    # ------------------------------------------------------------ shared loops
     Mutation(
         "rounds of others", _SHARED,
         "has_some = builder.and_(builder.icmp_signed(\">\", behind, I32(0)), begun)",
@@ -88,13 +50,6 @@ MUTATIONS = (
         "threads that are not there are waited for", _OF_LOOPS,
     ),
     # ------------------------------------------------------ neighbours, stretches
-    Mutation(
-        "members that change", _NEIGHBOURS,
-        "            if variable not in emitter.program.assigned:\n                emitter.members",
-        "            if True:\n                emitter.members",
-        "a parameter that becomes another object is taken for a neighbour",
-        _OF_MEMBERS,
-    ),
     Mutation(
         "lanes are one", _NEIGHBOURS,
         "builder.add(first, integer(lane * WORD))", "builder.add(first, integer(WORD))",

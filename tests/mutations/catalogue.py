@@ -1,10 +1,11 @@
 """All faults that tests must find."""
 
-from . import backend, frontend, host, summaries
+from . import backend, frontend, host, passes, summaries
 from .mutation import Mutation
 
 MUTATIONS: tuple[Mutation, ...] = (
     *frontend.MUTATIONS,
+    *passes.MUTATIONS,
     *backend.MUTATIONS,
     *host.MUTATIONS,
     *summaries.MUTATIONS,

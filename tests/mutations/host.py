@@ -3,7 +3,7 @@
 from .mutation import Mutation
 
 _HELD = "sharedoa/heap/held_arrays.py"
-_USE = "sharedoa/frontend/array_use.py"
+_USE = "sharedoa/ir/array_use.py"
 _PARTS = "sharedoa/heap/region_selection.py"
 _SCATTERED = "sharedoa/heap/scattered.py"
 _DUMP = "sharedoa/heap/dump.py"
@@ -38,7 +38,7 @@ MUTATIONS = (
     ),
     Mutation(
         "arrays that are given on", _USE,
-        "cls in classes | moved and place", "cls in classes and place",
+        "cls in classes | moved and number", "cls in classes and number",
         "a field gets an array of a subclass as one of its own class",
         (f"{_CLASSES}::test_objects_are_given_arrays_of_their_very_class",),
     ),
