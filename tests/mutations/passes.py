@@ -134,8 +134,8 @@ MUTATIONS = (
     ),
     Mutation(
         "one candidate stands for all", _STORES,
-        "            return all(self._call(symbol, operation.operands, values) for symbol in symbols)",
-        "            return any(self._call(symbol, operation.operands, values) for symbol in symbols)",
+        "return all(self._call(symbol, operation.operands, values) for symbol in symbols)",
+        "return any(self._call(symbol, operation.operands, values) for symbol in symbols)",
         "some candidate of a call stores or counts", _OF_LOOPS,
     ),
     # ---------------------------------------------------------------- branches
