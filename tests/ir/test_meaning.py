@@ -20,7 +20,7 @@ from ..differential.programs import Size, make_program, numbered
 from ..differential.running import PlainWorld, load, observe
 from .copies import Copies
 from .interpreted import InterpretedWorld
-from .kernels import Lines, kernel_of, outcome
+from .kernels import BEGIN, END, Lines, kernel_of, outcome
 from .programs import job, program_of, run_all
 
 ORDERS = 3
@@ -61,6 +61,41 @@ def test_kernels_with_loops(tmp_path_factory: pytest.TempPathFactory, seed: int)
 @given(seed=seeds)
 def test_kernels_that_copy(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
     check_kernel(tmp_path_factory.getbasetemp(), Copies(seed).kernel(), seed)
+
+
+_BRANCHES = {
+    "that end a round": (
+        "for j in range(3):\n  if a[j] > 1:\n    for i in range(n): s += a[i + 3]\n    continue\n"
+        "  x += s"
+    ),
+    "that return": (
+        "for j in range(3):\n  if a[j] > 2:\n    for i in range(n): s += a[i + 3]\n    e.f = s\n"
+        "    return\n  x += s"
+    ),
+    "with ends within": (
+        "for j in range(3):\n  if a[j] > 1:\n    if j == c: continue\n    e.g = s\n"
+        "    for i in range(n): s += a[i + 3]\n    if s > 5: break\n    x += 1\n"
+        "  else:\n    for i in range(c, n): r ^= i\n  d.f = x"
+    ),
+    "in branches": (
+        "if e.f > 1:\n  x = e.g\n  if d.f > 0:\n    y = x + c\n"
+        "    for i in range(y, n): s += i + y\n    x = s\n  else:\n"
+        "    for i in range(d.f, n): r |= a[i + 3] + x\n    for i in range(n): s += r\n"
+        "  e.f = x\nelse:\n  for i in range(n): e.g = c"
+    ),
+    "one after the other": (
+        "if e.f > 1:\n  for i in range(n): s += e.g\n  x = s\nif x > s - c:\n"
+        "  for i in range(x - 2, n): r = max(r, i)\n  for i in range(n): d.f = r"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", _BRANCHES)
+def test_branches_around_loops(tmp_path: Path, name: str) -> None:
+    body = _BRANCHES[name]
+    for seed in range(10):
+        program = check_kernel(tmp_path, f"{BEGIN}{body}{END}x", seed)
+    assert any("shared" in operation.attributes for operation in operations_in(program))
 
 
 def _kinds(program: ir.Program) -> list[str]:

@@ -190,6 +190,10 @@ REFUSED = {
         "s = 0\nfor k in range(n):\n  for j in range(3):\n    s += 1\n  else:\n"
         "    if c > k: break" + _SUM
     ),
+    "break in an inner else, with stores": (
+        "for k in range(n):\n  for j in range(3):\n    edges[j].mark = c\n  else:\n"
+        "    if c > k: break"
+    ),
     "return": "s = 0\nfor k in range(n):\n  if a[k] > c: return\n  s += a[k]" + _SUM,
     "return in an inner loop": (
         "s = 0\nfor k in range(n):\n  for j in range(3):\n    if a[k] > j: return\n  s += a[k]"
@@ -257,6 +261,9 @@ REFUSED = {
     "a minimum of something else": "s = c\nfor k in range(n): s = min(s + 1, a[k])" + _SUM,
     "a number that is chosen": (
         "s = c\nfor k in range(n): s = a[k] if a[k] < s else s" + _SUM
+    ),
+    "begun anew before an inner loop": (
+        "s = 0\nfor k in range(n):\n  s = 5\n  for j in range(3): s += a[j] + k" + _SUM
     ),
     "begun anew by an inner loop": (
         "s = 0\nfor k in range(n):\n  for j in range(3):\n    if a[j] == k:\n      s = 0\n"

@@ -21,22 +21,20 @@ def _narrow(region: Region) -> None:
     following: list[Operation] = []
     for operation in region.operations:
         if operation.kind == "for" and constant_of(operation.operands[2]) in (1, -1):
-            bounds = [_in_32_bits(bound) for bound in operation.operands[:2]]
-            if None not in bounds:
-                for number, bound in enumerate(bounds):
-                    assert bound is not None
-                    source = bound.source
-                    is_new = bound is not operation.operands[number]
-                    if is_new and source is not None and source.kind == "constant":
-                        following.append(source)
-                    operation.operands[number] = bound
+            made: list[Operation] = []
+            bounds = [_in_32_bits(bound, made) for bound in operation.operands[:2]]
+            narrow = [bound for bound in bounds if bound is not None]
+            if len(narrow) == len(bounds):
+                following += made
+                operation.operands[:2] = narrow
         following.append(operation)
         for inner in operation.regions:
             _narrow(inner)
     region.operations = following
 
 
-def _in_32_bits(value: Value) -> Value | None:
+def _in_32_bits(value: Value, made: list[Operation]) -> Value | None:
+    """The same number as an i32, if it is one; a constant is added to ``made``."""
     source = value.source
     if source is None or value.type == i32:
         return value if value.type == i32 else None
@@ -44,7 +42,8 @@ def _in_32_bits(value: Value) -> Value | None:
         number = source["value"]
         if not -(1 << 31) <= number < 1 << 31:
             return None
-        return make("constant", [], source.location, [i32], value=number).result
+        made.append(make("constant", [], source.location, [i32], value=number))
+        return made[-1].result
     if source.kind == "convert" and source.operands[0].type == i32:
         return source.operands[0]
     return None
