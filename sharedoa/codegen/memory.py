@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from llvmlite import ir
 
 from ..errors import InternalError
-from ..frontend.tree import NEIGHBOURS
-from ..ir.core import Location
+from ..ir.core import NEIGHBOURS, Location
 from ..ir.roles import Role, describe
 from ..model.layout import alignment
 from ..model.scalars import ScalarType, i64, u64

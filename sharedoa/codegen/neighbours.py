@@ -14,8 +14,7 @@ from dataclasses import dataclass
 
 from llvmlite import ir
 
-from ..frontend.tree import NEIGHBOURS
-from ..ir.core import Value
+from ..ir.core import NEIGHBOURS, Value
 from ..model.tiles import WORD
 from .emitter import FunctionEmitter, integer
 

@@ -32,9 +32,6 @@ __all__ = [
     "Type", "ValueType", "VoidType",
 ]  # fmt: skip
 
-NEIGHBOURS = 4
-"""Elements of a group that one thread takes together; a power of two."""
-
 
 @dataclass(eq=False)
 class Variable:

@@ -18,6 +18,9 @@ from ..model.classes import ClassType
 from ..model.run_form import RunForm
 from ..model.types import Type as ModelType
 
+NEIGHBOURS = 4
+"""Elements of a group that one thread takes together (thread coarsening); a power of two."""
+
 
 class Location(NamedTuple):
     """A stretch of the user's own source; lines count from 1, columns from 0."""

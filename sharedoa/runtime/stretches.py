@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, zip_longest
 
-from ..frontend.tree import NEIGHBOURS
 from ..heap.arrays import Array, ObjectArray
 from ..heap.heap import Heap
 from ..heap.recording import is_recorded
 from ..heap.run import RunOfObjects
+from ..ir.core import NEIGHBOURS
 from ..model.classes import ClassType, Method
 from .geometry import AXIS_LIMIT, DEFAULT_BLOCK
 from .vectorised_code import cost_of

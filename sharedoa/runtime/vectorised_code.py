@@ -39,7 +39,7 @@ class CallForm(NamedTuple):
     """What a kernel is made for, beside the classes and methods of its stretches.
 
     ``elementwise``: which arguments are arrays with one element an object; ``exact``: the objects
-    of a stretch are of its class itself; ``each``: objects of a group, 1 or ``tree.NEIGHBOURS``;
+    of a stretch are of its class itself; ``each``: objects of a group, 1 or ``ir.core.NEIGHBOURS``;
     ``located``: it is told the position of each stretch, which else is 0; ``whole_warps``: there
     are threads after those of a stretch that have no object.
     """
