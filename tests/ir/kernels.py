@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -11,7 +11,7 @@ import sharedoa as oa
 from sharedoa import i32, ir
 
 from ..frontend.translated import kernel_from
-from .interpreter import Machine, Thing, Undeclared
+from .interpreter import Machine, Thing
 
 THREADS, OBJECTS, ITERATIONS = 3, 3, 4
 
@@ -55,6 +55,7 @@ class Odd(Cell):
             self.g = v
 
 
+CLASSES = (Cell, Odd)
 PARAMETERS = "cells: oa.Array[Cell], a: oa.Array[i32], out: oa.Array[i32], c: i32"
 BEGIN = f"""\
 t = oa.grid(1)
@@ -203,10 +204,12 @@ def _indented(lines: list[str]) -> list[str]:
     return [f"    {line}" for line in lines]
 
 
-def make_world(seed: int) -> tuple[list[Thing], list[int], list[int], int]:
+def make_world(
+    seed: int, classes: Sequence[type[Cell]] = CLASSES
+) -> tuple[list[Thing], list[int], list[int], int]:
     """A kernel's arguments; all numbers are small, so that many are equal."""
     random = Random(seed)
-    cells = [_make_cell(random) for _ in range(THREADS * OBJECTS)]
+    cells = [_make_cell(random, classes) for _ in range(THREADS * OBJECTS)]
     for number, cell in enumerate(cells):
         first = number - number % OBJECTS
         cell.fields["next"] = cells[first + random.randrange(OBJECTS)]
@@ -215,10 +218,10 @@ def make_world(seed: int) -> tuple[list[Thing], list[int], list[int], int]:
     return cells, numbers, [0] * (3 * THREADS), random.randrange(4)
 
 
-def _make_cell(random: Random) -> Thing:
+def _make_cell(random: Random, classes: Sequence[type[Cell]]) -> Thing:
     f, g, left, right, *items = (random.randrange(4) for _ in range(8))
     fields = {"f": f, "g": g, "pair": {"left": left, "right": right}, "items": tuple(items)}
-    return Thing(random.choice((Cell, Odd)).__sharedoa__, fields)
+    return Thing(random.choice(classes).__sharedoa__, fields)
 
 
 def kernel_of(folder: Path, body: str) -> Callable[..., Any]:
@@ -226,11 +229,11 @@ def kernel_of(folder: Path, body: str) -> Callable[..., Any]:
 
 
 def outcome(
-    program: ir.Program, world: int, order: int, undeclared: Mapping[str, Undeclared] | None = None
+    program: ir.Program, world: int, order: int, classes: Sequence[type[Cell]] = CLASSES
 ) -> tuple[Any, int]:
     """What a run leaves in memory, and how many rounds were run for others."""
-    cells, numbers, out, c = make_world(world)
-    machine = Machine(program, order, undeclared)
+    cells, numbers, out, c = make_world(world, classes)
+    machine = Machine(program, order)
     machine.run((cells, numbers, out, c), THREADS)
     fields = [{**cell.fields, "next": cells.index(cell.fields["next"])} for cell in cells]
     return (fields, numbers, out), machine.helped

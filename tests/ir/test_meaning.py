@@ -3,7 +3,7 @@ ones leave the same behind."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -11,8 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sharedoa import ir
-from sharedoa.ir.core import operations_in
+from sharedoa.ir.core import Value, operations_in
+from sharedoa.ir.job import Job
 from sharedoa.ir.pipeline import PIPELINE
+from sharedoa.model.run_form import RunForm
 
 from ..differential.effort import EXAMPLES
 from ..differential.populations import make_history
@@ -20,7 +22,7 @@ from ..differential.programs import Size, make_program, numbered
 from ..differential.running import PlainWorld, load, observe
 from .copies import Copies
 from .interpreted import InterpretedWorld
-from .kernels import BEGIN, END, Lines, kernel_of, outcome
+from .kernels import BEGIN, CLASSES, END, Cell, Lines, Odd, kernel_of, outcome
 from .programs import job, program_of, run_all
 
 ORDERS = 3
@@ -29,25 +31,27 @@ sizes = st.builds(Size, st.integers(0, 6), st.integers(1, 4), st.integers(1, 6))
 _JOB = job(device=True, shares_loops=True)
 
 
-def after_each_pass(program: ir.Program, check: Callable[[str], None]) -> None:
+def after_each_pass(program: ir.Program, given: Job, check: Callable[[str], None]) -> None:
     """Run all passes, and ``check`` the program before the first and after each."""
     check("the front end")
     for each in PIPELINE:
-        assert each.applies(_JOB)
-        run_all(program, _JOB, [each])
+        assert each.applies(given)
+        run_all(program, given, [each])
         check(each.name)
 
 
-def check_kernel(folder: Path, body: str, seed: int) -> ir.Program:
+def check_kernel(
+    folder: Path, body: str, seed: int, given: Job = _JOB, classes: Sequence[type[Cell]] = CLASSES
+) -> ir.Program:
     """Whether a kernel leaves the same behind after each pass, in some orders."""
     program = program_of(kernel_of(folder, body))
-    expected = [outcome(program, seed + n, 0)[0] for n in range(ORDERS)]
+    expected = [outcome(program, seed + n, 0, classes)[0] for n in range(ORDERS)]
 
     def check(name: str) -> None:
-        found = [outcome(program, seed + n, n + 1)[0] for n in range(ORDERS)]
+        found = [outcome(program, seed + n, n + 1, classes)[0] for n in range(ORDERS)]
         assert found == expected, f"after {name}:\n{body}"
 
-    after_each_pass(program, check)
+    after_each_pass(program, given, check)
     return program
 
 
@@ -61,6 +65,29 @@ def test_kernels_with_loops(tmp_path_factory: pytest.TempPathFactory, seed: int)
 @given(seed=seeds)
 def test_kernels_that_copy(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
     check_kernel(tmp_path_factory.getbasetemp(), Copies(seed).kernel(), seed)
+
+
+@pytest.mark.parametrize("cls", [Cell, Odd])
+@settings(max_examples=40)
+@given(seed=seeds)
+def test_kernels_with_runs(
+    tmp_path_factory: pytest.TempPathFactory, cls: type[Cell], seed: int
+) -> None:
+    """All objects are of one class, side by side."""
+    known = {0: RunForm(cls.__sharedoa__, False)}
+    given = job(device=True, shares_loops=True, runs=known)
+    folder = tmp_path_factory.getbasetemp()
+    program = check_kernel(folder, Lines(seed).kernel(), seed, given, [cls])
+    operations = list(operations_in(program.kernel))
+    calls = [each for each in operations if each.kind == "call_virtual"]
+    assert all(len(call["candidates"]) == 1 for call in calls if _is_of_run(call.operands[0]))
+    loads = [each.operands[0].source for each in operations if each.kind == "load"]
+    run = program.kernel.parameters[0]
+    assert not any(lvalue is None or run in lvalue.operands for lvalue in loads)
+
+
+def _is_of_run(value: Value) -> bool:
+    return value.source is not None and value.source.kind == "run_element"
 
 
 _BRANCHES = {
@@ -135,7 +162,7 @@ def check_program(folder: Path, seed: int, size: Size) -> None:
         assert found == expected, f"after {name}:\n{numbered(program.text)}"
 
     found_ir = program_of(module.run)
-    after_each_pass(found_ir, check)
+    after_each_pass(found_ir, _JOB, check)
 
 
 @settings(max_examples=max(EXAMPLES, 25))
