@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from ..errors import ClassError, CompileError, Diagnostic, InternalError
-from ..ir.core import Program
+from ..ir.core import Location, Program
 from ..model.classes import ClassType, Method, Signature
 from ..model.functions import DeviceFunction
 from ..model.signatures import resolve_signature, scope_of
@@ -37,8 +37,13 @@ class Translation:
 
     @cached_property
     def ir(self) -> Program:
-        """The program in SSA form, which nobody changes."""
-        return to_ir(self.program)
+        """The program in SSA form, which nobody changes. Raises CompileError for one that nests too
+        deeply."""
+        try:
+            return to_ir(self.program)
+        except RecursionError:
+            kernel = self.program.kernel
+            raise too_deep(f"{kernel.name}, or of what it calls,", kernel.location) from None
 
     def current(self) -> bool:
         """Whether translating again would see the same world. Looked at once an epoch, which who
@@ -138,16 +143,7 @@ class ProgramBuilder:
         try:
             body = _settled_body(context)
         except RecursionError:
-            raise CompileError(
-                [
-                    Diagnostic(
-                        f"the statements or expressions of {task.name} nest too deeply",
-                        location,
-                        "a long chain of elif, or of operators, nests as deeply as it is long: "
-                        "divide it into several statements or @oa.func functions",
-                    )
-                ]
-            ) from None
+            raise too_deep(task.name, location) from None
         falls_through = context.assigned is not None and not context.diagnostics
         if task.signature.result != VOID and falls_through:
             context.diagnostics.append(
@@ -175,6 +171,20 @@ class ProgramBuilder:
         if self.diagnostics:
             raise CompileError(_unique(self.diagnostics))
         return tree.Program(kernel, self.functions)
+
+
+def too_deep(whose: str, location: Location) -> CompileError:
+    """The complaint about code that nests deeper than Python recurses."""
+    return CompileError(
+        [
+            Diagnostic(
+                f"the statements or expressions of {whose} nest too deeply",
+                location,
+                "a long chain of elif, or of operators, nests as deeply as it is long: divide it "
+                "into several statements or @oa.func functions",
+            )
+        ]
+    )
 
 
 def _settled_body(context: Context) -> list[tree.Statement]:

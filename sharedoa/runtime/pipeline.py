@@ -15,13 +15,12 @@ from ptxpass.output_file import write_whole
 
 from ..codegen.lower import LoweredModule, lower
 from ..errors import (
-    CompileError,
     ConfigurationError,
-    Diagnostic,
     InternalError,
     SharedOAError,
 )
-from ..ir.core import Function, Program
+from ..frontend.program import too_deep
+from ..ir.core import Program
 from ..ir.job import Job
 from ..ir.pipeline import history, optimised
 from ..ir.text import program_text
@@ -134,7 +133,8 @@ def compile(job: Job) -> Compilation:
         except (SharedOAError, InternalError):
             raise
         except RecursionError as error:
-            raise _too_deep(job.program.kernel) from error
+            kernel = job.program.kernel
+            raise too_deep(f"{kernel.name}, or of what it calls,", kernel.location) from error
         except Exception as error:
             raise InternalError(
                 f"kernel {job.name}, stage {extensions[0]}: {type(error).__name__}: {error}"
@@ -143,20 +143,6 @@ def compile(job: Job) -> Compilation:
         _dump(job, made)
     job.facts.close()
     return compilation
-
-
-def _too_deep(kernel: Function) -> CompileError:
-    return CompileError(
-        [
-            Diagnostic(
-                f"the statements or expressions of {kernel.name}, or of what it calls, nest too "
-                "deeply",
-                kernel.location,
-                "a long chain of elif, or of operators, nests as deeply as it is long: divide it "
-                "into several statements or @oa.func functions",
-            )
-        ]
-    )
 
 
 def _dump(job: Job, made: Stages) -> None:
