@@ -66,3 +66,13 @@ def entered(manager: Any) -> Block:
         block = Block(manager)
     block.was_entered = True
     return block
+
+
+def without(blocks: tuple[Block, ...], left: Block) -> tuple[Block, ...]:
+    """The open blocks without ``left``, or if that was never entered, the innermost of its heap:
+    generators may leave theirs in any order, or in a context that never entered it."""
+    found = [each for each in blocks if each.is_open and each is not left]
+    if not left.was_entered:
+        last = next((each for each in reversed(found) if each.manager is left.manager), None)
+        found = [each for each in found if each is not last]
+    return tuple(found)

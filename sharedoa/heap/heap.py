@@ -34,7 +34,7 @@ from ..model.values import describe, to_host
 from ..uninterrupted import BooksLock
 from .array_memory import ArrayStorage
 from .arrays import Array, ObjectArray, make_array
-from .blocks import Block, entered, exit_of_block
+from .blocks import Block, entered, exit_of_block, without
 from .construction import (
     arguments_of_each,
     concatenated,
@@ -136,7 +136,7 @@ class Heap:
 
     @exit_of_block
     def __exit__(self, block: Block, kind: Any, error: Any, trace: Any) -> None:
-        _entered.set(_without(_entered.get(), block))
+        _entered.set(without(_entered.get(), block))
         block.stays_open = True
         if kind is None:
             self.synchronize()
@@ -582,31 +582,18 @@ def _objects_of_other_heap() -> HeapError:
     return HeapError("something to delete is no object of this heap", "delete it in its own heap")
 
 
-#: The blocks of heaps, innermost last; those that are not open count no more. Every thread and
-#: asyncio task has its own; a tuple, as a task begins with that of the task which made it and must
-#: not change it.
+#: The blocks of heaps, innermost last; those that are not open count no more. Every thread and task
+#: has its own; a tuple, as a task begins with that of its maker and must not change it.
 _entered: ContextVar[tuple[Block, ...]] = ContextVar("sharedoa_heaps", default=())
 _default_lock = renew_in_child(threading.Lock())
 _default: list[Heap] = []
 
 
-def _without(blocks: tuple[Block, ...], left: Block) -> tuple[Block, ...]:
-    """The open blocks without ``left``, or if that was never entered, the innermost of its heap:
-    generators may leave theirs in any order, or in a context that never entered it."""
-    found = [each for each in blocks if each.is_open and each is not left]
-    if not left.was_entered:
-        last = next((each for each in reversed(found) if each.manager is left.manager), None)
-        found = [each for each in found if each is not last]
-    return tuple(found)
-
-
 def current_heap() -> Heap:
-    """The heap of the innermost ``with oa.Heap(...)``, else the default one, which is made from the
-    environment at first use."""
-    for block in reversed(_entered.get()):
-        if block.is_open:
-            found: Heap = block.manager
-            return found
+    """That of the innermost ``with``, else the default one, made from the environment if needed."""
+    found: Heap | None = next((b.manager for b in reversed(_entered.get()) if b.is_open), None)
+    if found is not None:
+        return found
     with _default_lock:
         if not _default:
             _default.append(Heap())
