@@ -168,10 +168,6 @@ class Join:
         self._emitter.start(self.block)
         return [self._merged(values) for values in zip(*(v for v, _ in self._ways), strict=True)]
 
-    @property
-    def is_reached(self) -> bool:
-        return bool(self._ways)
-
     def _merged(self, values: Sequence[ir.Value]) -> ir.Value:
         if all(value is values[0] for value in values):
             return values[0]

@@ -17,6 +17,7 @@ from .core import (
     Value,
     element_of,
     operations_in,
+    root_of,
 )
 from .operations import Effects, kind_of
 from .rewrite import Use, uses_in
@@ -118,10 +119,8 @@ def _are_references(type: Type) -> bool:
 
 def _is_in_array(lvalue: Value) -> bool:
     """Whether it is an element of an array or part of one; also if nobody knows."""
-    source = lvalue.source
-    while source is not None and source.kind in ("inline_element", "member"):
-        source = source.operands[0].source
-    return source is None or source.kind != "field"
+    root = root_of(lvalue)
+    return root is None or root.kind != "field"
 
 
 def _referred(type: Type) -> ClassType | None:

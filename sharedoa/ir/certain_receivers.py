@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..model.types import ReferenceType
-from .core import Function, Operation, Program, Region, Value
+from .core import Function, Operation, Program, Region, Value, unconverted
 from .operations import Effects, effects_of
 
 _LEAVES = Effects.RETURNS | Effects.LEAVES_LOOP | Effects.RAISES | Effects.UNKNOWN
@@ -53,10 +53,10 @@ class _Uses:
     def _used_by(self, operation: Operation) -> Iterator[Value]:
         """Values that are used as objects whenever ``operation`` is run."""
         if operation.kind in ("call_virtual", "field"):
-            yield _plain(operation.operands[0])
+            yield unconverted(operation.operands[0])
         elif operation.kind == "call":
             for number in self._always_used(operation["symbol"]):
-                yield _plain(operation.operands[number])
+                yield unconverted(operation.operands[number])
 
     def _always_used(self, symbol: str) -> frozenset[int]:
         """The parameters that a function uses as objects in every call, by number."""
@@ -70,18 +70,12 @@ class _Uses:
         return known
 
 
-def _plain(value: Value) -> Value:
-    while value.source is not None and value.source.kind == "convert":
-        value = value.source.operands[0]
-    return value
-
-
 def _guarding(test: Value) -> Value | None:
     """The array ``a`` of ``i < len(a)``, where ``i`` is the thread's index; else None."""
     compare = test.source
     if compare is None or compare.kind != "compare" or compare["operator"] != "lt":
         return None
-    left, right = (_plain(operand).source for operand in compare.operands)
+    left, right = (unconverted(operand).source for operand in compare.operands)
     is_index = left is not None and left.kind == "thread_index"
     if is_index and right is not None and right.kind == "length":
         return right.operands[0]

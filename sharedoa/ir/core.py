@@ -10,7 +10,7 @@ declared in ``operations``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Union
 
@@ -193,6 +193,43 @@ def live_ins(regions: Iterable[Region]) -> list[Value]:
         for operation in operations_in(region):
             found.update((used, None) for used in operation.operands if used not in own)
     return list(found)
+
+
+def unconverted(value: Value) -> Value:
+    """What a number was before conversions; the value that a reference is, whatever its static
+    class."""
+    while value.source is not None and value.source.kind == "convert":
+        value = value.source.operands[0]
+    return value
+
+
+def behind(value: Value, goes_on: Callable[[Operation], bool]) -> Iterator[Value]:
+    """The value and what it is computed from, each once, through operations for which ``goes_on``
+    holds. Values are used often, and chains of them are long: recursion would take for ever."""
+    pending, seen = [value], {value}
+    while pending:
+        each = pending.pop()
+        yield each
+        if each.source is not None and goes_on(each.source):
+            new = [operand for operand in each.source.operands if operand not in seen]
+            pending += dict.fromkeys(new)
+            seen.update(new)
+
+
+def root_of(lvalue: Value) -> Operation | None:
+    """The operation that names the field or element which an lvalue is, or is part of."""
+    found = lvalue.source
+    while found is not None and found.kind in ("inline_element", "member"):
+        found = found.operands[0].source
+    return found
+
+
+def rounds_of(loop: Operation) -> range | None:
+    """What a ``for`` counts, if that is known."""
+    numbers = [constant_of(bound) for bound in loop.operands[:3]]
+    if None in numbers or not numbers[2]:
+        return None
+    return range(*(int(number) for number in numbers if number is not None))
 
 
 def type_of(value: Value) -> ModelType:

@@ -91,10 +91,6 @@ def kind_of(operation: Operation) -> Kind | None:
     return _KINDS.get(operation.kind)
 
 
-def is_declared(name: str) -> bool:
-    return name in _KINDS
-
-
 def effects_of(operation: Operation) -> Effects:
     """What the operation does, with all that is done in its regions."""
     kind = _KINDS.get(operation.kind)
@@ -115,11 +111,6 @@ def effects_in(region: Region) -> Effects:
     for operation in region.operations:
         found |= effects_of(operation)
     return found
-
-
-def is_pure(operation: Operation) -> bool:
-    """Whether it only computes its results: it may go, be moved, and be repeated."""
-    return effects_of(operation) == Effects.NOTHING
 
 
 def cost_of(operation: Operation) -> int:

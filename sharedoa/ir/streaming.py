@@ -3,8 +3,7 @@ do them for several neighbours at once."""
 
 from __future__ import annotations
 
-from ..model.types import ReferenceType
-from .core import Operation, Program, Value, constant_of, operations_in
+from .core import Operation, Program, Value, constant_of, operations_in, root_of, unconverted
 from .operations import Effects, kind_of
 
 _MOST_OPERATIONS = 110
@@ -56,33 +55,19 @@ class _Reader:
         if Effects.CALLS in kind.effects:
             if operation.kind != "call":
                 return False
-            first = operation.operands[0] if operation.operands else None
-            return self.read(operation["symbol"], first is not None and _is(first, receiver))
+            first = [unconverted(operand) for operand in operation.operands[:1]]
+            return self.read(operation["symbol"], first == [receiver])
         if Effects.READS in kind.effects:
             return operation.kind == "load"
         if operation.kind == "inline_element" and constant_of(operation.operands[1]) is None:
             return False  # who knows which of two elements are the same
         if Effects.WRITES in kind.effects:
-            field = _field(operation.operands[1]) if operation.kind == "store" else None
-            if field is None or not _is(field.operands[0], receiver):
+            field = root_of(operation.operands[1]) if operation.kind == "store" else None
+            if field is None or field.kind != "field":
+                return False
+            if unconverted(field.operands[0]) is not receiver:
                 return False
             self.stored.add(field["name"])
-        if operation.kind == "field" and not _is(operation.operands[0], receiver):
+        if operation.kind == "field" and unconverted(operation.operands[0]) is not receiver:
             self.read_elsewhere.add(operation["name"])
         return True
-
-
-def _field(lvalue: Value) -> Operation | None:
-    """The field that an lvalue is, or is part of."""
-    source = lvalue.source
-    while source is not None and source.kind in ("inline_element", "member"):
-        source = source.operands[0].source
-    return source if source is not None and source.kind == "field" else None
-
-
-def _is(value: Value, receiver: Value | None) -> bool:
-    while isinstance(value.type, ReferenceType) and value.source is not None:
-        if value.source.kind != "convert":
-            break
-        value = value.source.operands[0]
-    return value is receiver

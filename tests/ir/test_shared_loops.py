@@ -9,8 +9,8 @@ import pytest
 import sharedoa as oa
 from sharedoa import i32
 from sharedoa.codegen.shared_loops import _only_indexed
-from sharedoa.ir.core import Operation, live_ins
-from sharedoa.ir.passes.shared_loops import share_loops, shared_loops_of
+from sharedoa.ir.core import Operation, live_ins, operations_in
+from sharedoa.ir.passes.shared_loops import share_loops
 
 from .programs import program_from
 
@@ -361,7 +361,7 @@ def verdict(folder: Path, body: str) -> list[str]:
     names = {"Edge": Edge, "Narrow": Narrow, "total": total, "last": last}
     program = program_from(folder, PARAMETERS, body, **names)
     share_loops(program)
-    loops = [loop for f in program.functions.values() for loop in shared_loops_of(f)]
+    loops = [each for each in operations_in(program) if "shared" in each.attributes]
     return [_described(loop) for loop in sorted(loops, key=lambda loop: loop.location)]
 
 

@@ -22,6 +22,7 @@ from ..core import (
     Program,
     Region,
     Value,
+    behind,
     constant_of,
     live_ins,
     operations_in,
@@ -72,17 +73,22 @@ def _crosses(region: Region) -> bool:
         if "shared" in operation.attributes:
             hidden |= lvalues
         lvalues.update(v for v in operation.results if isinstance(v.type, LvalueType))
-        if hidden.intersection(operation.operands, live_ins(operation.regions)):
+        if not hidden.isdisjoint([*operation.operands, *live_ins(operation.regions)]):
             return True
     return False
 
 
 def _is_uniform(function: Function, value: Value) -> bool:
     """Whether a value is computed from nothing but arguments of the kernel."""
-    if value.source is None:
-        return function.kind == "kernel" and value in function.parameters
-    known = value.source.kind in _UNIFORM_KINDS
-    return known and all(_is_uniform(function, operand) for operand in value.source.operands)
+    arguments = function.parameters if function.kind == "kernel" else []
+    return all(
+        each in arguments or (each.source is not None and _computes(each.source))
+        for each in behind(value, _computes)
+    )
+
+
+def _computes(operation: Operation) -> bool:
+    return operation.kind in _UNIFORM_KINDS
 
 
 class _Cut:
@@ -105,24 +111,24 @@ class _Cut:
         while any("shared" in each.attributes for each in rest):
             place = next(n for n, each in enumerate(rest) if "shared" in each.attributes)
             before, loop, rest = rest[:place], rest[place], rest[place + 1 :]
-            behind = Region([], [loop, *rest, end])
-            moved = self._part(before, behind, is_then)
+            after = Region([], [loop, *rest, end])
+            moved = self._part(before, after, is_then)
             self._end_at_start(loop, is_then, {*moved.values()})
             self._made.append(loop)
-        moved = self._part(rest, Region([], [end]), is_then)
+        self._part(rest, Region([], [end]), is_then)
         return [*end.operands]
 
     def _part(
-        self, operations: list[Operation], behind: Region, is_then: bool
+        self, operations: list[Operation], after: Region, is_then: bool
     ) -> dict[Value, Value]:
-        """Run operations in the threads of the arm. What they make and ``behind`` uses are results,
+        """Run operations in the threads of the arm. What they make and ``after`` uses are results,
         zero in the other threads."""
         constants = [each for each in operations if each.kind in ("constant", "zero")]
         self._made += constants
         operations = [each for each in operations if each not in constants]
         if not operations:
             return {}
-        used = uses_in(behind)
+        used = uses_in(after)
         needed = [v for operation in operations for v in operation.results if v in used]
         own = Region([], [*operations, make("yield", needed, self._at)])
         zeros = [make("zero", [], self._at, [value.type]) for value in needed]
@@ -132,7 +138,7 @@ class _Cut:
         branch = make("if", [self._test], self._at, [v.type for v in needed], regions)
         self._made.append(branch)
         moved = dict(zip(needed, branch.results, strict=True))
-        replace_uses(behind, moved)
+        replace_uses(after, moved)
         return moved
 
     def _end_at_start(self, loop: Operation, is_then: bool, zero_in_others: set[Value]) -> None:

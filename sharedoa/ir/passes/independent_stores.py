@@ -15,12 +15,22 @@ With two such fields an iteration could pass on in one what it sees in the other
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import NamedTuple
 
 from ...model.classes import ClassType
 from ...model.types import ReferenceType, ScalarType
-from ..core import LvalueType, Operation, Program, Region, Value, defined_in
+from ..core import (
+    LvalueType,
+    Operation,
+    Program,
+    Region,
+    Value,
+    behind,
+    defined_in,
+    root_of,
+    unconverted,
+)
 from ..operations import Effects, kind_of
 
 _MOST_OPERATIONS = 2000
@@ -30,7 +40,7 @@ _ACCEPTED = (
     | Effects.LINGERS
 )  # fmt: skip
 """Other effects name the thread, or come in an order."""
-_COMPUTE_FROM_OPERANDS = frozenset({"unary", "binary", "convert"})
+_COMPUTES = frozenset({"constant", "zero", "unary", "binary", "convert"})
 Field = tuple[ClassType, str]
 
 
@@ -43,6 +53,11 @@ class _Known(NamedTuple):
 
 
 _UNKNOWN = _Known()
+
+
+def _computes(operation: Operation) -> bool:
+    """Whether it makes the same of the same operands, whoever runs it."""
+    return operation.kind in _COMPUTES
 
 
 def stored_fields(program: Program, body: Region) -> frozenset[Field] | None:
@@ -68,11 +83,11 @@ class _Iteration:
         self._own = defined_in(body)
 
     def of(self, value: Value) -> _Known:
-        value = _same_reference(value)
-        if value not in self._own:
-            return _Known(value, True)
         # Made once an iteration, but for what loops within make, of which nothing is read.
-        return _Known(value, _is_computed_from_invariants(value, lambda v: self.of(v).invariant))
+        return _Known(unconverted(value), all(map(self._is_known, behind(value, _computes))))
+
+    def _is_known(self, value: Value) -> bool:
+        return value not in self._own or (value.source is not None and _computes(value.source))
 
 
 class _Callee:
@@ -82,33 +97,14 @@ class _Callee:
         self._given = given
 
     def of(self, value: Value) -> _Known:
-        value = _same_reference(value)
-        found = self._given.get(value)
-        if found is not None:
-            return found
-        # The function may be called twice in an iteration.
-        invariant = _is_computed_from_invariants(value, lambda v: self.of(v).invariant)
-        return _Known(None, invariant)
+        # The function may be called twice in an iteration, so what it makes itself may be several.
+        identity = self._given.get(unconverted(value), _UNKNOWN).identity
+        return _Known(identity, all(map(self._is_known, behind(value, _computes))))
 
-
-def _is_computed_from_invariants(value: Value, is_invariant: Callable[[Value], bool]) -> bool:
-    source = value.source
-    if source is None:
-        return False
-    if source.kind in ("constant", "zero"):
-        return True
-    return source.kind in _COMPUTE_FROM_OPERANDS and all(map(is_invariant, source.operands))
-
-
-def _same_reference(value: Value) -> Value:
-    """The value that a reference is, whatever its static class."""
-    while (
-        isinstance(value.type, ReferenceType)
-        and value.source is not None
-        and value.source.kind == "convert"
-    ):
-        value = value.source.operands[0]
-    return value
+    def _is_known(self, value: Value) -> bool:
+        if value in self._given:
+            return self._given[value].invariant
+        return value.source is not None and _computes(value.source)
 
 
 class _Reader:
@@ -136,7 +132,7 @@ class _Reader:
         if Effects.WRITES in kind.effects:
             return operation.kind == "store" and self._store(operation, values)
         if operation.kind == "load":
-            root = _root(operation.operands[0])
+            root = root_of(operation.operands[0])
             if root is not None and root.kind == "field":
                 field = root["owner"], root["name"]
                 self.loaded.add((field, values.of(root.operands[0]).identity))
@@ -175,11 +171,3 @@ class _Reader:
         fits = self.read(function.body, _Callee(known))
         self._open.pop()
         return fits
-
-
-def _root(lvalue: Value) -> Operation | None:
-    """The operation that names the field or element which an lvalue is, or is part of."""
-    found = lvalue.source
-    while found is not None and found.kind in ("inline_element", "member"):
-        found = found.operands[0].source
-    return found

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from ..core import Operation, Program, Region, constant_of, operations_in
+from ..core import Operation, Program, Region, operations_in, rounds_of
 from ..job import Job
 from ..operations import cost_of, kind_of
 from .calls import callees
@@ -106,8 +106,10 @@ class _Sizes:
 
 def _usual_copies(loop: Operation, each: int) -> tuple[int, int]:
     """How many copies of a loop compilers make, and how many at most if it is limited."""
-    rounds = _rounds(loop)
-    if rounds is not None:
+    counted = rounds_of(loop)
+    if counted is not None:
+        # len refuses numbers that need more than 63 bits.
+        rounds = max(0, -((counted.start - counted.stop) // counted.step))
         return rounds, rounds
     if any(
         kind_of(o) is None or o.kind in ("break", "return") for o in operations_in(loop.regions[0])
@@ -120,13 +122,3 @@ def _usual_copies(loop: Operation, each: int) -> tuple[int, int]:
 def _power_of_two(number: int) -> int:
     """The largest that is not larger, at least 1; most numbers of rounds are multiples of it."""
     return 1 << (max(1, number).bit_length() - 1)
-
-
-def _rounds(loop: Operation) -> int | None:
-    """How many rounds a loop has, if that is known."""
-    numbers = [constant_of(bound) for bound in loop.operands[:3]]
-    if None in numbers or not numbers[2]:
-        return None
-    start, stop, step = (int(number) for number in numbers if number is not None)
-    # len(range(...)) refuses numbers that need more than 63 bits.
-    return max(0, -((start - stop) // step))

@@ -18,7 +18,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ...model.run_form import RunForm
-from ..core import Function, Lane, Operation, ParameterFact, Program, Value, operations_in
+from ..core import (
+    Function,
+    Lane,
+    Operation,
+    ParameterFact,
+    Program,
+    Value,
+    operations_in,
+    unconverted,
+)
 from ..job import Job
 from ..rewrite import copy_function
 
@@ -45,8 +54,6 @@ class _Copies:
             for symbol, function in program.functions.items()
             if function is not program.kernel
         }
-        #: Functions that are called as they are.
-        self._plain: set[str] = set()
         self.pending: list[Function] = []
 
     def rewrite(self, function: Function) -> None:
@@ -94,7 +101,7 @@ class _Copies:
         call.attributes["symbol"] = self._copy(call["symbol"], known)
 
     def _lane(self, argument: Value, caller: Function) -> Lane | None:
-        source = _plain(argument)
+        source = unconverted(argument)
         for number, fact in caller.known.items():
             if isinstance(fact, Lane) and caller.parameters[number] is source:
                 return fact
@@ -107,7 +114,7 @@ class _Copies:
         return Lane(lane)
 
     def _call_virtual(self, call: Operation) -> None:
-        receiver = _plain(call.operands[0]).source
+        receiver = unconverted(call.operands[0]).source
         candidates = call["candidates"]
         if receiver is not None and receiver.kind == "run_element":
             cls = receiver["form"].cls
@@ -134,10 +141,3 @@ class _Copies:
         self._made[key] = name
         self.pending.append(made)
         return name
-
-
-def _plain(value: Value) -> Value:
-    """The value that a reference is, whatever its static class."""
-    while value.source is not None and value.source.kind == "convert":
-        value = value.source.operands[0]
-    return value

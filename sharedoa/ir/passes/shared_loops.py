@@ -12,10 +12,10 @@ be stored in any order (``independent_stores``). What a loop carries must be suc
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from ...model.scalars import ScalarType
-from ..core import Function, Operation, Program, Region, Value, constant_of
+from ..core import Operation, Program, Region, Value, behind, constant_of
 from ..operations import kind_of
 from ..rewrite import Use, uses_in
 from .independent_stores import stored_fields
@@ -88,17 +88,8 @@ def _counts_by_one(loop: Operation) -> bool:
 
 
 def _is_chosen(value: Value) -> bool:
-    pending, seen = [value], set[Value]()
-    while pending:
-        source = pending.pop().source
-        if source is None:
-            continue
-        if source.kind in ("select", "if"):
-            return True
-        if source.kind in ("convert", "unary", "binary"):
-            pending += [each for each in source.operands if each not in seen]
-            seen.update(source.operands)
-    return False
+    computed = behind(value, lambda source: source.kind in ("convert", "unary", "binary"))
+    return any(v.source is not None and v.source.kind in ("select", "if") for v in computed)
 
 
 def _leaves(region: Region, inner: bool = False) -> bool:
@@ -123,6 +114,13 @@ def _ends_of_rounds(region: Region, kinds: Sequence[str]) -> Iterator[Operation]
         for each in operation.regions:
             if kind is None or not kind.is_loop or each is operation.regions[-1]:
                 yield from _ends_of_rounds(each, kinds)
+
+
+class _Way(NamedTuple):
+    """A value that ``carried`` must have become."""
+
+    value: Value
+    carried: Value
 
 
 class _Reduction:
@@ -154,16 +152,25 @@ class _Reduction:
     def _follow_all(self, carried: Value, ends: Sequence[Use], passed: Sequence[Value]) -> bool:
         self._partial.add(carried)
         self._allowed.update(ends)
-        return all(self._follow(value, carried) for value in passed)
+        # A list, as chains of values are long.
+        pending = [_Way(value, carried) for value in passed]
+        while pending:
+            way = pending.pop()
+            if way.value is not way.carried:
+                further = self._further(way)
+                if further is None:
+                    return False
+                self._partial.add(way.value)
+                pending += further
+        return True
 
-    def _follow(self, value: Value, carried: Value) -> bool:
-        """Whether ``value`` is ``carried`` with other values combined into it, or itself."""
-        if value is carried:
-            return True
+    def _further(self, way: _Way) -> list[_Way] | None:
+        """What must be ``way.carried`` with other values combined into it if ``way.value`` is; None
+        if that is not."""
+        value, carried = way
         source = value.source
         if source is None:
-            return False
-        self._partial.add(value)
+            return None
         if source.kind == "binary":
             return self._binary(source, carried)
         if source.kind == "select":
@@ -173,60 +180,57 @@ class _Reduction:
         kind = kind_of(source)
         if kind is not None and kind.is_loop:
             return self._inner_loop(source, source.results.index(value), carried)
-        return False
+        return None
 
-    def _binary(self, source: Operation, carried: Value) -> bool:
+    def _binary(self, source: Operation, carried: Value) -> list[_Way] | None:
         operator = _COMMUTATIVE.get(source["operator"])
         if operator is None:
-            return False
+            return None
         self._operators.add(operator)
         for number, operand in enumerate(source.operands):
             if self._leads_to(operand, carried):
                 self._allowed.add(Use(source, number))
-                return self._follow(operand, carried)
-        return False
+                return [_Way(operand, carried)]
+        return None
 
-    def _extreme(self, source: Operation, carried: Value) -> bool:
+    def _extreme(self, source: Operation, carried: Value) -> list[_Way] | None:
         """``second if second < first else first``, which is what ``min(first, second)`` becomes."""
         test, second, first = source.operands
         compare = test.source
         if compare is None or compare.kind != "compare" or compare.operands != [second, first]:
-            return False
+            return None
         extremes: Mapping[str, Combination] = {"lt": "min", "gt": "max"}
         operator = extremes.get(compare["operator"])
         if operator is None or len(self._uses[test]) > 1:
-            return False
+            return None
         self._operators.add(operator)
         for number, operand in enumerate((second, first)):
             if self._leads_to(operand, carried):
                 self._allowed |= {Use(source, 1 + number), Use(compare, number)}
-                return self._follow(operand, carried)
-        return False
+                return [_Way(operand, carried)]
+        return None
 
-    def _arms(self, source: Operation, number: int, carried: Value) -> bool:
-        for region in source.regions:
-            end = region.terminator
-            if end.kind == "yield":
-                self._allowed.add(Use(end, number))
-                if not self._follow(end.operands[number], carried):
-                    return False
-        return True
+    def _arms(self, source: Operation, number: int, carried: Value) -> list[_Way]:
+        ends = [region.terminator for region in source.regions]
+        yields = [Use(end, number) for end in ends if end.kind == "yield"]
+        self._allowed.update(yields)
+        return [_Way(end.operands[number], carried) for end, _ in yields]
 
-    def _inner_loop(self, source: Operation, number: int, carried: Value) -> bool:
+    def _inner_loop(self, source: Operation, number: int, carried: Value) -> list[_Way]:
         """A loop within that goes on with what was combined before it."""
         place = number - len(source.results)
+        self._allowed.add(Use(source, len(source.operands) + place))
+        found = [_Way(source.operands[place], carried)]
         for region in source.regions:
             ends = list(_ends_of_rounds(region, ["continue", "break"]))
             if region is source.regions[-1]:
                 ends = []  # those are of the loop around
             if region.terminator.kind in ("yield", "condition"):
                 ends.append(region.terminator)
-            uses = [Use(end, len(end.operands) + place) for end in ends]
-            passed = [end.operands[place] for end in ends]
-            if not self._follow_all(region.arguments[place], uses, passed):
-                return False
-        self._allowed.add(Use(source, len(source.operands) + place))
-        return self._follow(source.operands[place], carried)
+            self._partial.add(region.arguments[place])
+            self._allowed.update(Use(end, len(end.operands) + place) for end in ends)
+            found += [_Way(end.operands[place], region.arguments[place]) for end in ends]
+        return found
 
     def _leads_to(self, value: Value, carried: Value) -> bool:
         """Whether ``value`` may be made from ``carried``; a guess, which following it confirms."""
@@ -248,13 +252,3 @@ class _Reduction:
             elif source.kind in ("for", "while"):
                 pending.append(source.operands[source.results.index(each) - len(source.results)])
         return False
-
-
-def shared_loops_of(function: Function) -> Iterator[Operation]:
-    """The loops of a function that are marked."""
-    pending = [function.body]
-    while pending:
-        for operation in pending.pop().operations:
-            if "shared" in operation.attributes:
-                yield operation
-            pending += operation.regions

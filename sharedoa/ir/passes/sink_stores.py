@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ...model.types import Type
-from ..core import LvalueType, Operation, Program, Region
+from ..core import Operation, Program, Region, element_of
 from ..job import Job
 from ..operations import Effects, effects_of
 from ..roles import Role, may_meet, role_of
@@ -42,7 +42,7 @@ def _sink_in(region: Region, size_of: Callable[[Type], int]) -> None:
             _sink_in(inner, size_of)
         if operation.kind == "store":
             lvalue = operation.operands[1]
-            role, bytes = role_of(lvalue), size_of(_element(lvalue.type))
+            role, bytes = role_of(lvalue), size_of(element_of(lvalue))
             if _meets(role, waiting) or bytes + sum(size for _, _, size in waiting) > _MOST_BYTES:
                 settle()
             waiting.append((operation, role, bytes))
@@ -64,8 +64,3 @@ def _sink_in(region: Region, size_of: Callable[[Type], int]) -> None:
 def _meets(role: Role, waiting: Sequence[tuple[Operation, Role, int]]) -> bool:
     """Whether the memory may be some that waits, or part of it, or the other way round."""
     return any(may_meet(role, other) for _, other, _ in waiting)
-
-
-def _element(type: object) -> Type:
-    assert isinstance(type, LvalueType)
-    return type.element

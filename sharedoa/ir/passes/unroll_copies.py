@@ -6,7 +6,7 @@ names. Their loads then stand before their stores (``sink_stores``).
 
 from __future__ import annotations
 
-from ..core import Operation, Program, Region, Value, constant_of
+from ..core import Operation, Program, Region, Value, rounds_of
 from ..operations import Effects, effects_of
 from ..rewrite import copy_operations, make
 
@@ -24,8 +24,8 @@ def _unroll_in(region: Region) -> None:
     for operation in region.operations:
         for inner in operation.regions:
             _unroll_in(inner)
-        rounds = _rounds(operation) if operation.kind == "for" else None
-        if rounds is None or not _copies(operation):
+        rounds = rounds_of(operation) if operation.kind == "for" else None
+        if rounds is None or not _is_little(rounds) or not _copies(operation):
             following.append(operation)
             continue
         body = operation.regions[0]
@@ -38,13 +38,9 @@ def _unroll_in(region: Region) -> None:
     region.operations = following
 
 
-def _rounds(loop: Operation) -> range | None:
-    """What the loop counts, if that is known and little."""
-    bounds = [constant_of(bound) for bound in loop.operands[:3]]
-    if not all(isinstance(bound, int) for bound in bounds) or bounds[2] == 0:
-        return None
-    found = range(*(int(bound) for bound in bounds if bound is not None))
-    return found if 0 < len(found) <= _MOST_ROUNDS else None
+def _is_little(rounds: range) -> bool:
+    # len refuses numbers that need more than 63 bits.
+    return 0 < len(rounds[: _MOST_ROUNDS + 1]) <= _MOST_ROUNDS
 
 
 def _copies(loop: Operation) -> bool:
