@@ -72,6 +72,8 @@ class Kind:
     checked: bool = False
     #: All it reads is of which class an object is, which never changes.
     reads_class: bool = False
+    #: Threads of one launch that give it the same operands get the same results.
+    of_launch: bool = False
 
 
 _KINDS: dict[str, Kind] = {}
@@ -157,8 +159,8 @@ _pure("math", "name", cost=_LONG)
 
 # -------------------------------------------------------------------- threads
 
-for _name in ("thread_index", "grid_size"):
-    declare(Kind(_name, Effects.ASKS_THREAD, ("axis",), operands=0, cost=0))
+declare(Kind("thread_index", Effects.ASKS_THREAD, ("axis",), operands=0, cost=0))
+declare(Kind("grid_size", Effects.ASKS_THREAD, ("axis",), operands=0, cost=0, of_launch=True))
 
 # --------------------------------------------------------------------- memory
 
@@ -180,7 +182,8 @@ declare(Kind("atomic", Effects.ATOMIC, ("operator",)))
 #: Whether an object is of one of the classes; null is of none.
 declare(
     Kind(
-        "type_test", Effects.READS, ("cls", "matching"), operands=1, checked=True, reads_class=True
+        "type_test", Effects.READS, ("cls", "matching"), ("candidates", "identify"),
+        operands=1, checked=True, reads_class=True,
     )
 )  # fmt: skip
 #: Element of an array that is a run: the reference is computed (``passes.runs``).
@@ -189,11 +192,13 @@ declare(Kind("run_element", PURE, ("form", "may_be_negative"), ("lane",), operan
 # ---------------------------------------------------------------------- calls
 
 declare(Kind("call", Effects.CALLS, ("symbol",), results=None, cost=0))
-#: The receiver, then the arguments; ``candidates``: every concrete class that it may have.
+#: The receiver, then the arguments; ``candidates``: every concrete class that it may have. Its
+#: meaning is a load of the object's vtable pointer (``ptxpass.ir.sites``); what it becomes is noted
+#: by ``passes.dispatch``.
 declare(
     Kind(
         "call_virtual", Effects.CALLS | Effects.READS, ("cls", "method", "slot", "candidates"),
-        results=None, cost=4, checked=True, reads_class=True,
+        ("identify", "decision", "reason"), results=None, cost=4, checked=True, reads_class=True,
     )
 )  # fmt: skip
 
