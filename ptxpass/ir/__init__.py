@@ -1,19 +1,21 @@
-"""The pass over llvmlite IR: ``rewrite`` a module whose virtual calls are in canonical form."""
+"""The pass over IR: what a mode makes of symbolic virtual calls and type tests is decided by
+``decide``, and written as LLVM IR by ``Lowering``, where code generation comes to them."""
 
-from .rewriter import rewrite
-from .sites import CallSite, Environment, Ranges, RewriteError, SiteCandidate, SiteReport, TypeQuery
-from .tables import function_table
-from .uniformity import uniform_receivers
+from .canonical import Canonical
+from .decision import Decision, decide, decide_test
+from .lowering import Lowering
+from .sites import Candidate, Environment, LoweringError, Ranges, Site, VirtualCall
 
 __all__ = [
-    "CallSite",
+    "Candidate",
+    "Canonical",
+    "Decision",
     "Environment",
+    "Lowering",
+    "LoweringError",
     "Ranges",
-    "RewriteError",
-    "SiteCandidate",
-    "SiteReport",
-    "TypeQuery",
-    "function_table",
-    "rewrite",
-    "uniform_receivers",
+    "Site",
+    "VirtualCall",
+    "decide",
+    "decide_test",
 ]

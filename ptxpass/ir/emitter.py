@@ -1,4 +1,4 @@
-"""``dispatch.emitter.Emitter`` over llvmlite IR: writes what comes in the place of one call."""
+"""``dispatch.emitter.Emitter`` over llvmlite's builder, which stands at one call."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dispatch.lookup import lookup_function
 from dispatch.mode import Mode
 from dispatch.windows import Windows, number_function, types_by_number, window_function
 
-from .sites import CallSite, Environment, Ranges, RewriteError, TypeQuery
+from .sites import Environment, LoweringError, Ranges, Site, VirtualCall
 from .tables import FunctionTables
 
 I32, I64 = ir.IntType(32), ir.IntType(64)
@@ -26,13 +26,15 @@ class IrEmitter:
     def __init__(
         self,
         builder: ir.IRBuilder,
-        site: CallSite | TypeQuery,
+        site: Site,
+        arguments: Sequence[Any],
         mode: Mode,
         environment: Environment,
         tables: FunctionTables,
     ) -> None:
         self._builder = builder
         self._site = site
+        self._arguments = arguments
         self._mode = mode
         self._environment = environment
         self._tables = tables
@@ -55,8 +57,7 @@ class IrEmitter:
         return self._builder.load(pointer, align=bits // 8, typ=ir.IntType(bits))
 
     def vtable_pointer(self, address: Any) -> Any:
-        emit = self._environment.emit_vtable_address
-        return self.load(emit(self._builder, address, self._site.family), 0, 64)
+        return self.load(self._site.emit_vtable_address(self._builder, address), 0, 64)
 
     def type_tag(self, address: Any) -> Any:
         return self.load(address, 0, 32)
@@ -127,16 +128,14 @@ class IrEmitter:
         builder.position_at_end(known)
 
     def function_of_entry(self, entry: Any) -> Any:
-        return self._tables.emit_entry(self._builder, self._call_site, entry)
+        return self._tables.emit_entry(self._builder, self._call, entry)
 
     def function_of_type(self, type_index: Any, slot: int) -> Any:
-        return self._tables.emit_row(self._builder, self._call_site, type_index)
+        return self._tables.emit_row(self._builder, self._call, type_index)
 
     def call(self, function: Any) -> Any:
-        old = self._site.call
-        return self._builder.call(
-            function, old.args, cconv=old.cconv, tail=old.tail, attrs=tuple(old.attributes)
-        )
+        result = self._builder.call(function, self._arguments)
+        return None if isinstance(result.type, ir.VoidType) else result
 
     def call_directly(self, symbol: str) -> Any:
         return self.call(self._tables.function(symbol))
@@ -218,11 +217,11 @@ class IrEmitter:
 
     def no_result(self) -> Any:
         """Zero of the result's type."""
-        type = self._site.call.type
+        type = self._call.signature.return_type
         return None if isinstance(type, ir.VoidType) else ir.Constant(type, None)
 
     def _merge(self, results: Sequence[tuple[Any, ir.Block]]) -> Any:
-        type = self._site.call.type
+        type = self._call.signature.return_type
         if isinstance(type, ir.VoidType):
             return None
         phi = self._builder.phi(type, "result")
@@ -231,11 +230,11 @@ class IrEmitter:
         return phi
 
     def _report(self) -> None:
-        if self.debug and self._environment.on_no_type is not None:
-            self._environment.on_no_type(self._builder, self._call_site, self._site.receiver)
+        if self.debug:
+            self._call.report(self._builder, self._arguments[0])
 
     @property
-    def _call_site(self) -> CallSite:
-        if isinstance(self._site, CallSite):
+    def _call(self) -> VirtualCall:
+        if isinstance(self._site, VirtualCall):
             return self._site
-        raise RewriteError("a type test calls no function")
+        raise LoweringError("a type test calls no function")

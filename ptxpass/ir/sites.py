@@ -1,59 +1,53 @@
-"""What the pass is told of a module, and what it reports.
+"""What the pass is told of a virtual call or type test, and of the program around it.
 
-The canonical form of a virtual call, with receiver ``reference`` (i64), is what C++ compilers emit:
+A virtual call is symbolic: a receiver, a slot, and the classes that the receiver may have. What it
+means is what C++ compilers emit (its canonical form):
 
     address = emit_address(reference)
-    vtable  = load i64 (address + offset of the vtable pointer)                            A
+    vtable  = load i64 (address of the object's vtable pointer)                            A
     entry   = load i32 (vtable + 4 * slot)                                                 B
-    method  = load ptr (function_table(module, family, space) + 8 * entry)
+    method  = load ptr (function table of the family + 8 * entry)
     result  = call method(reference, arguments...)                                         C
 
-A type test is ``call i32 @sharedoa_type_index(reference)``, for a reference that is not null.
+A type test means the word before the slots of that vtable, of a reference that is not null.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from llvmlite import ir
 
+from dispatch import emitter
 from dispatch.windows import Windows
 
 
-class RewriteError(RuntimeError):
-    """The module is not as ``CallSite`` and ``TypeQuery`` say: a fault of the code generator."""
+class LoweringError(RuntimeError):
+    """A call is not as it was described: a fault of the code generator."""
 
 
-@dataclass(frozen=True)
-class SiteCandidate:
-    """A class that the receiver may have: its type index, the entry of its method in the family's
-    function table, and the symbol of that method."""
+class Candidate(emitter.Candidate, Protocol):
+    """A class that the receiver may have, and the function that a call then runs."""
 
-    class_name: str
-    type_index: int
-    entry: int
-    symbol: str
+    @property
+    def entry_base(self) -> int:
+        """The entry of slot 0 in the family's function table."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
-class CallSite:
-    """A virtual call. ``location`` is "file:line", ``function`` the symbol of the function that
-    holds it, ``chain`` the instructions from the receiver to ``method``, which nothing else uses.
-    """
+class Site:
+    """A type test, or what a call has in common with one. ``family`` names the classes that share
+    tables with the receiver's. ``identify``: the strategy that was decided on; None where the
+    candidates alone tell the class or method. ``emit_vtable_address(builder, object address)``
+    gives the i64 address of a receiver's vtable pointer."""
 
-    number: int
-    method: str
-    static_class: str
     family: str
-    slot: int
-    candidates: tuple[SiteCandidate, ...]
-    location: str
-    function: str
-    receiver: Any
-    call: ir.CallInstr
-    chain: Sequence[ir.Instruction]
+    emit_vtable_address: Callable[[ir.IRBuilder, Any], Any]
+    candidates: tuple[Candidate, ...]
+    identify: str | None
 
     @property
     def type_indices(self) -> frozenset[int]:
@@ -61,24 +55,15 @@ class CallSite:
 
 
 @dataclass(frozen=True, eq=False)
-class TypeQuery:
-    """A type test. ``candidates``: (type index, class name) of each class the receiver may have."""
+class VirtualCall(Site):
+    """A virtual call of ``method``, of the type ``signature``, whose first parameter is the
+    receiver's reference (i64). ``report(builder, reference)`` emits the report of a receiver that
+    has none of the candidates' classes (debug mode); the call's result is then zero."""
 
-    number: int
-    family: str
-    candidates: tuple[tuple[int, str], ...]
-    location: str
-    function: str
-    receiver: Any
-    call: ir.CallInstr
-
-    @property
-    def type_indices(self) -> frozenset[int]:
-        return frozenset(type_index for type_index, _ in self.candidates)
-
-
-def _at_start(builder: ir.IRBuilder, object_address: Any, family: str) -> Any:
-    return object_address
+    method: str
+    slot: int
+    signature: ir.FunctionType
+    report: Callable[[ir.IRBuilder, Any], None]
 
 
 class Ranges(NamedTuple):
@@ -96,14 +81,8 @@ class Environment:
 
     ``emit_address(builder, reference)`` gives the i64 address of a reference,
     ``emit_order(builder, reference)`` an unsigned integer that orders references like their
-    addresses and like the bounds of the state block. ``kernel`` is the kernel's symbol; its body is
-    ``<kernel>.body(leaves..., i64 x, i64 y, i64 nx, i64 ny)``.
-    ``on_no_type(builder, site, reference)`` emits the report of a receiver that has none of the
-    site's classes (debug mode); the call's result is then zero. Without it nothing is reported.
-    ``emit_vtable_address(builder, object address, family)`` gives the i64 address of the object's
-    vtable pointer: by default the object's own, as in C++.
-    ``populated``: type indices of the classes that any receiver can have (None: all); ``ranges()``:
-    where their objects lie, asked only where that decides how code looks them up.
+    addresses and like the bounds of the state block. ``ranges()``: where the objects lie that
+    receivers can be, asked only where that decides how code looks them up.
     """
 
     object_space: int
@@ -111,24 +90,5 @@ class Environment:
     is_device: bool
     emit_address: Callable[[ir.IRBuilder, Any], Any]
     emit_order: Callable[[ir.IRBuilder, Any], Any]
-    kernel: str
     debug: bool = False
-    on_no_type: Callable[[ir.IRBuilder, CallSite, Any], None] | None = None
-    emit_vtable_address: Callable[[ir.IRBuilder, Any, str], Any] = _at_start
-    populated: frozenset[int] | None = None
     ranges: Callable[[], Ranges] = Ranges
-
-
-@dataclass(frozen=True)
-class SiteReport:
-    """What became of a virtual call. ``uniform``: the receiver is the same for a whole warp (looked
-    at only in modes that spare such calls)."""
-
-    number: int
-    method: str
-    static_class: str
-    location: str
-    candidates: tuple[str, ...]
-    uniform: bool
-    decision: str
-    reason: str

@@ -14,7 +14,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from .sites import CallSite, RewriteError, SiteCandidate
+from .sites import Candidate, LoweringError, VirtualCall
 
 _POINTER = ir.PointerType()
 _INDEX = ir.IntType(64)
@@ -22,64 +22,54 @@ _FUNCTIONS = "sharedoa_functions_"
 _ROWS = "sharedoa_rows_"
 
 
-def function_table(module: ir.Module, family: str, space: int) -> ir.GlobalVariable:
-    """The family's function table, for canonical calls to load from: declared at its first use,
-    without a length; ``rewrite`` completes or removes it."""
-    return _declare(module, _FUNCTIONS + family, space)
-
-
-def _declare(module: ir.Module, name: str, space: int) -> ir.GlobalVariable:
-    found = module.globals.get(name)
-    if found is None:
-        found = ir.GlobalVariable(module, ir.ArrayType(_POINTER, 0), name, space)
-        found.global_constant = True
-        found.align = 8
-    return found
-
-
 class FunctionTables:
-    """Both kinds of table of one module while its sites are rewritten."""
+    """Both kinds of table of one module. ``calls``: all that will load from them."""
 
-    def __init__(self, module: ir.Module, sites: Iterable[CallSite], space: int) -> None:
+    def __init__(self, module: ir.Module, calls: Iterable[VirtualCall], space: int) -> None:
         self._module = module
         self._space = space
-        self._sites: dict[str, list[CallSite]] = {}
-        for site in sites:
-            self._sites.setdefault(site.family, []).append(site)
+        self._calls: dict[str, list[VirtualCall]] = {}
+        for call in calls:
+            self._calls.setdefault(call.family, []).append(call)
         self._entries: dict[str, dict[int, str]] = {}
         self._rows: dict[str, _RowTable] = {}
 
     def function(self, symbol: str) -> ir.Function:
         found = self._module.globals.get(symbol)
         if not isinstance(found, ir.Function):
-            raise RewriteError(f"the module has no function {symbol}")
+            raise LoweringError(f"the module has no function {symbol}")
         return found
 
-    def emit_entry(self, builder: ir.IRBuilder, site: CallSite, entry: Any) -> Any:
-        """The address of the function at ``entry`` (i32) of the site's function table."""
-        known = self._entries.setdefault(site.family, {})
-        known.update((candidate.entry, candidate.symbol) for candidate in site.candidates)
-        table = function_table(self._module, site.family, self._space)
-        return _load(builder, table, builder.zext(entry, _INDEX), site)
+    def emit_entry(self, builder: ir.IRBuilder, call: VirtualCall, entry: Any) -> Any:
+        """The address of the function at ``entry`` (i32) of the family's function table."""
+        known = self._entries.setdefault(call.family, {})
+        known.update((each.entry_base + call.slot, each.symbol) for each in call.candidates)
+        return self._load(builder, _FUNCTIONS, call, builder.zext(entry, _INDEX))
 
-    def emit_row(self, builder: ir.IRBuilder, site: CallSite, type_index: Any) -> Any:
+    def emit_row(self, builder: ir.IRBuilder, call: VirtualCall, type_index: Any) -> Any:
         """The address of the method in the row of ``type_index`` (i32)."""
-        rows = self._rows.get(site.family)
+        rows = self._rows.get(call.family)
         if rows is None:
-            rows = self._rows[site.family] = _RowTable(self._sites[site.family])
-        table = _declare(self._module, _ROWS + site.family, self._space)
-        index = rows.emit_index(builder, type_index, site.slot)
-        return _load(builder, table, index, site)
+            rows = self._rows[call.family] = _RowTable(self._calls[call.family])
+        return self._load(builder, _ROWS, call, rows.emit_index(builder, type_index, call.slot))
+
+    def _load(self, builder: ir.IRBuilder, kind: str, call: VirtualCall, index: Any) -> Any:
+        name = kind + call.family
+        table = self._module.globals.get(name)
+        if table is None:
+            table = ir.GlobalVariable(self._module, ir.ArrayType(_POINTER, 0), name, self._space)
+            table.linkage, table.global_constant, table.align = "internal", True, 8
+        place = builder.gep(table, [index], inbounds=True, source_etype=_POINTER)
+        return builder.load(place, "method", align=8, typ=ir.PointerType(call.signature))
 
     def complete(self) -> None:
-        """Fill the tables that are used and remove the function tables that are not."""
-        for family in self._sites:
-            if family in self._entries:
-                entries = self._entries[family]
-                symbols = [entries.get(entry) for entry in range(max(entries) + 1)]
-                self._fill(_FUNCTIONS + family, symbols)
-            else:
-                self._module.globals.pop(_FUNCTIONS + family, None)
+        """Fill the tables; none was used that is not complete now.
+
+        Raises LoweringError if the module has no function of a candidate's symbol.
+        """
+        for family, entries in self._entries.items():
+            symbols = [entries.get(entry) for entry in range(max(entries, default=-1) + 1)]
+            self._fill(_FUNCTIONS + family, symbols)
         for family, rows in self._rows.items():
             self._fill(_ROWS + family, rows.symbols())
 
@@ -91,20 +81,18 @@ class FunctionTables:
         ]
         table.value_type = ir.ArrayType(_POINTER, len(functions))
         table.initializer = ir.Constant(table.value_type, functions)
-        table.linkage = "internal"
-        table._clear_string_cache()
 
 
 class _RowTable:
     """The shape and contents of one family's row table."""
 
-    def __init__(self, sites: Sequence[CallSite]) -> None:
-        slots = sorted({site.slot for site in sites})
+    def __init__(self, calls: Sequence[VirtualCall]) -> None:
+        slots = sorted({call.slot for call in calls})
         self._columns = {slot: column for column, slot in enumerate(slots)}
-        self._methods: dict[tuple[int, int], SiteCandidate] = {
-            (candidate.type_index, site.slot): candidate
-            for site in sites
-            for candidate in site.candidates
+        self._methods: dict[tuple[int, int], Candidate] = {
+            (candidate.type_index, call.slot): candidate
+            for call in calls
+            for candidate in call.candidates
         }
         indices = [type_index for type_index, _ in self._methods]
         self._first, self._last = min(indices), max(indices)
@@ -122,9 +110,3 @@ class _RowTable:
             for slot in self._columns
         ]
         return [None if candidate is None else candidate.symbol for candidate in found]
-
-
-def _load(builder: ir.IRBuilder, table: ir.GlobalVariable, index: Any, site: CallSite) -> Any:
-    place = builder.gep(table, [index], inbounds=True, source_etype=_POINTER)
-    signature = site.call.callee.function_type
-    return builder.load(place, "method", align=8, typ=ir.PointerType(signature))

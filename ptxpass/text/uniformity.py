@@ -1,5 +1,4 @@
-"""Which values are the same for all threads of a warp: the analysis of ``ptxpass.ir.uniformity``
-over PTX values, one function at a time.
+"""Which values are the same for all threads of a warp, one function of PTX at a time.
 
 Kernel parameters, constants, block indices and loads from uniform addresses are uniform; thread
 indices, results of calls and atomics, a thread's own local memory and parameters of functions are

@@ -1,4 +1,4 @@
-"""Typed tree to LLVM IR, every virtual call in one canonical, annotated form."""
+"""Optimised program to LLVM IR."""
 
 from .abi import Leaf, leaves
 from .lower import LoweredModule, lower

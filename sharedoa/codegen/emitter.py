@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from llvmlite import ir
 
-from dispatch.mode import Mode
-from ptxpass.ir import CallSite, TypeQuery
+from ptxpass.ir import Lowering, VirtualCall
 
 from ..errors import InternalError
 from ..ir.core import Function, Location, Operation, ParameterFact, Region, Value
-from ..model.classes import ClassType, Family
+from ..model.classes import ClassType
 from ..model.layout import Layout
 from ..model.reference import ReferenceEncoding
 from ..model.types import Type
@@ -53,7 +52,6 @@ class ProgramEmitter:
     target: Target
     layout: Layout
     encoding: ReferenceEncoding
-    mode: Mode
     debug: bool
     module: ir.Module
     roles: RoleMetadata
@@ -63,16 +61,13 @@ class ProgramEmitter:
     functions: dict[str, ir.Function] = field(default_factory=dict)
     #: What is known of their parameters.
     known: dict[str, Mapping[int, ParameterFact]] = field(default_factory=dict)
-    sites: list[CallSite] = field(default_factory=list)
-    queries: list[TypeQuery] = field(default_factory=list)
     #: Where in the source something is reported from, by its number in error records.
     source_sites: list[Location] = field(default_factory=list)
     #: What the assertions among ``source_sites`` say, by the same number.
     assertion_texts: dict[int, str] = field(default_factory=dict)
-    #: The number in error records of each of ``sites``.
-    call_sites: list[int] = field(default_factory=list)
-    #: The families of the receivers of ``sites`` and ``queries``, by name.
-    families: dict[str, Family] = field(default_factory=dict)
+    #: What is known of each virtual call, and who writes them.
+    calls: dict[Operation, VirtualCall] = field(default_factory=dict)
+    dispatch: Lowering = field(init=False)
     uses_barrier: bool = False
     #: Whether threads of a warp meet in some function: LLVM must not move calls into branches.
     is_convergent: bool = False

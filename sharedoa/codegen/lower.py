@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
-from typing import Any
 
 from llvmlite import ir
 
-from dispatch.errors import ErrorCode
-from ptxpass.ir import CallSite, TypeQuery
+from dispatch.check import CHECK_REFERENCE, define_check_reference
+from ptxpass.ir import Canonical, Environment, Lowering
 
 from ..ir.core import Function, Lane, Location, Program, operations_in, type_of
 from ..ir.job import Job, owners_of_fields
@@ -22,32 +20,21 @@ from .abi import Leaf, assemble, leaves
 from .emitter import FunctionEmitter, ProgramEmitter
 from .neighbours import take_member
 from .races import define_notes
-from .report import emit_report
 from .roles import RoleMetadata
-from .types import I32, I64, VOID, function_type
+from .types import I64, VOID, function_type
 
 #: Loaded for the emitters that they register.
 EMITTERS = (arithmetic, atomics, calls, expressions, loops, lvalues, statements)
-OnNoType = Callable[[ir.IRBuilder, CallSite, Any], None]
-VtableAddress = Callable[[ir.IRBuilder, Any, str], Any]
 _THREAD_PARAMETERS = ("x", "y", "nx", "ny")
 
 
 @dataclass(frozen=True)
 class LoweredModule:
-    """A program as LLVM IR with its virtual calls in canonical form."""
+    """A program as LLVM IR."""
 
     module: ir.Module
     kernel_symbol: str
     body_symbol: str
-    sites: list[CallSite]
-    queries: list[TypeQuery]
-    #: For ``ptxpass.ir.Environment``: reports a receiver of a class that a site does not know.
-    on_no_type: OnNoType | None
-    #: For ``ptxpass.ir.Environment``: the address of the object that a reference names.
-    emit_address: Callable[[ir.IRBuilder, Any], Any]
-    #: For ``ptxpass.ir.Environment``: where an object of a family has its vtable pointer.
-    emit_vtable_address: VtableAddress
     #: What the kernel's arguments are cut into, in order.
     leaves: list[Leaf]
     #: Places in the source, by the ``site`` of an error record.
@@ -65,8 +52,9 @@ class LoweredModule:
     recursive: bool
 
 
-def lower(program: Program, job: Job) -> LoweredModule:
-    """Generate the module of ``program``, the job's after the passes.
+def lower(program: Program, job: Job, canonical: bool = False) -> LoweredModule:
+    """Generate the module of ``program``, the job's after the passes. ``canonical``: with virtual
+    calls in the form of ``ptxpass.ir.Canonical``, to be looked at.
 
     Raises CompileError for an operation that no target has, InternalError for a malformed program.
     """
@@ -77,9 +65,7 @@ def lower(program: Program, job: Job) -> LoweredModule:
     kernel = program.kernel
     module = target.new_module(kernel.symbol)
     roles = RoleMetadata(module, stored_roles(program))
-    emitter = ProgramEmitter(
-        target, job.layout, job.encoding, job.mode, debug, module, roles, job.fastmath
-    )
+    emitter = ProgramEmitter(target, job.layout, job.encoding, debug, module, roles, job.fastmath)
     loops_of = [o for o in operations_in(program) if o.kind == "for"]
     shared = [operation.location for operation in loops_of if "shared" in operation.attributes]
     emitter.is_convergent = bool(shared)
@@ -87,11 +73,23 @@ def lower(program: Program, job: Job) -> LoweredModule:
     for function in functions:
         emitter.functions[function.symbol] = _declare(emitter, function)
         emitter.known[function.symbol] = function.known
+    emitter.calls = {
+        operation: calls.virtual_call(emitter, operation)
+        for operation in operations_in(program)
+        if operation.kind == "call_virtual"
+    }
+    emitter.dispatch = (Canonical if canonical else Lowering)(
+        module, job.mode, _environment(emitter, job), emitter.calls.values()
+    )
     kernel_leaves = [leaf for value in kernel.parameters for leaf in leaves(type_of(value))]
     body = _define_kernel_body(emitter, kernel, kernel_leaves)
     for function in functions:
         _define(emitter, function)
     define_notes(emitter)
+    emitter.dispatch.complete()
+    if CHECK_REFERENCE in module.globals and not canonical:
+        spaces = target.object_space, target.constant_space
+        define_check_reference(module, job.mode.placement, *spaces)
     target.emit_entry(
         module,
         kernel.symbol,
@@ -104,11 +102,6 @@ def lower(program: Program, job: Job) -> LoweredModule:
         module=module,
         kernel_symbol=kernel.symbol,
         body_symbol=body.name,
-        sites=emitter.sites,
-        queries=emitter.queries,
-        on_no_type=_report_no_method(emitter) if debug else None,
-        emit_address=emitter.emit_address,
-        emit_vtable_address=_vtable_address(emitter),
         leaves=kernel_leaves,
         source_sites=emitter.source_sites,
         assertion_texts=emitter.assertion_texts,
@@ -120,21 +113,17 @@ def lower(program: Program, job: Job) -> LoweredModule:
     )
 
 
-def _report_no_method(program: ProgramEmitter) -> OnNoType:
-    def report(builder: ir.IRBuilder, site: CallSite, reference: ir.Value) -> None:
-        place = program.call_sites[site.number]
-        address = program.emit_address(builder, reference)
-        emit_report(program, builder, I32(ErrorCode.NO_METHOD), place, address)
-
-    return report
-
-
-def _vtable_address(program: ProgramEmitter) -> VtableAddress:
-    def emit(builder: ir.IRBuilder, object_address: Any, family: str) -> Any:
-        root = program.families[family].root
-        return program.layout.emit_vtable_address(builder, object_address, root)
-
-    return emit
+def _environment(program: ProgramEmitter, job: Job) -> Environment:
+    target = program.target
+    return Environment(
+        object_space=target.object_space,
+        constant_space=target.constant_space,
+        is_device=target.is_device,
+        emit_address=program.emit_address,
+        emit_order=job.encoding.emit_order,
+        debug=job.debug,
+        ranges=job.facts.ranges,
+    )
 
 
 def _declare(program: ProgramEmitter, function: Function) -> ir.Function:

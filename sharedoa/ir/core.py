@@ -32,6 +32,10 @@ class Location(NamedTuple):
     end_column: int
     function: str
 
+    @property
+    def line_in_file(self) -> str:
+        return f"{self.file}:{self.line}"
+
 
 @dataclass(frozen=True)
 class LvalueType:
@@ -99,6 +103,15 @@ class Candidate:
 
     cls: ClassType
     symbol: str
+
+    @property
+    def type_index(self) -> int:
+        return self.cls.type_index
+
+    @property
+    def entry_base(self) -> int:
+        """The entry of slot 0 in the class's function table."""
+        return self.cls.entry_base
 
 
 class Lane(NamedTuple):

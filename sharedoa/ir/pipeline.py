@@ -14,6 +14,7 @@ from .core import Program
 from .job import Job
 from .passes.call_melding import mark_common_functions
 from .passes.cut_branches import cut_branches
+from .passes.dispatch import choose_dispatch
 from .passes.limit_copies import limit_copies
 from .passes.narrow_counters import narrow_counters
 from .passes.narrow_roots import narrow_roots
@@ -70,6 +71,7 @@ PIPELINE: Sequence[Pass] = (
     Pass("limit_copies", limit_copies, _on_device),
     Pass("unroll_copies", lambda program, job: unroll_copies(program), _reorders),
     Pass("sink_stores", sink_stores, _reorders),
+    Pass("dispatch", choose_dispatch),
 )
 
 

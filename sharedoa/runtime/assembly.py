@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 from ..errors import ConfigurationError
 from ..heap.heap import Heap
-from ..ir.pipeline import history
 from ..targets.amdgpu import AmdgpuTarget
 from ..targets.base import Target
 from ..targets.host import HostTarget
 from ..targets.nvptx import NvptxTarget
-from .pipeline import EXTENSIONS, HISTORY
+from .pipeline import EXTENSIONS, ON_DEMAND
 
 if TYPE_CHECKING:
     from .launch import Program
@@ -53,9 +52,8 @@ class Assembly(Mapping[str, str | bytes]):
             target = open_target(able[0])
         runs = self._program.last_runs(heap, heap.mode)
         compilation = self._program.compilation(heap, heap.mode, heap.debug, target, runs)
-        if extension == HISTORY:
-            return history(compilation.job)
-        return compilation.products[extension]
+        make = ON_DEMAND.get(extension)
+        return compilation.products[extension] if make is None else make(compilation)
 
     def __iter__(self) -> Iterator[str]:
         return iter(EXTENSIONS)

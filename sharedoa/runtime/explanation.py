@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from dispatch.mode import Mode
 
-from ..codegen.calls import describe
 from ..errors import BackendError
 from ..frontend.tree import Location
 from ..heap.heap import Heap
@@ -46,12 +45,12 @@ def explain(program: Program, heap: Heap, mode: Mode, debug: bool) -> str:
     head = str(compilation.job)
     for location in compilation.lowered.shared_loops:
         head += (
-            f"\n{_short(describe(location))}: threads of a warp share the iterations of their "
+            f"\n{_short(location)}: threads of a warp share the iterations of their "
             "loops where some are much longer than others"
         )
     for location in compilation.lowered.common_functions:
         head += (
-            f"\n{_short(describe(location))}: threads that come to this function from different "
+            f"\n{_short(location)}: threads that come to this function from different "
             "methods or branches run it together"
         )
     head += _limits(compilation.lowered.loop_copies)
@@ -66,7 +65,7 @@ def _limits(loop_copies: Mapping[Location, int]) -> str:
     """Which loops are not copied as often as compilers would."""
     text = ""
     for copies in sorted(set(loop_copies.values())):
-        places = [_short(describe(each)) for each, n in loop_copies.items() if n == copies]
+        places = [_short(each) for each, n in loop_copies.items() if n == copies]
         limit = f"copied at most {copies} times" if copies > 1 else "not copied"
         text += (
             f"\nloops at {_names(places)}: {limit}, so that the methods which threads are in at "
@@ -75,8 +74,8 @@ def _limits(loop_copies: Mapping[Location, int]) -> str:
     return text
 
 
-def _short(location: str) -> str:
-    return PurePath(location).name
+def _short(location: Location) -> str:
+    return PurePath(location.line_in_file).name
 
 
 def _names(candidates: Sequence[str]) -> str:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 
-from ptxpass.ir import Environment, SiteReport, rewrite
 from ptxpass.output_file import write_whole
 
 from ..codegen.lower import LoweredModule, lower
@@ -22,14 +22,12 @@ from ..errors import (
 from ..frontend.program import too_deep
 from ..ir.core import Program
 from ..ir.job import Job
+from ..ir.passes.dispatch import SiteReport, reports
 from ..ir.pipeline import history, optimised
 from ..ir.text import program_text
 from ..targets.base import Stages
 from ..uninterrupted import uninterrupted
 from . import code_cache, knobs
-
-HISTORY = "passes.ir"
-"""What passes do to the program, which is found out when somebody wants to see it."""
 
 
 @dataclass(eq=False)
@@ -39,7 +37,6 @@ class Compilation:
 
     job: Job
     products: Stages = field(default_factory=dict)
-    reports: list[SiteReport] = field(default_factory=list)
     _program: Program | None = None
     _lowered: LoweredModule | None = None
 
@@ -54,45 +51,28 @@ class Compilation:
         assert self._lowered is not None
         return self._lowered
 
+    @cached_property
+    def reports(self) -> list[SiteReport]:
+        """What became of each virtual call."""
+        return reports(self.program)
+
 
 def optimised_program(compilation: Compilation) -> Stages:
     """The program in SSA form after all passes."""
     compilation._program = optimised(compilation.job)
-    found: Stages = {"ir": program_text(compilation.program)}
-    if knobs.dump.value() is not None:
-        found[HISTORY] = history(compilation.job)
-    return found
-
-
-def canonical_ir(compilation: Compilation) -> Stages:
-    """Every virtual call as a C++ compiler emits it."""
-    compilation._lowered = lower(compilation.program, compilation.job)
-    return {"ll": str(compilation.lowered.module)}
+    return {"ir": program_text(compilation.program), **_to_dump(compilation, "passes.ir")}
 
 
 def dispatched_ir(compilation: Compilation) -> Stages:
-    """Every virtual call as the mode makes it, and above all of them what was chosen and why."""
-    c, lowered, job = compilation, compilation.lowered, compilation.job
-    environment = Environment(
-        object_space=job.target.object_space,
-        constant_space=job.target.constant_space,
-        is_device=job.target.is_device,
-        emit_address=lowered.emit_address,
-        emit_order=job.encoding.emit_order,
-        kernel=lowered.kernel_symbol,
-        debug=job.debug,
-        on_no_type=lowered.on_no_type,
-        emit_vtable_address=lowered.emit_vtable_address,
-        populated=job.facts.populated() if lowered.sites or lowered.queries else None,
-        ranges=job.facts.ranges,
-    )
-    c.reports = rewrite(lowered.module, lowered.sites, lowered.queries, job.mode, environment)
+    """LLVM IR, with virtual calls as the mode has them; above it what was chosen, and why."""
+    compilation._lowered = lower(compilation.program, compilation.job)
     decisions = [
-        f"; {r.location}: {r.static_class}.{r.method} of {', '.join(r.candidates)}: {r.decision}, "
-        f"because {r.reason}\n"
-        for r in c.reports
+        f"; {r.location.line_in_file}: {r.static_class}.{r.method} of {', '.join(r.candidates)}: "
+        f"{r.decision}, because {r.reason}\n"
+        for r in compilation.reports
     ]
-    return {"dispatch.ll": "".join([*decisions, str(lowered.module)])}
+    text = "".join([*decisions, str(compilation.lowered.module)])
+    return {"dispatch.ll": text, **_to_dump(compilation, "ll")}
 
 
 def machine_code(compilation: Compilation) -> Stages:
@@ -108,15 +88,23 @@ def machine_code(compilation: Compilation) -> Stages:
 
 STAGES: tuple[tuple[tuple[str, ...], Callable[[Compilation], Stages]], ...] = (
     (("ir",), optimised_program),
-    (("ll",), canonical_ir),
     (("dispatch.ll",), dispatched_ir),
     (("opt.ll", "ptx", "s", "o"), machine_code),
 )
-_COMMENTS = dict.fromkeys((HISTORY, "ir", "ll", "dispatch.ll", "opt.ll"), ";") | {
-    "ptx": "//",
-    "s": "#",
+ON_DEMAND: dict[str, Callable[[Compilation], str]] = {
+    "passes.ir": lambda compilation: history(compilation.job),
+    "ll": lambda c: str(lower(c.program, c.job, canonical=True).module),
 }
-EXTENSIONS = (HISTORY, *(extension for extensions, _ in STAGES for extension in extensions))
+"""What is made when somebody wants to see it: what passes do to the program; LLVM IR with virtual
+calls in canonical form."""
+
+
+def _to_dump(compilation: Compilation, extension: str) -> Stages:
+    return {} if knobs.dump.value() is None else {extension: ON_DEMAND[extension](compilation)}
+
+
+EXTENSIONS = ("passes.ir", "ir", "ll", "dispatch.ll", "opt.ll", "ptx", "s", "o")
+_COMMENTS = {"ptx": "//", "s": "#"}
 
 
 def compile(job: Job) -> Compilation:
@@ -153,7 +141,9 @@ def _dump(job: Job, made: Stages) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         for extension, product in made.items():
             if isinstance(product, str):
-                head = (f"{_COMMENTS[extension]} {line}\n" for line in str(job).splitlines())
+                head = (
+                    f"{_COMMENTS.get(extension, ';')} {line}\n" for line in str(job).splitlines()
+                )
                 product = "".join([*head, product])
             write_whole(folder / f"{job.name}.{job.mode.name}.{extension}", product)
     except OSError as error:

@@ -1,7 +1,7 @@
-"""Runs hand-made programs on the host, without the pass and without a heap.
+"""Runs hand-made programs on the host, without a heap.
 
-Function tables, reference checks and type queries are made here, so that what is tested is the
-canonical form itself. Every program is also lowered and verified for both GPU targets.
+Virtual calls have their canonical form if nothing else is asked for, in which references are
+checked here. Every program is also lowered and verified for both GPU targets.
 """
 
 from __future__ import annotations
@@ -12,17 +12,14 @@ from typing import Any
 
 import numpy as np
 from llvmlite import binding as llvm
-from llvmlite import ir
 
 from dispatch import state
 from dispatch.check import CHECK_REFERENCE
 from dispatch.errors import RECORD_DTYPE
 from dispatch.mode import parse_mode
-from ptxpass.ir import Environment, rewrite
 from sharedoa.backends.kernel_print import printed_text
 from sharedoa.codegen import LoweredModule, lower
 from sharedoa.codegen.abi import SLOT_BYTES
-from sharedoa.codegen.calls import TYPE_INDEX
 from sharedoa.frontend import tree
 from sharedoa.frontend.to_ir import to_ir
 from sharedoa.ir.job import Job
@@ -42,7 +39,6 @@ PRINTED: list[str] = []
 
 _CALLBACKS = {
     CHECK_REFERENCE: ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64)(objects.check_reference),
-    TYPE_INDEX: ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64)(objects.type_index),
     PRINT_SYMBOL: ctypes.CFUNCTYPE(None, ctypes.c_char_p)(
         lambda text: PRINTED.append(printed_text(text))
     ),
@@ -59,45 +55,16 @@ def lower_for(
     layout: Layout = objects.LAYOUT,
     encoding: ReferenceEncoding = objects.PLAIN,
     mode: str = "cuda",
+    canonical: bool = False,
 ) -> LoweredModule:
     job = Job("test", to_ir(program), target, layout, encoding, parse_mode(mode), debug)
-    return lower(optimised(job), job)
-
-
-def complete_tables(lowered: LoweredModule) -> None:
-    """Give every function table its entries, as the pass does at its end."""
-    tables: dict[str, dict[int, ir.Function]] = {}
-    for site in lowered.sites:
-        entries = tables.setdefault(site.family, {})
-        for candidate in site.candidates:
-            entries[candidate.entry] = lowered.module.globals[candidate.symbol]
-    for family, entries in tables.items():
-        table = lowered.module.globals[f"sharedoa_functions_{family}"]
-        pointer = ir.PointerType()
-        table.value_type = ir.ArrayType(pointer, max(entries) + 1)
-        functions = [entries.get(n) or ir.Constant(pointer, None) for n in range(max(entries) + 1)]
-        table.initializer = ir.Constant(table.value_type, functions)
-
-
-def apply_pass(lowered: LoweredModule, target: Target, debug: bool, mode: str) -> None:
-    environment = Environment(
-        object_space=target.object_space,
-        constant_space=target.constant_space,
-        is_device=target.is_device,
-        emit_address=lowered.emit_address,
-        emit_order=objects.PLAIN.emit_order,
-        kernel=lowered.kernel_symbol,
-        debug=debug,
-        on_no_type=lowered.on_no_type,
-        emit_vtable_address=lowered.emit_vtable_address,
-    )
-    rewrite(lowered.module, lowered.sites, lowered.queries, parse_mode(mode), environment)
+    return lower(optimised(job), job, canonical)
 
 
 class Kernel:
     """A program compiled for the host; ``launch`` runs it and keeps the error record.
 
-    ``rewritten``: the pass is applied (plain references only); else the canonical form runs.
+    ``rewritten``: virtual calls are as the mode has them.
     """
 
     def __init__(
@@ -112,11 +79,9 @@ class Kernel:
         gpus: Sequence[Target] = (NVPTX, AMDGPU),
     ) -> None:
         for target in (*gpus, HOST):
-            self.lowered = lower_for(target, program, debug, layout, encoding, mode)
-            if rewritten:
-                apply_pass(self.lowered, target, debug, mode)
-            else:
-                complete_tables(self.lowered)
+            self.lowered = lower_for(
+                target, program, debug, layout, encoding, mode, canonical=not rewritten
+            )
             parse(str(self.lowered.module))
         self._encoding = encoding
         self._load(HOST.compile(str(self.lowered.module))["o"])

@@ -86,7 +86,3 @@ def check_reference(address: int) -> int:
     if address == 0:
         return 1
     return 0 if address in LIVE else 2
-
-
-def type_index(reference: int) -> int:
-    return LIVE[reference & ADDRESS_MASK].type_index

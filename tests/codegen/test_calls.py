@@ -1,21 +1,29 @@
-"""Virtual calls in canonical form and type tests, on real objects and vtables."""
+"""Virtual calls and type tests, on real objects and vtables."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 import pytest
 
-from dispatch.mode import parse_mode
+from dispatch.check import CHECK_REFERENCE
+from dispatch.header_format import VTABLE_POINTER
+from dispatch.mode import MODES, parse_mode
+from ptxpass.ir import Lowering, Site
 from sharedoa.errors import InternalError
 from sharedoa.frontend import tree
 from sharedoa.model.layout import Header, Layout
 from sharedoa.model.reference import PlainReference, ReferenceEncoding, TaggedReference
-from sharedoa.model.scalars import boolean, weak_int
+from sharedoa.model.scalars import boolean, f32, weak_int
 from sharedoa.model.types import VOID, ReferenceType
+from sharedoa.targets.optimise import parse
 
 from . import objects
-from .machine import Kernel
-from .shapes import Shapes, area_program, make_shapes, type_test_program
+from .machine import HOST, NVPTX, Kernel, lower_for
+from .shapes import Shapes, area_program, call_area, make_shapes, type_test_program
 from .trees import (
     HERE,
     add,
@@ -78,25 +86,62 @@ def test_a_virtual_call_runs_the_method_of_the_objects_class(
     assert out.tolist() == [7, 19, 25]
 
 
-def test_a_call_site_says_what_the_pass_needs(shapes: Shapes) -> None:
-    (site,) = Kernel(area_program(shapes, line=12)).lowered.sites
-    assert (site.number, site.method, site.static_class) == (0, "area", "Shape")
-    assert site.slot == 1
-    assert site.location == "program.py:12"
-    assert site.function == "kernel.body"
-    found = [(c.class_name, c.type_index, c.entry, c.symbol) for c in site.candidates]
+class _Recording(Lowering):
+    """Notes what the pass is told."""
+
+    made: list[_Recording] = []
+
+    def __init__(self, module: Any, mode: Any, environment: Any, calls: Any) -> None:
+        super().__init__(module, mode, environment, calls)
+        self.calls, self.tests = [*calls], list[Site]()
+        self.made.append(self)
+
+    def type_index(self, builder: Any, site: Site, reference: Any) -> Any:
+        self.tests.append(site)
+        return super().type_index(builder, site, reference)
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> Callable[..., _Recording]:
+    """What the pass is told of a program's calls and type tests."""
+    monkeypatch.setattr(import_module("sharedoa.codegen.lower"), "Lowering", _Recording)
+
+    def told(program: tree.Program, mode: str = "concord") -> _Recording:
+        lower_for(HOST, program, mode=mode)
+        return _Recording.made.pop()
+
+    return told
+
+
+def test_the_pass_is_told_what_it_needs_of_a_call(shapes: Shapes, told: Any) -> None:
+    (call,) = told(area_program(shapes)).calls
+    assert (call.method, call.slot, call.identify) == ("area", 1, "tag")
+    assert call.family == f"Shape_{shapes.shape.type_index}"
+    assert [str(type) for type in call.signature.args] == ["i64", "float"]
+    assert str(call.signature.return_type) == "float"
+    found = [(c.type_index, c.entry_base, c.symbol) for c in call.candidates]
     assert found == [
-        (cls.name, cls.type_index, cls.entry_base + 1, symbol)
+        (cls.type_index, cls.entry_base, symbol)
         for cls, symbol in (
             (shapes.circle, "Circle.area"),
             (shapes.square, "Square.area"),
             (shapes.round, "Circle.area"),
         )
     ]
-    block = site.call.parent.instructions
-    place = block.index(site.call)
-    assert site.chain == block[place - len(site.chain) : place]
-    assert site.call.args[0] is site.receiver
+
+
+def test_each_call_has_its_strategy(shapes: Shapes, told: Any) -> None:
+    def strategy(program: tree.Program, mode: str) -> str | None:
+        (call,) = told(program, mode).calls
+        return call.identify
+
+    alone = variable("shape", ReferenceType(shapes.shape))
+    out = array("out", f32)
+    uniform = call_area(shapes, use(alone), const(2.0, f32))
+    one = program([alone, out], [store(element(use(out)), uniform)], *shapes.functions)
+    assert strategy(area_program(shapes), "coal") == "range"
+    assert strategy(one, "coal") == "header"
+    assert strategy(one, "typepointer") == "bits"
 
 
 def test_overrides_must_have_the_signature_of_the_call(shapes: Shapes) -> None:
@@ -166,27 +211,69 @@ def test_isinstance_is_true_for_the_class_and_below(
         assert out.tolist() == [*expected, 0]
 
 
-def test_a_type_query_says_what_the_pass_needs(shapes: Shapes) -> None:
-    (query,) = Kernel(type_test_program(shapes, shapes.circle)).lowered.queries
-    assert query.candidates == tuple(
-        (cls.type_index, cls.name) for cls in (shapes.circle, shapes.square, shapes.round)
-    )
-    assert (query.location, query.function) == ("program.py:3", "kernel.body")
+def test_the_pass_is_told_what_it_needs_of_a_type_test(shapes: Shapes, told: Any) -> None:
+    (site,) = told(type_test_program(shapes, shapes.circle)).tests
+    assert [candidate.type_index for candidate in site.candidates] == [
+        cls.type_index for cls in (shapes.circle, shapes.square, shapes.round)
+    ]
+    assert (site.family, site.identify) == (f"Shape_{shapes.shape.type_index}", "tag")
 
 
-def test_isinstance_of_a_class_without_objects_is_false(shapes: Shapes) -> None:
+def test_isinstance_of_a_class_without_objects_is_false(shapes: Shapes, told: Any) -> None:
     ghost = shared_class("Ghost", shapes.shape)
     assert ghost.is_abstract
-    kernel = Kernel(type_test_program(shapes, ghost))
+    program = type_test_program(shapes, ghost)
     out = np.full(1, -1)
-    kernel.launch(1, np.array([objects.new(shapes.circle)], np.uint64), out)
+    Kernel(program).launch(1, np.array([objects.new(shapes.circle)], np.uint64), out)
     assert out.tolist() == [0]
-    assert kernel.lowered.queries == []
+    assert told(program).tests == []
 
 
-def test_sites_of_one_family_share_a_table_and_families_do_not(shapes: Shapes) -> None:
+def test_calls_of_one_family_share_a_table_and_families_do_not(shapes: Shapes, told: Any) -> None:
     other = make_shapes()
-    families = {
-        Kernel(area_program(each)).lowered.sites[0].family for each in (shapes, shapes, other)
-    }
+    families = {told(area_program(each)).calls[0].family for each in (shapes, shapes, other)}
     assert len(families) == 2
+
+
+# --------------------------------------------------------------- the canonical form
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("debug", [False, True])
+def test_no_vtable_is_loaded_where_objects_have_none(
+    shapes: Shapes, mode: str, debug: bool
+) -> None:
+    """Nor is a pointer to one in other modes, but where the mode says so."""
+    parsed = parse_mode(mode)
+    has_pointer = parsed.header == VTABLE_POINTER
+    layout = Layout("aos", Header(parsed.header_size, parsed.header_alignment))
+
+    def text(program: tree.Program, canonical: bool) -> str:
+        lowered = lower_for(NVPTX, program, debug, layout, mode=mode, canonical=canonical)
+        return str(lowered.module)
+
+    for each in (area_program(shapes), type_test_program(shapes, shapes.circle)):
+        canonical, dispatched = text(each, True), text(each, False)
+        declared = [line for line in canonical.splitlines() if line.startswith("declare")]
+        undefined = [line for line in declared if "_virtual_" in line or "_type_index" in line]
+        assert len(undefined) == (not has_pointer)
+        assert ("sharedoa_lookup" in canonical, "sharedoa_rows" in canonical) == (False, False)
+        assert not any(line in dispatched for line in undefined)
+    reads_header = parsed.identify == "header"
+    # Code of a debug check of references has other names.
+    assert ("sharedoa_functions_" in text(area_program(shapes), False)) == (
+        reads_header and parsed.invoke == "vtable"
+    )
+    assert ("sharedoa_functions_" in text(area_program(shapes), True)) == has_pointer
+
+
+@pytest.mark.parametrize("mode", ["cuda", "sharedoa"])
+def test_the_check_of_references_is_defined_where_it_is_used(shapes: Shapes, mode: str) -> None:
+    def check(debug: bool, canonical: bool = False) -> Any:
+        lowered = lower_for(HOST, area_program(shapes), debug, mode=mode, canonical=canonical)
+        parse(str(lowered.module))
+        return lowered.module.globals.get(CHECK_REFERENCE)
+
+    assert check(debug=False) is None
+    assert not check(debug=True).is_declaration
+    assert check(debug=True, canonical=True).is_declaration

@@ -1,11 +1,12 @@
 """All faults that tests must find."""
 
-from . import backend, frontend, host, passes, summaries
+from . import backend, dispatch, frontend, host, passes, summaries
 from .mutation import Mutation
 
 MUTATIONS: tuple[Mutation, ...] = (
     *frontend.MUTATIONS,
     *passes.MUTATIONS,
+    *dispatch.MUTATIONS,
     *backend.MUTATIONS,
     *host.MUTATIONS,
     *summaries.MUTATIONS,

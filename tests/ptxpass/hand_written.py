@@ -1,4 +1,4 @@
-"""Hand-made modules with virtual calls in canonical form, and objects in real memory.
+"""Hand-made modules with virtual calls that the pass writes, and objects in real memory.
 
 Every class has one method ``weigh(i64 receiver, i64 amount) -> i64``: amount * 1000 + a number of
 the method's own. The kernel, for thread x: ``out[x] = weigh(objects[x], weigh(objects[x], x))``,
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,18 +21,20 @@ from dispatch.mode import Mode
 from dispatch.range_table import SegmentTree
 from dispatch.vtable_record import POINTER_OFFSET, record_words
 from ptxpass.ir import (
-    CallSite,
+    Canonical,
     Environment,
-    SiteCandidate,
-    SiteReport,
-    TypeQuery,
-    function_table,
-    rewrite,
+    Lowering,
+    Ranges,
+    Site,
+    VirtualCall,
+    decide,
+    decide_test,
 )
 
 from .machine import HostCode
 
 I32, I64, VOID = ir.IntType(32), ir.IntType(64), ir.VoidType()
+WEIGH = ir.FunctionType(I64, [I64, I64])
 SLOT = 1
 SLOTS = 3
 KERNEL = "k"
@@ -49,6 +51,10 @@ class Class:
     name: str
     type_index: int
     method: str
+
+    @property
+    def symbol(self) -> str:
+        return self.method
 
     @property
     def entry_base(self) -> int:
@@ -73,9 +79,9 @@ def emit_address(mode: Mode, builder: ir.IRBuilder, reference: Any) -> Any:
 
 
 @dataclass
-class Canonical:
-    """A module and what its code generator reports of it. ``candidates``: the classes that a call
-    may meet."""
+class HandWritten:
+    """A module in the making. ``candidates``: the classes that a call may meet; ``canonical``:
+    calls are written in canonical form."""
 
     module: ir.Module
     mode: Mode
@@ -83,8 +89,7 @@ class Canonical:
     object_space: int = 0
     constant_space: int = 0
     debug: bool = False
-    sites: list[CallSite] = field(default_factory=list)
-    queries: list[TypeQuery] = field(default_factory=list)
+    canonical: bool = False
 
     @property
     def on_device(self) -> bool:
@@ -99,57 +104,52 @@ class Canonical:
 
     def add_methods(self) -> None:
         for symbol in dict.fromkeys(cls.method for cls in self.candidates):
-            method = ir.Function(self.module, ir.FunctionType(I64, [I64, I64]), symbol)
+            method = ir.Function(self.module, WEIGH, symbol)
             method.linkage = "internal"
             builder = ir.IRBuilder(method.append_basic_block())
             scaled = builder.mul(method.args[1], I64(1000))
             builder.ret(builder.add(scaled, I64(int(symbol[1:]))))
 
-    def call(self, builder: ir.IRBuilder, reference: Any, *arguments: Any) -> Any:
-        """A virtual call of ``weigh``."""
-        signature = ir.FunctionType(I64, [I64, *(a.type for a in arguments)])
-        return self.virtual_call(builder, signature, reference, *arguments)
+    # --------------------------------------------------------- what the pass is told
 
     def virtual_call(
-        self, builder: ir.IRBuilder, signature: ir.FunctionType, reference: Any, *arguments: Any
-    ) -> Any:
-        first = len(builder.block.instructions)
-        address = emit_address(self.mode, builder, reference)
-        vtable = self.load(builder, address, 0, I64)
-        entry = self.load(builder, vtable, 4 * SLOT, I32)
-        table = function_table(self.module, "Root", self.object_space)
-        place = builder.gep(table, [I32(0), entry], inbounds=True, source_etype=table.value_type)
-        method = builder.load(place, typ=ir.PointerType(signature))
-        chain = builder.block.instructions[first:]
-        call = builder.call(method, [reference, *arguments])
-        candidates = tuple(
-            SiteCandidate(c.name, c.type_index, c.entry_base + SLOT, c.method)
-            for c in self.candidates
-        )
-        number = len(self.sites)
-        where = (f"file.py:{number}", builder.function.name)
-        self.sites.append(
-            CallSite(
-                number, "weigh", "Root", "Root", SLOT, candidates, *where, reference, call, chain
-            )
-        )
-        return call
+        self,
+        signature: ir.FunctionType = WEIGH,
+        slot: int = SLOT,
+        candidates: Sequence[Class] | None = None,
+        uniform: bool = False,
+    ) -> VirtualCall:
+        """A call of ``weigh``, or of another method."""
+        met = tuple(self.candidates if candidates is None else candidates)
+        decision = decide(self.mode, met, 0, uniform, Ranges)
+        known = ("Root", _own_address, met, decision.identify)
+        return VirtualCall(*known, "weigh", slot, signature, self._report)
 
-    def query(self, builder: ir.IRBuilder, reference: Any) -> Any:
-        """A type test: the type index of ``reference``."""
-        symbol = "sharedoa_type_index"
-        function = self.module.globals.get(symbol)
-        if function is None:
-            function = ir.Function(self.module, ir.FunctionType(I32, [I64]), symbol)
-        call = builder.call(function, [reference])
-        candidates = tuple((c.type_index, c.name) for c in self.candidates)
-        self.queries.append(
-            TypeQuery(
-                len(self.queries), "Root", candidates, "file.py:1", builder.function.name,
-                reference, call,
-            )
-        )  # fmt: skip
-        return call
+    def type_test(self, uniform: bool = False) -> Site:
+        identify = decide_test(self.mode, len(self.candidates), uniform, self.debug)
+        return Site("Root", _own_address, tuple(self.candidates), identify)
+
+    def lowering(self, *calls: VirtualCall) -> Lowering:
+        """What writes these calls."""
+        environment = Environment(
+            object_space=self.object_space,
+            constant_space=self.constant_space,
+            is_device=self.on_device,
+            emit_address=lambda builder, reference: emit_address(self.mode, builder, reference),
+            emit_order=lambda builder, reference: emit_address(self.mode, builder, reference),
+            debug=self.debug,
+        )
+        writer = Canonical if self.canonical else Lowering
+        return writer(self.module, self.mode, environment, calls)
+
+    def _report(self, builder: ir.IRBuilder, reference: Any) -> None:
+        counter = self.module.globals.get(REFUSED)
+        if counter is None:
+            counter = ir.GlobalVariable(self.module, I64, REFUSED)
+            counter.initializer = I64(0)
+        builder.store(builder.add(builder.load(counter), I64(1)), counter)
+
+    # --------------------------------------------------------- bodies of kernels
 
     def new_body(self, leaves: int) -> tuple[ir.Function, ir.IRBuilder]:
         """The kernel's body with ``leaves`` i64 parameters before x, y, nx, ny."""
@@ -162,8 +162,10 @@ class Canonical:
         objects, out, x = body.args[:3]
         offset = builder.shl(x, I64(3))
         reference = self.load(builder, builder.add(objects, offset), 0, I64)
-        once = self.call(builder, reference, x)
-        result = self.call(builder, reference, once)
+        call = self.virtual_call()
+        lowering = self.lowering(call)
+        once = lowering.call(builder, call, [reference, x])
+        result = lowering.call(builder, call, [reference, once])
         before = builder.block
         heavy, end = (builder.append_basic_block(name) for name in ("heavy", "end"))
         builder.cbranch(builder.icmp_signed(">", result, I64(NEGATED_ABOVE)), heavy, end)
@@ -176,39 +178,23 @@ class Canonical:
         phi.add_incoming(negated, heavy)
         builder.store(phi, self.pointer(builder, builder.add(out, offset)))
         builder.ret_void()
+        lowering.complete()
 
-    def add_querying_body(self) -> None:
+    def add_asking_body(self) -> None:
         body, builder = self.new_body(leaves=2)
         objects, out, x = body.args[:3]
         offset = builder.shl(x, I64(3))
         reference = self.load(builder, builder.add(objects, offset), 0, I64)
-        found = builder.zext(self.query(builder, reference), I64)
+        lowering = self.lowering()
+        found = builder.zext(lowering.type_index(builder, self.type_test(), reference), I64)
         builder.store(found, self.pointer(builder, builder.add(out, offset)))
         builder.ret_void()
+        lowering.complete()
 
-    def rewrite(self) -> list[SiteReport]:
-        # Printing first is what a dump of the canonical form does.
-        assert "sharedoa_functions" in str(self.module) or not self.sites
-        return rewrite(self.module, self.sites, self.queries, self.mode, self.environment())
 
-    def environment(self) -> Environment:
-        def report(builder: ir.IRBuilder, site: CallSite, reference: Any) -> None:
-            counter = self.module.globals.get(REFUSED)
-            if counter is None:
-                counter = ir.GlobalVariable(self.module, I64, REFUSED)
-                counter.initializer = I64(0)
-            builder.store(builder.add(builder.load(counter), I64(1)), counter)
-
-        return Environment(
-            object_space=self.object_space,
-            constant_space=self.constant_space,
-            is_device=self.on_device,
-            emit_address=lambda builder, reference: emit_address(self.mode, builder, reference),
-            emit_order=lambda builder, reference: emit_address(self.mode, builder, reference),
-            kernel=KERNEL,
-            debug=self.debug,
-            on_no_type=report,
-        )
+def _own_address(builder: ir.IRBuilder, address: Any) -> Any:
+    """The vtable pointer is the first word of an object, as in C++."""
+    return address
 
 
 class Objects:
@@ -259,9 +245,11 @@ class Objects:
         return code.address(state.SYMBOL) != 0
 
 
-def weighing(mode: Mode, candidates: Sequence[Class], debug: bool = False) -> Canonical:
-    """The host program that calls ``weigh``, not yet rewritten."""
-    canonical = Canonical(ir.Module("host"), mode, candidates, debug=debug)
-    canonical.add_methods()
-    canonical.add_weighing_body()
-    return canonical
+def weighing(
+    mode: Mode, candidates: Sequence[Class], debug: bool = False, canonical: bool = False
+) -> ir.Module:
+    """The host program that calls ``weigh``."""
+    written = HandWritten(ir.Module("host"), mode, candidates, debug=debug, canonical=canonical)
+    written.add_methods()
+    written.add_weighing_body()
+    return written.module

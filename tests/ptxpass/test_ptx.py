@@ -11,7 +11,7 @@ from llvmlite import ir
 from dispatch.identify.bits import TAG_LIMIT, TAG_SHIFT
 from dispatch.mode import MODES, parse_mode
 
-from .hand_written import I64, Canonical, Class, classes
+from .hand_written import I64, Class, HandWritten, classes
 from .machine import new_device_module, ptx
 
 KNOWN = classes(3, 4, 7)
@@ -47,18 +47,20 @@ COSTS = {
 def one_call(name: str, known: list[Class]) -> str:
     """PTX of a kernel body that loads a reference, makes one virtual call on it, and uses both. The
     methods load nothing, so every other load belongs to the call."""
-    canonical = Canonical(new_device_module(), parse_mode(name), known, 1, 4)
-    canonical.add_methods()
-    body, builder = canonical.new_body(leaves=2)
+    written = HandWritten(new_device_module(), parse_mode(name), known, 1, 4)
+    written.add_methods()
+    body, builder = written.new_body(leaves=2)
     objects, out, x = body.args[:3]
     offset = builder.shl(x, I64(3))
-    reference = canonical.load(builder, builder.add(objects, offset), 0, I64)
-    result = canonical.call(builder, reference, x)
+    reference = written.load(builder, builder.add(objects, offset), 0, I64)
+    call = written.virtual_call()
+    lowering = written.lowering(call)
+    result = lowering.call(builder, call, [reference, x])
     used = builder.add(result, reference)
-    builder.store(used, canonical.pointer(builder, builder.add(out, offset)))
+    builder.store(used, written.pointer(builder, builder.add(out, offset)))
     builder.ret_void()
-    canonical.rewrite()
-    return ptx(canonical.module)
+    lowering.complete()
+    return ptx(written.module)
 
 
 def cost(text: str) -> Cost:
@@ -98,20 +100,18 @@ def test_overflow_of_tags_adds_the_walk() -> None:
 
 @pytest.mark.parametrize("name", ["coal", "range+vtable"])
 def test_lookups_on_one_receiver_are_shared_in_our_modes_only(name: str) -> None:
-    canonical = Canonical(new_device_module(), parse_mode(name), KNOWN, 1, 4)
-    canonical.add_methods()
-    canonical.add_weighing_body()
-    canonical.rewrite()
-    walks = len(re.findall(r"ld\.global\.nc\.b32", ptx(canonical.module)))
+    written = HandWritten(new_device_module(), parse_mode(name), KNOWN, 1, 4)
+    written.add_methods()
+    written.add_weighing_body()
+    walks = len(re.findall(r"ld\.global\.nc\.b32", ptx(written.module)))
     assert walks == (2 if name == "coal" else 1)
 
 
 def test_tables_are_internal_constants_in_global_memory() -> None:
-    canonical = Canonical(new_device_module(), parse_mode("sharedoa"), KNOWN, 1, 4)
-    canonical.add_methods()
-    canonical.add_weighing_body()
-    canonical.rewrite()
-    table = canonical.module.globals["sharedoa_functions_Root"]
+    written = HandWritten(new_device_module(), parse_mode("sharedoa"), KNOWN, 1, 4)
+    written.add_methods()
+    written.add_weighing_body()
+    table = written.module.globals["sharedoa_functions_Root"]
     assert isinstance(table, ir.GlobalVariable)
     assert (table.linkage, table.global_constant, table.addrspace) == ("internal", True, 1)
-    assert "sharedoa_rows_Root" not in canonical.module.globals
+    assert "sharedoa_rows_Root" not in written.module.globals

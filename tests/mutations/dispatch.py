@@ -1,0 +1,97 @@
+"""Faults in what becomes of virtual calls: uniform receivers, decisions, code."""
+
+from .mutation import Mutation
+
+_UNIFORMITY = "sharedoa/ir/uniformity.py"
+_PASS = "sharedoa/ir/passes/dispatch.py"
+_DECISION = "ptxpass/ir/decision.py"
+_LOWERING = "ptxpass/ir/lowering.py"
+_EMITTER = "ptxpass/ir/emitter.py"
+_TABLES = "ptxpass/ir/tables.py"
+_OF_UNIFORMITY = ("tests/ir/test_uniformity.py",)
+_OF_LOWERING = ("tests/ptxpass/test_lowering.py",)
+_OF_FILES = ("tests/ir/test_files.py",)
+
+MUTATIONS = (
+    Mutation(
+        "loops left in different rounds", _UNIFORMITY,
+        "value in self.divergent or any(map(self._is_uneven, left[: self._made_in(value, join)]))",
+        "value in self.divergent",
+        "the counter of a loop passes for the same in threads that left it one after the other",
+        _OF_UNIFORMITY,
+    ),
+    Mutation(
+        "threads that part within a branch", _UNIFORMITY,
+        "            at = _At(at.loops, len(at.loops))\n        for region in branch",
+        "            at = _At(at.loops, at.parted)\n        for region in branch",
+        "a break that some threads come to leaves the loop even",
+        _OF_UNIFORMITY,
+    ),
+    Mutation(
+        "an else clause after a break", _UNIFORMITY,
+        "self._region(last, apart if has_break else at)", "self._region(last, at)",
+        "all threads are thought to come where those do that left a loop without break",
+        _OF_UNIFORMITY,
+    ),
+    Mutation(
+        "callers of what turned out to differ", _UNIFORMITY,
+        "                self._program.look_again(caller)", "                pass",
+        "results of functions that call each other pass for uniform",
+        _OF_UNIFORMITY,
+    ),
+    Mutation(
+        "uniformity beside undeclared operations", _UNIFORMITY,
+        "    if not all(map(_is_known, operations_in(program))):\n        return frozenset()\n", "",
+        "an operation that nobody declared is taken for one that moves no control",
+        _OF_UNIFORMITY,
+    ),
+    Mutation(
+        "results of new kinds", _UNIFORMITY,
+        "kind.effects in (PURE, Effects.READS)", "not kind.effects & Effects.ATOMIC",
+        "what a new operation gives each thread for itself passes for uniform",
+        _OF_UNIFORMITY,
+    ),
+    Mutation(
+        "classes without objects", _PASS,
+        "if populated is None or each.type_index in populated", "if True",
+        "calls choose among classes that no object has",
+        _OF_FILES,
+    ),
+    Mutation(
+        "the paper's modes call directly", _DECISION,
+        "if mode.closed_world and methods == 1:", "if methods == 1:",
+        "a mode that is there to be compared skips the lookup that it is compared by",
+        ("tests/ptxpass/test_ptx.py", *_OF_LOWERING),
+    ),
+    Mutation(
+        "type tests of one class in an open world", _DECISION,
+        "if mode.closed_world and classes <= 1 and not debug:", "if classes <= 1 and not debug:",
+        "a class that comes later passes for the one that is known",
+        _OF_LOWERING,
+    ),
+    Mutation(
+        "direct calls in debug mode", _LOWERING,
+        "                emitter.require_type(type_index, call.candidates)\n", "",
+        "an object of another class is called without a word",
+        _OF_LOWERING,
+    ),
+    Mutation(
+        "results of refused calls", _EMITTER,
+        "            results.append((self.no_result(), block))\n",
+        "            results.append((result, block))\n",
+        "a call that nothing answers gives what another one did",
+        _OF_LOWERING,
+    ),
+    Mutation(
+        "entries of another slot", _TABLES,
+        "each.entry_base + call.slot, each.symbol", "each.entry_base, each.symbol",
+        "vtable records name other methods than the function table has",
+        _OF_LOWERING,
+    ),
+    Mutation(
+        "rows that begin elsewhere", _TABLES,
+        "self._columns[slot] - self._first * stride", "self._columns[slot]",
+        "methods are looked up before or behind the table",
+        _OF_LOWERING,
+    ),
+)  # fmt: skip
