@@ -13,7 +13,7 @@ from ptxpass.ir import Canonical, Environment, Lowering
 
 from ..ir.core import Function, Lane, Location, Program, operations_in, type_of
 from ..ir.job import Job, owners_of_fields
-from ..ir.passes.uncalled import called_by
+from ..ir.passes.calls import called_by
 from ..ir.roles import stored_roles
 from . import arithmetic, atomics, calls, expressions, loops, lvalues, statements
 from .abi import Leaf, assemble, leaves

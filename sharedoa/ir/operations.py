@@ -192,13 +192,14 @@ declare(Kind("run_element", PURE, ("form", "may_be_negative"), ("lane",), operan
 # ---------------------------------------------------------------------- calls
 
 declare(Kind("call", Effects.CALLS, ("symbol",), results=None, cost=0))
-#: The receiver, then the arguments; ``candidates``: every concrete class that it may have. Its
-#: meaning is a load of the object's vtable pointer (``ptxpass.ir.sites``); what it becomes is noted
-#: by ``passes.dispatch``.
+#: The receiver, then the arguments; ``candidates``: every concrete class that it may have, but so
+#: many ``without_objects``. Its meaning is a load of the object's vtable pointer
+#: (``ptxpass.ir.sites``); ``passes.dispatch`` notes what it becomes.
 declare(
     Kind(
         "call_virtual", Effects.CALLS | Effects.READS, ("cls", "method", "slot", "candidates"),
-        ("identify", "decision", "reason"), results=None, cost=4, checked=True, reads_class=True,
+        ("without_objects", "identify", "decision", "reason"),
+        results=None, cost=4, checked=True, reads_class=True,
     )
 )  # fmt: skip
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from .core import Program
 from .job import Job
 from .passes.call_melding import mark_common_functions
+from .passes.candidates import narrow_candidates
 from .passes.cut_branches import cut_branches
 from .passes.dispatch import choose_dispatch
 from .passes.limit_copies import limit_copies
@@ -63,12 +64,13 @@ PIPELINE: Sequence[Pass] = (
     Pass("narrow_roots", lambda program, job: narrow_roots(program)),
     Pass("unused", lambda program, job: remove_unused(program, job.debug)),
     Pass("runs", use_runs, lambda job: job.mode.by_population),
+    Pass("candidates", narrow_candidates),
     Pass("uncalled", lambda program, job: drop_uncalled(program)),
     Pass("narrow_counters", lambda program, job: narrow_counters(program)),
     Pass("shared_loops", lambda program, job: share_loops(program), _in_warps),
     Pass("cut_branches", lambda program, job: cut_branches(program), _in_warps),
-    Pass("call_melding", mark_common_functions, _in_warps),
-    Pass("limit_copies", limit_copies, _on_device),
+    Pass("call_melding", lambda program, job: mark_common_functions(program), _in_warps),
+    Pass("limit_copies", lambda program, job: limit_copies(program), _on_device),
     Pass("unroll_copies", lambda program, job: unroll_copies(program), _reorders),
     Pass("sink_stores", sink_stores, _reorders),
     Pass("dispatch", choose_dispatch),

@@ -16,7 +16,7 @@ from .core import Function, Lane, LvalueType, Operation, Program, Value, operati
 from .operations import EVERYTHING as EVERY_EFFECT
 from .operations import Effects, kind_of
 from .origins import ANYTHING, NOBODY, Origins, Via, origins_in
-from .passes.calls import callees
+from .passes.calls import called_by, callees
 from .roles import EVERYTHING, Role, may_meet, role_of
 
 How = Literal["read", "write", "add", "min", "max"]
@@ -71,19 +71,13 @@ ANY_EFFECT = Summary(
 )
 
 
-def summarize(
-    program: Program, populated: Collection[int] | None = None, debug: bool = False
-) -> dict[str, Summary]:
-    """The summary of each function of a program, by symbol. ``populated``: type indices of the
-    classes that receivers of virtual calls can have, None for all. In ``debug`` mode operations
-    that are checked may report."""
-    calls = {
-        symbol: {s for operation in operations_in(f) for s in callees(operation, populated)}
-        for symbol, f in program.functions.items()
-    }
+def summarize(program: Program, debug: bool = False) -> dict[str, Summary]:
+    """The summary of each function of a program, by symbol. In ``debug`` mode operations that are
+    checked may report."""
+    calls = {symbol: {*called_by(function)} for symbol, function in program.functions.items()}
     ordered, circular = _callees_first(calls)
     found = dict.fromkeys(program.functions, Summary())
-    reader = _Reader(program, populated, debug, found)
+    reader = _Reader(program, debug, found)
     for symbol in ordered:
         found[symbol] = reader.summary(program.functions[symbol], Effects.NOTHING)
     changed = True
@@ -127,11 +121,10 @@ class _Reader:
     def __init__(
         self,
         program: Program,
-        populated: Collection[int] | None,
         debug: bool,
         found: Mapping[str, Summary],
     ) -> None:
-        self._program, self._populated, self._debug = program, populated, debug
+        self._program, self._debug = program, debug
         self._found = found
 
     def summary(self, function: Function, effects: Effects) -> Summary:
@@ -153,7 +146,7 @@ class _Reader:
                 returns.update(*(origins.get(operand, NOBODY) for operand in operation.operands))
             for way in _ways(operation, used):
                 accesses.update(_accesses(way, operation, origins))
-            for symbol in callees(operation, self._populated):
+            for symbol in callees(operation):
                 callee = self._found[symbol]
                 effects |= callee.effects
                 ways = {access.via for access in callee.accesses}
@@ -164,7 +157,7 @@ class _Reader:
 
     def _of_call(self, operation: Operation, origins: Mapping[Value, Origins]) -> Origins:
         found: set[Via] = set()
-        for symbol in callees(operation, self._populated):
+        for symbol in callees(operation):
             for via in self._found[symbol].returns:
                 found.update(self._seen_from(operation, symbol, via, origins))
         return frozenset(found)

@@ -260,7 +260,7 @@ class _Function:
         return bool(divergent) or not (kind.of_launch or kind.effects in (PURE, Effects.READS))
 
     def _call_diverges(self, call: Operation, divergent: Sequence[int]) -> bool:
-        targets = callees(call, None)
+        targets = callees(call)
         returns = [
             self._program.enter(target, divergent).returns_divergent(self) for target in targets
         ]

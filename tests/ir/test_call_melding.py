@@ -10,6 +10,7 @@ import sharedoa as oa
 from sharedoa import i32, ir
 from sharedoa.frontend.to_ir import to_ir
 from sharedoa.ir.passes.call_melding import mark_common_functions
+from sharedoa.ir.passes.candidates import narrow_candidates
 from sharedoa.runtime.vectorised_code import CallForm, call_program
 
 from .programs import job, program_from
@@ -88,7 +89,8 @@ def names(body: str, tmp_path: Path, populated: tuple[type[Item], ...] | None = 
 
 
 def melded(program: ir.Program, met: set[int] | None = None) -> set[str]:
-    mark_common_functions(program, job(populated=met))
+    narrow_candidates(program, job(populated=met))
+    mark_common_functions(program)
     return {function.name for function in program.functions.values() if function.melded}
 
 

@@ -11,6 +11,7 @@ import sharedoa as oa
 from sharedoa import f32, i32
 from sharedoa.backends.native_code import host_target
 from sharedoa.ir.core import Program, operations_in
+from sharedoa.ir.passes.candidates import narrow_candidates
 from sharedoa.ir.passes.limit_copies import limit_copies
 from sharedoa.runtime.explanation import _limits
 from sharedoa.runtime.pipeline import Compilation
@@ -117,7 +118,8 @@ def copies(
     kernel = kernel_from(tmp_path, "items: oa.Array[Item]", f"items[0].{call}", oa=oa, Item=Item)
     program = program_of(kernel)
     met = None if populated is None else {cls.__sharedoa__.type_index for cls in populated}
-    limit_copies(program, job(populated=met))
+    narrow_candidates(program, job(populated=met))
+    limit_copies(program)
     return {
         function.name: operation["copies"]
         for function in program.functions.values()
@@ -128,7 +130,7 @@ def copies(
 
 def limits(program: Program) -> list[int]:
     """The limits of all loops that have one."""
-    limit_copies(program, job())
+    limit_copies(program)
     loops = [o for o in operations_in(program) if "copies" in o.attributes]
     return [loop["copies"] for loop in loops]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 import pytest
@@ -15,6 +15,7 @@ from sharedoa.ir import Operation, Program, Region, Value, operations
 from sharedoa.ir.core import Lane
 from sharedoa.ir.operations import Effects
 from sharedoa.ir.origins import ANYTHING, Via, origins_in, own
+from sharedoa.ir.passes.candidates import narrow_candidates
 from sharedoa.ir.roles import ANY, EVERYTHING, Role, stored_roles
 from sharedoa.ir.summary import ANY_EFFECT, Access, Summary, conflicts, summarize
 from sharedoa.ir.text import NOWHERE
@@ -22,7 +23,7 @@ from sharedoa.model.types import ReferenceType
 
 from ..differential.effort import EXAMPLES
 from ..differential.programs import Size
-from .programs import app_kernels, program_of, random_program
+from .programs import app_kernels, job, program_of, random_program
 
 
 @oa.value
@@ -112,9 +113,13 @@ _FLOATS: Role = ("element", f32)
 _NODES: Role = ("reference",)
 
 
-def _summaries(kernel: Callable[..., Any], **options: Any) -> tuple[Program, dict[str, Summary]]:
+def _summaries(
+    kernel: Callable[..., Any], populated: Collection[int] | None = None, debug: bool = False
+) -> tuple[Program, dict[str, Summary]]:
+    """``populated``: type indices of the classes that have objects, all if None."""
     program = program_of(kernel)
-    return program, summarize(program, **options)
+    narrow_candidates(program, job(populated=populated))
+    return program, summarize(program, debug)
 
 
 def _of_kernel(kernel: Callable[..., Any], **options: Any) -> Summary:

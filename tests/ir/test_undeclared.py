@@ -109,7 +109,7 @@ def _is_shared(program: Program) -> list[bool]:
 
 
 def _melded(program: Program) -> bool:
-    mark_common_functions(program, job())
+    mark_common_functions(program)
     return any(function.melded for function in program.functions.values())
 
 
@@ -162,10 +162,10 @@ def test_loops_that_hold_one_are_taken_for_long() -> None:
     program = _program()
     get = _function(program, "Item.get")
     (loop,) = _only(get.body, "for")
-    limit_copies(program, job())
+    limit_copies(program)
     assert "copies" not in loop.attributes
     loop.regions[0].operations.insert(0, _unknown())
-    limit_copies(program, job())
+    limit_copies(program)
     assert loop["copies"] == 1
 
 

@@ -3,7 +3,7 @@
 from .mutation import Mutation
 
 _UNIFORMITY = "sharedoa/ir/uniformity.py"
-_PASS = "sharedoa/ir/passes/dispatch.py"
+_CANDIDATES = "sharedoa/ir/passes/candidates.py"
 _DECISION = "ptxpass/ir/decision.py"
 _LOWERING = "ptxpass/ir/lowering.py"
 _EMITTER = "ptxpass/ir/emitter.py"
@@ -52,7 +52,7 @@ MUTATIONS = (
         _OF_UNIFORMITY,
     ),
     Mutation(
-        "classes without objects", _PASS,
+        "classes without objects", _CANDIDATES,
         "if populated is None or each.type_index in populated", "if True",
         "calls choose among classes that no object has",
         _OF_FILES,

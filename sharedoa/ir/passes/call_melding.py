@@ -5,20 +5,19 @@ brings their calls together."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ..core import Function, Operation, Program, Region, Value, operations_in
-from ..job import Job
 from ..operations import Effects, effects_of, kind_of
 from .calls import callees
 
 
-def mark_common_functions(program: Program, job: Job) -> None:
+def mark_common_functions(program: Program) -> None:
     """Mark functions with loops that ways of the program lead to which exclude one another. Other
     functions take less time than meeting."""
     if any(kind_of(operation) is None for operation in operations_in(program)):
         return
-    calls = _Calls(program, job.facts.populated())
+    calls = _Calls(program)
     loops = {
         symbol
         for symbol, function in program.functions.items()
@@ -38,9 +37,8 @@ def _has_loop(function: Function) -> bool:
 class _Calls:
     """Which functions lead to which."""
 
-    def __init__(self, program: Program, populated: Collection[int] | None) -> None:
+    def __init__(self, program: Program) -> None:
         self._program = program
-        self._populated = populated
         self._behind: dict[str, frozenset[str]] = {}
 
     def on_several_ways(self, function: Function) -> set[str]:
@@ -48,7 +46,7 @@ class _Calls:
         found: set[str] = set()
         for operation in operations_in(function):
             if operation.kind == "call_virtual":
-                methods = callees(operation, self._populated)
+                methods = callees(operation)
                 found |= _several([self.behind(method) | {method} for method in methods])
         for test, *branches in _branches(function.body):
             common = _several([self._below(branch) for branch in branches])
@@ -75,7 +73,7 @@ class _Calls:
     def _called(self, operations: Iterable[Operation]) -> set[str]:
         found: set[str] = set()
         for operation in operations_in(Region([], [*operations])):
-            found.update(callees(operation, self._populated))
+            found.update(callees(operation))
         return found
 
 

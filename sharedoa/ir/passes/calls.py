@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Iterator
 
-from ..core import Operation
+from ..core import Function, Operation, operations_in
 
 
-def callees(operation: Operation, populated: Collection[int] | None) -> list[str]:
-    """The symbols of what an operation may call, where receivers can have the classes whose type
-    indices are ``populated``; None: all."""
+def callees(operation: Operation) -> list[str]:
+    """The symbols of what an operation may call."""
     if operation.kind == "call":
         return [operation["symbol"]]
     if operation.kind != "call_virtual":
         return []
-    met = (
-        candidate.symbol
-        for candidate in operation["candidates"]
-        if populated is None or candidate.cls.type_index in populated
-    )
-    return list(dict.fromkeys(met))
+    return list(dict.fromkeys(candidate.symbol for candidate in operation["candidates"]))
+
+
+def called_by(function: Function) -> Iterator[str]:
+    """The symbols of the functions that a function may call."""
+    for operation in operations_in(function):
+        yield from callees(operation)

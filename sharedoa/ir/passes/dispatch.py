@@ -1,5 +1,5 @@
-"""What becomes of each virtual call and type test. Classes without objects are no candidates; what
-``ptxpass.ir`` decides of the others is noted, with the reason. Code generation writes that."""
+"""What becomes of each virtual call and type test: what ``ptxpass.ir`` decides is noted, with the
+reason. Code generation writes that."""
 
 from __future__ import annotations
 
@@ -7,40 +7,25 @@ from typing import NamedTuple
 
 from ptxpass.ir import decide, decide_test
 
-from ...model.classes import ClassType
-from ...model.types import ReferenceType
-from ..core import Location, Operation, Program, operations_in
+from ..core import Location, Program, operations_in
 from ..job import Job
 from ..uniformity import uniform_receivers
 
 
 def choose_dispatch(program: Program, job: Job) -> None:
-    """Give each call the attributes ``identify``, ``decision`` and ``reason`` of ``Decision``, each
-    type test ``identify`` and its ``candidates``, the classes that it may meet."""
-    sites = [each for each in operations_in(program) if each.kind in ("call_virtual", "type_test")]
-    populated = job.facts.populated() if sites else None
-    others: dict[Operation, int] = {}
-    for site in sites:
-        every = site["candidates"] if site.kind == "call_virtual" else _classes(site)
-        kept = [each for each in every if populated is None or each.type_index in populated]
-        site.attributes["candidates"] = tuple(kept)
-        others[site] = len(every) - len(kept)
-    uniform = uniform_receivers(program, job.debug) if job.mode.spare_uniform else frozenset()
-    for site in sites:
-        candidates, is_uniform = site["candidates"], site in uniform
+    """Give calls the attributes ``identify``, ``decision`` and ``reason`` of ``Decision``, type
+    tests ``identify``."""
+    mode, ranges = job.mode, job.facts.ranges
+    uniform = uniform_receivers(program, job.debug) if mode.spare_uniform else frozenset()
+    for site in operations_in(program):
+        spared, attributes = site in uniform, site.attributes
         if site.kind == "call_virtual":
-            ranges = job.facts.ranges
-            made = decide(job.mode, candidates, others[site], is_uniform, ranges)
-            site.attributes.update(made._asdict())
-        else:
-            identify = decide_test(job.mode, len(candidates), is_uniform, job.debug)
-            site.attributes["identify"] = identify
-
-
-def _classes(test: Operation) -> list[ClassType]:
-    (receiver,) = test.operands
-    assert isinstance(receiver.type, ReferenceType)
-    return receiver.type.cls.concrete()
+            others = attributes.get("without_objects", 0)
+            made = decide(mode, site["candidates"], others, spared, ranges)
+            attributes.update(made._asdict())
+        elif site.kind == "type_test":
+            classes = len(site["candidates"])
+            attributes["identify"] = decide_test(mode, classes, spared, job.debug)
 
 
 class SiteReport(NamedTuple):

@@ -9,10 +9,9 @@ that are to be limited get the attribute ``copies``.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 
 from ..core import Operation, Program, Region, operations_in, rounds_of
-from ..job import Job
 from ..operations import cost_of, kind_of
 from .calls import callees
 
@@ -24,19 +23,18 @@ _LLVM_INSTRUCTIONS, _LLVM_COPIES, _PTXAS_COPIES = 75, 8, 4
 ptxas makes so many copies of that."""
 
 
-def limit_copies(program: Program, job: Job) -> None:
+def limit_copies(program: Program) -> None:
     """Numbers of instructions are estimates by what the operations cost."""
     if not any(operation.kind == "for" for operation in operations_in(program)):
         return
-    populated = job.facts.populated()
-    sizes = _Sizes(program, populated)
-    for symbol, count in _side_by_side(program, populated).items():
+    sizes = _Sizes(program)
+    for symbol, count in _side_by_side(program).items():
         if count > 1:
             sizes.room = INSTRUCTIONS // count
             sizes.of_region(program.functions[symbol].body)
 
 
-def _side_by_side(program: Program, populated: Collection[int] | None) -> dict[str, int]:
+def _side_by_side(program: Program) -> dict[str, int]:
     """How many methods a warp may be in where it runs each function: as many as the calls on the
     way to it choose among."""
     found: dict[str, int] = {}
@@ -47,7 +45,7 @@ def _side_by_side(program: Program, populated: Collection[int] | None) -> dict[s
             continue
         found[symbol] = count
         for operation in operations_in(program.functions[symbol]):
-            called = callees(operation, populated)
+            called = callees(operation)
             if operation.kind == "call_virtual":
                 # Recursion would multiply without end.
                 together = min(count * len(called), INSTRUCTIONS)
@@ -61,9 +59,8 @@ class _Sizes:
     """Instructions of parts of a program, with the copies that are made of loops. Loops of which
     fewer copies than usual fit into ``room`` are limited."""
 
-    def __init__(self, program: Program, populated: Collection[int] | None) -> None:
+    def __init__(self, program: Program) -> None:
         self._functions = program.functions
-        self._populated = populated
         self._open: set[str] = set()
         self._known: dict[tuple[str, int], int] = {}
         self.room = INSTRUCTIONS
@@ -76,7 +73,7 @@ class _Sizes:
             return self._of_loop(operation)
         return (
             cost_of(operation)
-            + sum(map(self._of_function, callees(operation, self._populated)))
+            + sum(map(self._of_function, callees(operation)))
             + self._of_regions(operation.regions)
         )
 

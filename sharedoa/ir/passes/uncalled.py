@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from ..core import Function, Program, operations_in
+from ..core import Program
+from .calls import called_by
 
 
 def drop_uncalled(program: Program) -> None:
@@ -19,13 +18,3 @@ def drop_uncalled(program: Program) -> None:
     for symbol in [*program.functions]:
         if symbol not in kept:
             del program.functions[symbol]
-
-
-def called_by(function: Function) -> Iterator[str]:
-    """The symbols of the functions that a function may call."""
-    for operation in operations_in(function):
-        if operation.kind == "call":
-            yield operation["symbol"]
-        elif operation.kind == "call_virtual":
-            for candidate in operation["candidates"]:
-                yield candidate.symbol
