@@ -14,10 +14,12 @@ a launch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
+
+import numpy as np
 
 from dispatch.mode import Mode
 from ptxpass.ir import Ranges
@@ -28,6 +30,7 @@ from ..model.clusters import Clusters
 from ..model.layout import Layout
 from ..model.reference import ReferenceEncoding
 from ..model.run_form import RunForm
+from ..model.scalars import ScalarType
 from ..model.types import ReferenceType
 from ..targets.base import Target
 from .array_use import (
@@ -82,6 +85,16 @@ class Uses:
     def indexed_parameters(self) -> tuple[int, ...]:
         """Those that may be runs."""
         return indexed_parameters(self.program, self._receivers)
+
+    @cached_property
+    def scalars(self) -> Mapping[int, ScalarType]:
+        """The types of the kernel's scalar parameters, by number, that it uses."""
+        used = {operand for each in operations_in(self.program.kernel) for operand in each.operands}
+        return {
+            number: parameter.type
+            for number, parameter in enumerate(self.program.kernel.parameters)
+            if isinstance(parameter.type, ScalarType) and parameter in used
+        }
 
     @cached_property
     def array_fields(self) -> frozenset[tuple[ClassType, str]]:
@@ -152,6 +165,16 @@ class Facts:
         found: RunForm | None = self._ask("pieces", owner, name)
         return found
 
+    def constant(self, parameter: int) -> int | float | bool | None:
+        """The number that a scalar argument is in all launches of the code, if that is known; no
+        NaN, of which there are many. Answers are words as kernels get them, which tell 0.0 from
+        -0.0."""
+        type = None if self._uses is None else self._uses.scalars.get(parameter)
+        if type is None:
+            return None
+        word = self._ask("constant", parameter)
+        return None if word is None else _number(word, type)
+
     def _ask(self, *question: Any) -> Any:
         if question not in self._answers:
             if self._answer is None:
@@ -173,6 +196,12 @@ class Facts:
     def asked(self, what: str) -> Iterator[tuple[Question, Any]]:
         """The questions of one kind, without its name, and their answers."""
         return ((q[1:], answer) for q, answer in self._answers.items() if q[0] == what)
+
+    @property
+    def constants(self) -> Mapping[int, int | float | bool]:
+        """The scalar parameters that are known to be always the same, and what they are."""
+        found = ((place, self.constant(place)) for (place,), _ in [*self.asked("constant")])
+        return {place: number for place, number in found if number is not None}
 
     def again(self, questions: Iterable[Question]) -> Facts:
         """The answers to these questions and no others."""
@@ -241,6 +270,8 @@ class Job:
         for (owner, name), form in self.facts.asked("pieces"):
             if form is not None:
                 lines.append(f"{owner.name}.{name}: pieces of one array of {form.cls.name} {alone}")
+        for place, number in self.facts.constants.items():
+            lines.append(f"{parameters[place].name}: always {number}")
         return "\n".join(lines)
 
     def _layout(self) -> str:
@@ -259,6 +290,13 @@ class Job:
             tiled = sorted({owner.family.root.name for owner in owners if layout.is_tiled(owner)})
             name = f"auto (tile for {', '.join(tiled)})" if tiled else "auto (aos)"
         return name + "".join(clusters)
+
+
+def _number(word: int, type: ScalarType) -> int | float | bool | None:
+    """The number in a word that a kernel is given as its argument; None for NaN."""
+    stored = np.frombuffer(word.to_bytes(8, "little"), type.dtype, 1)
+    number: int | float | bool = stored[0].item()
+    return number if number == number else None
 
 
 def owners_of_fields(program: Program) -> frozenset[ClassType]:

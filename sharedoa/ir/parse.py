@@ -198,7 +198,8 @@ class _Parser:
         operation = Operation(self._word("a kind of operation"), [], NOWHERE, {}, results)
         for result in results:
             result.source = operation
-        if self._next.kind == "value":
+        # Without operands the next operation may follow, which begins with its result.
+        if self._next.kind == "value" and self._tokens[self._place + 1].text != ":":
             used = self._several(lambda: self._token("value", "a value"))
             self._values.uses.append((operation, used))
         operation.attributes = self._attributes()

@@ -14,6 +14,7 @@ from .core import Program
 from .job import Job
 from .passes.call_melding import mark_common_functions
 from .passes.candidates import narrow_candidates
+from .passes.constant_arguments import fold_constants
 from .passes.cut_branches import cut_branches
 from .passes.dispatch import choose_dispatch
 from .passes.limit_copies import limit_copies
@@ -35,6 +36,11 @@ always_verifies = False
 
 def _always(job: Job) -> bool:
     return True
+
+
+def _unchecked(job: Job) -> bool:
+    # In debug mode everything is checked as it was written.
+    return not job.debug
 
 
 def _in_warps(job: Job) -> bool:
@@ -62,6 +68,7 @@ class Pass:
 
 PIPELINE: Sequence[Pass] = (
     Pass("narrow_roots", lambda program, job: narrow_roots(program)),
+    Pass("constant_arguments", fold_constants, _unchecked),
     Pass("unused", lambda program, job: remove_unused(program, job.debug)),
     Pass("runs", use_runs, lambda job: job.mode.by_population),
     Pass("candidates", narrow_candidates),

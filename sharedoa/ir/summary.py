@@ -16,7 +16,7 @@ from .core import Function, Lane, LvalueType, Operation, Program, Value, operati
 from .operations import EVERYTHING as EVERY_EFFECT
 from .operations import Effects, kind_of
 from .origins import ANYTHING, NOBODY, Origins, Via, origins_in
-from .passes.calls import called_by, callees
+from .passes.calls import called_by, callees, is_known
 from .roles import EVERYTHING, Role, may_meet, role_of
 
 How = Literal["read", "write", "add", "min", "max"]
@@ -25,7 +25,6 @@ the order of several of one kind makes no difference, but for how floats are rou
 
 #: What summaries say beside accesses and calls.
 NOTICED = Effects.ASKS_THREAD | Effects.LINGERS | Effects.REPORTS | Effects.WAITS | Effects.UNKNOWN
-_CALLING = ("call", "call_virtual")
 _COMMUTATIVE: Mapping[str, How] = {"add": "add", "sub": "add", "min": "min", "max": "max"}
 
 
@@ -130,7 +129,7 @@ class _Reader:
     def summary(self, function: Function, effects: Effects) -> Summary:
         """Of one function, by what is found of its callees; it has ``effects`` in any case."""
         operations = [*operations_in(function)]
-        if not all(map(_can_tell, operations)):
+        if not all(map(is_known, operations)):
             return ANY_EFFECT
         origins = origins_in(function, self._of_call)
         used = {operand for operation in operations for operand in operation.operands}
@@ -172,14 +171,6 @@ class _Reader:
             return [ANYTHING]  # another object than the one that is passed
         given = origins.get(operation.operands[via.parameter], NOBODY)
         return given if via.is_own else [each.beyond for each in given]
-
-
-def _can_tell(operation: Operation) -> bool:
-    """Whether it is known what an operation does, and which functions it calls."""
-    kind = kind_of(operation)
-    if kind is None or Effects.UNKNOWN in kind.effects:
-        return False
-    return Effects.CALLS not in kind.effects or operation.kind in _CALLING
 
 
 def _ways(operation: Operation, used: Collection[Value]) -> list[How]:

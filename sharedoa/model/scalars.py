@@ -39,7 +39,7 @@ class ScalarType:
         if self.kind == "bool":
             return bool(value)
         if self.kind == "float":
-            return self.dtype.type(value)
+            return self.dtype.type(_once_rounded(value))
         return self._to_integer(value)
 
     def _to_integer(self, value: Any) -> Any:
@@ -66,6 +66,13 @@ class ScalarType:
     @property
     def is_float(self) -> bool:
         return self.kind == "float"
+
+
+def _once_rounded(value: Any) -> Any:
+    """The value as NumPy converts it to f32 in one step; Python's integers go by way of f64."""
+    if isinstance(value, int) and -(1 << 63) <= value < 1 << 64:
+        return np.uint64(value) if value >= 0 else np.int64(value)
+    return value
 
 
 def _scalar(name: str, kind: Kind, bits: int) -> ScalarType:

@@ -23,7 +23,7 @@ from ..heap.arrays import ObjectArray
 from ..heap.blocks import Block, entered, exit_of_block
 from ..heap.heap import Heap, current_heap
 from ..heap.recording import recorder, recording
-from . import cpython
+from . import cpython, knobs
 from .geometry import Geometry
 
 if TYPE_CHECKING:
@@ -46,13 +46,21 @@ class _Recorded:
     mode: Mode
     debug: bool
     slots: Slots
+    #: Whether numbers among the arguments become constants of the code.
+    is_specialised: bool
     binding: Binding | None = None
 
     def bind(self, heap: Heap) -> Binding:
         # Where an array was a run its address has gone from the slots.
         self.program.plan.pack(self.slots, self.arguments)
         self.binding = self.program.bind(
-            heap, self.mode, self.debug, self.slots, self.arguments, self.geometry
+            heap,
+            self.mode,
+            self.debug,
+            self.slots,
+            self.arguments,
+            self.geometry,
+            are_fixed=self.is_specialised,
         )
         return self.binding
 
@@ -67,6 +75,7 @@ class Capture:
 
     def __init__(self, heap: Heap) -> None:
         self.heap = heap
+        self._specialises = knobs.specialise.value()
         self._launches: list[_Recorded] = []
         self._unready: tuple[str, str] | None = _BLOCK_OPEN
         self._block: Block | None = None
@@ -138,7 +147,8 @@ class Capture:
             )
         if heap.backend.name == "python":
             arguments = program.plan.host_values(arguments)
-        launch = _Recorded(program, geometry, arguments, *own_settings(heap, mode, debug), slots)
+        settings = own_settings(heap, mode, debug)
+        launch = _Recorded(program, geometry, arguments, *settings, slots, self._specialises)
         if heap.backend.name != "python":
             with program.lock:
                 launch.bind(heap)

@@ -11,6 +11,7 @@ from dispatch.mode import Mode
 from ..errors import BackendError
 from ..frontend.tree import Location
 from ..heap.heap import Heap
+from ..ir.core import operations_in
 from ..targets import ptxas
 from ..targets.nvptx import NvptxTarget
 from .assembly import open_target
@@ -54,11 +55,22 @@ def explain(program: Program, heap: Heap, mode: Mode, debug: bool) -> str:
             "methods or branches run it together"
         )
     head += _limits(compilation.lowered.loop_copies)
+    for variant in program.variants(heap, mode, debug):
+        head += _constants(variant, compilation)
     calls = table([_COLUMNS, *rows]) if rows else ["no virtual calls"]
     resources = _resources(
         lambda: program.compilation(heap, mode, debug, open_target("nvptx"), runs), used
     )
     return "\n".join([head, *calls, resources])
+
+
+def _constants(variant: Compilation, usual: Compilation) -> str:
+    """What captured steps run instead, where numbers are constants."""
+    parameters = usual.job.program.kernel.parameters
+    known = variant.job.facts.constants.items()
+    numbers = ", ".join(f"{parameters[place].name} = {number}" for place, number in known)
+    left, all = (sum(1 for _ in operations_in(each.program)) for each in (variant, usual))
+    return f"\ncaptured steps with {numbers}: code of their own, {left} operations instead of {all}"
 
 
 def _limits(loop_copies: Mapping[Location, int]) -> str:

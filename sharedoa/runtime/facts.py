@@ -32,10 +32,13 @@ _MOST_SEARCHED = 4
 
 class Now:
     """Answers to the questions of ``Facts``, by methods of their names, for a program that uses
-    ``uses``. Each is found once, so that they agree; ``runs``: parameters that are runs."""
+    ``uses``. Each is found once, so that they agree. ``runs``: parameters that are runs;
+    ``constants``: those that are constants, and the words that they are given."""
 
-    def __init__(self, uses: Uses, heap: Heap, runs: Mapping[int, RunForm]) -> None:
-        self._uses, self._heap, self._runs = uses, heap, runs
+    def __init__(
+        self, uses: Uses, heap: Heap, runs: Mapping[int, RunForm], constants: Mapping[int, int]
+    ) -> None:
+        self._uses, self._heap, self._runs, self._constants = uses, heap, runs, constants
         self.layout = heap.layout
 
     def answer(self, question: Question) -> Any:
@@ -58,6 +61,9 @@ class Now:
 
     def run(self, parameter: int) -> RunForm | None:
         return self._runs.get(parameter)
+
+    def constant(self, parameter: int) -> int | None:
+        return self._constants.get(parameter)
 
     def pieces(self, owner: ClassType, name: str) -> RunForm | None:
         return self._pieces.get((owner, name))

@@ -216,6 +216,13 @@ fastmath: Knob[bool] = Knob(
     "functions",
     _flag,
 )
+specialise: Knob[bool] = Knob(
+    "specialise",
+    True,
+    "0 or 1",
+    "compile numbers that never change, those of captured steps, as constants",
+    _flag,
+)
 dump: Knob[Path | None] = Knob(
     "dump",
     None,
@@ -226,7 +233,7 @@ dump: Knob[Path | None] = Knob(
 
 ALL: tuple[Knob[Any], ...] = (
     mode, backend, layout, references, initial_region, capacity, cache_dir, cache_size, debug,
-    fastmath, dump,
+    fastmath, specialise, dump,
 )  # fmt: skip
 
 

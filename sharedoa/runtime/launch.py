@@ -37,6 +37,7 @@ from .geometry import Geometry, Pair
 from .launch_code import Launch, quick_launcher
 from .launch_settings import own_settings
 from .pipeline import Compilation, compile
+from .specialisation import Constants, Specialisation
 from .unit import Unit, release
 
 
@@ -79,6 +80,7 @@ class Program:
         #: What was asked for code that there is, and the code, by what was asked for and answered.
         self._asked: dict[tuple[Question, ...], None] = {}
         self._compilations: dict[Job, Compilation] = {}
+        self._specialisation = Specialisation()
         self._units: weakref.WeakKeyDictionary[Backend, dict[Job, Unit]]
         self._units = weakref.WeakKeyDictionary()
         self._numbers = itertools.count()
@@ -209,9 +211,11 @@ class Program:
         slots: Slots,
         arguments: tuple[Any, ...],
         geometry: Geometry,
+        are_fixed: bool = False,
     ) -> Binding:
         """Make code ready for ``arguments``, which are packed in ``slots``: it is compiled if there
         is none that still holds, its state block filled, and where runs begin written to ``slots``.
+        ``are_fixed``: numbers among them are constants of this launch (``specialisation``).
         """
         looks = mode.by_population and not debug
         counted = clustering.consider(self, heap, geometry, arguments) if looks else None
@@ -220,8 +224,9 @@ class Program:
         places = self.uses().indexed_parameters if mode.by_population else ()
         runs = {place: arguments[place]._run for place in places}
         forms = tuple((place, run.form) for place, run in runs.items() if run is not None)
-        unit = self._bound_unit(heap, mode, debug, forms)
         first = self.plan.first_slots
+        constants = self._specialisation.constants(self.uses(), slots, first, are_fixed)
+        unit = self._bound_unit(heap, mode, debug, forms, constants)
         asked = [place for (place,), _ in unit.compilation.job.facts.asked("run")]
         for place in asked:
             if runs[place] is not None:
@@ -249,16 +254,18 @@ class Program:
             self.binding = _UNBOUND  # or the same arguments would be taken for usual ones
             raise
 
-    def _bound_unit(self, heap: Heap, mode: Mode, debug: bool, runs: Runs) -> Unit:
+    def _bound_unit(
+        self, heap: Heap, mode: Mode, debug: bool, runs: Runs, constants: Constants
+    ) -> Unit:
         """Other threads may make objects, or change clusters, while code is compiled; it must be
         that for the heap whose words fill its state block."""
         while True:
-            unit = self.unit(heap, mode, debug, runs)
+            unit = self.unit(heap, mode, debug, runs, constants)
             facts = unit.compilation.job.facts
             with heap.lock:
                 # First, as making room for them may change the facts.
                 words = heap.launch_state(debug)
-                now = Now(self.uses(), heap, dict(runs))
+                now = Now(self.uses(), heap, dict(runs), dict(constants))
                 if facts.still_hold(now.answer):
                     unit.bind(heap, words, now.bounds if any(facts.asked("ranges")) else [])
                     return unit
@@ -271,21 +278,29 @@ class Program:
         same = usual.heap() is heap and usual.unit.compilation.job.mode == mode
         return usual.runs if same else ()
 
-    def unit(self, heap: Heap, mode: Mode, debug: bool, runs: Runs = ()) -> Unit:
+    def unit(
+        self, heap: Heap, mode: Mode, debug: bool, runs: Runs = (), constants: Constants = ()
+    ) -> Unit:
         """Loaded code for launches on ``heap``, compiled if there is none that still holds."""
         with self.lock:
-            made = self.compilation(heap, mode, debug, heap.backend.target, runs)
+            made = self.compilation(heap, mode, debug, heap.backend.target, runs, constants)
             loaded = self._units.setdefault(heap.backend, {})
             if made.job not in loaded:
                 loaded[made.job] = Unit(made, heap.backend)
             return loaded[made.job]
 
     def compilation(
-        self, heap: Heap, mode: Mode, debug: bool, target: Target, runs: Runs = ()
+        self,
+        heap: Heap,
+        mode: Mode,
+        debug: bool,
+        target: Target,
+        runs: Runs = (),
+        constants: Constants = (),
     ) -> Compilation:
         """Compiled for ``target`` and for ``heap``'s layout and references."""
         with self.lock:
-            job = self.job(heap, mode, debug, target, runs)
+            job = self.job(heap, mode, debug, target, runs, constants)
             for questions in self._asked:
                 found = self._compilations.get(replace(job, facts=job.facts.again(questions)))
                 if found is not None:
@@ -294,10 +309,28 @@ class Program:
             self._asked[job.facts.questions] = None
             return made
 
-    def job(self, heap: Heap, mode: Mode, debug: bool, target: Target, runs: Runs = ()) -> Job:
+    def variants(self, heap: Heap, mode: Mode, debug: bool) -> list[Compilation]:
+        """What there is for launches on ``heap`` in which some arguments are constants."""
+        with self.lock:
+            *settings, _ = self.job(heap, mode, debug, heap.backend.target).key
+            return [
+                made
+                for job, made in self._compilations.items()
+                if [*job.key[:-1]] == settings and job.facts.constants
+            ]
+
+    def job(
+        self,
+        heap: Heap,
+        mode: Mode,
+        debug: bool,
+        target: Target,
+        runs: Runs = (),
+        constants: Constants = (),
+    ) -> Job:
         """What is to be compiled for this; nothing was asked yet."""
         uses = self.uses()
-        now = Now(uses, heap, dict(runs))
+        now = Now(uses, heap, dict(runs), dict(constants))
         facts = Facts(uses, now.answer, mode.by_population, debug)
         return Job(
             self.source.name, uses.program, target, now.layout, heap.encoding, mode, debug,
@@ -333,6 +366,7 @@ class Program:
 
     def _drop_units(self) -> None:
         self._uses, self.binding, self._names = None, _UNBOUND, NO_NAMES
+        self._specialisation = Specialisation()
         self._asked.clear()
         self._compilations.clear()
         stale = [(backend, list(units.values())) for backend, units in self._units.items()]

@@ -11,6 +11,8 @@ from .base import F32, declare
 #: Exact everywhere: one instruction, or a short sequence with the same result.
 EXACT_INTRINSICS = ("sqrt", "floor", "ceil", "trunc", "fabs", "copysign", "fma")
 _CLASSIFICATIONS = ("isnan", "isinf", "isfinite")
+EXACT_FUNCTIONS = frozenset({*EXACT_INTRINSICS, *_CLASSIFICATIONS})
+"""Of which LLVM, where it knows the arguments, makes what code makes."""
 
 
 #: What fast arithmetic may do: reorder, ignore the sign of zero, multiply by a reciprocal, fuse a

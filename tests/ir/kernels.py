@@ -200,14 +200,24 @@ class Lines:
         return f"{self._number(loops)} {word} {self._number(loops)}"
 
 
+class KnownLines(Lines):
+    """Lines of which much depends on the argument c alone."""
+
+    def _number(self, loops: int) -> str:
+        if self._random.random() < 0.4:
+            return super()._number(loops)
+        return self._random.choice(("c", "1", "-c", "c * 2 - 3", "c // 2", "7 % (c + 1)", "c << 1"))
+
+
 def _indented(lines: list[str]) -> list[str]:
     return [f"    {line}" for line in lines]
 
 
 def make_world(
-    seed: int, classes: Sequence[type[Cell]] = CLASSES
+    seed: int, classes: Sequence[type[Cell]] = CLASSES, c: int | None = None
 ) -> tuple[list[Thing], list[int], list[int], int]:
-    """A kernel's arguments; all numbers are small, so that many are equal."""
+    """A kernel's arguments, the last one ``c`` if given; all numbers are small, so that many are
+    equal."""
     random = Random(seed)
     cells = [_make_cell(random, classes) for _ in range(THREADS * OBJECTS)]
     for number, cell in enumerate(cells):
@@ -215,7 +225,7 @@ def make_world(
         cell.fields["next"] = cells[first + random.randrange(OBJECTS)]
     numbers = [random.randrange(ITERATIONS + 1) for _ in range(3)]
     numbers += [random.randrange(4) for _ in range(ITERATIONS)]
-    return cells, numbers, [0] * (3 * THREADS), random.randrange(4)
+    return cells, numbers, [0] * (3 * THREADS), random.randrange(4) if c is None else c
 
 
 def _make_cell(random: Random, classes: Sequence[type[Cell]]) -> Thing:
@@ -229,10 +239,14 @@ def kernel_of(folder: Path, body: str) -> Callable[..., Any]:
 
 
 def outcome(
-    program: ir.Program, world: int, order: int, classes: Sequence[type[Cell]] = CLASSES
+    program: ir.Program,
+    world: int,
+    order: int,
+    classes: Sequence[type[Cell]] = CLASSES,
+    c: int | None = None,
 ) -> tuple[Any, int]:
     """What a run leaves in memory, and how many rounds were run for others."""
-    cells, numbers, out, c = make_world(world, classes)
+    cells, numbers, out, c = make_world(world, classes, c)
     machine = Machine(program, order)
     machine.run((cells, numbers, out, c), THREADS)
     fields = [{**cell.fields, "next": cells.index(cell.fields["next"])} for cell in cells]

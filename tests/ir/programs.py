@@ -16,6 +16,7 @@ from sharedoa import ir
 from sharedoa.frontend import translate_kernel, tree
 from sharedoa.frontend.to_ir import to_ir
 from sharedoa.ir.core import Function, Program, Region
+from sharedoa.ir.evaluation import Number
 from sharedoa.ir.job import Facts, Job
 from sharedoa.ir.passes.unused import remove_unused
 from sharedoa.ir.pipeline import PIPELINE, Pass, run_passes
@@ -73,6 +74,7 @@ def job(
     shares_loops: bool = False,
     runs: Mapping[int, RunForm] | None = None,
     populated: Collection[int] | None = None,
+    constants: Mapping[int, Number] | None = None,
 ) -> Job:
     """What passes may know, of objects that lie one after another, in a mode in which all of them
     may run."""
@@ -80,7 +82,7 @@ def job(
     layout, encoding = Layout("aos", Header(8, 8)), PlainReference()
     auto = parse_mode(AUTO)
     mode = auto if shares_loops else replace(auto, name="alone")
-    given = _Given(runs or {}, populated)
+    given = _Given(runs or {}, populated, constants or {})
     return Job("test", _NOTHING, target, layout, encoding, mode, debug, facts=given)
 
 
@@ -90,15 +92,23 @@ _NOTHING = Program(Function("main", "main", "kernel", VOID, Region(), NOWHERE))
 class _Given(Facts):
     """Answers that are there before anybody asks."""
 
-    def __init__(self, runs: Mapping[int, RunForm], populated: Collection[int] | None) -> None:
+    def __init__(
+        self,
+        runs: Mapping[int, RunForm],
+        populated: Collection[int] | None,
+        constants: Mapping[int, Number],
+    ) -> None:
         super().__init__()
-        self._runs, self._populated = runs, populated
+        self._runs, self._populated, self._constants = runs, populated, constants
 
     def run(self, parameter: int) -> RunForm | None:
         return self._runs.get(parameter)
 
     def populated(self) -> frozenset[int] | None:
         return None if self._populated is None else frozenset(self._populated)
+
+    def constant(self, parameter: int) -> Number | None:
+        return self._constants.get(parameter)
 
 
 def run_all(program: ir.Program, job: Job, passes: Sequence[Pass] = PIPELINE) -> None:

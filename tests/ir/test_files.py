@@ -43,8 +43,8 @@ def _header(text: str, name: str) -> str:
 
 
 def _job(given: str) -> Job:
-    """``debug``, ``device``, ``shares_loops``: off if not given; ``runs``: by number;
-    ``populated``: a list of classes."""
+    """``debug``, ``device``, ``shares_loops``: off if not given; ``runs`` and
+    ``constants``: by number; ``populated``: a list of classes."""
     text = f'program @f\nfunc @f "" () -> void {{ job <{given}> }}' if given else ""
     options: dict[str, Any] = {}
     if text:

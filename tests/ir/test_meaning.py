@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from sharedoa import ir
 from sharedoa.ir.core import Value, operations_in
 from sharedoa.ir.job import Job
+from sharedoa.ir.passes.constant_arguments import fold_constants
 from sharedoa.ir.pipeline import PIPELINE
 from sharedoa.model.run_form import RunForm
 
@@ -22,7 +23,7 @@ from ..differential.programs import Size, make_program, numbered
 from ..differential.running import PlainWorld, load, observe
 from .copies import Copies
 from .interpreted import InterpretedWorld
-from .kernels import BEGIN, CLASSES, END, Cell, Lines, Odd, kernel_of, outcome
+from .kernels import BEGIN, CLASSES, END, Cell, KnownLines, Lines, Odd, kernel_of, outcome
 from .programs import job, program_of, run_all
 
 ORDERS = 3
@@ -41,14 +42,20 @@ def after_each_pass(program: ir.Program, given: Job, check: Callable[[str], None
 
 
 def check_kernel(
-    folder: Path, body: str, seed: int, given: Job = _JOB, classes: Sequence[type[Cell]] = CLASSES
+    folder: Path,
+    body: str,
+    seed: int,
+    given: Job = _JOB,
+    classes: Sequence[type[Cell]] = CLASSES,
+    c: int | None = None,
 ) -> ir.Program:
-    """Whether a kernel leaves the same behind after each pass, in some orders."""
+    """Whether a kernel leaves the same behind after each pass, in some orders; ``c``: its last
+    argument, if it is to be that."""
     program = program_of(kernel_of(folder, body))
-    expected = [outcome(program, seed + n, 0, classes)[0] for n in range(ORDERS)]
+    expected = [outcome(program, seed + n, 0, classes, c)[0] for n in range(ORDERS)]
 
     def check(name: str) -> None:
-        found = [outcome(program, seed + n, n + 1, classes)[0] for n in range(ORDERS)]
+        found = [outcome(program, seed + n, n + 1, classes, c)[0] for n in range(ORDERS)]
         assert found == expected, f"after {name}:\n{body}"
 
     after_each_pass(program, given, check)
@@ -65,6 +72,16 @@ def test_kernels_with_loops(tmp_path_factory: pytest.TempPathFactory, seed: int)
 @given(seed=seeds)
 def test_kernels_that_copy(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
     check_kernel(tmp_path_factory.getbasetemp(), Copies(seed).kernel(), seed)
+
+
+@settings(max_examples=150)
+@given(seed=seeds, c=st.integers(-3, 5))
+def test_kernels_with_constants(
+    tmp_path_factory: pytest.TempPathFactory, seed: int, c: int
+) -> None:
+    given = job(device=True, shares_loops=True, constants={3: c})
+    folder = tmp_path_factory.getbasetemp()
+    check_kernel(folder, KnownLines(seed).kernel(), seed, given, c=c)
 
 
 @pytest.mark.parametrize("cls", [Cell, Odd])
@@ -130,9 +147,13 @@ def _kinds(program: ir.Program) -> list[str]:
 
 
 def test_passes_have_something_to_do(tmp_path: Path) -> None:
-    """Branches are cut, loops shared and written out, stores moved."""
-    counts = dict.fromkeys(["cut", "shared", "written out", "moved"], 0)
+    """Branches are cut or decided, loops shared and written out, stores moved."""
+    counts = dict.fromkeys(["decided", "cut", "shared", "written out", "moved"], 0)
     for seed in range(60):
+        program = program_of(kernel_of(tmp_path, KnownLines(seed).kernel()))
+        branches = _kinds(program).count("if")
+        fold_constants(program, job(constants={3: seed % 4}))
+        counts["decided"] += _kinds(program).count("if") < branches
         for body in (Lines(seed).kernel(), Copies(seed).kernel()):
             program = program_of(kernel_of(tmp_path, body))
             for each in PIPELINE:

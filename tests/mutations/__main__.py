@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
@@ -18,13 +19,16 @@ from .catalogue import MUTATIONS
 from .mutation import ROOT, Mutation
 
 _PATIENCE = 900
+SEEN = {"found", "timed out"}
+"""What comes of faults that tests see. The latter is counted apart, as it may be mere slowness."""
 _NOT_COPIED = shutil.ignore_patterns(".git", ".venv", "__pycache__", "results", "out", ".*cache")
 #: Of pytest: some tests failed, or files did not even import.
 _FOUND = (1, 2)
 
 
 def run(mutation: Mutation, root: Path) -> str:
-    """``found``, ``survived``, or what went wrong; ``root`` is a copy of the tree."""
+    """What came of it: found, survived, timed out, or what went wrong. ``root`` is a copy of the
+    tree."""
     file = root / mutation.file
     whole = file.read_text()
     mutation.apply(root)
@@ -36,7 +40,7 @@ def run(mutation: Mutation, root: Path) -> str:
             command, cwd=root, env=environment, capture_output=True, timeout=_PATIENCE
         ).returncode
     except subprocess.TimeoutExpired:
-        return "found"  # it hangs
+        return "timed out"  # it hangs, or the machine is slow
     finally:
         file.write_text(whole)
     if status == 0:
@@ -67,7 +71,7 @@ def run_all(mutations: list[Mutation], jobs: int) -> list[str]:
 
 
 def main() -> int:
-    """Status 1 if a fault survived."""
+    """Status 1 if a fault survived, or a run of tests went wrong."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutations", description=__doc__)
     parser.add_argument("names", nargs="*", help="parts of names; all without")
     parser.add_argument("--jobs", type=int, default=2, help="at a time")
@@ -76,8 +80,9 @@ def main() -> int:
         each for each in MUTATIONS if not given.names or any(n in each.name for n in given.names)
     ]
     outcomes = run_all(chosen, given.jobs)
-    print(f"{len(outcomes)} faults, {outcomes.count('found')} found")
-    return 0 if set(outcomes) <= {"found"} else 1
+    counts = Counter(outcomes)
+    print(", ".join([f"{len(outcomes)} faults", *(f"{n} {what}" for what, n in counts.items())]))
+    return 0 if counts.keys() <= SEEN else 1
 
 
 if __name__ == "__main__":

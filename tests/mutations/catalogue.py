@@ -1,12 +1,13 @@
 """All faults that tests must find."""
 
-from . import backend, dispatch, frontend, host, passes, summaries
+from . import backend, constants, dispatch, frontend, host, passes, summaries
 from .mutation import Mutation
 
 MUTATIONS: tuple[Mutation, ...] = (
     *frontend.MUTATIONS,
     *passes.MUTATIONS,
     *dispatch.MUTATIONS,
+    *constants.MUTATIONS,
     *backend.MUTATIONS,
     *host.MUTATIONS,
     *summaries.MUTATIONS,

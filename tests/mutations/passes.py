@@ -98,7 +98,8 @@ MUTATIONS = (
     ),
     Mutation(
         "what inner loops begin with", _SHARED,
-        "        return self._follow(source.operands[place], carried)\n", "        return True\n",
+        "        found = [_Way(source.operands[place], carried)]\n",
+        "        found: list[_Way] = []\n",
         "an inner loop sums from something else on than the sum so far",
         ("tests/ir/test_shared_loops.py", "tests/ir/test_shared_orders.py"),
     ),
@@ -130,7 +131,8 @@ MUTATIONS = (
     ),
     Mutation(
         "objects that functions find", _STORES,
-        "        return _Known(None, invariant)\n", "        return _Known(value, invariant)\n",
+        "self._given.get(unconverted(value), _UNKNOWN).identity",
+        "self._given.get(unconverted(value), _Known(value)).identity",
         "a method that is called twice in a round finds two objects by one name", _OF_LOOPS,
     ),
     Mutation(
@@ -209,7 +211,8 @@ MUTATIONS = (
     ),
     Mutation(
         "every object is the receiver", _STREAMING,
-        "    return value is receiver\n", "    return True\n",
+        "if unconverted(field.operands[0]) is not receiver:\n                return",
+        "if False:\n                return",
         "what is stored to is not the receiver", _OF_STREAMING,
     ),
     # ---------------------------------------------- common functions and copies

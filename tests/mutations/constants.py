@@ -1,0 +1,156 @@
+"""Faults in what is known of arguments, and in what is computed of it when code is compiled."""
+
+from .mutation import Mutation
+
+_PASS = "sharedoa/ir/passes/constant_arguments.py"
+_EVALUATION = "sharedoa/ir/evaluation.py"
+_SCALARS = "sharedoa/model/scalars.py"
+_JOB = "sharedoa/ir/job.py"
+_FUNCTIONS = "sharedoa/targets/mathematics.py"
+_VARIANTS = "sharedoa/runtime/specialisation.py"
+_FILES = ("tests/ir/test_files.py",)
+_MEANING = ("tests/ir/test_meaning.py::test_kernels_with_constants",)
+_NUMBERS = ("tests/ir/test_evaluation.py",)
+_STEPS = ("tests/runtime/test_specialisation.py",)
+
+MUTATIONS = (
+    # ---------------------------------------------------------------- arguments
+    Mutation(
+        "calls that nobody declared", _PASS,
+        "    if not all(map(is_known, operations)):\n", "    if False:\n",
+        "an operation calls a function with another number than all calls that are seen", _FILES,
+    ),
+    Mutation(
+        "one call stands for all", _PASS,
+        "        if before is None or not all(map(same, before, after)):\n",
+        "        if before is None:\n",
+        "a second call passes another number", (*_MEANING, *_STEPS),
+    ),
+    Mutation(
+        "one candidate is given it", _PASS,
+        "            for symbol in callees(operation):\n",
+        "            for symbol in callees(operation)[:1]:\n",
+        "the other methods of a call keep what another call passes", _FILES,
+    ),
+    Mutation(
+        "calls that are not reached", _PASS,
+        "for arm in _arms(operation, known)]\n                if not",
+        "for arm in operation.regions]\n                if not",
+        "a call that is never made hides what all others pass", _FILES,
+    ),
+    Mutation(
+        "zeros of both signs", _EVALUATION,
+        "    return repr(one) == repr(other)", "    return one == other",
+        "0.0 and -0.0 are passed, and one of them is taken for both", (*_FILES, *_NUMBERS),
+    ),
+    Mutation(
+        "arms that differ", _PASS,
+        "known[result] = first if all(same(first, each) for each in rest) else None",
+        "known[result] = first",
+        "a branch gives what its first arm yields", _MEANING,
+    ),
+    Mutation(
+        "the other arm", _PASS, "[then if test else otherwise]", "[otherwise if test else then]",
+        "the arm that is not run stands in the place of the branch", _MEANING,
+    ),
+    Mutation(
+        "behind an arm that ends elsewhere", _PASS,
+        "                    rest, pending = [*rest, end], []  # what follows is not reached\n",
+        "                    rest = [*rest, end]\n",
+        "what follows a branch that returns is run", (*_MEANING, *_FILES),
+    ),
+    Mutation(
+        "tests of loops that end elsewhere", _PASS,
+        "arm.terminator.kind == \"yield\" or region.terminator.kind != \"condition\"", "True",
+        "the test of a loop has no condition", _FILES,
+    ),
+    Mutation(
+        "the other value", _PASS, "operation.operands[1 if test else 2]",
+        "operation.operands[2 if test else 1]",
+        "a choice gives what was not chosen", (*_MEANING, *_FILES),
+    ),
+    # ----------------------------------------------------------- library functions
+    Mutation(
+        "sines of constants", _PASS,
+        "    if operation.kind != \"math\" or operation[\"name\"] in EXACT_FUNCTIONS:\n",
+        "    if True:\n",
+        "LLVM computes a sine otherwise than the processor's library", (*_FILES, *_STEPS),
+    ),
+    Mutation(
+        "powers of constants", _PASS,
+        "operation[\"operator\"] != \"pow\" or not _is_float(operation.result)", "True",
+        "a power whose exponent is 2 becomes a product", _FILES,
+    ),
+    Mutation(
+        "exact functions", _FUNCTIONS,
+        "frozenset({*EXACT_INTRINSICS, *_CLASSIFICATIONS})",
+        "frozenset({*EXACT_INTRINSICS, *_CLASSIFICATIONS, \"sin\"})",
+        "a function of a library is taken for an exact one", (*_FILES, *_STEPS),
+    ),
+    # ------------------------------------------------------------------ arithmetic
+    Mutation(
+        "integers by zero", _EVALUATION,
+        " or (operator in (\"floordiv\", \"mod\") and right == 0):", ":",
+        "the compiler divides by zero", (*_FILES, *_NUMBERS),
+    ),
+    Mutation(
+        "wide shifts", _EVALUATION,
+        "    if operator in (\"lshift\", \"rshift\") and not 0 <= right < type.bits:\n",
+        "    if operator in (\"lshift\", \"rshift\") and not 0 <= right:\n",
+        "a shift by more than the width is computed", _NUMBERS,
+    ),
+    Mutation(
+        "numbers that are none", _EVALUATION,
+        "    return number if number == number else None\n", "    return number\n",
+        "a NaN of the source is one of many", _NUMBERS,
+    ),
+    Mutation(
+        "constants of too many digits", _EVALUATION,
+        "    if type.is_integer and not type.range[0] <= value <= type.range[1]:\n",
+        "    if False:\n",
+        "what a constant beyond its type is, nobody said", _NUMBERS,
+    ),
+    Mutation(
+        "results that wrap", _EVALUATION,
+        "    return None if found is None else _of_type(found, result.type)\n",
+        "    return found\n",
+        "a sum of u8 is more than 255", (*_NUMBERS, *_FILES),
+    ),
+    Mutation(
+        "two roundings", _SCALARS, "self.dtype.type(_once_rounded(value))",
+        "self.dtype.type(value)",
+        "an integer becomes f64 before it becomes f32",
+        (*_NUMBERS, "tests/model/test_scalars.py"),
+    ),
+    # ----------------------------------------------------------- launches and steps
+    Mutation(
+        "numbers that launches compare", _JOB,
+        "self._ask(\"constant\", parameter)", "self._answer((\"constant\", parameter))",
+        "a step takes the code of another one that differs in a number", _STEPS,
+    ),
+    Mutation(
+        "words that are no numbers", _JOB,
+        "    return number if number == number else None\n", "    return number\n",
+        "one NaN stands for all", _STEPS,
+    ),
+    Mutation(
+        "parameters that nobody uses", _JOB,
+        "isinstance(parameter.type, ScalarType) and parameter in used",
+        "isinstance(parameter.type, ScalarType)",
+        "the same code is compiled again", _STEPS,
+    ),
+    Mutation(
+        "launches whose numbers change", _VARIANTS,
+        "        if not are_fixed or not found:\n", "        if not found:\n",
+        "every launch with another number is compiled", _STEPS,
+    ),
+    Mutation(
+        "variants without end", _VARIANTS,
+        "            if len(self._variants) >= MOST_VARIANTS:\n", "            if False:\n",
+        "a hundred steps are a hundred compilations", _STEPS,
+    ),
+    Mutation(
+        "values of other slots", _VARIANTS, "slots[first_slots[place]]", "slots[place]",
+        "a number is the address of an array", _STEPS,
+    ),
+)  # fmt: skip
