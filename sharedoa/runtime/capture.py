@@ -60,7 +60,7 @@ class _Recorded:
             self.slots,
             self.arguments,
             self.geometry,
-            are_fixed=self.is_specialised,
+            self.is_specialised,
         )
         return self.binding
 
