@@ -4,6 +4,7 @@ from .mutation import Mutation
 
 _ORIGINS = "sharedoa/ir/origins.py"
 _SUMMARY = "sharedoa/ir/summary.py"
+_CALLS = "sharedoa/ir/passes/calls.py"
 _TESTS = "tests/ir/test_summary.py"
 
 MUTATIONS = (
@@ -22,7 +23,7 @@ MUTATIONS = (
         (f"{_TESTS}::test_leaving_a_loop_in_a_branch_carries_a_reference",),
     ),
     Mutation(
-        "undeclared kinds of calls", _SUMMARY,
+        "undeclared kinds of calls", _CALLS,
         "return Effects.CALLS not in kind.effects or operation.kind in _CALLING",
         "return True",
         "an operation that calls functions in a way of its own does nothing",
