@@ -23,22 +23,20 @@ from dataclasses import dataclass, field
 
 from ..model.types import VOID
 from .core import Function, Operation, Program, Region, Value, operations_in
-from .operations import PURE, Effects, kind_of
-from .passes.calls import callees
+from .operations import PURE, Effects, effects_of, kind_of
+from .passes.calls import callees, is_known
 
-_CALLS = ("call", "call_virtual")
 _FLOW = frozenset(
-    {*_CALLS, "if", "for", "while", "yield", "condition", "continue", "break", "return",
-     "unreachable"}
-)  # fmt: skip
+    {"if", "for", "while", "yield", "condition", "continue", "break", "return", "unreachable"}
+)
 """Kinds that move control or hold regions, and what they do is known here."""
-_MOVES = Effects.CALLS | Effects.LEAVES_LOOP | Effects.RETURNS | Effects.UNKNOWN
+_MOVES = Effects.LEAVES_LOOP | Effects.RETURNS
 
 
 def uniform_receivers(program: Program, debug: bool = False) -> frozenset[Operation]:
     """The virtual calls and type tests whose receiver is uniform when the kernel runs. In ``debug``
     mode a call gives zero where its receiver is no object."""
-    if not all(map(_is_known, operations_in(program))):
+    if not all(map(_is_followed, operations_in(program))):
         return frozenset()
     return frozenset(
         operation
@@ -49,11 +47,32 @@ def uniform_receivers(program: Program, debug: bool = False) -> frozenset[Operat
     )
 
 
-def _is_known(operation: Operation) -> bool:
+def is_of_launch(value: Value, function: Function, also: Effects = Effects.NOTHING) -> bool:
+    """Whether a value is computed from nothing but constants and arguments of the launch; ``also``:
+    by operations that have these effects."""
+    pending = [value]
+    seen: set[Value] = {*function.parameters} if function.kind == "kernel" else set()
+    while pending:
+        each = pending.pop()
+        if each in seen:
+            continue
+        seen.add(each)
+        source = each.source
+        if source is None or effects_of(source) & ~also:
+            return False
+        pending += source.operands
+        for region in source.regions:
+            pending += region.terminator.operands
+    return True
+
+
+def _is_followed(operation: Operation) -> bool:
+    """Whether it is known where threads go behind an operation, and what it calls."""
     kind = kind_of(operation)
-    if kind is None or operation.kind in _FLOW:
-        return kind is not None
-    return not (kind.effects & _MOVES or kind.is_terminator or operation.regions)
+    if kind is None or not is_known(operation):
+        return False
+    moves = kind.effects & _MOVES or kind.is_terminator or operation.regions
+    return operation.kind in _FLOW or not moves
 
 
 class _Program:
@@ -253,10 +272,10 @@ class _Function:
     def _diverges(self, operation: Operation) -> bool:
         """Whether the results of an operation that passes nothing on are divergent."""
         divergent = [n for n, each in enumerate(operation.operands) if each in self.divergent]
-        if operation.kind in _CALLS:
-            return self._call_diverges(operation, divergent)
         kind = kind_of(operation)
         assert kind is not None
+        if Effects.CALLS in kind.effects:
+            return self._call_diverges(operation, divergent)
         return bool(divergent) or not (kind.of_launch or kind.effects in (PURE, Effects.READS))
 
     def _call_diverges(self, call: Operation, divergent: Sequence[int]) -> bool:

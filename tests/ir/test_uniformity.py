@@ -22,7 +22,7 @@ from sharedoa.ir.operations import PURE, Effects, Kind
 from sharedoa.ir.passes.unused import remove_unused
 from sharedoa.ir.rewrite import make, replace_uses
 from sharedoa.ir.text import NOWHERE
-from sharedoa.ir.uniformity import uniform_receivers
+from sharedoa.ir.uniformity import is_of_launch, uniform_receivers
 from sharedoa.model.scalars import weak_int
 
 from ..differential.effort import EXAMPLES
@@ -765,6 +765,46 @@ def test_a_ray_tracer() -> None:
         all[last].answer(x, x)  # divergent
 
     check(kernel)
+
+
+# ------------------------------------------------------------- whole launches
+
+
+def of_launch(function: ir.Function, also: Effects) -> list[bool]:
+    """Of the tests of a function's branches, in order."""
+    tests = [each.operands[0] for each in operations_in(function) if each.kind == "if"]
+    return [is_of_launch(test, function, also) for test in tests]
+
+
+def test_what_depends_on_arguments_of_the_launch_alone() -> None:
+    @oa.func
+    def other(n: i32, out: oa.Array[i32]) -> None:
+        if n < 3:
+            out[0] = 1
+
+    def kernel(nodes: Nodes, out: oa.Array[i32], n: i32) -> None:
+        i, k = oa.grid(1), 3
+        if n * 2 - 1 < len(nodes):
+            k = n
+        if k < n:
+            out[1] = 1
+        if i < n:
+            k = 4
+        if k < n:
+            out[3] = 1
+        if out[4] < n:
+            out[4] = 1
+        for k in range(n):
+            if k < 3:
+                out[5] = 1
+        other(n, out)
+
+    program = optimised(kernel)
+    assert of_launch(program.kernel, PURE) == [True, True, False, False, False, False]
+    found = of_launch(program.kernel, Effects.ASKS_THREAD)
+    assert found == [True, True, True, True, False, False]
+    (helper,) = [f for f in program.functions.values() if f.name == "other"]
+    assert of_launch(helper, PURE) == [False]
 
 
 # ------------------------------------------------------------- random programs

@@ -41,7 +41,8 @@ MUTATIONS = (
     ),
     Mutation(
         "uniformity beside undeclared operations", _UNIFORMITY,
-        "    if not all(map(_is_known, operations_in(program))):\n        return frozenset()\n", "",
+        "    if not all(map(_is_followed, operations_in(program))):\n        return frozenset()\n",
+        "",
         "an operation that nobody declared is taken for one that moves no control",
         _OF_UNIFORMITY,
     ),

@@ -8,7 +8,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from ..core import Function, Operation, Program, Region, Value, operations_in
-from ..operations import Effects, effects_of, kind_of
+from ..operations import Effects, kind_of
+from ..uniformity import is_of_launch
 from .calls import callees
 
 
@@ -50,7 +51,9 @@ class _Calls:
                 found |= _several([self.behind(method) | {method} for method in methods])
         for test, *branches in _branches(function.body):
             common = _several([self._below(branch) for branch in branches])
-            if common and not _is_of_launch(test, function):
+            # About the thread's number warps mostly agree, as they do about which objects are
+            # theirs (``runtime.stretches``).
+            if common and not is_of_launch(test, function, Effects.ASKS_THREAD):
                 found |= common
         return found
 
@@ -81,26 +84,6 @@ def _several(ways: Sequence[frozenset[str]]) -> set[str]:
     """What is in more than one of them."""
     counts = Counter(symbol for way in ways for symbol in way)
     return {symbol for symbol, count in counts.items() if count > 1}
-
-
-def _is_of_launch(test: Value, function: Function) -> bool:
-    """Whether a test depends on nothing but the thread's number and arguments of the launch: warps
-    mostly agree then, as they do about which objects are theirs (``runtime.stretches``)."""
-    if function.kind != "kernel":
-        return False
-    pending, seen = [test], set[Value]()
-    while pending:
-        value = pending.pop()
-        if value in seen or value in function.parameters:
-            continue
-        seen.add(value)
-        source = value.source
-        if source is None or effects_of(source) & ~Effects.ASKS_THREAD:
-            return False
-        pending += source.operands
-        for region in source.regions:
-            pending += region.terminator.operands
-    return True
 
 
 def _branches(

@@ -22,14 +22,12 @@ from ..core import (
     Program,
     Region,
     Value,
-    behind,
     constant_of,
     live_ins,
     operations_in,
 )
 from ..rewrite import make, replace_uses, uses_in
-
-_UNIFORM_KINDS = frozenset({"constant", "zero", "convert", "unary", "binary", "compare"})
+from ..uniformity import is_of_launch
 
 
 def cut_branches(program: Program) -> None:
@@ -56,7 +54,7 @@ def _cut_in(function: Function, region: Region) -> None:
 def _is_to_be_cut(function: Function, operation: Operation) -> bool:
     """Whether shared loops stand in an ``if`` that threads of a warp may answer differently, whose
     arms come to their ends."""
-    if operation.kind != "if" or _is_uniform(function, operation.operands[0]):
+    if operation.kind != "if" or is_of_launch(operation.operands[0], function):
         return False
     within = [inner for region in operation.regions for inner in region.operations]
     if not any("shared" in inner.attributes for inner in within):
@@ -76,19 +74,6 @@ def _crosses(region: Region) -> bool:
         if not hidden.isdisjoint([*operation.operands, *live_ins(operation.regions)]):
             return True
     return False
-
-
-def _is_uniform(function: Function, value: Value) -> bool:
-    """Whether a value is computed from nothing but arguments of the kernel."""
-    arguments = function.parameters if function.kind == "kernel" else []
-    return all(
-        each in arguments or (each.source is not None and _computes(each.source))
-        for each in behind(value, _computes)
-    )
-
-
-def _computes(operation: Operation) -> bool:
-    return operation.kind in _UNIFORM_KINDS
 
 
 class _Cut:
