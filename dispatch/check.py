@@ -13,10 +13,11 @@ from typing import Any
 from llvmlite import ir
 
 from . import state
+from .births import BORN, LIVED, emit_slot
 from .errors import ErrorCode
 from .lookup import I32, I64, find_range_function, load_node
 from .mode import Placement
-from .range_table import NO_TYPE, TILE_OBJECTS, TILE_STEP, TILED
+from .range_table import NO_TYPE
 
 CHECK_REFERENCE = "sharedoa_check_reference"
 ANY_CLASS = 0
@@ -96,25 +97,15 @@ def _emit_check_in_range(
     node = builder.call(find, [address])
     with builder.if_then(builder.icmp_unsigned("==", node, I64(0))):
         builder.ret(I32(ErrorCode.FOREIGN))
-    offset = builder.sub(address, load_node(builder, node, "lo", object_space))
-    stride = builder.zext(load_node(builder, node, "stride", object_space), I64)
-    # A range without tiles is one of tiles with a single object.
-    tiled = builder.icmp_unsigned(">=", stride, I64(TILED))
-    size = builder.and_(stride, I64(TILED - 1))
-    objects = builder.select(tiled, I64(TILE_OBJECTS), I64(1))
-    tile_bytes = builder.mul(size, objects)
-    tile = builder.udiv(offset, tile_bytes)
-    inside = builder.sub(offset, builder.mul(tile, tile_bytes))
-    lane = builder.udiv(inside, I64(TILE_STEP))
-    between = builder.icmp_unsigned("!=", builder.mul(lane, I64(TILE_STEP)), inside)
-    beyond = builder.icmp_unsigned(">=", lane, objects)
-    with builder.if_then(builder.or_(between, beyond)):
+    slot, is_slot = emit_slot(builder, node, address, object_space)
+    with builder.if_then(builder.not_(is_slot)):
         builder.ret(I32(ErrorCode.FOREIGN))
-    live = load_node(builder, node, "live", object_space)
-    place = builder.add(live, builder.add(builder.mul(tile, objects), lane))
+    place = builder.add(load_node(builder, node, "live", object_space), slot)
     pointer = builder.inttoptr(place, ir.PointerType(None, object_space))
     byte = builder.load(pointer, align=1, typ=ir.IntType(8))
-    with builder.if_then(builder.icmp_unsigned("!=", byte, byte.type(1))):
+    # What this launch has deleted keeps its fields until it ends.
+    there = builder.and_(byte, byte.type(LIVED | BORN))
+    with builder.if_then(builder.icmp_unsigned("==", there, byte.type(0))):
         builder.ret(I32(ErrorCode.FREED))
     found = load_node(builder, node, "type_index", object_space)
     _emit_check_class(builder, found, wanted, object_space, constant_space)

@@ -64,3 +64,5 @@ class ErrorCode(IntEnum):
     """``value``: what ``site`` says of it, an object's address or an index; ``extra``: the kinds of
     the two accesses (``shadow``), the other one's in the upper half; ``other_site`` and
     ``other_thread``: where and who."""
+    ROOM = 16
+    """There was no place for another object; ``value``: the type index of its class."""

@@ -24,7 +24,8 @@ NODE_DTYPE = np.dtype(
     ]
 )
 """32 bytes. ``stride``: the bytes of an object (``encode_stride``); ``live``: address of one byte
-an object, 1 where it lives. Both are read in debug mode only."""
+an object, 1 where it lives (``births``). Both are read in debug mode, and by kernels that end
+objects or ask whether they live."""
 
 TILED = 1 << 31
 TILE_OBJECTS, TILE_STEP = 32, 4

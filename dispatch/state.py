@@ -52,7 +52,10 @@ BLOCK_X, BLOCK_Y = BOUNDS + 2, BOUNDS + 3
 PHASE = BOUNDS + 4
 """How many barriers the current thread has passed (host, debug mode)."""
 
-MOST_WORDS = WORDS + MOST_BOUNDS
+BIRTHS = WORDS + MOST_BOUNDS
+"""Address of the birth table (``births``)."""
+
+MOST_WORDS = BIRTHS + 1
 
 _WORD = ir.IntType(64)
 _BLOCK = ir.ArrayType(_WORD, MOST_WORDS)

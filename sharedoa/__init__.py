@@ -28,7 +28,20 @@ from .errors import (
 )
 from .heap.arrays import Array, FieldView, ObjectArray
 from .heap.heap import Heap, current_heap
-from .heap.interface import all, array, concat, delete, dump, load, new, split, synchronize, zeros
+from .heap.interface import (
+    all,
+    array,
+    concat,
+    delete,
+    dump,
+    is_alive,
+    load,
+    new,
+    reserve,
+    split,
+    synchronize,
+    zeros,
+)
 from .heap.split_array import SplitArray
 from .model.annotations import inline
 from .model.functions import func
@@ -109,11 +122,13 @@ __all__ = [
     "i32",
     "i64",
     "inline",
+    "is_alive",
     "kernel",
     "load",
     "new",
     "random",
     "random_bits",
+    "reserve",
     "split",
     "synchronize",
     "syncthreads",

@@ -15,7 +15,7 @@ from ..ir.core import Function, Lane, Location, Program, operations_in, type_of
 from ..ir.job import Job, owners_of_fields
 from ..ir.passes.calls import called_by
 from ..ir.roles import stored_roles
-from . import arithmetic, atomics, calls, expressions, loops, lvalues, statements
+from . import arithmetic, atomics, births, calls, expressions, loops, lvalues, statements
 from .abi import Leaf, assemble, leaves
 from .emitter import FunctionEmitter, ProgramEmitter
 from .neighbours import take_member
@@ -24,7 +24,7 @@ from .roles import RoleMetadata
 from .types import I64, VOID, function_type
 
 #: Loaded for the emitters that they register.
-EMITTERS = (arithmetic, atomics, calls, expressions, loops, lvalues, statements)
+EMITTERS = (arithmetic, atomics, births, calls, expressions, loops, lvalues, statements)
 _THREAD_PARAMETERS = ("x", "y", "nx", "ny")
 
 

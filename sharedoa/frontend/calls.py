@@ -44,7 +44,7 @@ def _static_call(context: Context, callee: Static, node: ast.Call) -> tree.Expre
     if isinstance(target, DeviceFunction):
         symbol = context.program.require_function(target)
         return _direct(context, symbol, target.signature, [], node, target.name)
-    handler = library.HANDLERS.get(id(target))
+    handler = library.handler_of(target)
     if handler is not None:
         return handler(context, node)
     if isinstance(target, type):
@@ -94,11 +94,7 @@ def _construct(context: Context, target: type, name: str, node: ast.Call) -> tre
         arguments, wrap = bind(context, signature, node, struct.name)
         return wrap(tree.MakeValue(struct, context.locate(node), arguments))
     if isinstance(getattr(target, "__sharedoa__", None), ClassType):
-        context.reject(
-            node,
-            f"{name} objects cannot be created in a kernel",
-            "create them on the host with oa.new before the launch",
-        )
+        return library.NAMED["construct"](context, node)
     scalar = None
     if issubclass(target, np.generic):
         scalar = from_dtype(np.dtype(target))

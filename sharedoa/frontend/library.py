@@ -294,6 +294,15 @@ def _divmod(context: Context, node: ast.Call) -> tree.Expression:
     return tree.Let(made.type, location, a, left, inner)
 
 
+def handler_of(target: Any) -> Handler | None:
+    """What translates a call of a function that the compiler knows."""
+    name = getattr(target, "__sharedoa_intrinsic__", None)
+    return HANDLERS.get(id(target)) if name is None else NAMED.get(name)
+
+
+#: Of functions of the host that are marked with ``intrinsics.known_in_kernels``.
+NAMED: dict[str, Handler] = {}
+
 HANDLERS: dict[int, Handler] = {
     id(builtins.int): _int,
     id(builtins.float): _float,

@@ -14,8 +14,8 @@ from typing import Any
 from .. import ir
 from ..errors import InternalError
 from ..ir.core import Location, LvalueType, Operation, Region, Value
-from ..model.scalars import boolean
-from ..model.types import VOID, Type
+from ..model.scalars import boolean, weak_int
+from ..model.types import VOID, InlineType, Type
 from . import tree
 from .walk import nodes_in
 
@@ -115,6 +115,20 @@ class _Converter:
         if found is None:
             found = self.values[variable] = self.zero(variable.type, location)
         return found
+
+    def begin(self, lvalue: Value, type: Type, value: Value | None, location: Location) -> None:
+        """Store what a new object's field begins with: ``value``, else zero or null."""
+        if not isinstance(type, InlineType):
+            given = self.zero(type, location) if value is None else value
+            self.add("store", [given, lvalue], location)
+            return
+        for number in range(type.length):
+            index = self.add("constant", [], location, weak_int, value=number).result
+            element = LvalueType(type.element)
+            place = self.add(
+                "inline_element", [lvalue, index], location, element, may_be_negative=False
+            )
+            self.begin(place.result, type.element, None, location)
 
     # ------------------------------------------------------------ regions
 
@@ -255,6 +269,8 @@ _EXPRESSIONS.update({
     tree.GridSize: _simple("grid_size", [], "axis"),
     tree.TypeTest: _simple("type_test", ["value"], "cls", "matching"),
     tree.DirectCall: _simple("call", ["arguments"], "symbol"),
+    tree.Delete: _simple("delete", ["object"]),
+    tree.IsAlive: _simple("is_alive", ["object"]),
 })  # fmt: skip
 
 
@@ -296,6 +312,25 @@ def _virtual_call(to: _Converter, node: tree.VirtualCall) -> Value:
         slot=node.slot,
         candidates=tuple(ir.Candidate(each.cls, each.symbol) for each in node.candidates),
     )
+
+
+@_expression(tree.New)
+def _new(to: _Converter, node: tree.New) -> Value:
+    given = dict(zip(node.names, map(to.evaluate, node.values), strict=True))
+    made = to.value("new", [], node, cls=node.cls)
+    is_there = to.add("truth", [made], node.location, boolean).result
+    there, then = to.within([], to.values)
+    for name, type in node.cls.fields.items():
+        owner = node.cls.field_owner(name)
+        lvalue = there.add(
+            "field", [made], node.location, LvalueType(type), owner=owner, name=name
+        ).result
+        there.begin(lvalue, type, given.get(name), node.location)
+    there.add("yield", [], node.location)
+    nowhere, otherwise = to.within([], to.values)
+    nowhere.add("yield", [], node.location)
+    to.add("if", [is_there], node.location, regions=[then, otherwise])
+    return made
 
 
 @_expression(tree.Load)

@@ -225,6 +225,30 @@ class TypeTest(Expression):
     matching: list[ClassType]
 
 
+@dataclass(eq=False)
+class New(Expression):
+    """A new object of ``cls``; the fields that ``names`` names begin with ``values``, the others
+    with zero or null. Null if there is no room."""
+
+    cls: ClassType
+    names: list[str]
+    values: list[Expression]
+
+
+@dataclass(eq=False)
+class Delete(Expression):
+    """End an object; whether it lived, and nobody else has ended it."""
+
+    object: Expression
+
+
+@dataclass(eq=False)
+class IsAlive(Expression):
+    """Whether an object lives, as far as is known."""
+
+    object: Expression
+
+
 MATH_FUNCTIONS = (
     "sqrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin",
     "acos", "atan", "atan2", "sinh", "cosh", "tanh", "pow", "fmod", "hypot", "floor", "ceil",

@@ -16,6 +16,8 @@ from weakref import WeakSet
 
 import numpy as np
 
+from dispatch import births
+
 from ..errors import HeapError
 from ..forks import take_for_forks
 from ..model.arrangement import Arrangement, slot_numbers
@@ -38,7 +40,7 @@ from .placement import (
 from .quarantine import Batch, Quarantine
 from .rearrangement import rearrange
 from .region_selection import Part, RegionSelection
-from .regions import Region, has_repeated
+from .regions import Region, SlotNumbers, has_repeated
 from .residency import Residency
 from .run import Run
 from .run_detection import find_runs
@@ -219,6 +221,51 @@ class ByTypePlacement:
         self.population_version += 1
         if (before == 0) != (self.count(cls) == 0):
             self.population_epoch += 1
+
+    # ------------------------------------------------------------------ made and ended in kernels
+
+    def make_room(self, cls: ClassType, count: int) -> None:
+        """Room for ``count`` more objects. Raises NoRoom, having changed nothing."""
+        missing = count - sum(region.room for region in self.regions(cls))
+        if missing > 0:
+            self._grow(cls, missing)
+
+    def place_of(self, address: int) -> tuple[Region, int]:
+        """The region and slot of an object, live or not. Raises HeapError if none begins there."""
+        return self._locate(address)
+
+    def free_places(self, cls: ClassType, count: int) -> list[tuple[Region, SlotNumbers]]:
+        """The first ``count`` free slots of the class by address, or all, with the headers that
+        objects of it have."""
+        header, found = self._header(cls), []
+        for region in self.regions(cls):
+            slots = region.free_slots(count)
+            count -= len(slots)
+            if len(slots):
+                if header:
+                    Part.at(region, 0, slots).host_uses(self._residency)
+                    region.set_header(slots, header)
+                found.append((region, slots))
+        return found
+
+    def admit(self, region: Region, slots: SlotNumbers) -> None:
+        """A launch has made objects in these of the ``free_places``."""
+        before = self.count(region.cls)
+        region.admit(slots)
+        if len(slots):
+            self._note_population(region.cls, before)
+
+    def ended(self, classes: Iterable[ClassType]) -> Selection:
+        """The objects of exactly these classes that a launch has ended; they are still there."""
+        parts: list[Part] = []
+        position = 0
+        for region in (region for cls in classes for region in self.regions(cls)):
+            slots = np.flatnonzero(region.live[: region.unused_from] & births.ENDED)
+            if len(slots):
+                region.live[slots] = births.LIVED
+                parts.append(Part.at(region, position, slots))
+                position += len(slots)
+        return self._selection(parts, position)
 
     # ------------------------------------------------------------------ regions
 

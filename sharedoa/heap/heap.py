@@ -18,10 +18,10 @@ from ..errors import ArgumentError, HeapError
 from ..forks import renew_in_child, tell_child
 from ..model.classes import ClassType
 from ..model.clusters import Clusters
-from ..model.deleted import DeletedReference
 from ..model.layout import Layout
 from ..model.object import (
     Object,
+    buried_proxy,
     bury_proxy,
     has_init,
     make_proxy,
@@ -30,8 +30,9 @@ from ..model.object import (
 )
 from ..model.reference import ReferenceEncoding
 from ..model.types import InlineType, ReferenceType, Type
-from ..model.values import describe, to_host
+from ..model.values import to_host
 from ..uninterrupted import BooksLock
+from . import hooks
 from .array_memory import ArrayStorage
 from .arrays import Array, ObjectArray, make_array
 from .blocks import Block, entered, exit_of_block, without
@@ -49,8 +50,8 @@ from .conversion import other_heap, raw_value
 from .field_view import FieldView
 from .held_arrays import HeldArrays
 from .left_behind import LeftBehind
+from .living import references_of
 from .memory import HeapMemory
-from .objects import ManyObjects
 from .placement import (
     FieldPath,
     Placement,
@@ -58,7 +59,6 @@ from .placement import (
     Selection,
     Values,
     foreign_reference,
-    null_reference,
 )
 from .population import Population, RunsOfClasses
 from .quarantine import user_line
@@ -222,9 +222,9 @@ class Heap:
         if made is not None:
             with self.lock:
                 self.placement.free(made)
-                self._bury(made.references)
+                self.bury(made.references)
 
-    def _bury(self, gone: References) -> None:
+    def bury(self, gone: References) -> None:
         """Tell the proxies of deleted objects."""
         proxies = self._proxies
         if len(gone) <= len(proxies):
@@ -244,34 +244,13 @@ class Heap:
         Raises HeapError for null, foreign, deleted or repeated references; then none was deleted.
         """
         self.wait()
-        references = self._references(objects)
+        references = references_of(self, objects)
         with self.lock:
             selection = self.placement.select(references)
             self._objects_of.clear()
             where = user_line() if self.debug else ""
             self.placement.free(selection, where)
-            self._bury(references)
-
-    def _references(self, objects: Any) -> References:
-        if isinstance(objects, Object):
-            objects = [objects]
-        if isinstance(objects, ManyObjects):
-            if objects._heap is not self:
-                raise _objects_of_other_heap()
-            return objects._references()
-        if not isinstance(objects, (list, tuple)):
-            raise ArgumentError(
-                f"oa.delete takes objects, not {describe(objects)}",
-                "pass an object, an array of objects, oa.all(C) or a list; arrays go by themselves",
-            )
-        for place, item in enumerate(objects):
-            if item is None:
-                raise null_reference()
-            if not isinstance(item, Object) or item._heap is not self:
-                raise _objects_of_other_heap()
-            if isinstance(item._reference, DeletedReference):
-                raise item._reference.error(f"element {place}: ")
-        return np.array([item._reference for item in objects], np.uint64)
+            self.bury(references)
 
     def all(self, python_class: type) -> Population:
         """Every live object of the class and its subclasses."""
@@ -317,10 +296,16 @@ class Heap:
     def wrap(self, reference: int) -> Any:
         """The host object, of its concrete class, for a reference; None for 0. As long as somebody
         holds it, it is the same Python object each time, so that ``is`` means what it means in
-        kernels. Raises HeapError for a reference to no live object."""
+        kernels. Raises HeapError for a reference to no live object; a kernel that CPython runs
+        has one that it can ask about (``is_alive``)."""
         if reference == 0:
             return None
-        cls = self.class_of(reference)
+        try:
+            cls = self.class_of(reference)
+        except HeapError:
+            if hooks.kernel_objects() is None:
+                raise
+            return buried_proxy(self, reference)
         address = self.encoding.address(reference)
         encoded = self.encoding.encode(address, cls.type_index)
         if reference not in (encoded, address):
@@ -576,10 +561,6 @@ def _fill(array: ObjectArray, selection: Selection) -> None:
         array._know(selection)
     else:
         array._fill(selection)
-
-
-def _objects_of_other_heap() -> HeapError:
-    return HeapError("something to delete is no object of this heap", "delete it in its own heap")
 
 
 #: The blocks of heaps, innermost last; those that are not open count no more. Every thread and task

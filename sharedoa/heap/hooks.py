@@ -3,8 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
+
+from ..model.classes import ClassType
 
 #: ``objects.method(*arguments)`` for an ObjectArray or a Population: called with the objects, the
 #: method's name and the arguments; the result is an Array with one element an object, or None.
 vectorised_call: Callable[[Any, str, tuple[Any, ...]], Any] | None = None
+
+
+class KernelObjects(Protocol):
+    """Makes and ends objects for the thread of a launch that CPython is running."""
+
+    def new(self, cls: ClassType, arguments: tuple[Any, ...], fields: dict[str, Any]) -> Any: ...
+
+    def delete(self, obj: Any) -> bool: ...
+
+    def is_alive(self, obj: Any) -> bool: ...
+
+
+def nobody() -> KernelObjects | None:
+    return None
+
+
+#: What does so for the calling thread; None outside of kernels.
+kernel_objects: Callable[[], KernelObjects | None] = nobody

@@ -5,14 +5,26 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from ..errors import ArgumentError
+from ..model.intrinsics import known_in_kernels
+from ..model.object import shared_type
+from . import hooks, living
 from .arrays import Array
 from .heap import Heap, current_heap
 from .population import Population
 from .split_array import SplitArray, split_array
 
 
+@known_in_kernels("new")
 def new(python_class: type, n: int | None = None, /, **fields: Any) -> Any:
-    """``n`` objects of a class, or without ``n`` one (``Heap.new``)."""
+    """``n`` objects of a class, or without ``n`` one (``Heap.new``). In kernels and methods that
+    they call: one object, which belongs to ``oa.all(C)`` from the next launch on; None, and a
+    HeapError at the end, if there is no room (``reserve``)."""
+    inside = hooks.kernel_objects()
+    if inside is not None:
+        if n is not None:
+            raise ArgumentError("oa.new makes one object in a kernel", "write oa.new(C, field=...)")
+        return inside.new(shared_type(python_class), (), fields)
     return current_heap().new(python_class, n, **fields)
 
 
@@ -49,9 +61,29 @@ def all(python_class: type) -> Population:
     return current_heap().all(python_class)
 
 
-def delete(objects: Any) -> None:
-    """Free objects (``Heap.delete``), in the heap that they lie in."""
+@known_in_kernels("delete")
+def delete(objects: Any) -> Any:
+    """Free objects (``Heap.delete``), in the heap that they lie in. In kernels and methods that
+    they call: end one object, whose fields stay until the launch ends. Then the result is True for
+    exactly one of all calls that try, False for null and for what is gone already."""
+    inside = hooks.kernel_objects()
+    if inside is not None:
+        return inside.delete(objects)
     _heap_of(objects).delete(objects)
+    return None
+
+
+@known_in_kernels("is_alive")
+def is_alive(obj: Any) -> bool:
+    """Whether an object lives: False for None, and for what was deleted, in this launch too, as
+    long as its memory was not given out again."""
+    inside = hooks.kernel_objects()
+    return living.is_alive(_heap_of(obj), obj) if inside is None else inside.is_alive(obj)
+
+
+def reserve(python_class: type, n: int) -> None:
+    """Room for ``n`` objects that kernels will make in the current heap (``living.reserve``)."""
+    living.reserve(current_heap(), python_class, n)
 
 
 def _heap_of(thing: Any) -> Heap:

@@ -18,6 +18,7 @@ from ..model.reference import NarrowReference
 from ..model.types import ArrayType, Type
 from ..uninterrupted import interruptible, uninterrupted
 from .array_memory import Addresses, ArrayMemory, ArrayStorage
+from .births import Births
 from .by_type import ByTypePlacement
 from .extents import SLAB_SIZE, Extent, Extents, NoRoom
 from .launch_state import LaunchState
@@ -77,6 +78,12 @@ class HeapMemory:
         self._vtables = VtableRecords(self._extents, self.residency)
         self.pieces = PieceFields()
         self.placement = self._place()
+        placement = self.placement
+        self.births = (
+            Births(self._extents, placement, self.residency, self._with_room)
+            if isinstance(placement, ByTypePlacement)
+            else None
+        )
         self._launch_state = LaunchState(
             self._extents,
             self.placement,

@@ -192,6 +192,31 @@ class Region:
         self.free_list.push(numbers)
         self.withheld -= len(numbers)
 
+    def free_slots(self, count: int) -> SlotNumbers:
+        """The first ``count`` slots by address that an object may have, or all."""
+        if self.withheld:
+            listed = np.sort(self.free_list.all())
+        else:
+            listed = np.flatnonzero(self.live[: self.unused_from] == 0)
+        missing = max(0, count - len(listed))
+        fresh = np.arange(self.unused_from, min(self.capacity, self.unused_from + missing))
+        return np.concatenate([listed, fresh])[:count]
+
+    def admit(self, slots: SlotNumbers) -> None:
+        """Objects were made in slots that ``free_slots`` gave, in ascending order."""
+        if not len(slots):
+            return
+        stop = max(self.unused_from, int(slots[-1]) + 1)
+        listed = np.concatenate([self.free_list.all(), np.arange(self.unused_from, stop)])
+        taken = np.zeros(self.capacity, np.bool_)
+        taken[slots] = True
+        free = FreeList()
+        free.push(listed[~taken[listed]])
+        # Nothing below can fail.
+        self.live[slots] = 1
+        self.free_list, self.unused_from = free, stop
+        self.used += len(slots)
+
     def prepare_to_free(self, count: int) -> None:
         """What else freeing so many slots needs memory for."""
         self.free_list.reserve(count)

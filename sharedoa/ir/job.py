@@ -40,6 +40,7 @@ from .array_use import (
     indexed_parameters,
     stores_references,
 )
+from .births import Births, births_of
 from .core import Program, operations_in
 
 Question = tuple[Any, ...]
@@ -100,6 +101,11 @@ class Uses:
     def array_fields(self) -> frozenset[tuple[ClassType, str]]:
         """The fields whose arrays may be pieces."""
         return frozenset() if self.stores_references else array_fields(self.program)
+
+    @cached_property
+    def births(self) -> Births:
+        """Which objects it makes and ends."""
+        return births_of(self.program)
 
     @cached_property
     def stores_references(self) -> bool:

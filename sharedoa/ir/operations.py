@@ -40,6 +40,8 @@ class Effects(Flag):
     RAISES = auto()
     #: Waits for other threads.
     WAITS = auto()
+    #: Begins or ends objects, or asks whether they live.
+    LIVES = auto()
     #: Something that is not declared.
     UNKNOWN = auto()
 
@@ -188,6 +190,15 @@ declare(
 )  # fmt: skip
 #: Element of an array that is a run: the reference is computed (``passes.runs``).
 declare(Kind("run_element", PURE, ("form", "may_be_negative"), ("lane",), operands=2, checked=True))
+
+# -------------------------------------------------------------------- objects
+
+#: A new object of the class, whose fields hold anything; null if there is no room. ``entry``: that
+#: of its class in the birth table, with the thread's number as operand (``passes.number_threads``).
+declare(Kind("new", Effects.LIVES | Effects.ASKS_THREAD, ("cls",), ("entry",), cost=16))
+#: Ends an object; whether it lived, and nobody else has ended it. Null never lives.
+declare(Kind("delete", Effects.LIVES, operands=1, cost=16))
+declare(Kind("is_alive", Effects.LIVES, operands=1, cost=16))
 
 # ---------------------------------------------------------------------- calls
 

@@ -20,6 +20,7 @@ from .passes.dispatch import choose_dispatch
 from .passes.limit_copies import limit_copies
 from .passes.narrow_counters import narrow_counters
 from .passes.narrow_roots import narrow_roots
+from .passes.number_threads import number_threads
 from .passes.runs import use_runs
 from .passes.shared_loops import share_loops
 from .passes.sink_stores import sink_stores
@@ -67,6 +68,7 @@ class Pass:
 
 
 PIPELINE: Sequence[Pass] = (
+    Pass("number_threads", lambda program, job: number_threads(program)),
     Pass("narrow_roots", lambda program, job: narrow_roots(program)),
     Pass("constant_arguments", fold_constants, _unchecked),
     Pass("unused", lambda program, job: remove_unused(program, job.debug)),

@@ -24,7 +24,10 @@ How = Literal["read", "write", "add", "min", "max"]
 the order of several of one kind makes no difference, but for how floats are rounded."""
 
 #: What summaries say beside accesses and calls.
-NOTICED = Effects.ASKS_THREAD | Effects.LINGERS | Effects.REPORTS | Effects.WAITS | Effects.UNKNOWN
+NOTICED = (
+    Effects.ASKS_THREAD | Effects.LINGERS | Effects.REPORTS | Effects.WAITS | Effects.LIVES
+    | Effects.UNKNOWN
+)  # fmt: skip
 _COMMUTATIVE: Mapping[str, How] = {"add": "add", "sub": "add", "min": "min", "max": "max"}
 
 

@@ -7,8 +7,10 @@ fills in.
 
 from __future__ import annotations
 
-from typing import Any, Literal, Protocol, cast
+from collections.abc import Callable
+from typing import Any, Literal, Protocol, TypeVar, cast
 
+Function = TypeVar("Function", bound=Callable[..., Any])
 AtomicOperator = Literal["add", "sub", "min", "max", "exch", "cas"]
 
 
@@ -28,6 +30,17 @@ class HostIntrinsics(Protocol):
 
 #: Set when the runtime is imported, which is before anything can be called.
 host = cast(HostIntrinsics, None)
+
+
+def known_in_kernels(name: str) -> Callable[[Function], Function]:
+    """Marks a function of the host that kernels may call, too; the front end knows it as
+    ``name``."""
+
+    def mark(function: Function) -> Function:
+        function.__sharedoa_intrinsic__ = name  # type: ignore[attr-defined]
+        return function
+
+    return mark
 
 
 def grid(axes: int) -> Any:

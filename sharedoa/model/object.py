@@ -80,12 +80,16 @@ class ObjectMeta(type):
 
     def __call__(cls, *arguments: Any, **fields: Any) -> Any:
         """``C(**fields)``: one new object in the current heap."""
+        from ..heap import hooks
         from ..heap.heap import current_heap
 
         if cls.__sharedoa__ is None:
             raise ClassError(
                 "oa.Object itself cannot be instantiated", "subclass it: class C(oa.Object)"
             )
+        inside = hooks.kernel_objects()
+        if inside is not None:
+            return inside.new(shared_type(cls), arguments, fields)
         return current_heap().construct(shared_type(cls), arguments, fields)
 
     def __setattr__(cls, name: str, value: Any) -> None:
@@ -195,6 +199,15 @@ def bury_proxy(proxy: Any) -> None:
     reference = proxy._reference
     address = proxy._heap.encoding.address(reference)
     proxy._reference = DeletedReference(reference, address, type(proxy).__name__)
+
+
+def buried_proxy(heap: Any, reference: int) -> Any:
+    """The Python instance for a reference to what was deleted."""
+    proxy: Any = object.__new__(Object)
+    proxy._heap = heap
+    proxy._reference = reference
+    bury_proxy(proxy)
+    return proxy
 
 
 def shared_type(python_class: Any) -> ClassType:

@@ -248,7 +248,7 @@ class Capture:
             for _ in range(count):
                 self._refuse_receivers()
                 for each in self._launches:
-                    cpython.launch(each.program.source, each.arguments, each.geometry)
+                    each.program.run_in_cpython(self.heap, each.arguments, each.geometry)
         finally:
             launching.pop(this, None)
 

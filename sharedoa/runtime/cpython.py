@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import DeviceError, SharedOAError
+from .cpython_births import LaunchInCPython
 from .geometry import Geometry, Pair
 from .host_intrinsics import BlockBarrier, HostThread, current_thread
 
@@ -29,27 +30,33 @@ def part_of_launch() -> Callable[[], bool]:
     return lambda: threading.get_ident() == here or current_thread.get() is not None
 
 
-def launch(source: Source, arguments: tuple[Any, ...], geometry: Geometry) -> None:
-    """Run the program's function for every thread index, x fastest.
+def launch(
+    source: Source, arguments: tuple[Any, ...], geometry: Geometry, objects: LaunchInCPython
+) -> None:
+    """Run the program's function for every thread index, x fastest; ``objects`` makes and ends
+    those that it makes and ends.
 
     Raises DeviceError from whatever the kernel raised, naming the thread and the source line.
     """
-    function, name, threads = source.function, source.name, geometry.threads
+    name, threads = source.name, geometry.threads
+
+    def thread(index: Pair, barrier: BlockBarrier | None) -> HostThread:
+        return HostThread(index, threads, barrier, source.function, objects)
+
+    objects.begin(in_other_threads=source.uses_barrier)
     if source.uses_barrier:
         for indices in _blocks(threads, geometry.block):
-            _run_block(function, name, arguments, indices, threads)
+            _run_block(name, arguments, indices, thread)
         return
     with np.errstate(all="ignore"):
         for y, x in itertools.product(range(threads[1]), range(threads[0])):
-            _run_thread(function, name, arguments, HostThread((x, y), threads, None, function))
+            _run_thread(name, arguments, thread((x, y), None))
 
 
-def _run_thread(
-    function: Callable[..., Any], name: str, arguments: tuple[Any, ...], thread: HostThread
-) -> None:
+def _run_thread(name: str, arguments: tuple[Any, ...], thread: HostThread) -> None:
     token = current_thread.set(thread)
     try:
-        function(*arguments)
+        thread.function(*arguments)
     except bdb.BdbQuit:
         raise
     except Exception as error:
@@ -66,20 +73,18 @@ def _blocks(threads: Pair, block: Pair) -> Iterator[list[Pair]]:
 
 
 def _run_block(
-    function: Callable[..., Any],
     name: str,
     arguments: tuple[Any, ...],
     indices: list[Pair],
-    threads: Pair,
+    make: Callable[[Pair, BlockBarrier], HostThread],
 ) -> None:
     barrier = BlockBarrier(len(indices))
     errors: list[BaseException] = []
 
     def run(index: Pair) -> None:
         try:
-            thread = HostThread(index, threads, barrier, function)
             with np.errstate(all="ignore"):
-                _run_thread(function, name, arguments, thread)
+                _run_thread(name, arguments, make(index, barrier))
         except BaseException as error:
             errors.append(error)
         finally:

@@ -13,7 +13,7 @@ import numpy as np
 from dispatch import shadow
 from dispatch.errors import RECORD_DTYPE, REPORT_BYTES, ErrorCode
 
-from ..errors import DeviceError, Diagnostic, HeapError
+from ..errors import DeviceError, Diagnostic, HeapError, SharedOAError
 from ..heap.provider import Slab
 from ..ir.roles import AN_ELEMENT
 from ..model.classes import class_of_index
@@ -51,6 +51,10 @@ _MESSAGES: dict[int, tuple[str, str]] = {
         "the object at {address:#x} is of another class",
         "a reference must point to an object of the declared class or of one below it: look for "
         "what put it there, such as data of value structs or numbers from elsewhere",
+    ),
+    ErrorCode.ROOM: (
+        "there is no room for another object",
+        "reserve it before the launch: oa.reserve({class_name}, n)",
     ),
     ErrorCode.RACE: (
         "{what} is {done} here, and {other} of the same launch {does} it, in no order",
@@ -122,7 +126,8 @@ class ErrorRecords:
         self._free += [(len(self._slabs) - 1, i) for i in reversed(range(RECORDS_PER_SLAB))]
 
     def raise_first(self) -> None:
-        """Clear all records; raise DeviceError for the first that was filled.
+        """Clear all records; raise DeviceError for the first that was filled, or HeapError where an
+        object had no place.
 
         Call it when nothing is under way of what the calling thread launched. A record that the
         kernel of another thread is still filling has no code yet; it is for that thread to find.
@@ -197,7 +202,17 @@ def _race(unit: Unit, record: Any, message: str) -> str:
     return f"{first}\n{Diagnostic(there, _location(unit, int(record['other_site'])))}"
 
 
-def _error(unit: Unit, record: Any) -> DeviceError:
+def _no_room(unit: Unit, type_index: int) -> str:
+    """What is known of a class of which there was no place for another object."""
+    heap, cls = unit.heap(), class_of_index(type_index)
+    births = heap.memory.births if heap is not None else None
+    for places in births.last if births is not None else []:
+        if places.cls is cls:
+            return places.shortage
+    return f"there is no room for another object of {cls}"
+
+
+def _error(unit: Unit, record: Any) -> SharedOAError:
     code, value = int(record["code"]), int(record["value"])
     message, help = _MESSAGES[code]
     extra = int(record["extra"])
@@ -210,6 +225,9 @@ def _error(unit: Unit, record: Any) -> DeviceError:
     )
     if code == ErrorCode.WRONG_CLASS:
         text = _wrong_class(unit, value, extra) or text
+    if code == ErrorCode.ROOM:
+        text = _no_room(unit, value)
+        help = help.format(class_name=class_of_index(value))
     gone = _deleted(unit, value) if code in _OF_DELETED else None
     if gone is not None:
         text, help = gone, _MESSAGES[ErrorCode.FREED][1]
@@ -220,4 +238,5 @@ def _error(unit: Unit, record: Any) -> DeviceError:
     location = _location(unit, site)
     if location is None and not unit.compilation.job.debug:
         help = f"{help}; {_DEBUG_HELP} to see the source line"
-    return DeviceError(str(Diagnostic(text, location)), help)
+    kind = HeapError if code == ErrorCode.ROOM else DeviceError
+    return kind(str(Diagnostic(text, location)), help)

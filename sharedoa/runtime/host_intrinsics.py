@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError, DeviceError
+from ..heap.hooks import KernelObjects
 from ..model import intrinsics
 from ..model.field_access import InlineField
 from ..model.object import Object
@@ -60,6 +61,8 @@ class HostThread:
     barrier: BlockBarrier | None
     #: The user's function that errors name where no line of the user's is under way.
     function: Callable[..., Any]
+    #: Makes and ends objects for it.
+    objects: KernelObjects | None = None
 
 
 #: Which thread of a launch runs now; unset outside kernels.

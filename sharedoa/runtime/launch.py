@@ -8,6 +8,7 @@ answers are others is anything compiled.
 from __future__ import annotations
 
 import itertools
+import math
 import threading
 import weakref
 from collections.abc import Callable, Mapping
@@ -18,7 +19,7 @@ from dispatch.mode import Mode
 
 from ..backends import Backend
 from ..backends.base import KernelLaunch, Slots
-from ..errors import ArgumentError
+from ..errors import ArgumentError, HeapError, SharedOAError
 from ..forks import renew_in_child
 from ..frontend import Translation
 from ..heap.heap import Heap, current_heap
@@ -32,11 +33,13 @@ from . import clustering, cpython
 from .arguments import ArgumentPlan
 from .binding import Binding, Runs
 from .bound_names import NO_NAMES, BoundNames
+from .cpython_births import LaunchInCPython
 from .facts import Now
 from .geometry import Geometry, Pair
 from .launch_code import Launch, quick_launcher
 from .launch_settings import own_settings
 from .pipeline import Compilation, compile
+from .populations import changing
 from .specialisation import Constants, Specialisation
 from .unit import Unit, release
 
@@ -122,6 +125,7 @@ class Program:
             self._refuse_nulls(arguments)
         recording = recorder()
         if recording is not None:
+            self._refuse_births()
             recording.record(self, geometry, arguments, mode, debug)
             return
         with self.lock:
@@ -132,38 +136,57 @@ class Program:
                 self._launch_in_cpython(heap, arguments, geometry)
                 return
             self.look_at_names()
-            is_usual = mode is None and debug is None
-            binding = self.binding if is_usual and self.binding.suits(geometry) else _UNBOUND
-            launching = heap.memory.launching
-            this = object()
-            launching[this] = self.is_launching
-            is_new = False
-            try:
-                while not (binding.holds(heap) and binding.write_runs(slots, arguments)):
-                    # It looks at everything again, and goes on to use nothing else.
-                    del launching[this]
-                    settings = own_settings(heap, mode, debug)
-                    binding = self.bind(heap, *settings, slots, arguments, geometry)
-                    launching[this] = self.is_launching
-                    is_new = True
-                    if is_usual:
-                        self.binding = binding
-                self._look_at_arrays(binding.stores_references, arguments, heap)
-                if geometry.is_empty:
-                    return
-                start = binding.starts.get(number)
-                if start is None:
-                    start = heap.backend.prepare(self.prepared(heap, binding.unit, geometry, slots))
-                    if binding.is_settled:
-                        binding.keep(number, geometry, start)
-                    if not is_new and not clustering.is_small(geometry):
-                        binding.count()
-                heap.before_launch()
-                heap.note_launch(binding.stores_references)
-                start()
-                heap.memory.last_launch = object()
-            finally:
-                launching.pop(this, None)
+            births = self.uses().births
+            if births and not geometry.is_empty:
+                with changing(heap, births, math.prod(geometry.threads)):
+                    self._launch(number, heap, slots, arguments, geometry, mode, debug)
+                heap.synchronize()
+            else:
+                self._launch(number, heap, slots, arguments, geometry, mode, debug)
+
+    def _launch(
+        self,
+        number: int,
+        heap: Heap,
+        slots: Slots,
+        arguments: tuple[Any, ...],
+        geometry: Geometry,
+        mode: Any,
+        debug: Any,
+    ) -> None:
+        """Launch with arguments that are packed in ``slots``."""
+        is_usual = mode is None and debug is None
+        binding = self.binding if is_usual and self.binding.suits(geometry) else _UNBOUND
+        launching = heap.memory.launching
+        this = object()
+        launching[this] = self.is_launching
+        is_new = False
+        try:
+            while not (binding.holds(heap) and binding.write_runs(slots, arguments)):
+                # It looks at everything again, and goes on to use nothing else.
+                del launching[this]
+                settings = own_settings(heap, mode, debug)
+                binding = self.bind(heap, *settings, slots, arguments, geometry)
+                launching[this] = self.is_launching
+                is_new = True
+                if is_usual:
+                    self.binding = binding
+            self._look_at_arrays(binding.stores_references, arguments, heap)
+            if geometry.is_empty:
+                return
+            start = binding.starts.get(number)
+            if start is None:
+                start = heap.backend.prepare(self.prepared(heap, binding.unit, geometry, slots))
+                if binding.is_settled:
+                    binding.keep(number, geometry, start)
+                if not is_new and not clustering.is_small(geometry):
+                    binding.count()
+            heap.before_launch()
+            heap.note_launch(binding.stores_references)
+            start()
+            heap.memory.last_launch = object()
+        finally:
+            launching.pop(this, None)
 
     def _launch_in_cpython(
         self, heap: Heap, arguments: tuple[Any, ...], geometry: Geometry
@@ -175,9 +198,32 @@ class Program:
         launching[this] = is_part
         try:
             heap.synchronize()
-            cpython.launch(self.source, self.plan.host_values(arguments), geometry)
+            self.run_in_cpython(heap, self.plan.host_values(arguments), geometry)
         finally:
             launching.pop(this, None)
+
+    def run_in_cpython(self, heap: Heap, values: tuple[Any, ...], geometry: Geometry) -> None:
+        """Run all threads; ``values`` are arguments as the function takes them."""
+        try:
+            births = self.uses().births
+        except SharedOAError:
+            births = None
+        objects = LaunchInCPython(heap, births, math.prod(geometry.threads))
+        try:
+            cpython.launch(self.source, values, geometry, objects)
+        finally:
+            objects.close()
+        shortage = objects.shortage(self.source.name)
+        if shortage is not None:
+            raise shortage
+
+    def _refuse_births(self) -> None:
+        if self.uses().births.changes:
+            raise HeapError(
+                f"kernel {self.source.name} makes or deletes objects, inside a block of "
+                "oa.capture()",
+                "launch it outside of the block",
+            )
 
     def _refuse_nulls(self, arguments: tuple[Any, ...]) -> None:
         """Raise ArgumentError for None where the program is certain to use it as an object."""
@@ -232,7 +278,8 @@ class Program:
             if runs[place] is not None:
                 slots[first[place]] = runs[place].first
         stores = self.uses().stores_references
-        is_settled = self._look_at_arrays(stores, arguments, heap)
+        # Launches that change populations are made ready one by one.
+        is_settled = self._look_at_arrays(stores, arguments, heap) and not self.uses().births
         return Binding(
             heap.weak,
             unit,

@@ -63,7 +63,10 @@ def share_out(
     """The launches for all of ``stretches``; ``elementwise`` are the arrays that have one element
     an object, arguments and results."""
     count = sum(len(stretch.objects) for stretch in stretches)
-    if not heap.backend.prefers_few_launches:
+    if is_one_launch(heap, stretches):
+        assert len(stretches) <= MOST_STRETCHES
+        yield SharedOut(stretches, 1)
+    elif not heap.backend.prefers_few_launches:
         for stretch in stretches:
             yield SharedOut([stretch], 1)
     elif heap.debug or not _is_large(heap, count):
@@ -83,6 +86,16 @@ def share_out(
                 yield SharedOut([stretch], 1)
         yield from _together(wide, NEIGHBOURS, whole_warps=True)
         yield from _together(short, 1, whole_warps=True)
+
+
+def is_one_launch(heap: Heap, stretches: Sequence[Stretch]) -> bool:
+    """Whether all objects must go into one launch, thread by thread in their order: those that
+    methods make and end are the same ones until it ends. CPython runs what it is given."""
+    if len(stretches) < 2:
+        return False
+    if heap.backend.name == "python":
+        return True
+    return any(cost_of(stretch.cls, stretch.method).changes for stretch in stretches)
 
 
 def takes_groups(heap: Heap, count: int) -> bool:

@@ -54,6 +54,9 @@ class Unit:
         words = [*words[: state.ERRORS], self._record, *words[state.ERRORS + 1 :], *bounds]
         if self.compilation.job.debug:
             words = [*words[: state.SHADOW], shadow_table(heap.backend)]
+        births = heap.memory.births
+        if births is not None and births.table:
+            words += [0] * (state.BIRTHS - len(words)) + [births.table]
         if words != self.state:
             self.state = []  # nobody knows what it holds if this ends in the middle
             heap.backend.set_state(self.handle, words)

@@ -7,7 +7,7 @@ a new array. For ``oa.all`` calls are direct, and ``stretches`` says which launc
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
@@ -29,7 +29,14 @@ from ..model.world import World
 from .geometry import parse_geometry
 from .launch import Program
 from .launch_code import Launch
-from .stretches import SharedOut, Stretch, share_out, takes_groups
+from .stretches import (
+    MOST_STRETCHES,
+    SharedOut,
+    Stretch,
+    is_one_launch,
+    share_out,
+    takes_groups,
+)
 from .vectorised_code import CallForm, call_arguments, call_program
 
 
@@ -49,6 +56,8 @@ def call(objects: ObjectArray | Population, name: str, arguments: tuple[Any, ...
     elif not is_recorded(objects._heap):
         objects._refuse_receivers(f"{objects._cls.name}.{name}")
     stretches = _stretches(objects, name)
+    if stretches is not None and _are_too_many(objects._heap, stretches):
+        objects, stretches = _as_array(objects), None
     count = len(objects) if stretches is None else sum(len(each.objects) for each in stretches)
     elementwise = _elementwise(method, given, count)
     result = method.signature.result
@@ -134,6 +143,8 @@ def _planned(
     stretches = _stretches(objects, name) or []
     if not all(isinstance(stretch.objects, RunOfObjects) for stretch in stretches):
         return None
+    if _are_too_many(objects._heap, stretches):
+        return None
     found = []
     for shared in share_out(objects._heap, stretches, []):
         program, threads = _program(objects._cls, shared, elementwise, is_located=False)
@@ -162,6 +173,18 @@ def _stretches(objects: ObjectArray | Population, name: str) -> list[Stretch] | 
         found.append(Stretch(array, position, method))
         position += len(array)
     return found
+
+
+def _are_too_many(heap: Heap, stretches: Sequence[Stretch]) -> bool:
+    """Whether a launch cannot take them stretch by stretch, and must take all."""
+    return len(stretches) > MOST_STRETCHES and is_one_launch(heap, stretches)
+
+
+def _as_array(objects: ObjectArray | Population) -> ObjectArray:
+    heap = objects._heap
+    made = heap.array_of(heap.reference_type(objects._cls), objects._references())
+    assert isinstance(made, ObjectArray)
+    return made
 
 
 def _launch(

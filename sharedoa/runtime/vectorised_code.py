@@ -22,6 +22,7 @@ from ..errors import ClassError
 from ..frontend import Translation, tree
 from ..frontend.dependencies import Dependency, MethodDependency, ResolutionDependency
 from ..frontend.program import ProgramBuilder, kernel_symbol
+from ..ir.births import births_of
 from ..ir.streaming import is_short, is_streaming
 from ..model import intrinsics
 from ..model.classes import ClassType, Method, Signature
@@ -74,10 +75,11 @@ def call_program(
 
 
 class Cost(NamedTuple):
-    """What a method is like (``ir.streaming``)."""
+    """What a method is like (``ir.streaming``); ``changes``: whether it makes or ends objects."""
 
     is_short: bool
     is_streaming: bool
+    changes: bool
 
 
 _costs: WeakKeyDictionary[ir.Program, Cost] = WeakKeyDictionary()
@@ -96,7 +98,8 @@ def cost_of(cls: ClassType, method: Method) -> Cost:
 def _cost(called: ir.Program) -> Cost:
     (call,) = (each for each in ir.operations_in(called.kernel) if each.kind == "call")
     short = is_short(called)
-    return Cost(short, short and is_streaming(called, call["symbol"]))
+    streams = short and is_streaming(called, call["symbol"])
+    return Cost(short, streams, births_of(called).changes)
 
 
 def call_arguments(

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import sharedoa as oa
-from sharedoa.runtime import cpython
 from sharedoa.runtime.geometry import parse_geometry
 from sharedoa.runtime.host_intrinsics import current_thread
 from sharedoa.sampling.threads import _spread, sample
@@ -90,5 +89,5 @@ def touched(
     program = kernel.program
     geometry = parse_geometry(size, 2)
     with recorded(patch) as found:
-        cpython.launch(program.source, program.plan.host_values(arguments), geometry)
+        program.run_in_cpython(oa.current_heap(), program.plan.host_values(arguments), geometry)
     return found

@@ -1,0 +1,210 @@
+"""Objects that launches make and end: places for new ones before, the heap's books afterwards.
+
+The table that kernels read (``dispatch.births``), and the lists that it leads to, lie in one piece
+of heap memory, which every launch fills anew. From ``prepare`` to ``settle`` the caller holds the
+lock on the heap's books, so that nobody else takes a place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakMethod
+
+import numpy as np
+
+from dispatch.births import BORN, ENDED, ENTRY_DTYPE, SEGMENT_DTYPE
+from dispatch.range_table import encode_stride
+
+from ..errors import HeapError
+from ..model.classes import ClassType
+from .by_type import ByTypePlacement
+from .extents import Extent, Extents
+from .placement import Selection
+from .regions import Region, SlotNumbers
+from .residency import Residency
+
+_ALIGNMENT = 16
+WithRoom = Callable[[str, Callable[[], Any]], Any]
+"""Calls something that may raise NoRoom, collects what is free if it does, and tries again; then
+raises HeapError, which names what room is for."""
+
+
+@dataclass(eq=False)
+class Places:
+    """Where a launch may make objects of one class: ``slots`` of regions. ``step``: how many are
+    each thread's own, 0 where all threads take from the same; ``wanted``: how many were asked for,
+    if that was more than there are."""
+
+    cls: ClassType
+    step: int
+    slots: list[tuple[Region, SlotNumbers]]
+    wanted: int = 0
+
+    @property
+    def room(self) -> int:
+        return sum(len(slots) for _, slots in self.slots)
+
+    @property
+    def shortage(self) -> str:
+        """In words, when more were asked for."""
+        return (
+            f"there is room for {self.room:,} new objects of {self.cls}, and {self.wanted:,} were "
+            "to be made; the others are None to the program"
+        )
+
+    def at(self, number: int) -> tuple[Region, int] | None:
+        """The place of that number."""
+        for region, slots in self.slots:
+            if number < len(slots):
+                return region, int(slots[number])
+            number -= len(slots)
+        return None
+
+
+class Births:
+    """Of one heap."""
+
+    def __init__(
+        self,
+        extents: Extents,
+        placement: ByTypePlacement,
+        residency: Residency,
+        with_room: WithRoom,
+    ) -> None:
+        self._extents, self._residency = extents, residency
+        self.placement = placement
+        # What holds this would else be held by it.
+        self._weak_with_room = WeakMethod(with_room)
+        self._table: Extent | None = None
+        self._reserved: dict[ClassType, int] = {}
+        #: Those of the last launch.
+        self.last: list[Places] = []
+
+    @property
+    def table(self) -> int:
+        """The address of the birth table; 0 before the first launch that needs it."""
+        return 0 if self._table is None else self._table.address
+
+    def _with_room(self, what: str, attempt: Callable[[], Any]) -> Any:
+        with_room = self._weak_with_room()
+        assert with_room is not None
+        return with_room(what, attempt)
+
+    def reserve(self, cls: ClassType, count: int) -> None:
+        """Room for ``count`` more objects, now and for each launch of which nobody knows how many
+        it makes. Raises HeapError, having changed nothing."""
+        self._make_room(cls, count)
+        self._reserved[cls] = count
+
+    def show_living(self) -> None:
+        """Let kernels see which objects live. Raises HeapError."""
+        self._with_room("one byte an object, for kernels", self.placement.show_living)
+
+    # ------------------------------------------------------------------ before a launch
+
+    def places(self, made: Mapping[ClassType, int | None], threads: int) -> list[Places]:
+        """Room for what ``threads`` threads may make, each so many objects of a class, None for any
+        number. Where there is no room for what all may make, there is what fits."""
+        return [self._places(cls, each, threads) for cls, each in made.items()]
+
+    def _places(self, cls: ClassType, each: int | None, threads: int) -> Places:
+        wanted = threads * each if each is not None else self._reserved.get(cls, threads)
+        try:
+            self._make_room(cls, wanted)
+        except HeapError:
+            each = None  # as many as there is room for
+        return Places(cls, each or 0, self.placement.free_places(cls, wanted))
+
+    def _make_room(self, cls: ClassType, count: int) -> None:
+        what = f"{count:,} more objects of {cls.name}"
+        self._with_room(what, lambda: self.placement.make_room(cls, count))
+
+    def publish(self, places: list[Places], threads: int) -> None:
+        """Write the table. Raises HeapError without room for it."""
+        segments = [_segments(each) for each in places]
+        slots = [_slots(each) for each in places]
+        counts = [np.zeros(threads if each.step > 1 else 0, np.uint32) for each in places]
+        entries = np.zeros(len(places), ENTRY_DTYPE)
+        parts = [entries, *segments, *slots, *counts]
+        starts = np.cumsum([0, *(-(-part.nbytes // _ALIGNMENT) * _ALIGNMENT for part in parts)])
+        self._hold(int(starts[-1]))
+        table = self._table
+        assert table is not None
+        addresses = (starts + table.address).tolist()
+        number = len(places)
+        for place, each in enumerate(places):
+            entry = entries[place]
+            entry["step"], entry["room"] = each.step, each.room
+            entry["segments"] = addresses[1 + place]
+            entry["places"] = addresses[1 + number + place]
+            has_counts = len(counts[place]) > 0
+            entry["counts"] = addresses[1 + 2 * number + place] if has_counts else 0
+            entry["stride"] = _stride(each)
+        self._host_uses(int(starts[-1]))
+        for start, part in zip(starts.tolist(), parts, strict=False):
+            table.memory[start : start + part.nbytes] = part.view(np.uint8)
+
+    def _hold(self, size: int) -> None:
+        """Memory for a table of ``size`` bytes; kernels are told of another address."""
+        if self._table is not None and self._table.size >= size:
+            return
+        made: Extent = self._with_room(
+            "the list of places for new objects",
+            lambda: self._extents.allocate(2 * size, from_top=True),
+        )
+        if self._table is not None:
+            self._extents.free(self._table)
+        self._table = made
+        self.placement.change_layout()
+
+    def _host_uses(self, size: int) -> None:
+        assert self._table is not None
+        start = self._table.address
+        self._residency.host_uses(start, start, start + size)
+
+    # ------------------------------------------------------------------ after a launch
+
+    def settle(self, places: Iterable[Places], ended: Iterable[ClassType]) -> Selection:
+        """Note the objects that were made. What is given was ended, of exactly the classes
+        ``ended``, and still is to be freed."""
+        for each in places:
+            for region, slots in each.slots:
+                states = region.live[slots]
+                region.live[slots] = 0
+                self.placement.admit(region, slots[states & (BORN | ENDED) == BORN])
+        return self.placement.ended(ended)
+
+    def note_wanted(self, places: list[Places]) -> None:
+        """How many objects threads asked for that take places from the same list."""
+        assert self._table is not None
+        size = len(places) * ENTRY_DTYPE.itemsize
+        self._host_uses(size)
+        entries = self._table.memory[:size].view(ENTRY_DTYPE)
+        for each, entry in zip(places, entries, strict=True):
+            each.wanted = int(entry["next"])
+        self.last = places
+
+
+def _segments(places: Places) -> np.ndarray[Any, Any]:
+    found = np.zeros(len(places.slots), SEGMENT_DTYPE)
+    stop = 0
+    for segment, (region, slots) in zip(found, places.slots, strict=True):
+        stop += len(slots)
+        assert region.live_extent is not None
+        segment["stop"], segment["start"] = stop, region.start
+        segment["live"] = region.live_extent.address
+    return found
+
+
+def _slots(places: Places) -> np.ndarray[Any, np.dtype[np.uint32]]:
+    none = np.zeros(0, np.uint32)
+    return np.concatenate([none, *(slots.astype(np.uint32) for _, slots in places.slots)])
+
+
+def _stride(places: Places) -> int:
+    if not places.slots:
+        return 0
+    arrangement = places.slots[0][0].arrangement
+    return encode_stride(arrangement.record.size, arrangement.is_tiled)

@@ -1,0 +1,176 @@
+"""Objects that kernels make and end where CPython runs them: in the same places, and seen in the
+same way, as where they are compiled."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from dispatch.births import BORN, ENDED, LIVED
+
+from ..errors import ArgumentError, HeapError
+from ..heap import hooks
+from ..heap.births import Places
+from ..heap.construction import field_values, initialise
+from ..heap.heap import Heap
+from ..heap.living import births_of, settle
+from ..heap.placement import FieldPath
+from ..heap.quarantine import user_line
+from ..heap.regions import Region
+from ..ir.births import Births
+from ..model.classes import ClassType
+from ..model.deleted import DeletedReference
+from ..model.object import Object, has_init, require_concrete
+from ..model.values import describe
+from .host_intrinsics import current_thread
+
+
+class LaunchInCPython:
+    """One launch of ``threads`` threads. Implements ``heap.hooks.KernelObjects``.
+
+    Where objects are made or ended the heap's books are the launch's own, from its beginning or
+    from the first object on.
+    """
+
+    def __init__(self, heap: Heap, births: Births | None, threads: int) -> None:
+        """``births``: what the program does; None if it cannot be compiled, as CPython runs more
+        than kernels may hold."""
+        self._heap, self._births, self._threads = heap, births, threads
+        self._lock = threading.RLock()
+        self._is_open = False
+        self._places: dict[ClassType, Places] = {}
+        self._counts: dict[tuple[ClassType, int], int] = {}
+        self._ended: dict[ClassType, None] = {}
+        #: Where in the user's code an object of a class had no place.
+        self._refused: dict[ClassType, str] = {}
+
+    def shortage(self, name: str) -> HeapError | None:
+        """What to raise after the launch of kernel ``name`` if an object had no place."""
+        for cls, line in self._refused.items():
+            told = f"kernel {name}: {self._places[cls].shortage}\nat {line}"
+            return HeapError(told, f"reserve it before the launch: oa.reserve({cls.name}, n)")
+        return None
+
+    def begin(self, in_other_threads: bool) -> None:
+        """The launch begins; ``in_other_threads``: the calling thread does not run it itself."""
+        can_change = self._heap.memory.births is not None
+        if self._births is None:
+            must_open = in_other_threads and can_change
+        else:
+            must_open = self._births.changes
+        if must_open:
+            self._open()
+
+    def _open(self) -> None:
+        """Take the heap's books. Raises HeapError where kernels make and end no objects."""
+        if self._is_open:
+            return
+        births = births_of(self._heap)
+        self._heap.lock.plain.acquire()
+        self._is_open = True
+        if self._births is not None:
+            for places in births.places(self._births.made, self._threads):
+                self._places[places.cls] = places
+
+    def close(self) -> None:
+        """The launch has ended: its objects are the heap's."""
+        if not self._is_open:
+            return
+        try:
+            with self._heap.lock:
+                settle(self._heap, [*self._places.values()], [*self._ended])
+        finally:
+            self._is_open = False
+            self._heap.lock.plain.release()
+
+    # ------------------------------------------------------------------ in kernels
+
+    def new(self, cls: ClassType, arguments: tuple[Any, ...], fields: dict[str, Any]) -> Any:
+        """None if there is no room, which ``shortage`` then tells."""
+        require_concrete(cls)
+        with self._lock:
+            self._open()
+            if arguments and not has_init(cls):
+                raise ArgumentError(
+                    f"{cls.name} takes its fields by name", f"write {cls.name}(field=value)"
+                )
+            values = {} if has_init(cls) else field_values(self._heap, cls, fields)
+            found = self._take(cls)
+            if found is None:
+                return None
+            made = self._begin(*found, values)
+        if has_init(cls):
+            initialise(self._heap, [made], [(arguments, fields)])
+        return made
+
+    def delete(self, obj: Any) -> bool:
+        with self._lock:
+            if not self.is_alive(obj):
+                return False
+            self._open()
+            region, slot = self._place_of(obj)
+            region.live[slot] |= ENDED
+            self._ended[region.cls] = None
+            return True
+
+    def is_alive(self, obj: Any) -> bool:
+        if obj is None:
+            return False
+        if not isinstance(obj, Object):
+            raise ArgumentError(
+                f"a kernel ends, and asks about, one object, not {describe(obj)}", "pass the object"
+            )
+        if isinstance(obj._reference, DeletedReference):
+            return False
+        try:
+            region, slot = self._place_of(obj)
+        except HeapError:
+            return False
+        state = int(region.live[slot])
+        return bool(state & (LIVED | BORN)) and not state & ENDED
+
+    # ------------------------------------------------------------------ places
+
+    def _place_of(self, obj: Object) -> tuple[Region, int]:
+        placement = births_of(self._heap).placement
+        return placement.place_of(self._heap.encoding.address(obj._reference))
+
+    def _take(self, cls: ClassType) -> tuple[Region, int] | None:
+        places = self._places.get(cls)
+        births = births_of(self._heap)
+        if places is None:
+            (places,) = births.places({cls: None}, self._threads)
+            self._places[cls] = places
+        found = places.at(self._number(places))
+        if found is None and places.cls not in self._refused:
+            self._refused[places.cls] = user_line()
+        return found
+
+    def _number(self, places: Places) -> int:
+        """The number of the next place for the thread that is running."""
+        thread = current_thread.get()
+        assert thread is not None
+        number = thread.index[1] * thread.size[0] + thread.index[0] if places.step else 0
+        key = places.cls, number
+        count = self._counts.get(key, 0)
+        self._counts[key] = count + 1
+        if not places.step:
+            places.wanted = count + 1
+        return number * places.step + count
+
+    def _begin(self, region: Region, slot: int, values: dict[str, Any]) -> Any:
+        heap, place = self._heap, slice(slot, slot + 1, 1)
+        region.clear(place)
+        region.live[slot] = BORN
+        address = int(region.addresses(place)[0])
+        for name, value in values.items():
+            heap.placement.write_one(address, FieldPath(name), value, None)
+        return heap.wrap(int(heap.encoding.encode(address, region.cls.type_index)))
+
+
+def _of_this_thread() -> hooks.KernelObjects | None:
+    thread = current_thread.get()
+    return None if thread is None else thread.objects
+
+
+hooks.kernel_objects = _of_this_thread

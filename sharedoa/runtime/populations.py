@@ -1,0 +1,38 @@
+"""Launches that make and end objects: what is done before they begin and after they have ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ..heap.heap import Heap
+from ..heap.living import births_of, settle
+from ..ir.births import Births
+from ..model.classes import ClassType
+from ..uninterrupted import interruptible
+
+
+@contextmanager
+def changing(heap: Heap, births: Births, threads: int) -> Iterator[None]:
+    """A launch of so many threads goes on in here, and has ended afterwards. Nobody else makes,
+    frees or moves objects meanwhile. Raises HeapError if there is no room for what kernels must
+    know."""
+    memory = births_of(heap)
+    with heap.lock:
+        memory.show_living()
+        places = memory.places(births.made, threads)
+        memory.publish(places, threads)
+        try:
+            with interruptible():
+                yield
+        finally:
+            # A wait that was interrupted has left the launch under way.
+            heap.backend.synchronize()
+            memory.note_wanted(places)
+            settle(heap, places, classes_below(births))
+
+
+def classes_below(births: Births) -> list[ClassType]:
+    """The classes of objects that may have been ended, by type index."""
+    found = {cls for static in births.ended for cls in static.descendants()}
+    return sorted(found, key=lambda cls: cls.type_index)

@@ -1,0 +1,342 @@
+"""Random programs whose methods make and end objects, and the same without sharedoa.
+
+What an object does is in its field ``plan``, so that objects of one class differ. Threads write to
+what is theirs alone: the object of the thread, and what it has just made. Several may end the same
+object; how often that succeeded is counted, not who did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+from types import SimpleNamespace
+from typing import Any
+
+import sharedoa as oa
+
+from . import plain
+
+_MOST_BEINGS = 24
+_CHILDREN = 32
+"""Numbers of children that an object may have in one call."""
+
+_KERNELS = """
+@oa.kernel
+def act_each(beings: oa.Array[Being], counts: oa.Array[i32], turn: i32):
+    i = oa.grid(1)
+    if i < len(beings):
+        beings[i].act(counts, turn)
+        oa.atomic_add(counts, 1, 1)
+
+@oa.kernel
+def act_in_rows(beings: oa.Array[Being], counts: oa.Array[i32], turn: i32):
+    x, y = oa.grid(2)
+    nx, ny = oa.gridsize(2)
+    i = y * nx + x
+    if i < len(beings):
+        beings[i].act(counts, turn)
+        oa.atomic_add(counts, 1, 1)
+
+"""
+_FUNCTIONS = """
+@oa.func
+def number_of(parent: i64, turn: i32, child: i32) -> i64:
+    return (parent * 8 + turn) * 32 + child
+
+@oa.func
+def spawn(parent: Being, turn: i32, child: i32, plan: i32) -> Being:
+    made = oa.new(Being0, id=number_of(parent.id, turn, child), plan=plan, friend=parent)
+    made.marks[1] = turn
+    return made
+"""
+MOST_TURNS = 6
+"""Numbers of objects have 62 bits."""
+
+
+@dataclass
+class Source:
+    """A program as text, and the names of its classes but the root."""
+
+    text: str
+    classes: list[str]
+
+
+class _Writer:
+    """Methods of one class. ``can_end``: objects may be ended by others; else they may ask whether
+    they live themselves."""
+
+    def __init__(self, random: Random, classes: Sequence[str], can_end: bool) -> None:
+        self._random, self._classes, self._can_end = random, classes, can_end
+        self._children = 0
+        self._lines: list[str] = []
+
+    def method(self, signature: str, depth: int = 2) -> list[str]:
+        self._lines = []
+        self._block("        ", depth)
+        return [f"    def {signature}:", *self._lines]
+
+    def _block(self, indent: str, depth: int) -> None:
+        for _ in range(self._random.randint(1, 3)):
+            self._statement(indent, depth)
+
+    def _statement(self, indent: str, depth: int) -> None:
+        pick = self._random.randrange(10)
+        if self._children >= _CHILDREN - 4:
+            pick = 3
+        add = lambda text: self._lines.append(indent + text)
+        if pick < 3:
+            self._birth(indent)
+        elif pick == 3:
+            add(f"self.energy += {self._random.randint(-3, 3)}")
+        elif pick < 6 and depth:
+            add(f"if self.plan & {1 << self._random.randrange(8)}:")
+            self._block(indent + "    ", depth - 1)
+            if self._random.random() < 0.4:
+                add("else:")
+                self._block(indent + "    ", depth - 1)
+        elif pick == 6 and self._can_end:
+            add("if oa.delete(self.friend):")
+            add("    oa.atomic_add(counts, 0, 1)")
+        elif pick == 6:
+            add("self.energy += 100 if oa.is_alive(self) else 1000")
+        elif pick == 7:
+            add(f"if self.plan & {1 << self._random.randrange(8)}:")
+            add("    if oa.delete(self):")
+            add("        oa.atomic_add(counts, 0, 1)")
+            if self._random.random() < 0.5:
+                add("    return")
+        elif pick == 8:
+            number, plan = self._child(), self._plan()
+            add(f"spawned = spawn(self, turn, {number}, {plan})")
+            add(f"spawned.energy = self.energy + {self._random.randint(0, 9)}")
+        else:
+            count = self._random.randint(1, 3)
+            name, first = self._random.choice(self._classes), self._child(count)
+            add(f"for k in range({count}):")
+            own = f"number_of(self.id, turn, {first} + k)"
+            add(f"    oa.new({name}, id={own}, plan={self._plan()})")
+
+    def _birth(self, indent: str) -> None:
+        name = self._random.choice(self._classes)
+        made = f"id=number_of(self.id, turn, {self._child()}), plan={self._plan()}"
+        form = self._random.choice(["oa.new({}, {})", "{}({})"]).format(name, made)
+        after = self._random.randrange(4)
+        if after == 0:
+            self._lines.append(indent + form)
+            return
+        self._lines.append(f"{indent}child = {form}")
+        if after == 1:
+            self._lines.append(f"{indent}self.friend = child")
+        elif after == 2:
+            self._lines.append(f"{indent}child.energy = turn")
+            self._lines.append(f"{indent}child.friend = self.friend")
+        elif not self._can_end:
+            self._lines.append(f"{indent}if oa.is_alive(child) and oa.delete(child):")
+            self._lines.append(f"{indent}    self.energy += 7")
+
+    def _child(self, count: int = 1) -> int:
+        self._children += count
+        return self._children - count
+
+    def _plan(self) -> str:
+        return self._random.choice(["self.plan // 2", "self.plan * 3 % 256", "turn * 37 % 256"])
+
+
+def make_source(seed: int) -> Source:
+    """Three to five classes, whose ``act`` may make objects of each other."""
+    random = Random(seed)
+    classes = [f"Being{number}" for number in range(random.randint(2, 4))]
+    can_end = random.random() < 0.5
+    lines = ["class Being(oa.Object):", "    id: i64", "    plan: i32", "    energy: i32"]
+    lines += ["    friend: Being | None", "    marks: oa.inline[i32, 3]"]
+    lines += ["    def act(self, counts: oa.Array[i32], turn: i32) -> None: ..."]
+    for number, name in enumerate(classes):
+        base = random.choice(["Being", *classes[:number]])
+        lines += ["", f"class {name}({base}):"]
+        if random.random() < 0.5:
+            lines.append(f"    extra{number}: {random.choice(['i8', 'f64', 'i32'])}")
+        writer = _Writer(random, classes, can_end)
+        lines += writer.method("act(self, counts: oa.Array[i32], turn: i32) -> None")
+    text = "\n".join(lines) + "\n" + _KERNELS + _FUNCTIONS
+    return Source(text, classes)
+
+
+# ------------------------------------------------------------------ without sharedoa
+
+
+class PlainBeings:
+    """The objects of a program that runs without sharedoa."""
+
+    def __init__(self, source: Source) -> None:
+        #: By their numbers.
+        self.living: dict[int, Any] = {}
+        self._born: list[Any] = []
+        self._ended: list[Any] = []
+        here = self
+
+        class Object(plain.Object):
+            def __new__(cls, **fields: Any) -> Any:
+                return here.new(cls, **fields)
+
+        def atomic_add(array: Any, place: int, value: int) -> None:
+            array[place] += value
+
+        own = {"Object": Object, "new": self.new, "delete": self.delete, "atomic_add": atomic_add}
+        oa = SimpleNamespace(**{**vars(plain.OA), **own}, is_alive=self.is_alive)
+        names = {**plain.NAMES, "oa": oa, "__annotations__": {}}
+        exec("from __future__ import annotations\n" + source.text.split("@oa.kernel")[0], names)
+        exec("from __future__ import annotations\n" + _FUNCTIONS, names)
+        self._classes = {name: names[name] for name in source.classes}
+
+    def new(self, cls: Any, **fields: Any) -> Any:
+        made = object.__new__(cls)
+        for name, annotation in cls.annotations.items():
+            zero: Any = None if annotation == "Being | None" else plain.convert(0, annotation)
+            if annotation.startswith("oa.inline"):
+                zero = plain.InlineArray("i32", [0] * 3)
+            object.__setattr__(made, name, zero)
+        for name, value in fields.items():
+            setattr(made, name, value)
+        self._born.append(made)
+        return made
+
+    def delete(self, obj: Any) -> bool:
+        if not self.is_alive(obj):
+            return False
+        self._ended.append(obj)
+        return True
+
+    def is_alive(self, obj: Any) -> bool:
+        is_there = any(obj is each for each in (*self._born, *self.living.values()))
+        return is_there and obj not in self._ended
+
+    def create(self, name: str, number: int, plan: int) -> None:
+        self.new(self._classes[name], id=number, plan=plan)
+        self._settle()
+
+    def remove(self, number: int) -> None:
+        del self.living[number]
+        self._settle()
+
+    def launch(self, order: Sequence[int], turn: int) -> tuple[list[Any], int]:
+        """What was born and lives, in the order of the threads; how often objects were ended."""
+        counts = [0]
+        for number in order:
+            self.living[number].act(counts, turn)
+        return self._settle(), counts[0]
+
+    def _settle(self) -> list[Any]:
+        born = [each for each in self._born if each not in self._ended]
+        self.living = {n: each for n, each in self.living.items() if each not in self._ended}
+        self.living.update((int(each.id), each) for each in born)
+        self._born, self._ended = [], []
+        there = {id(each) for each in self.living.values()}
+        for each in self.living.values():
+            if id(each.friend) not in there:
+                each.friend = None
+        return born
+
+
+# ------------------------------------------------------------------ both
+
+
+class Play:
+    """One program, here and without sharedoa, on one heap."""
+
+    def __init__(self, source: Source, module: Any, heap: oa.Heap) -> None:
+        self._source, self._module, self._heap = source, module, heap
+        self._plain = PlainBeings(source)
+        self._numbers = iter(range(1, 64))
+        self._counts = heap.zeros(2, oa.i32)
+
+    def order(self) -> dict[str, list[int]]:
+        """The objects of exactly each class, as populations have them."""
+        found: dict[str, list[int]] = {name: [] for name in self._source.classes}
+        for being in self._heap.all(self._module.Being):
+            found[type(being).__name__].append(int(being.id))
+        return found
+
+    def step(self, random: Random, turn: int) -> None:
+        self._create(random)
+        self._remove(random)
+        before = self.order()
+        order = [number for name in self._source.classes for number in before[name]]
+        form = random.randrange(3)
+        if form:
+            random.shuffle(order)
+        there = self._by_number()
+        self._unlink(there)
+        self._counts[0] = 0
+        if form == 0:
+            self._heap.all(self._module.Being).act(self._counts, turn)
+        elif order:
+            beings = self._heap.array(self._module.Being, [there[number] for number in order])
+            if form == 1:
+                self._module.act_each[len(order) + 3](beings, self._counts, turn)
+            else:
+                rows = (random.randint(1, 4), len(order))
+                self._module.act_in_rows[rows](beings, self._counts, turn)
+        born, ended = self._plain.launch(order, turn)
+        assert int(self._counts[0]) == ended
+        self._compare(before, born)
+
+    def _create(self, random: Random) -> None:
+        for name in random.choices(self._source.classes, k=random.randint(0, 5)):
+            number, plan = next(self._numbers), random.randrange(256)
+            self._plain.create(name, number, plan)
+            oa_class = getattr(self._module, name)
+            with self._heap:
+                self._heap.new(oa_class, id=number, plan=plan)
+
+    def _remove(self, random: Random) -> None:
+        living = [*self._plain.living]
+        there = self._by_number()
+        count = max(len(living) - _MOST_BEINGS, min(len(living), random.randint(0, 2)))
+        for number in random.sample(living, count):
+            self._plain.remove(number)
+            self._heap.delete(there[number])
+
+    def _by_number(self) -> dict[int, Any]:
+        return {int(being.id): being for being in self._heap.all(self._module.Being)}
+
+    def _unlink(self, there: dict[int, Any]) -> None:
+        """References to what is gone may lead to another object by now."""
+        for number, being in self._plain.living.items():
+            if being.friend is None:
+                there[number].friend = None
+
+    def _compare(self, before: dict[str, list[int]], born: list[Any]) -> None:
+        there = self._by_number()
+        assert there.keys() == self._plain.living.keys()
+        self._unlink(there)
+        for number, being in self._plain.living.items():
+            found = there[number]
+            assert type(found).__name__ == type(being).__name__
+            assert (found.plan, found.energy) == (being.plan, being.energy), number
+            assert list(found.marks) == list(being.marks)
+            friends = [
+                None if each.friend is None else int(each.friend.id) for each in (found, being)
+            ]
+            assert friends[0] == friends[1]
+        # Who was there keeps the order, and new ones stand in that of the threads.
+        new = [int(each.id) for each in born]
+        for name, order in self.order().items():
+            kept = [number for number in before[name] if number in there]
+            assert [number for number in order if number in kept] == kept
+            own = [number for number in new if number in order]
+            assert [number for number in order if number in own] == own
+
+
+def _friend(being: Any) -> int | None:
+    return None if being.friend is None else int(being.friend.id)
+
+
+def play(source: Source, module: Any, heap: oa.Heap, seed: int) -> list[dict[str, list[int]]]:
+    """Play a history; the objects after each turn."""
+    random, game = Random(seed), Play(source, module, heap)
+    found = []
+    for turn in range(1, MOST_TURNS + 1):
+        game.step(random, turn)
+        found.append(game.order())
+    return found
