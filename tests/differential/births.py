@@ -50,7 +50,7 @@ def spawn(parent: Being, turn: i32, child: i32, plan: i32) -> Being:
     made.marks[1] = turn
     return made
 """
-MOST_TURNS = 6
+MOST_TURNS = 5
 """Numbers of objects have 62 bits."""
 
 

@@ -31,7 +31,7 @@ def played(
 
 
 @pytest.mark.parametrize("mode", BY_CLASS)
-@settings(max_examples=EXAMPLES)
+@settings(max_examples=max(1, EXAMPLES // 3))
 @given(seed=seeds)
 def test_compiled(tmp_path_factory: pytest.TempPathFactory, mode: str, seed: int) -> None:
     folder, source = tmp_path_factory.mktemp("births"), make_source(seed)
@@ -42,7 +42,7 @@ def test_compiled(tmp_path_factory: pytest.TempPathFactory, mode: str, seed: int
         assert here == played(folder, source, seed, backend="python", **options)
 
 
-@settings(max_examples=EXAMPLES)
+@settings(max_examples=max(1, EXAMPLES // 3))
 @given(seed=seeds)
 def test_debug_mode(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
     folder, source = tmp_path_factory.mktemp("births"), make_source(seed)
@@ -50,7 +50,7 @@ def test_debug_mode(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None
     played(folder, source, seed, backend="cpu", mode=mode, debug=True)
 
 
-@settings(max_examples=EXAMPLES)
+@settings(max_examples=max(1, EXAMPLES // 3))
 @given(seed=seeds)
 def test_in_the_interpreter_of_ptx(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
     folder, source = tmp_path_factory.mktemp("births"), make_source(seed)
