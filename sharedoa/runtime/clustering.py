@@ -15,8 +15,7 @@ from weakref import WeakKeyDictionary
 
 from ..heap.heap import Heap
 from ..model.classes import ClassType, Family
-from ..sampling.grouping import Choice, Costs
-from ..sampling.threads import sample
+from ..sampling import Choice, Costs, sample
 
 if TYPE_CHECKING:
     from .geometry import Geometry
@@ -94,7 +93,7 @@ def _look(
     known.launches = min(known.launches + 1, LAUNCHES)
     if known.is_due(objects):
         heap.before_launch()
-        touches = sample(program.translation().program, heap, geometry.threads, arguments)
+        touches = sample(program.uses().program, heap, geometry.threads, arguments)
         layout = heap.layout
         known.costs = {
             cls: Costs(layout, cls, fields)

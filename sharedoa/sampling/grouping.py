@@ -1,4 +1,4 @@
-"""Which fields had better lie side by side, by what sampled threads touch.
+"""Which fields of which objects sampled threads touch, and which had better lie side by side.
 
 In the rows of a tile a scalar of eight neighbours is a sector of 32 bytes, the least that memory
 moves: as good as can be for threads that have neighbours, while a thread with an object of its own
@@ -12,17 +12,18 @@ within 16 bytes of a cluster are one instruction.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..model.classes import ClassType
 from ..model.field_address import LANES, Addressing
 from ..model.layout import Layout, cluster_of
-from .lanes import Numbers, Weights
-from .touches import Touch
+from .lanes import Lvalue, Numbers, Weights
 
+WARP = 32
 _SECTOR, _PAIR, _LINE = 5, 6, 7
 """Powers of two, in bytes."""
 _AT_ONCE = 4
@@ -35,6 +36,45 @@ _LEAST_GAIN = 0.05
 Names = tuple[str, ...]
 
 
+class Touch(NamedTuple):
+    """A scalar of ``size`` bytes of one object a lane, as part of the field ``name``: the object's
+    address, the scalar's offset in the record (u64), and how often the threads that the lane stands
+    for touch it."""
+
+    name: str
+    objects: Numbers
+    offsets: Numbers
+    size: int
+    is_write: bool
+    weights: Weights
+
+
+class Touches:
+    """All of a sample."""
+
+    def __init__(self) -> None:
+        self._found: dict[ClassType, dict[Any, Touch]] = {}
+
+    @property
+    def of_class(self) -> dict[ClassType, list[Touch]]:
+        """By the class that declares the field."""
+        return {cls: [*touches.values()] for cls, touches in self._found.items()}
+
+    def add(self, lvalue: Lvalue, size: int, weights: Weights, is_write: bool) -> None:
+        """Note a touch of a field in lanes that have a weight. What a lane touches again is nothing
+        new: it counts as often as it does at most."""
+        owner, name, objects, offset = lvalue.owner, lvalue.name, lvalue.base, lvalue.offset
+        assert owner is not None
+        if weights.any():
+            # Touches keep the arrays, and these their identity.
+            inside = id(offset) if isinstance(offset, np.ndarray) else int(offset)
+            known, key = self._found.setdefault(owner, {}), (id(objects), inside, size, is_write)
+            if key in known:
+                weights = np.maximum(known[key].weights, weights)
+                offset = known[key].offsets
+            known[key] = Touch(name, objects, offset, size, is_write, weights)
+
+
 class Group(NamedTuple):
     """Fields of a class that follow one another, from ``first`` to ``last``, in a cluster or, if
     not, in rows."""
@@ -44,68 +84,124 @@ class Group(NamedTuple):
     is_cluster: bool
 
 
+class _Scalars(NamedTuple):
+    """Scalars that warps touch, by object and then by ``offsets`` in the record; ``fields`` are the
+    places of those that they are part of. The addresses of ``objects`` have in the bits above what
+    tells warps apart, and the reads and writes of one, which have nothing in common."""
+
+    objects: Numbers
+    offsets: Numbers
+    sizes: Numbers
+    fields: Numbers
+    weights: Weights
+
+
 class Costs:
     """What the fields that ``owner`` declares cost one program, by how they lie. ``touches``: what
-    it does with each."""
+    it does with them."""
 
-    def __init__(
-        self, layout: Layout, owner: ClassType, touches: Mapping[str, Sequence[Touch]]
-    ) -> None:
+    def __init__(self, layout: Layout, owner: ClassType, touches: Collection[Touch]) -> None:
         self._record = layout.record(owner)
         self._names = tuple(owner.own_fields)
         self._touches = touches
         self._known: dict[Group, float] = {}
-        self.used = frozenset(map(self._names.index, touches))
+        self.used = frozenset(self._names.index(each.name) for each in touches)
         """Places of the fields that are touched."""
 
     def of(self, group: Group) -> float:
         """Of one group of fields."""
         found = self._known.get(group)
         if found is None:
-            names = self._names[group.first : group.last + 1]
-            found = self._known[group] = self._sum(names, group.is_cluster)
+            found = self._known[group] = self._count(group)
         return found
 
-    def _sum(self, names: Names, is_cluster: bool) -> float:
-        cluster = cluster_of(self._record, names) if is_cluster else None
-        addressing, found = Addressing(LANES, cluster), []
-        for touch in (touch for name in names for touch in self._touches.get(name, ())):
-            addresses = addressing.address(touch.objects, touch.offsets, touch.size)
-            inside = touch.offsets
-            if cluster is not None:
-                inside = (inside - np.uint64(cluster.offset)) >> np.uint64(_AT_ONCE)
-            found.append((touch, addresses, inside))
-        return _cost(found)
+    def _count(self, group: Group) -> float:
+        fields = self._scalars.fields
+        chosen = np.flatnonzero((group.first <= fields) & (fields <= group.last))
+        if not len(chosen):
+            return 0.0
+        objects, offsets, sizes, _, weights = (each[chosen] for each in self._scalars)
+        if group.is_cluster:
+            cluster = cluster_of(self._record, self._names[group.first : group.last + 1])
+            places = Addressing(LANES, cluster).address(objects, offsets, 0)
+            inside = (offsets - np.uint64(cluster.offset)) >> np.uint64(_AT_ONCE)
+            return _cost(places, inside, weights)
+        places, rows = np.empty_like(objects), Addressing(LANES)
+        for size in np.flatnonzero(np.bincount(sizes)).tolist():
+            own = sizes == size
+            places[own] = rows.address(objects[own], offsets[own], size)
+        return _cost(places, offsets, weights)
+
+    @cached_property
+    def _scalars(self) -> _Scalars:
+        """All that is touched."""
+        touches, self._touches = [*self._touches], ()
+        lanes = max((len(each.weights) for each in touches), default=0)
+        warps = np.arange(lanes, dtype=np.uint64) // np.uint64(WARP) * np.uint64(2)
+        # The objects that touches have in common are numbered once, in order.
+        places = {
+            (id(each.objects), each.is_write): each.objects
+            + (warps + np.uint64(each.is_write) << np.uint64(_ADDRESS_BITS))
+            for each in touches
+        }
+        every = np.concatenate([*places.values(), np.zeros(0, np.uint64)])
+        order = np.argsort(every, kind="stable")
+        is_first = _is_first(every[order])
+        numbers = np.empty(len(every), np.int64)
+        numbers[order] = np.cumsum(is_first) - 1
+        by_touch = dict(zip(places, numbers.reshape(-1, lanes or 1), strict=True))
+        parts = []
+        for touch in sorted(touches, key=lambda each: int(np.min(each.offsets))):
+            lane = np.flatnonzero(touch.weights)
+            known = np.broadcast_to(
+                [[touch.size], [self._names.index(touch.name)]], (2, len(lane))
+            )
+            offsets = np.broadcast_to(touch.offsets, lanes)[lane]
+            weights = touch.weights[lane] * (_WRITING if touch.is_write else 1.0)
+            number = by_touch[id(touch.objects), touch.is_write][lane]
+            parts.append((number, offsets, *known, weights))
+        if not parts:
+            return _Scalars(*[np.zeros(0, np.int64)] * 5)
+        found = _Scalars(*map(np.concatenate, zip(*parts, strict=True)))
+        # NumPy sorts numbers of 16 bits in a tenth of the time.
+        small = np.min_scalar_type(len(every))
+        order_of = np.argsort(found.objects.astype(small), kind="stable")
+        found = _Scalars(*(each[order_of] for each in found))
+        first = np.flatnonzero(_is_first(found.objects) | _is_first(found.offsets))
+        weights = np.maximum.reduceat(found.weights, first)
+        objects, offsets, sizes, fields, _ = (each[first] for each in found)
+        return _Scalars(every[order][is_first][objects], offsets, sizes, fields, weights)
 
 
-def _cost(touches: Sequence[tuple[Touch, Numbers, Numbers]]) -> float:
-    """Of touches, each with the addresses that it touches, and numbers that are the same for what
-    one instruction of a warp loads or stores."""
-    if not touches:
-        return 0.0
-    places, requests, weights = [], [], []
-    for touch, addresses, instruction in touches:
-        # Warps have nothing in common, nor do the reads and the writes of one.
-        warp = (2 * touch.warp + touch.is_write).astype(np.uint64)
-        place = addresses + (warp << np.uint64(_ADDRESS_BITS))
-        lines = (place >> np.uint64(_LINE)) << np.uint64(_INSTRUCTION_BITS)
-        places.append(place)
-        requests.append(lines + (instruction & np.uint64((1 << _INSTRUCTION_BITS) - 1)))
-        weights.append(touch.weights * (_WRITING if touch.is_write else 1.0))
-    every, often = np.concatenate(places), np.concatenate(weights)
-    order = np.argsort(every)
-    every, often = every[order], often[order]
-    moved = sum(_number(every >> np.uint64(shift), often) for shift in (_SECTOR, _PAIR, _LINE))
-    apart = np.concatenate(requests)[order]
-    order = np.argsort(apart, kind="stable")
-    return moved + _number(apart[order], often[order])
+def _is_first(values: Numbers) -> Numbers:
+    """Which are not like the one before."""
+    found = np.ones(len(values), bool)
+    np.not_equal(values[1:], values[:-1], out=found[1:])
+    return found
 
 
-def _number(places: Numbers, weights: Weights) -> float:
-    """How many sorted places there are in all; each as often as the lane that needs it most, as a
+def _cost(places: Numbers, instructions: Numbers, weights: Weights) -> float:
+    """Of touches of these addresses, and of ``instructions``, which are the same for what one of a
+    warp loads or stores."""
+    lines = (places >> np.uint64(_LINE)) << np.uint64(_INSTRUCTION_BITS)
+    requests = lines + (instructions & np.uint64((1 << _INSTRUCTION_BITS) - 1))
+    cost = float(_different(requests, weights)[1].sum())
+    shifted = 0
+    for bits in (_SECTOR, _PAIR, _LINE):
+        places, weights = _different(places >> np.uint64(bits - shifted), weights)
+        cost += float(weights.sum())
+        shifted = bits
+    return cost
+
+
+def _different(places: Numbers, weights: Weights) -> tuple[Numbers, Weights]:
+    """The places that there are, in order; each as often as the lane that needs it most, as a
     warp's lanes share it."""
-    first = np.flatnonzero(np.concatenate([[True], places[1:] != places[:-1]]))
-    return float(np.maximum.reduceat(weights, first).sum())
+    if (places[1:] < places[:-1]).any():
+        order = np.argsort(places, kind="stable")
+        places, weights = places[order], weights[order]
+    first = np.flatnonzero(_is_first(places))
+    return places[first], np.maximum.reduceat(weights, first)
 
 
 class Choice:

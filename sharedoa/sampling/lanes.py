@@ -1,101 +1,135 @@
-"""What an expression is in each of the sampled threads, the *lanes*."""
+"""What a value is in each of the sampled threads, the *lanes*; found when somebody asks.
+
+What decides where threads go, and which objects they touch, is a small part of what a program
+computes; the rest need not be known. Nothing changes while threads are sampled, so a value is the
+same whenever it is found.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Union
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 import numpy as np
 
+from ..model.classes import ClassType
+from ..model.types import Type
+
 if TYPE_CHECKING:
     from ..heap.run import Run
-    from .memory import Lvalue
 
-Numbers = np.ndarray[Any, Any]
-Flags = np.ndarray[Any, np.dtype[np.bool_]]
-#: How often each lane runs something; 0 where it does not.
+#: An array with an element a lane, or one number that all lanes have (uniform).
+Numbers = Any
+Flags = Any
+#: How often each lane runs something; 0 where it does not. Always an array.
 Weights = np.ndarray[Any, np.dtype[np.float64]]
 
+ALL = np.True_
+_NUMBERS = (np.ndarray, np.generic)
 
-@dataclass(frozen=True)
-class Scalars:
+
+class Scalars(NamedTuple):
     """A number a lane, or an object's address (u64) where the type is a reference."""
 
     values: Numbers
-    known: Flags
+    known: Flags = ALL
 
 
-@dataclass(frozen=True)
-class Arrays:
-    """An ``oa.Array`` a lane."""
+class Arrays(NamedTuple):
+    """An ``oa.Array`` a lane, from ``address`` on; or objects of a ``run`` side by side."""
 
     address: Numbers
     length: Numbers
+    known: Flags = ALL
+    run: Run | None = None
+
+
+class Lvalue(NamedTuple):
+    """An lvalue of ``type`` a lane: ``offset`` bytes (u64) into the record of the object at
+    ``base``, as part of its field ``name``; or from address ``base`` on where there is no
+    ``owner``. ``reference``: what lies there, if nobody need look. As a value: that of a value
+    struct in memory."""
+
+    type: Type
+    base: Numbers
+    offset: Numbers
     known: Flags
+    owner: ClassType | None = None
+    name: str = ""
+    reference: Scalars | None = None
+
+    def part(self, type: Type, distance: Any, known: Flags = ALL) -> Lvalue:
+        """What lies ``distance`` bytes further."""
+        both = self.known if known is ALL else self.known & known
+        return self._replace(type=type, offset=self.offset + distance, known=both)
 
 
-@dataclass(frozen=True)
-class Objects:
-    """An array of ``length`` objects side by side, the same wherever it is known."""
-
-    run: Run
-    length: int
-    known: Flags
-
-    def is_like(self, other: Objects) -> bool:
-        return self.run is other.run and self.length == other.length
+#: A value struct or tuple is its fields by name, or items by number. None: nobody knows.
+Value = Union[Scalars, Arrays, Lvalue, dict[Any, Any], None]
 
 
-@dataclass(frozen=True)
-class Parts:
-    """A value struct or tuple: its fields by name, or items by number."""
+class Later:
+    """A value that is computed from others when somebody asks for it."""
 
-    parts: dict[Any, Value]
+    __slots__ = ("compute", "given", "value")
 
-
-@dataclass(frozen=True)
-class Stored:
-    """A value struct in memory, whose fields are read when they are asked for."""
-
-    lvalue: Lvalue
+    def __init__(self, compute: Callable[..., Value], *given: Lazy) -> None:
+        self.compute: Callable[..., Value] | None = compute
+        self.given, self.value = given, None
 
 
-#: None: nobody knows.
-Value = Union[Scalars, Arrays, Objects, Parts, Stored, None]
+Lazy = Union[Value, Later]
+
+
+def now(value: Lazy) -> Any:
+    """The value itself, not ``Later``."""
+    if not isinstance(value, Later):
+        return value
+    # Chains of values are long: recursion would go too deep.
+    pending = [value]
+    while pending:
+        last = pending[-1]
+        before = [v for v in last.given if isinstance(v, Later) and v.compute is not None]
+        pending += before
+        if not before:
+            pending.pop()
+            if last.compute is not None:
+                given = (v.value if isinstance(v, Later) else v for v in last.given)
+                last.value = last.compute(*given)
+                last.compute, last.given = None, ()
+    return value.value
 
 
 def merged(old: Value, new: Value, lanes: Flags) -> Value:
     """``new`` in ``lanes``, ``old`` elsewhere; only ``new`` where the two do not go together."""
-    if lanes.all():
+    if new is old:
         return new
     if new is None:
         return only_in(old, ~lanes)
-    if isinstance(old, Scalars) and isinstance(new, Scalars):
-        values = np.where(lanes, new.values, old.values).astype(new.values.dtype)
-        return Scalars(values, np.where(lanes, new.known, old.known))
-    if isinstance(old, Arrays) and isinstance(new, Arrays):
-        return Arrays(
-            np.where(lanes, new.address, old.address),
-            np.where(lanes, new.length, old.length),
-            np.where(lanes, new.known, old.known),
-        )
-    if isinstance(old, Objects) and isinstance(new, Objects) and old.is_like(new):
-        return Objects(new.run, new.length, np.where(lanes, new.known, old.known))
-    if isinstance(old, Stored) and isinstance(new, Stored) and old.lvalue.is_like(new.lvalue):
-        return Stored(old.lvalue.merged(new.lvalue, lanes))
-    if isinstance(old, Parts) and isinstance(new, Parts) and old.parts.keys() == new.parts.keys():
-        return Parts({key: merged(old.parts[key], new.parts[key], lanes) for key in new.parts})
+    if isinstance(new, dict) and isinstance(old, dict):
+        return {key: merged(old[key], new[key], lanes) for key in new}
+    if isinstance(new, tuple) and type(old) is type(new):
+        pairs = [(a, b, isinstance(b, _NUMBERS)) for a, b in zip(old, new, strict=True)]
+        if all(is_number or a == b for a, b, is_number in pairs):
+            return type(new)(
+                *(np.where(lanes, b, a) if n and a is not b else b for a, b, n in pairs)
+            )
     return only_in(new, lanes)
 
 
 def only_in(value: Value, lanes: Flags) -> Value:
     """``value`` in ``lanes``, unknown elsewhere."""
-    if isinstance(value, Scalars):
-        return Scalars(value.values, value.known & lanes)
-    if isinstance(value, Arrays):
-        return Arrays(value.address, value.length, value.known & lanes)
-    if isinstance(value, Objects):
-        return Objects(value.run, value.length, value.known & lanes)
-    if isinstance(value, Parts):
-        return Parts({key: only_in(part, lanes) for key, part in value.parts.items()})
-    return None if value is None else Stored(value.lvalue.only_in(lanes))
+    if isinstance(value, dict):
+        return {key: only_in(part, lanes) for key, part in value.items()}
+    return None if value is None else value._replace(known=value.known & lanes)
+
+
+def joined(old: Value, new: Value, lanes: Flags, both: Flags) -> Value:
+    """``new`` in ``lanes``, ``old`` elsewhere. In ``both`` it may be either: of two that are as
+    likely the new one is as good as the old one, but for what decides where threads go."""
+    found = merged(old, new, lanes)
+    if isinstance(found, Scalars) and found.values.dtype == bool and both.any():
+        can_tell = isinstance(old, Scalars) and isinstance(new, Scalars)
+        differ = old.values != new.values if can_tell else ALL
+        return found._replace(known=found.known & ~(both & differ))
+    return found

@@ -1,292 +1,174 @@
-"""Threads of a few warps of a launch, run together: statements, loops and calls."""
+"""Some threads of a launch, run at once, and the fields that they touch."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
-from ..frontend import tree
 from ..heap.heap import Heap
+from ..ir.core import LvalueType, Operation, Program, Region
+from ..ir.operations import Effects, kind_of
+from ..model.classes import ClassType
+from ..model.record import scalar_parts
 from ..model.scalars import ScalarType
-from ..model.types import ArrayType, ReferenceType, Type, ValueType
-from .expressions import evaluate, locate, read, scalars, split, touch
-from .lanes import (
-    Arrays,
-    Flags,
-    Numbers,
-    Objects,
-    Parts,
-    Scalars,
-    Value,
-    Weights,
-    merged,
-    only_in,
-)
+from ..model.types import ArrayType, ReferenceType, ValueType
+from .control import CONTROL, INNER_ROUNDS, ROUNDS, Environment, Join, Step, Ways
+from .grouping import WARP, Touches
+from .lanes import ALL, Arrays, Later, Lazy, Numbers, Scalars, Value, Weights, now
 from .memory import HeapMemory
-from .touches import WARP, Touches
+from .values import EVALUATE, LENIENT
 
 WARPS = 16
 """Sampled of a launch at equal distances, and as many at growing ones from its beginning, where
 programs keep what is left of objects that went."""
-ROUNDS = 4
-"""Iterations of a loop that are run; they stand for all of them. What a warp touches in so many is
-counted once, as much as its part of the first-level cache has room for."""
-_GUESSED_ROUNDS = 4.0
-"""Of a loop of which nobody knows how long it is."""
-_MOST_NODES = 6000
-"""Expressions and statements; enough for nine neighbours that take two virtual calls each."""
+_MOST_OPERATIONS = 6000
 _DEEPEST = 12
+_WRITES = Effects.WRITES | Effects.ATOMIC
+#: What operations may do beside touching what they are given lvalues of.
+_HARMLESS = (
+    Effects.READS | _WRITES | Effects.ASKS_THREAD | Effects.REPORTS | Effects.RAISES | Effects.WAITS
+)
 
 
 class _Enough(Exception):
     """What was found so far must do."""
 
 
-@dataclass
-class _Loop:
-    """How often lanes have left the iteration that is running, and the loop."""
-
-    continued: Weights
-    broken: Weights
-
-
-@dataclass
-class _Frame:
-    """A function that is running."""
-
-    variables: dict[tree.Variable, Value]
-    returned: Flags
-    result: Value = None
-    loops: list[_Loop] = field(default_factory=list)
-
-
 def sample(
-    program: tree.Program, heap: Heap, size: tuple[int, int], arguments: Sequence[Any]
+    program: Program, heap: Heap, size: tuple[int, int], arguments: Sequence[Any]
 ) -> Touches:
     """What a few warps touch of a launch of ``size`` threads along both axes with ``arguments``, in
-    the heap as it is now, whose lock the caller holds. Raises DeviceError if an earlier launch
-    failed."""
+    the heap as it is now, whose lock the caller holds; ``program``: as before any pass. Raises
+    DeviceError if an earlier launch failed."""
     threads = Threads(program, heap, size)
     parameters = zip(program.kernel.parameters, arguments, strict=True)
     with np.errstate(all="ignore"):
-        return threads.run([_given(threads, each.type, value) for each, value in parameters])
+        return threads.run([_given(each.type, value) for each, value in parameters])
 
 
-def _given(threads: Threads, type: Type, value: Any) -> Value:
-    """An argument of the launch in each lane."""
-    lanes = threads.lanes
+def _given(type: Any, value: Any) -> Value:
+    """An argument of the launch."""
     if isinstance(type, ArrayType):
-        every = np.ones(lanes, bool)
         # Once: launches of other threads may end what is known of it.
         run = value._run if isinstance(type.element, ReferenceType) else None
-        if run is not None:
-            return Objects(run, len(value), every)
-        address = np.full(lanes, value._address, np.uint64)
-        return Arrays(address, np.full(lanes, len(value), np.int64), every)
+        address = np.uint64(0 if run is not None else value._address)
+        return Arrays(address, np.int64(len(value)), ALL, run)
     if isinstance(type, ReferenceType):
-        place = 0 if value is None else value._heap.encoding.address(value._reference)
-        return threads.all_lanes(np.full(lanes, place, np.uint64))
+        address = 0 if value is None else value._heap.encoding.address(value._reference)
+        return Scalars(np.uint64(address))
     if isinstance(type, ScalarType):
-        return threads.all_lanes(np.full(lanes, type(value), type.dtype))
+        return Scalars(type.dtype.type(type(value)))
     # Those of other compilers may be given as tuples.
     if isinstance(type, ValueType) and isinstance(value, type.python_class):
-        parts = type.fields.items()
-        return Parts({name: _given(threads, each, getattr(value, name)) for name, each in parts})
+        return {name: _given(each, getattr(value, name)) for name, each in type.fields.items()}
     return None
 
 
 class Threads:
     """The sampled threads of one launch. ``index`` are their numbers along both axes, ``size``
-    those of all threads; lanes beyond the end of a row of threads run nothing."""
+    those of all threads; lanes beyond the end of a row of threads run nothing. ``symbols`` are those of
+    the functions."""
 
-    def __init__(self, program: tree.Program, heap: Heap, size: tuple[int, int]) -> None:
+    def __init__(self, program: Program, heap: Heap, size: tuple[int, int]) -> None:
         self.size = size
         self.memory = HeapMemory(heap)
         self.index, self._weights = _spread(size)
-        self.lanes = len(self._weights)
-        self.touches = Touches()
-        self._functions = program.functions
-        self._kernel = program.kernel
-        self._frames: list[_Frame] = []
-        self._nodes = 0
+        self.symbols = [*program.functions]
+        self.callees = cache(self._callees)
+        self._program = program
+        self._touches = Touches()
+        self._most_rounds = ROUNDS
+        self._depth, self._left = 0, _MOST_OPERATIONS
+        self._accesses = cache(_accesses)
+        self._parts = cache(lambda type: [*scalar_parts(self.memory.dtype(type), 0)])
 
     def run(self, arguments: Sequence[Value]) -> Touches:
         """Run the kernel; what it touched."""
-        # Expressions may be nested deeper than CPython goes where functions call each other, too.
+        # Regions may be nested deeper than CPython goes where functions call each other, too.
         with suppress(_Enough, RecursionError):
-            self.call(self._kernel.symbol, arguments, self._weights)
-        return self.touches
+            self.run_function(self._program.kernel.symbol, arguments, self._weights)
+        return self._touches
 
-    @property
-    def variables(self) -> dict[tree.Variable, Value]:
-        return self._frames[-1].variables
+    def _callees(self, operation: Operation) -> dict[ClassType, int]:
+        """By class, one more than the place in ``symbols`` of what a virtual call runs."""
+        numbers = {symbol: number for number, symbol in enumerate(self.symbols, 1)}
+        return {each.cls: numbers[each.symbol] for each in operation["candidates"]}
 
-    def all_lanes(self, values: Numbers) -> Scalars:
-        return Scalars(values, np.ones(self.lanes, bool))
+    @contextmanager
+    def in_loop(self) -> Iterator[int]:
+        """For a loop: how many rounds it should have at most."""
+        before, self._most_rounds = self._most_rounds, INNER_ROUNDS
+        yield before
+        self._most_rounds = before
 
-    def count(self) -> None:
-        self._nodes += 1
-        if self._nodes > _MOST_NODES:
-            raise _Enough
+    def run_function(self, symbol: str, arguments: Sequence[Lazy], weights: Weights) -> Join:
+        """Run a function in the lanes that have a weight; what it returns."""
+        returned = Join()
+        if self._depth < _DEEPEST:
+            self._depth += 1
+            body = self._program.functions[symbol].body
+            environment = dict(zip(body.arguments, arguments, strict=True))
+            self.run_region(body, environment, {"return": returned}, weights)
+            self._depth -= 1
+        return returned
 
-    # ------------------------------------------------------------------ calls
+    def run_region(
+        self, region: Region, environment: Environment, ways: Ways, weights: Weights
+    ) -> None:
+        """Run a region in the lanes that have a weight, of which there are some."""
+        for operation in region.operations:
+            kind = operation.kind
+            self._left -= 1
+            if self._left < 0:
+                raise _Enough
+            given = [environment[operand] for operand in operation.operands]
+            if kind in CONTROL:
+                step = Step(self, operation, given, environment, ways, weights)
+                after = CONTROL[kind](step)
+                if after is None:
+                    return
+                weights = after
+            elif kind in ways:
+                ways[kind].arrive(weights, given)
+            else:
+                for is_write in self._accesses(operation):
+                    self._touch(operation, given, weights, is_write)
+                compute = partial(self._compute, operation) if kind in EVALUATE else None
+                for result in operation.results:
+                    environment[result] = None if compute is None else Later(compute, *given)
 
-    def call(self, symbol: str, arguments: Sequence[Value], weights: Weights) -> Value:
-        """Run a function in the lanes that have a weight; what it returns there."""
-        if not weights.any() or len(self._frames) >= _DEEPEST:
+    def _compute(self, operation: Operation, *given: Value) -> Value:
+        if None in given and operation.kind not in LENIENT:
             return None
-        function = self._functions[symbol]
-        variables = dict(zip(function.parameters, arguments, strict=True))
-        frame = _Frame(variables, np.zeros(self.lanes, bool))
-        self._frames.append(frame)
-        self._run(function.body, weights)
-        self._frames.pop()
-        return frame.result
+        return EVALUATE[operation.kind](self, operation, *given)
 
-    # ------------------------------------------------------------------ statements
-
-    def _run(self, statements: Sequence[tree.Statement], weights: Weights) -> Weights:
-        """How often lanes come to the end of ``statements``."""
-        for node in statements:
-            if not weights.any():
-                break
-            self.count()
-            weights = self._step(node, weights)
-        return weights
-
-    def _step(self, node: tree.Statement, weights: Weights) -> Weights:
-        if isinstance(node, tree.Assign):
-            self._assign(node.variable, evaluate(self, node.value, weights), weights)
-        elif isinstance(node, tree.Store):
-            evaluate(self, node.value, weights)
-            touch(self, locate(self, node.place, weights), weights, is_write=True)
-        elif isinstance(node, tree.AugmentedStore):
-            self._augmented_store(node, weights)
-        elif isinstance(node, tree.Evaluate):
-            evaluate(self, node.value, weights)
-        elif isinstance(node, tree.If):
-            return self._if(node, weights)
-        elif isinstance(node, tree.ForRange):
-            return self._for_range(node, weights)
-        elif isinstance(node, tree.While):
-            return self._while(node, weights)
-        elif isinstance(node, tree.Return):
-            return self._return(node, weights)
-        elif isinstance(node, tree.Break):
-            self._frames[-1].loops[-1].broken += weights
-            return np.zeros_like(weights)
-        elif isinstance(node, tree.Continue):
-            self._frames[-1].loops[-1].continued += weights
-            return np.zeros_like(weights)
-        return weights  # assertions, prints and barriers touch nothing that counts
-
-    def _assign(self, variable: tree.Variable, value: Value, weights: Weights) -> None:
-        variables, lanes = self.variables, weights > 0
-        known = variables.get(variable)
-        variables[variable] = (
-            merged(known, value, lanes) if variable in variables else only_in(value, lanes)
-        )
-
-    def _augmented_store(self, node: tree.AugmentedStore, weights: Weights) -> None:
-        place = locate(self, node.place, weights)
-        touch(self, place, weights, is_write=False)
-        self.variables[node.old] = read(self, place, weights)
-        evaluate(self, node.value, weights)
-        touch(self, place, weights, is_write=True)
-
-    def _return(self, node: tree.Return, weights: Weights) -> Weights:
-        frame, lanes = self._frames[-1], weights > 0
-        if node.value is not None:
-            value = evaluate(self, node.value, weights)
-            first = not frame.returned.any()
-            frame.result = only_in(value, lanes) if first else merged(frame.result, value, lanes)
-        frame.returned = frame.returned | lanes
-        return np.zeros_like(weights)
-
-    def _if(self, node: tree.If, weights: Weights) -> Weights:
-        then, otherwise = split(evaluate(self, node.test, weights), weights)
-        frame = self._frames[-1]
-        if not ((then > 0) & (otherwise > 0)).any():
-            return self._run(node.then, then) + self._run(node.otherwise, otherwise)
-        # Where nobody knows, neither way sees what the other one assigns; of two values that are
-        # as likely afterwards the second is as good as the first.
-        before = dict(frame.variables)
-        first = self._run(node.then, then)
-        after_first, frame.variables = frame.variables, before
-        second = self._run(node.otherwise, otherwise)
-        only_first = (first > 0) & (second == 0)
-        for variable, value in after_first.items():
-            if value is not frame.variables.get(variable):
-                old = frame.variables.get(variable)
-                frame.variables[variable] = merged(old, value, only_first)
-        return first + second
-
-    # ------------------------------------------------------------------ loops
-
-    def _for_range(self, node: tree.ForRange, weights: Weights) -> Weights:
-        start, stop, step = (
-            scalars(self, bound, weights) for bound in (node.start, node.stop, node.step)
-        )
-        if start is None or step is None:
-            return self._rounds(node, weights, [(None, weights * _GUESSED_ROUNDS)])
-        rounds = np.full(self.lanes, _GUESSED_ROUNDS)
-        if stop is not None:
-            known = start.known & stop.known & step.known
-            rounds = np.where(known, _length(start.values, stop.values, step.values), rounds)
-        run = np.minimum(np.ceil(rounds), ROUNDS)
-        often = weights * rounds / np.maximum(run, 1)
-        known = start.known & step.known
-        each = (
-            (Scalars(start.values + number * step.values, known), often * (run > number))
-            for number in range(int(run.max(initial=0)))
-        )
-        return self._rounds(node, weights, each)
-
-    def _rounds(
-        self, node: tree.ForRange, weights: Weights, rounds: Iterable[tuple[Value, Weights]]
-    ) -> Weights:
-        """Run iterations of a loop, each with its number and how often lanes run it that have not
-        left the loop."""
-        loop = self._enter()
-        # Parts of what comes to the loop: what is in it, and what has left it by ``break``.
-        inside, left = np.ones(self.lanes), np.zeros(self.lanes)
-        for number, every in rounds:
-            often = every * inside
-            if not often.any():
+    def _touch(
+        self, operation: Operation, given: Sequence[Lazy], weights: Weights, is_write: bool
+    ) -> None:
+        """Note that an operation reads or writes what lies at the lvalues that it is given."""
+        for operand, value in zip(operation.operands, given, strict=True):
+            lvalue = now(value) if isinstance(operand.type, LvalueType) else None
+            if lvalue is None or lvalue.owner is None:
                 continue
-            loop.continued, loop.broken = np.zeros(self.lanes), np.zeros(self.lanes)
-            self._assign(node.variable, number, often)
-            further = self._run(node.body, often) + loop.continued
-            part = inside / np.where(often > 0, often, 1.0)
-            left += loop.broken * part
-            inside = np.where(often > 0, further * part, inside)
-        self._leave()
-        return self._run(node.otherwise, weights * inside) + weights * left
+            often = weights if lvalue.known is ALL else weights * lvalue.known
+            for distance, size in self._parts(lvalue.type):
+                self._left -= 1
+                part = lvalue.part(lvalue.type, np.uint64(distance)) if distance else lvalue
+                self._touches.add(part, size, often, is_write)
 
-    def _while(self, node: tree.While, weights: Weights) -> Weights:
-        loop = self._enter()
-        often, ended = weights, np.zeros_like(weights)
-        for _ in range(ROUNDS):
-            often, done = split(evaluate(self, node.test, often), often)
-            ended = ended + done
-            if not often.any():
-                break
-            loop.continued = np.zeros_like(weights)
-            often = self._run(node.body, often) + loop.continued
-        self._leave()
-        return self._run(node.otherwise, ended + often) + loop.broken
 
-    def _enter(self) -> _Loop:
-        loop = _Loop(np.zeros(self.lanes), np.zeros(self.lanes))
-        self._frames[-1].loops.append(loop)
-        return loop
-
-    def _leave(self) -> None:
-        self._frames[-1].loops.pop()
+def _accesses(operation: Operation) -> Sequence[bool]:
+    """Whether an operation reads (False) and writes (True) what it is given lvalues of. Ends the
+    sampling if it may do anything, or something that is not known here."""
+    kind = kind_of(operation)
+    if kind is None or operation.regions or kind.effects & ~_HARMLESS:
+        raise _Enough
+    reads = [False] if Effects.READS in kind.effects else []
+    return [*reads, True] if kind.effects & _WRITES else reads
 
 
 def _spread(size: tuple[int, int]) -> tuple[tuple[Numbers, Numbers], Weights]:
@@ -303,15 +185,3 @@ def _spread(size: tuple[int, int]) -> tuple[tuple[Numbers, Numbers], Weights]:
     x = (first[:, None] * WARP + np.arange(WARP)).reshape(-1)
     weights = np.repeat(np.diff(bounds).astype(np.float64), WARP)
     return (x, np.repeat(y, WARP)), np.where(x < size[0], weights, 0.0)
-
-
-def _length(start: Numbers, stop: Numbers, step: Numbers) -> Numbers:
-    """``len(range(start, stop, step))``; 0 for a step of 0."""
-    rises = step > 0
-    goes_on = np.where(rises, start < stop, (start > stop) & (step < 0))
-    # Differences and negations wrap to the right unsigned number.
-    distance, stride = (
-        np.where(rises, forwards, -forwards).view(np.uint64).astype(np.float64)
-        for forwards in (stop - start, step)
-    )
-    return np.where(goes_on, np.ceil(distance / np.maximum(stride, 1.0)), 0.0)
