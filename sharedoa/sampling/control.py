@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..ir.core import Operation, Region
+from ..ir.core import Operation
 from ..ir.core import Value as Named
 from .lanes import ALL, Later, Lazy, Numbers, Scalars, Value, Weights, joined, now, only_in
 
@@ -66,9 +66,7 @@ class Step(NamedTuple):
     ways: Ways
     weights: Weights
 
-    def enter(
-        self, number: int, arguments: Sequence[Lazy], weights: Weights, **ways: Join
-    ) -> None:
+    def enter(self, number: int, arguments: Sequence[Lazy], weights: Weights, **ways: Join) -> None:
         """Run one of its regions, which leads to ``ways`` before those around it."""
         region = self.operation.regions[number]
         self.environment.update(zip(region.arguments, arguments, strict=True))
@@ -89,7 +87,7 @@ class Step(NamedTuple):
             if returned.weights is not None:
                 join.arrive(returned.weights, returned.values)
         came = (0.0 if join.weights is None else join.weights) + (self.weights == 0) > 0
-        made = [Later(lambda v: only_in(v, came), value) for value in join.values]
+        made: list[Lazy] = [Later(lambda v: only_in(v, came), value) for value in join.values]
         self.environment.update(zip(results, made or [None] * len(results), strict=True))
         return self.weights
 

@@ -93,7 +93,7 @@ class _Scalars(NamedTuple):
     offsets: Numbers
     sizes: Numbers
     fields: Numbers
-    weights: Weights
+    weights: Numbers
 
 
 class Costs:
@@ -153,9 +153,7 @@ class Costs:
         parts = []
         for touch in sorted(touches, key=lambda each: int(np.min(each.offsets))):
             lane = np.flatnonzero(touch.weights)
-            known = np.broadcast_to(
-                [[touch.size], [self._names.index(touch.name)]], (2, len(lane))
-            )
+            known = np.broadcast_to([[touch.size], [self._names.index(touch.name)]], (2, len(lane)))
             offsets = np.broadcast_to(touch.offsets, lanes)[lane]
             weights = touch.weights[lane] * (_WRITING if touch.is_write else 1.0)
             number = by_touch[id(touch.objects), touch.is_write][lane]

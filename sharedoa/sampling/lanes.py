@@ -75,7 +75,8 @@ class Later:
 
     def __init__(self, compute: Callable[..., Value], *given: Lazy) -> None:
         self.compute: Callable[..., Value] | None = compute
-        self.given, self.value = given, None
+        self.given = given
+        self.value: Value = None
 
 
 Lazy = Union[Value, Later]
@@ -129,7 +130,7 @@ def joined(old: Value, new: Value, lanes: Flags, both: Flags) -> Value:
     likely the new one is as good as the old one, but for what decides where threads go."""
     found = merged(old, new, lanes)
     if isinstance(found, Scalars) and found.values.dtype == bool and both.any():
-        can_tell = isinstance(old, Scalars) and isinstance(new, Scalars)
-        differ = old.values != new.values if can_tell else ALL
-        return found._replace(known=found.known & ~(both & differ))
+        if isinstance(old, Scalars) and isinstance(new, Scalars):
+            both = both & (old.values != new.values)
+        return found._replace(known=found.known & ~both)
     return found

@@ -139,8 +139,8 @@ class HeapMemory:
         return both[:, 0], both[:, 1]
 
     def _numbers(self, lvalues: Sequence[Lvalue], dtype: np.dtype[Any]) -> Numbers:
-        """The scalars of ``dtype`` at lvalues that are known in the same lanes, a row each; anything
-        where nobody knows where that is."""
+        """The scalars of ``dtype`` at lvalues that are known in the same lanes, a row each;
+        anything in other lanes."""
         known, size = lvalues[0].known, dtype.itemsize
         addresses = np.array([self._place(each, size) for each in lvalues])
         if known is not ALL:

@@ -58,8 +58,8 @@ def _given(type: Any, value: Any) -> Value:
         address = np.uint64(0 if run is not None else value._address)
         return Arrays(address, np.int64(len(value)), ALL, run)
     if isinstance(type, ReferenceType):
-        address = 0 if value is None else value._heap.encoding.address(value._reference)
-        return Scalars(np.uint64(address))
+        place = 0 if value is None else value._heap.encoding.address(value._reference)
+        return Scalars(np.uint64(place))
     if isinstance(type, ScalarType):
         return Scalars(type.dtype.type(type(value)))
     # Those of other compilers may be given as tuples.
@@ -70,8 +70,8 @@ def _given(type: Any, value: Any) -> Value:
 
 class Threads:
     """The sampled threads of one launch. ``index`` are their numbers along both axes, ``size``
-    those of all threads; lanes beyond the end of a row of threads run nothing. ``symbols`` are those of
-    the functions."""
+    those of all threads; lanes beyond the end of a row of threads run nothing. ``symbols``: of the
+    program's functions."""
 
     def __init__(self, program: Program, heap: Heap, size: tuple[int, int]) -> None:
         self.size = size

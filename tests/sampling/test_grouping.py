@@ -15,9 +15,8 @@ import sharedoa as oa
 from sharedoa import f32, f64, i8
 from sharedoa.model.layout import Layout
 from sharedoa.model.record import Header
-from sharedoa.sampling.grouping import Choice, Costs, Group
+from sharedoa.sampling.grouping import WARP, Choice, Costs, Group, Touch, Touches
 from sharedoa.sampling.threads import sample
-from sharedoa.sampling.touches import WARP, Touch, Touches
 
 
 @oa.value
@@ -60,34 +59,35 @@ def scalars_of(name: str) -> list[tuple[int, int]]:
 
 
 @st.composite
-def touch(draw: Callable[..., Any]) -> tuple[str, Touch]:
+def touch(draw: Callable[..., Any]) -> Touch:
     """Of one scalar of a field, in some lanes of two warps."""
     random = np.random.default_rng(draw(st.integers(0, 1 << 30)))
-    name = draw(st.sampled_from(NAMES))
-    lanes = np.flatnonzero(random.random(2 * WARP) < draw(st.sampled_from([0.1, 0.6, 1.0])))
-    slots = random.integers(0, 200, 2 * WARP) if draw(st.booleans()) else np.arange(2 * WARP)
+    name, lanes = draw(st.sampled_from(NAMES)), 2 * WARP
+    runs = random.random(lanes) < draw(st.sampled_from([0.1, 0.6, 1.0]))
+    slots = random.integers(0, 200, lanes) if draw(st.booleans()) else np.arange(lanes)
     tile, lane = np.divmod(slots, 32)
-    objects = (BASE + tile * 32 * RECORD.size + 4 * lane).astype(np.uint64)[lanes]
+    objects = (BASE + tile * 32 * RECORD.size + 4 * lane).astype(np.uint64)
     choices = scalars_of(name)
-    offsets = np.array([choices[k][0] for k in random.integers(0, len(choices), len(lanes))])
-    weights = random.choice([0.5, 1.0, 3.0], len(lanes))
-    offsets = offsets.astype(np.uint64)
+    offsets: Any = np.array([choices[k][0] for k in random.integers(0, len(choices), lanes)])
+    offsets = offsets.astype(np.uint64) if draw(st.booleans()) else np.uint64(choices[-1][0])
+    weights = random.choice([0.5, 1.0, 3.0], lanes) * runs
     is_write = draw(st.booleans())
-    for each in (objects, offsets, weights):
+    for each in (objects, weights):
         each.flags.writeable = False
-    return name, Touch(objects, offsets, choices[0][1], weights, lanes // WARP, is_write)
+    return Touch(name, objects, offsets, choices[0][1], is_write, weights)
 
 
 @st.composite
-def all_touches(draw: Callable[..., Any]) -> dict[str, list[Touch]]:
-    found: dict[str, list[Touch]] = {}
-    for name, each in draw(st.lists(touch(), min_size=1, max_size=12)):
-        if len(each.objects):
-            found.setdefault(name, []).append(each)
-    return found
+def all_touches(draw: Callable[..., Any]) -> list[Touch]:
+    """Some of which are of the same objects."""
+    found: list[Touch] = []
+    for each in draw(st.lists(touch(), min_size=1, max_size=12)):
+        same = found and draw(st.booleans())
+        found.append(each._replace(objects=found[0].objects) if same else each)
+    return [each for each in found if each.weights.any()]
 
 
-def counted(touches: dict[str, list[Touch]], group: Group) -> float:
+def counted(touches: list[Touch], group: Group) -> float:
     """The cost of a group, place by place."""
     names = NAMES[group.first : group.last + 1]
     begin = RECORD.offsets[names[0]]
@@ -97,31 +97,33 @@ def counted(touches: dict[str, list[Touch]], group: Group) -> float:
     def note(kind: str, place: Any, weight: float) -> None:
         often[kind, place] = max(often.get((kind, place), 0.0), weight)
 
-    for name in names:
-        for each in touches.get(name, ()):
-            for k, address in enumerate(each.objects.tolist()):
-                lane = address % 128 // 4
-                tile, offset = address - 4 * lane, int(each.offsets[k])
-                if group.is_cluster:
-                    at = tile + 32 * begin + width * lane + offset - begin
-                    part = (offset - begin) // 16
-                else:
-                    at, part = tile + 32 * offset + each.size * lane, offset
-                who = int(each.warp[k]), each.is_write
-                weight = float(each.weights[k]) * (3 if each.is_write else 1)
-                for size in (32, 64, 128):
-                    note(f"{size} bytes", (who, at // size), weight)
-                note("request", (who, at // 128, part), weight)
+    for each in touches:
+        offsets = np.broadcast_to(each.offsets, len(each.weights)).tolist()
+        for k, (address, offset) in enumerate(zip(each.objects.tolist(), offsets, strict=True)):
+            if each.name not in names or not each.weights[k]:
+                continue
+            lane = address % 128 // 4
+            tile = address - 4 * lane
+            if group.is_cluster:
+                at = tile + 32 * begin + width * lane + offset - begin
+                part = (offset - begin) // 16
+            else:
+                at, part = tile + 32 * offset + each.size * lane, offset
+            who = k // WARP, each.is_write
+            weight = float(each.weights[k]) * (3 if each.is_write else 1)
+            for size in (32, 64, 128):
+                note(f"{size} bytes", (who, at // size), weight)
+            note("request", (who, at // 128, part), weight)
     return sum(often.values())
 
 
 @settings(max_examples=80)
 @given(all_touches(), st.data())
-def test_costs_are_counted_one_by_one(touches: dict[str, list[Touch]], data: Any) -> None:
+def test_costs_are_counted_one_by_one(touches: list[Touch], data: Any) -> None:
     if not touches:
         return
     costs = Costs(LAYOUT, BODY, touches)
-    assert costs.used == {NAMES.index(name) for name in touches}
+    assert costs.used == {NAMES.index(each.name) for each in touches}
     for _ in range(4):
         first = data.draw(st.integers(0, len(NAMES) - 1))
         last = data.draw(st.integers(first, len(NAMES) - 1))
@@ -136,7 +138,7 @@ def test_costs_are_counted_one_by_one(touches: dict[str, list[Touch]], data: Any
 @settings(max_examples=60)
 @given(st.lists(all_touches(), min_size=1, max_size=3), st.lists(st.integers(1, 9), min_size=3))
 def test_what_is_chosen_is_never_dearer_than_rows(
-    programs: list[dict[str, list[Touch]]], often: list[int]
+    programs: list[list[Touch]], often: list[int]
 ) -> None:
     costs = [
         (Costs(LAYOUT, BODY, touches), float(count))
@@ -189,7 +191,7 @@ def chosen(kernel: Any, in_order: bool) -> Any:
         given = balls if in_order else balls[order]
         with heap.lock:
             touches: Touches = sample(
-                kernel.program.translation().program, heap, (2048, 1), (given, out)
+                kernel.program.translation().ir, heap, (2048, 1), (given, out)
             )
         ((cls, fields),) = touches.of_class.items()
         return Choice(heap.layout, cls, [(Costs(heap.layout, cls, fields), 1.0)]).best()
@@ -230,9 +232,7 @@ def test_sampling_leaves_what_is_sampled_as_it_is() -> None:
         bodies, out = heap.new(Body, 512), heap.zeros(512, f32)
         bodies.other = bodies[np.random.default_rng(2).permutation(512)]
         with heap.lock:
-            touches = sample(
-                all_of_bodies.program.translation().program, heap, (512, 1), (bodies, out)
-            )
+            touches = sample(all_of_bodies.program.translation().ir, heap, (512, 1), (bodies, out))
         fields = touches.of_class[BODY]
         groups = [Group(place, place, False) for place in range(len(NAMES))]
         groups.append(Group(0, len(NAMES) - 1, True))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import sharedoa as oa
 from sharedoa import i32, i64
-from sharedoa.sampling import threads
+from sharedoa.sampling import control, threads
 from tests.source_files import load_module
 
 from .programs import program
@@ -56,7 +56,9 @@ def both(
     patch: pytest.MonkeyPatch, folder: Path, seed: int, references: str, unknown: bool
 ) -> tuple[Any, Any]:
     module = load_module(folder, program(seed, unknown))
-    patch.setattr(threads, "_MOST_NODES", 1 << 20)
+    patch.setattr(threads, "_MOST_OPERATIONS", 1 << 20)
+    patch.setattr(control, "INNER_ROUNDS", control.ROUNDS)
+    patch.setattr(threads, "INNER_ROUNDS", control.ROUNDS)
     layout = ("tile", "aos")[seed % 2]
     with oa.Heap("auto", "cpu", layout, "64MiB", 32, references=references) as heap:
         given = arguments(module, heap, seed, is_run=seed % 3 == 0)

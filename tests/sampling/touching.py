@@ -12,8 +12,8 @@ import pytest
 import sharedoa as oa
 from sharedoa.runtime.geometry import parse_geometry
 from sharedoa.runtime.host_intrinsics import current_thread
+from sharedoa.sampling.grouping import Touches
 from sharedoa.sampling.threads import _spread, sample
-from sharedoa.sampling.touches import Touches
 
 #: Thread along both axes, the object's address, the field, the element if it is inline, and whether
 #: it is written.
@@ -26,32 +26,23 @@ def sampled(
     """What ``sample`` finds in the current heap, and the weight of each."""
     heap = oa.current_heap()
     found: dict[Touched, float] = {}
-    typed = kernel.program.translation().program
+    program = kernel.program.translation().ir
     (x, y), _ = _spread(size)
     add = Touches.add
 
-    def noting(
-        self: Touches,
-        owner: Any,
-        name: str,
-        objects: Any,
-        offsets: Any,
-        size: int,
-        weights: Any,
-        lanes: Any,
-        is_write: bool,
-    ) -> None:
-        record = heap.layout.record(owner)
+    def noting(self: Touches, lvalue: Any, size: int, weights: Any, is_write: bool) -> None:
+        record, name = heap.layout.record(lvalue.owner), lvalue.name
         dtype, start = record.dtypes[name], record.offsets[name]
-        for lane in np.flatnonzero(lanes & (weights > 0)).tolist():
+        objects, offsets = (np.broadcast_to(v, len(weights)) for v in (lvalue.base, lvalue.offset))
+        for lane in np.flatnonzero(weights).tolist():
             element = (int(offsets[lane]) - start) // dtype.base.itemsize if dtype.subdtype else 0
             key = (int(x[lane]), int(y[lane])), int(objects[lane]), name, element, is_write
             found[key] = max(found.get(key, 0.0), float(weights[lane]))
-        add(self, owner, name, objects, offsets, size, weights, lanes, is_write)
+        add(self, lvalue, size, weights, is_write)
 
     with patch.context() as inner, heap.lock:
         inner.setattr(Touches, "add", noting)
-        sample(typed, heap, size, arguments)
+        sample(program, heap, size, arguments)
     return found
 
 
