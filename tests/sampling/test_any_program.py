@@ -19,6 +19,7 @@ from sharedoa.ir import operations
 from sharedoa.ir.core import LvalueType, operations_in
 from sharedoa.ir.operations import Effects, Kind
 from sharedoa.ir.rewrite import make
+from sharedoa.model import scalars
 from sharedoa.sampling import threads
 from sharedoa.sampling.threads import Threads, sample
 from tests.differential.populations import make_history
@@ -185,7 +186,7 @@ def test_new_kinds_of_operations(
     store = body.operations[place]
     value, lvalue = store.operands
     assert isinstance(lvalue.type, LvalueType) and lvalue.source is not None
-    made = make("exchange", [value, lvalue], store.location, [i32])
+    made = make("exchange", [value, lvalue], store.location, [scalars.i32])
     body.operations[place] = made
     with oa.Heap("auto", "cpu", "tile", "64MiB", 32) as heap:
         items = heap.new(Item, 64)

@@ -192,3 +192,14 @@ def test_only_where_objects_begin(heap: oa.Heap) -> None:
         nobody = Scalars(every, np.zeros(len(every), bool))
         assert not memory.by_class(nobody, "index", lambda each: each.type_index).any()
         assert not memory.field(objects, Tree.__sharedoa__, "rings").known.any()
+
+
+def test_nothing_begins_behind_a_region(heap: oa.Heap) -> None:
+    plants = heap.new(Plant, 70)
+    with heap.lock:
+        memory = HeapMemory(heap)
+        ((start, end, cls),) = heap.placement.ranges()
+    assert start <= heap.encoding.address(plants[0]._reference) < end
+    every = np.arange(end, end + 8192, 4, dtype=np.uint64)
+    assert not memory.by_class(Scalars(every), "any", lambda each: each is cls).any()
+    assert not memory.field(Scalars(every), cls, "height").known.any()

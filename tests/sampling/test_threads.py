@@ -192,6 +192,36 @@ def test_neither_way_sees_what_the_other_assigns(
 
 
 @oa.kernel
+def combined_tests(links: oa.Array[Link]):
+    this = links[oa.grid(1)]
+    is_low = math.exp(f64(this.number)) < 2.0
+    if is_low and this.number < i32(8):
+        this.a = f32(1)
+    if is_low or this.number < i32(8):
+        this.b = f32(1)
+    flag = False
+    if is_low:
+        flag = True
+    if flag:
+        this.c = f32(1)
+    if this.number < i32(8) and is_low:
+        this.d = f32(1)
+
+
+def test_what_rests_on_a_test_that_nobody_knows_is_not_known(
+    monkeypatch: pytest.MonkeyPatch, links: Any
+) -> None:
+    found = sampled(monkeypatch, combined_tests, (64, 1), links)
+    by_field: dict[str, dict[int, float]] = {name: {} for name in "abcd"}
+    for (thread, _, name, _, is_write), weight in found.items():
+        if is_write:
+            by_field[name][thread[0]] = weight
+    assert by_field["a"] == by_field["d"] == dict.fromkeys(range(8), 0.5)
+    assert by_field["b"] == {k: 1.0 if k < 8 else 0.5 for k in range(64)}
+    assert by_field["c"] == dict.fromkeys(range(64), 0.5)
+
+
+@oa.kernel
 def may_be_either(links: oa.Array[Link], others: oa.Array[Link], out: oa.Array[f32]):
     i = oa.grid(1)
     given = links
