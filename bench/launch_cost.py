@@ -12,6 +12,10 @@ step under 3 us, most of which is the device's. Python floats and ints cost abou
 scalars. On a CPU 2 to 5 us beside 1 us bare, with one thread a launch. Over a stub driver at most
 5 us.
 
+The first launches of a vectorised call on a population are timed over the stub driver, too, on new
+heaps, in a layout that is found by looking at the first launch and the sixteenth: 2 ms at most for
+a look, beside which launches 2 to 15 cost at most 2 us more than the hundredth.
+
 Found on an H200's host before launches were prepared (bench/results, 2026-11-21): 6.0 to 6.3 us
 beside 2.9 us bare, 99th percentile 10 us.
 """
@@ -37,6 +41,20 @@ THREADS = 256
 _BURST = 200
 _WARM_UP = 50
 STEP_KERNELS = 8
+
+
+#: Heaps, and launches on each, that are counted from 1.
+_HEAPS, _FIRST_LAUNCHES = 8, 100
+_POPULATION = 100_000
+
+
+class Cell(oa.Object):
+    a: f32
+    b: f32
+    c: f32
+
+    def step(self) -> None:
+        self.a += self.b * f32(0.5)
 
 
 @oa.kernel
@@ -70,6 +88,7 @@ def run(options: Options) -> Result:
                 if not np.array_equal(target.numpy(), expected):
                     raise AssertionError(f"{name} computed something wrong")
     _over_stub_driver(result, count)
+    _first_launches(result)
     show(
         "Launch of a kernel with 4 arguments, time of one kernel",
         ("launch", "us", "99th percentile us"),
@@ -90,6 +109,26 @@ def _over_stub_driver(result: Result, count: int) -> None:
         step = _captured(source, target).run
         name = "sharedoa, captured step over a stub driver"
         _add(result, name, _time(step, heap, count, STEP_KERNELS))
+
+
+def _first_launches(result: Result) -> None:
+    """Of one method on new heaps; the code is there after the first of them."""
+    backend, times = stub_backend(), []
+    for _ in range(_HEAPS + 1):
+        with oa.Heap(backend=backend, mode="auto", layout="auto", capacity="1GiB") as heap:
+            heap.new(Cell, _POPULATION)
+            times.append([_timed(oa.all(Cell).step) for _ in range(_FIRST_LAUNCHES)])
+    compiled = times[1:]
+    _add(result, "population, launch 1, with the compiler", times[0][:1])
+    for name, first, last in (("1", 1, 1), ("2 to 15", 2, 15), ("16", 16, 16), ("100", 100, 100)):
+        found = [each for launches in compiled for each in launches[first - 1 : last]]
+        _add(result, f"population, launch {name}", found)
+
+
+def _timed(launch: Callable[[], Any]) -> float:
+    begun = perf_counter()
+    launch()
+    return perf_counter() - begun
 
 
 def _add(result: Result, name: str, samples: list[float]) -> None:

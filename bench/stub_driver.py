@@ -69,6 +69,9 @@ class StubDriver:
     def cuGetProcAddress(self, symbol: bytes, version: int, flags: int) -> tuple[Any, int, Any]:
         return self._success, self._nothing.address("nothing"), None
 
+    def cuMemHostAlloc(self, size: int, flags: int) -> tuple[Any, int]:
+        return self.cuMemAllocManaged(size, flags)
+
     def cuMemAllocManaged(self, size: int, flags: int) -> tuple[Any, int]:
         self._memory.append(np.zeros(size, np.uint8))
         return self._success, self._memory[-1].ctypes.data

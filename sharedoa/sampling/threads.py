@@ -25,7 +25,8 @@ from .values import EVALUATE, LENIENT
 WARPS = 16
 """Sampled of a launch at equal distances, and as many at growing ones from its beginning, where
 programs keep what is left of objects that went."""
-_MOST_OPERATIONS = 6000
+_MOST_OPERATIONS = 2000
+"""And touches; enough for nine neighbours that take two virtual calls each."""
 _DEEPEST = 12
 _WRITES = Effects.WRITES | Effects.ATOMIC
 #: What operations may do beside touching what they are given lvalues of.
