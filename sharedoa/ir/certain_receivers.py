@@ -13,7 +13,7 @@ from ..model.types import ReferenceType
 from .core import Function, Operation, Program, Region, Value, unconverted
 from .operations import Effects, effects_of
 
-_LEAVES = Effects.RETURNS | Effects.LEAVES_LOOP | Effects.RAISES | Effects.UNKNOWN
+_LEAVES = Effects.RETURNS | Effects.RAISES | Effects.UNKNOWN
 
 
 def certain_receivers(program: Program) -> dict[int, tuple[int, ...]]:

@@ -65,8 +65,6 @@ class _Reader:
             field = root_of(operation.operands[1]) if operation.kind == "store" else None
             if field is None or field.kind != "field":
                 return False
-            if unconverted(field.operands[0]) is not receiver:
-                return False
             self.stored.add(field["name"])
         if operation.kind == "field" and unconverted(operation.operands[0]) is not receiver:
             self.read_elsewhere.add(operation["name"])

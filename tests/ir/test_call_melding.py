@@ -31,6 +31,11 @@ def waiting(x: i32) -> i32:
 
 
 @oa.func
+def either(x: i32, n: i32) -> i32:
+    return long(x) if n > 2 else long(n)
+
+
+@oa.func
 def short(x: i32) -> i32:
     return x + 1
 
@@ -83,6 +88,7 @@ class Third(Item):
 def names(body: str, tmp_path: Path, populated: tuple[type[Item], ...] | None = None) -> set[str]:
     parameters = "items: oa.Array[Item], values: oa.Array[i32], n: i32"
     used = {"oa": oa, "i32": i32, "Item": Item, "long": long, "waiting": waiting, "short": short}
+    used["either"] = either
     program = program_from(tmp_path, parameters, f"i = oa.grid(1)\n{body}", **used)
     met = None if populated is None else {cls.__sharedoa__.type_index for cls in populated}
     return melded(program, met)
@@ -116,6 +122,11 @@ def melded(program: ir.Program, met: set[int] | None = None) -> set[str]:
         pytest.param(
             "t = values[i]\nif t < n:\n  values[i] = long(2)\nelse:\n  values[i] = long(7)",
             None, {"long"}, id="a branch of a variable"),
+        pytest.param(
+            "t = values[i]\nif i < n and t > 3:\n  values[i] = long(2)\nelse:\n"
+            "  values[i] = long(7)", None, {"long"}, id="a branch of both"),
+        pytest.param(
+            "values[i] = either(3, values[i])", None, {"long"}, id="a branch of an argument"),
         pytest.param(
             "for k in range(n):\n  if k < 2:\n    values[i] = long(2)\n  else:\n"
             "    values[i] = long(7)", None, {"long"}, id="a branch in a loop"),

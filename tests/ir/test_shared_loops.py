@@ -182,6 +182,8 @@ REFUSED = {
     # order of loops themselves
     "a fixed end": "s = 0\nfor k in range(9): s += a[k]" + _SUM,
     "a few neighbours": "s = 0\nfor k in range(max(c - 1, 0), min(c + 2, n)): s += a[k]" + _SUM,
+    "neighbours from the first": "s = 0\nfor k in range(max(c - 1, 0), n): s += a[k]" + _SUM,
+    "neighbours to the last": "s = 0\nfor k in range(c, min(c + 2, n)): s += a[k]" + _SUM,
     "a step": "s = 0\nfor k in range(0, n, 2): s += a[k]" + _SUM,
     "an unknown step": "s = 0\nfor k in range(0, n, c): s += a[k]" + _SUM,
     "backwards": "s = 0\nfor k in range(n, 0, -1): s += a[k]" + _SUM,

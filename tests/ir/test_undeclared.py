@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 
 import sharedoa as oa
 from sharedoa import i32
+from sharedoa.ir import operations
 from sharedoa.ir.array_use import indexed_parameters, stores_references
 from sharedoa.ir.core import Function, LvalueType, Operation, Program, Region, Value
+from sharedoa.ir.operations import Effects
 from sharedoa.ir.passes.call_melding import mark_common_functions
 from sharedoa.ir.passes.limit_copies import limit_copies
 from sharedoa.ir.passes.shared_loops import share_loops
@@ -179,6 +181,32 @@ def test_stores_do_not_wait_for_loads_behind_one() -> None:
             body.operations.insert(place + 1, _unknown())
         sink_stores(program, job(device=True))
         assert (body.operations.index(store) > place) == is_known
+
+
+@pytest.mark.parametrize("effects", set(Effects) - {Effects.ASKS_THREAD})
+def test_stores_wait_for_no_kind_with_effects(
+    monkeypatch: pytest.MonkeyPatch, effects: Effects
+) -> None:
+    """Also if the kind is declared later."""
+    monkeypatch.setitem(operations._KINDS, "later", operations.Kind("later", effects, results=0))
+    program = _program()
+    body = program.kernel.body
+    store = next(operation for operation in body.operations if operation.kind == "store")
+    later = make("later", [], NOWHERE)
+    body.operations.insert(body.operations.index(store) + 1, later)
+    sink_stores(program, job(device=True))
+    assert body.operations.index(store) < body.operations.index(later)
+
+
+@pytest.mark.parametrize("effects", set(Effects) - {Effects.ASKS_THREAD, Effects.RETURNS})
+def test_what_streams_loads_and_stores(monkeypatch: pytest.MonkeyPatch, effects: Effects) -> None:
+    """A kind that is declared later may read and write in another way."""
+    monkeypatch.setitem(operations._KINDS, "later", operations.Kind("later", effects, results=0))
+    program = _program()
+    double = _function(program, "Item.double")
+    place, store = next((n, o) for n, o in enumerate(double.body.operations) if o.kind == "store")
+    double.body.operations.insert(place, make("later", store.operands, NOWHERE))
+    assert not is_streaming(program, double.symbol)
 
 
 def test_what_it_uses_passes_on_and_makes_stays() -> None:

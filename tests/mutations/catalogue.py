@@ -1,6 +1,6 @@
 """All faults that tests must find."""
 
-from . import backend, constants, dispatch, frontend, host, passes, summaries
+from . import backend, constants, decisions, dispatch, frontend, host, passes, summaries
 from .mutation import Mutation
 
 MUTATIONS: tuple[Mutation, ...] = (
@@ -8,6 +8,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     *passes.MUTATIONS,
     *dispatch.MUTATIONS,
     *constants.MUTATIONS,
+    *decisions.MUTATIONS,
     *backend.MUTATIONS,
     *host.MUTATIONS,
     *summaries.MUTATIONS,

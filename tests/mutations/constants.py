@@ -11,7 +11,9 @@ _VARIANTS = "sharedoa/runtime/specialisation.py"
 _FILES = ("tests/ir/test_files.py",)
 _MEANING = ("tests/ir/test_meaning.py::test_kernels_with_constants",)
 _NUMBERS = ("tests/ir/test_evaluation.py",)
+_UNKNOWN = (f"{_NUMBERS[0]}::test_what_is_not_known",)
 _STEPS = ("tests/runtime/test_specialisation.py",)
+_EQUAL = (f"{_STEPS[0]}::test_numbers_that_compare_equal",)
 
 MUTATIONS = (
     # ---------------------------------------------------------------- arguments
@@ -24,7 +26,7 @@ MUTATIONS = (
         "one call stands for all", _PASS,
         "        if before is None or not all(map(same, before, after)):\n",
         "        if before is None:\n",
-        "a second call passes another number", (*_MEANING, *_STEPS),
+        "a second call passes another number", _FILES,
     ),
     Mutation(
         "one candidate is given it", _PASS,
@@ -47,11 +49,11 @@ MUTATIONS = (
         "arms that differ", _PASS,
         "known[result] = first if all(same(first, each) for each in rest) else None",
         "known[result] = first",
-        "a branch gives what its first arm yields", _MEANING,
+        "a branch gives what its first arm yields", (*_FILES, *_MEANING),
     ),
     Mutation(
         "the other arm", _PASS, "[then if test else otherwise]", "[otherwise if test else then]",
-        "the arm that is not run stands in the place of the branch", _MEANING,
+        "the arm that is not run stands in the place of the branch", (*_FILES, *_MEANING),
     ),
     Mutation(
         "behind an arm that ends elsewhere", _PASS,
@@ -97,18 +99,18 @@ MUTATIONS = (
         "wide shifts", _EVALUATION,
         "    if operator in (\"lshift\", \"rshift\") and not 0 <= right < type.bits:\n",
         "    if operator in (\"lshift\", \"rshift\") and not 0 <= right:\n",
-        "a shift by more than the width is computed", _NUMBERS,
+        "a shift by more than the width is computed", (*_FILES, *_NUMBERS),
     ),
     Mutation(
         "numbers that are none", _EVALUATION,
         "    return number if number == number else None\n", "    return number\n",
-        "a NaN of the source is one of many", _NUMBERS,
+        "a NaN of the source is one of many", _UNKNOWN,
     ),
     Mutation(
         "constants of too many digits", _EVALUATION,
         "    if type.is_integer and not type.range[0] <= value <= type.range[1]:\n",
         "    if False:\n",
-        "what a constant beyond its type is, nobody said", _NUMBERS,
+        "what a constant beyond its type is, nobody said", _UNKNOWN,
     ),
     Mutation(
         "results that wrap", _EVALUATION,
@@ -126,31 +128,33 @@ MUTATIONS = (
     Mutation(
         "numbers that launches compare", _JOB,
         "self._ask(\"constant\", parameter)", "self._answer((\"constant\", parameter))",
-        "a step takes the code of another one that differs in a number", _STEPS,
+        "a step takes the code of another one that differs in a number", _EQUAL,
     ),
     Mutation(
         "words that are no numbers", _JOB,
         "    return number if number == number else None\n", "    return number\n",
-        "one NaN stands for all", _STEPS,
+        "one NaN stands for all", _EQUAL,
     ),
     Mutation(
         "parameters that nobody uses", _JOB,
         "isinstance(parameter.type, ScalarType) and parameter in used",
         "isinstance(parameter.type, ScalarType)",
-        "the same code is compiled again", _STEPS,
+        "the same code is compiled again", (f"{_STEPS[0]}::test_numbers_that_nobody_uses",),
     ),
     Mutation(
         "launches whose numbers change", _VARIANTS,
         "        if not are_fixed or not found:\n", "        if not found:\n",
-        "every launch with another number is compiled", _STEPS,
+        "every launch with another number is compiled",
+        (f"{_STEPS[0]}::test_launches_know_nothing",),
     ),
     Mutation(
         "variants without end", _VARIANTS,
         "            if len(self._variants) >= MOST_VARIANTS:\n", "            if False:\n",
-        "a hundred steps are a hundred compilations", _STEPS,
+        "a hundred steps are a hundred compilations",
+        (f"{_STEPS[0]}::test_a_few_variants_then_what_all_run",),
     ),
     Mutation(
         "values of other slots", _VARIANTS, "slots[first_slots[place]]", "slots[place]",
-        "a number is the address of an array", _STEPS,
+        "a number is the address of an array", _EQUAL,
     ),
 )  # fmt: skip

@@ -211,8 +211,8 @@ MUTATIONS = (
     ),
     Mutation(
         "every object is the receiver", _STREAMING,
-        "if unconverted(field.operands[0]) is not receiver:\n                return",
-        "if False:\n                return",
+        "if operation.kind == \"field\" and unconverted(operation.operands[0]) is not receiver:",
+        "if False:",
         "what is stored to is not the receiver", _OF_STREAMING,
     ),
     # ---------------------------------------------- common functions and copies

@@ -19,11 +19,7 @@ def mark_common_functions(program: Program) -> None:
     if any(kind_of(operation) is None for operation in operations_in(program)):
         return
     calls = _Calls(program)
-    loops = {
-        symbol
-        for symbol, function in program.functions.items()
-        if function is not program.kernel and _has_loop(function)
-    }
+    loops = {symbol for symbol, function in program.functions.items() if _has_loop(function)}
     found: set[str] = set()
     for function in program.functions.values() if loops else ():
         found |= loops & calls.on_several_ways(function)

@@ -43,7 +43,7 @@ def _sink_in(region: Region, size_of: Callable[[Type], int]) -> None:
         if operation.kind == "store":
             lvalue = operation.operands[1]
             role, bytes = role_of(lvalue), size_of(element_of(lvalue))
-            if _meets(role, waiting) or bytes + sum(size for _, _, size in waiting) > _MOST_BYTES:
+            if bytes + sum(size for _, _, size in waiting) > _MOST_BYTES:
                 settle()
             waiting.append((operation, role, bytes))
             continue

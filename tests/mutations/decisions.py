@@ -1,0 +1,163 @@
+"""Faults in what passes and analyses refuse, one a decision, beside those of ``passes``."""
+
+from .mutation import Mutation
+
+_PASSES = "sharedoa/ir/passes"
+_SINK = f"{_PASSES}/sink_stores.py"
+_UNROLL = f"{_PASSES}/unroll_copies.py"
+_UNUSED = f"{_PASSES}/unused.py"
+_CUT = f"{_PASSES}/cut_branches.py"
+_MELDING = f"{_PASSES}/call_melding.py"
+_ROOTS = f"{_PASSES}/narrow_roots.py"
+_STREAMING = "sharedoa/ir/streaming.py"
+_CERTAIN = "sharedoa/ir/certain_receivers.py"
+_USE = "sharedoa/ir/array_use.py"
+_FILES = ("tests/ir/test_files.py",)
+_LATER = "tests/ir/test_undeclared.py"
+_OF_WAITING = (f"{_LATER}::test_stores_wait_for_no_kind_with_effects",)
+_OF_STREAMING = (f"{_LATER}::test_what_streams_loads_and_stores",)
+_OF_MELDING = ("tests/ir/test_call_melding.py",)
+_OF_RECEIVERS = ("tests/ir/test_certain_receivers.py",)
+_OF_LOOPS = ("tests/ir/test_shared_loops.py",)
+_OF_ARRAYS = ("tests/ir/test_array_use.py",)
+
+MUTATIONS = (
+    # ------------------------------------------------------------------ stores
+    Mutation(
+        "as many values as there are", _SINK,
+        "if bytes + sum(size for _, _, size in waiting) > _MOST_BYTES:", "if False:",
+        "more values wait than there are registers", _FILES,
+    ),
+    Mutation(
+        "stores wait for branches", _SINK, "            or operation.regions\n", "",
+        "a branch stands between a value and its store", _FILES,
+    ),
+    Mutation(
+        "other reads while stores wait", _SINK,
+        "effects_of(operation) & ~Effects.ASKS_THREAD",
+        "effects_of(operation) & ~(Effects.ASKS_THREAD | Effects.READS)",
+        "an operation that is no load reads what waits to be stored", _OF_WAITING,
+    ),
+    Mutation(
+        "rounds that are the last", _UNROLL, "stores and end.kind == \"continue\"", "stores",
+        "a loop that its first round leaves is written out", _FILES,
+    ),
+    Mutation(
+        "loops that only read", _UNROLL, "return stores and end", "return end",
+        "a loop is written out that brings no load before a store", _FILES,
+    ),
+    Mutation(
+        "loops that choose", _UNROLL, "not operation.regions and not effects", "not effects",
+        "a loop is written out that does more than copy", _FILES,
+    ),
+    # ------------------------------------------------------------------ unused
+    Mutation(
+        "loops that may not end", _UNUSED,
+        "_MAY_GO = Effects.READS", "_MAY_GO = Effects.READS | Effects.LINGERS",
+        "a program that goes on for ever ends", _FILES,
+    ),
+    Mutation(
+        "what the test of a loop passes on", _UNUSED,
+        "            found.append(terminator.operands[_BEFORE.get(terminator.kind, 0) + number])",
+        "            found.append(terminator.operands[number])",
+        "a value goes that the body is given", _FILES,
+    ),
+    # ---------------------------------------------------------------- branches
+    Mutation(
+        "branches that all threads take alike", _CUT,
+        "if operation.kind != \"if\" or _is_uniform(function, operation.operands[0]):",
+        "if operation.kind != \"if\":",
+        "a branch is cut for nobody", _FILES,
+    ),
+    Mutation(
+        "arguments of any function", _CUT,
+        "arguments = function.parameters if function.kind == \"kernel\" else []",
+        "arguments = function.parameters",
+        "each thread has an argument of its own, and none helps the others", _FILES,
+    ),
+    Mutation(
+        "tests of any function", _MELDING,
+        "    if function.kind != \"kernel\":\n        return False\n", "",
+        "each thread calls the function with an argument of its own", _OF_MELDING,
+    ),
+    Mutation(
+        "what branches yield to tests", _MELDING,
+        "            pending += region.terminator.operands\n", "            pass\n",
+        "a test that asks what memory holds is taken for one of the launch", _OF_MELDING,
+    ),
+    Mutation(
+        "roots of any function", _ROOTS, " or root[\"name\"] != \"sqrt\"", "",
+        "a sine becomes a root", _FILES,
+    ),
+    Mutation(
+        "roots of any number", _ROOTS,
+        "return narrow if narrow.type == f32 else None", "return narrow",
+        "the root of an integer is taken with 32 bits", _FILES,
+    ),
+    *(
+        Mutation(
+            f"neighbours by their {which}", f"{_PASSES}/shared_loops.py",
+            f" and not _is_chosen({which})", "",
+            "loops over a few neighbours are shared, which costs more than it spares", _OF_LOOPS,
+        )
+        for which in ("start", "stop")
+    ),
+    # --------------------------------------------------------------- streaming
+    Mutation(
+        "reads that are no loads", _STREAMING,
+        "            return operation.kind == \"load\"\n", "            return True\n",
+        "an operation reads what a neighbour stores", _OF_STREAMING,
+    ),
+    Mutation(
+        "writes that are no stores", _STREAMING,
+        "if operation.kind == \"store\" else None", "if len(operation.operands) > 1 else None",
+        "an operation writes more than the field that it names", _OF_STREAMING,
+    ),
+    # --------------------------------------------------------------- receivers
+    Mutation(
+        "kinds of which something is not declared", _CERTAIN,
+        "Effects.RAISES | Effects.UNKNOWN", "Effects.RAISES",
+        "None is refused though the kernel may never come to use it", _OF_RECEIVERS,
+    ),
+    Mutation(
+        "behind assertions", _CERTAIN, "Effects.RETURNS | Effects.RAISES", "Effects.RETURNS",
+        "None is refused though an assertion fails before", _OF_RECEIVERS,
+    ),
+    Mutation(
+        "used with and without elements", _CERTAIN,
+        "found.setdefault(used, needed)", "found[used] = needed",
+        "None is accepted where an array is empty, and used all the same", _OF_RECEIVERS,
+    ),
+    Mutation(
+        "functions that look for elements", _CERTAIN, "if not needed)", "if True)",
+        "None is refused though the array is empty", _OF_RECEIVERS,
+    ),
+    Mutation(
+        "threads beyond an array", _CERTAIN, " or compare[\"operator\"] != \"lt\"", "",
+        "a branch for no thread is taken for one that some enter", _OF_RECEIVERS,
+    ),
+    Mutation(
+        "any number below a length", _CERTAIN, "    if is_index and right", "    if right",
+        "a branch that an argument decides is taken for one that some enter", _OF_RECEIVERS,
+    ),
+    Mutation(
+        "functions that call themselves with objects", _CERTAIN,
+        "self._always[symbol] = frozenset()", "self._always[symbol] = frozenset({0})",
+        "a function that calls itself is taken to use what it is given", _OF_RECEIVERS,
+    ),
+    # --------------------------------------------------------------- array_use
+    Mutation(
+        "functions that pass arrays to themselves", _USE,
+        "        self._found[function.symbol] = ()\n", "",
+        "the compiler goes in circles", _OF_ARRAYS,
+    ),
+    Mutation(
+        "writes to no place", _USE, "            if not lvalues:\n                yield None\n", "",
+        "an operation stores to an array that is taken for a run", _OF_ARRAYS,
+    ),
+    Mutation(
+        "references in structs", _USE,
+        "return any(map(_are_references, type.fields.values()))", "return False",
+        "an array of structs gets another reference", _OF_ARRAYS,
+    ),
+)  # fmt: skip
