@@ -7,7 +7,7 @@ _SINK = f"{_PASSES}/sink_stores.py"
 _UNROLL = f"{_PASSES}/unroll_copies.py"
 _UNUSED = f"{_PASSES}/unused.py"
 _CUT = f"{_PASSES}/cut_branches.py"
-_MELDING = f"{_PASSES}/call_melding.py"
+_UNIFORM = "sharedoa/ir/uniformity.py"
 _ROOTS = f"{_PASSES}/narrow_roots.py"
 _STREAMING = "sharedoa/ir/streaming.py"
 _CERTAIN = "sharedoa/ir/certain_receivers.py"
@@ -65,23 +65,18 @@ MUTATIONS = (
     # ---------------------------------------------------------------- branches
     Mutation(
         "branches that all threads take alike", _CUT,
-        "if operation.kind != \"if\" or _is_uniform(function, operation.operands[0]):",
+        "if operation.kind != \"if\" or is_of_launch(operation.operands[0], function):",
         "if operation.kind != \"if\":",
         "a branch is cut for nobody", _FILES,
     ),
     Mutation(
-        "arguments of any function", _CUT,
-        "arguments = function.parameters if function.kind == \"kernel\" else []",
-        "arguments = function.parameters",
-        "each thread has an argument of its own, and none helps the others", _FILES,
+        "arguments of any function", _UNIFORM,
+        "{*function.parameters} if function.kind == \"kernel\" else set()",
+        "{*function.parameters}",
+        "each thread calls the function with an argument of its own", (*_FILES, *_OF_MELDING),
     ),
     Mutation(
-        "tests of any function", _MELDING,
-        "    if function.kind != \"kernel\":\n        return False\n", "",
-        "each thread calls the function with an argument of its own", _OF_MELDING,
-    ),
-    Mutation(
-        "what branches yield to tests", _MELDING,
+        "what branches yield to tests", _UNIFORM,
         "            pending += region.terminator.operands\n", "            pass\n",
         "a test that asks what memory holds is taken for one of the launch", _OF_MELDING,
     ),
