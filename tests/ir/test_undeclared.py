@@ -37,6 +37,7 @@ from .programs import job, program_from, program_of, run_all
 from .undeclared import Inserting, World
 
 _JOB = job(device=True, shares_loops=True)
+_NOT_COMPUTING = [each for each in Effects if each != Effects.ASKS_THREAD]
 
 # ------------------------------------------------------- what passes do about them
 
@@ -183,7 +184,7 @@ def test_stores_do_not_wait_for_loads_behind_one() -> None:
         assert (body.operations.index(store) > place) == is_known
 
 
-@pytest.mark.parametrize("effects", set(Effects) - {Effects.ASKS_THREAD})
+@pytest.mark.parametrize("effects", _NOT_COMPUTING)
 def test_stores_wait_for_no_kind_with_effects(
     monkeypatch: pytest.MonkeyPatch, effects: Effects
 ) -> None:
@@ -198,7 +199,7 @@ def test_stores_wait_for_no_kind_with_effects(
     assert body.operations.index(store) < body.operations.index(later)
 
 
-@pytest.mark.parametrize("effects", set(Effects) - {Effects.ASKS_THREAD, Effects.RETURNS})
+@pytest.mark.parametrize("effects", [each for each in _NOT_COMPUTING if each != Effects.RETURNS])
 def test_what_streams_loads_and_stores(monkeypatch: pytest.MonkeyPatch, effects: Effects) -> None:
     """A kind that is declared later may read and write in another way."""
     monkeypatch.setitem(operations._KINDS, "later", operations.Kind("later", effects, results=0))
