@@ -1,6 +1,16 @@
 """All faults that tests must find."""
 
-from . import backend, constants, decisions, dispatch, frontend, host, passes, summaries
+from . import (
+    backend,
+    births,
+    constants,
+    decisions,
+    dispatch,
+    frontend,
+    host,
+    passes,
+    summaries,
+)
 from .mutation import Mutation
 
 MUTATIONS: tuple[Mutation, ...] = (
@@ -9,6 +19,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     *dispatch.MUTATIONS,
     *constants.MUTATIONS,
     *decisions.MUTATIONS,
+    *births.MUTATIONS,
     *backend.MUTATIONS,
     *host.MUTATIONS,
     *summaries.MUTATIONS,

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ import sharedoa as oa
 from sharedoa import f32, i32
 from sharedoa.errors import ArgumentError, CompileError, DeviceError, HeapError
 
+from ..codegen.interpreted import InterpretedGpu
 from ..source_files import environment, load_module
 
 
@@ -46,16 +48,21 @@ class Lazy(Cell):
         pass
 
 
+class Mark(oa.Object):
+    """Has no fields that anybody could look at."""
+
+
 OPENED = [
     ("python", "auto", False), ("cpu", "auto", False), ("cpu", "coal", False),
-    ("cpu", "typepointer", False), ("cpu", "auto", True),
+    ("cpu", "typepointer", False), ("cpu", "auto", True), ("warps", "auto", False),
 ]  # fmt: skip
 
 
 @pytest.fixture(params=OPENED, ids=["-".join(map(str, each)) for each in OPENED])
 def heap(request: pytest.FixtureRequest) -> Iterator[oa.Heap]:
     backend, mode, debug = request.param
-    with oa.Heap(backend=backend, mode=mode, debug=debug, initial_region=8) as made:
+    opened: Any = InterpretedGpu() if backend == "warps" else backend
+    with oa.Heap(backend=opened, mode=mode, debug=debug, initial_region=8) as made:
         yield made
 
 
@@ -96,6 +103,16 @@ def test_what_is_not_named_is_zero(heap: oa.Heap) -> None:
     for each in lazy:
         made = each.next
         assert (made.id, made.energy, made.next, list(made.marks)) == (3, 0.0, None, [0, 0, 0])
+
+
+def test_objects_without_fields(heap: oa.Heap) -> None:
+    @oa.kernel
+    def make(out: oa.Array[i32]) -> None:
+        if oa.grid(1) % 2:
+            Mark()
+
+    make[10](oa.zeros(1, i32))
+    assert len(oa.all(Mark)) == 5
 
 
 @oa.kernel

@@ -1,0 +1,106 @@
+"""Faults in what makes and ends objects in kernels."""
+
+from .mutation import Mutation
+
+_BIRTHS = "sharedoa/ir/births.py"
+_NUMBER = "sharedoa/ir/passes/number_threads.py"
+_CODE = "dispatch/births.py"
+_BOOKS = "sharedoa/heap/births.py"
+_REGIONS = "sharedoa/heap/regions.py"
+_LAUNCH = "sharedoa/runtime/launch.py"
+_STRETCHES = "sharedoa/runtime/stretches.py"
+_OPERATIONS = "sharedoa/ir/operations.py"
+_BOUNDS = ("tests/ir/test_births.py",)
+_PROMISES = ("tests/runtime/test_births.py",)
+_RANDOM = ("tests/differential/test_births.py",)
+
+MUTATIONS = (
+    Mutation(
+        "what is made one after the other is counted once", _BIRTHS,
+        "        total += part", "        total |= part",
+        "threads have fewer places than objects",
+        _BOUNDS,
+    ),
+    Mutation(
+        "rounds that nobody knows are none", _BIRTHS,
+        "    if rounds is None or", "    if rounds is None:\n        return Counter()\n    if",
+        "threads have fewer places than objects",
+        _BOUNDS,
+    ),
+    Mutation(
+        "who calls itself makes no more", _BIRTHS,
+        "            return None  # it calls itself", "            return Counter()",
+        "threads have fewer places than objects",
+        _BOUNDS,
+    ),
+    Mutation(
+        "rows of threads have the same numbers", _NUMBER,
+        'emit("binary", row, emit("thread_index", axis=0), operator="add")',
+        'emit("thread_index", axis=0)',
+        "threads take each other's places",
+        _PROMISES,
+    ),
+    Mutation(
+        "what may be called instead has no number", _NUMBER,
+        "found.update(called, [symbol])", "found.update([symbol])",
+        "candidates of a call have several signatures",
+        ("tests/ir/test_files.py",),
+    ),
+    Mutation(
+        "a new object is nothing to anybody", _OPERATIONS,
+        'declare(Kind("new", Effects.LIVES | Effects.ASKS_THREAD,', 'declare(Kind("new", PURE,',
+        "objects whose references are not used are not made",
+        _PROMISES,
+    ),
+    Mutation(
+        "a thread's second object takes the first one's place", _CODE,
+        "builder.select(within, builder.add(first, wide), I64(-1))",
+        "builder.select(within, first, I64(-1))",
+        "objects overlap",
+        _RANDOM,
+    ),
+    Mutation(
+        "everybody who deletes an object has deleted it", _CODE,
+        'return builder.icmp_unsigned("==", builder.and_(before, bit), I32(0))',
+        'return builder.icmp_unsigned("==", before, before)',
+        "several threads get True",
+        _PROMISES,
+    ),
+    Mutation(
+        "what was deleted in this launch is alive", _CODE,
+        "return builder.and_(there, builder.not_(ended))", "return there",
+        "the thread that deleted an object finds it alive",
+        _PROMISES,
+    ),
+    Mutation(
+        "what was born and ended in one launch stays", _BOOKS,
+        "slots[states & (BORN | ENDED) == BORN]", "slots[states & BORN == BORN]",
+        "objects that nobody knows live",
+        _PROMISES,
+    ),
+    Mutation(
+        "places that nobody took are lost", _REGIONS,
+        "free.push(listed[~taken[listed]])", "free.push(listed[:0])",
+        "memory grows with every launch",
+        _PROMISES,
+    ),
+    Mutation(
+        "such launches go the quick way", _LAUNCH,
+        " and not self.uses().births", "",
+        "nobody notes what a launch made",
+        _PROMISES,
+    ),
+    Mutation(
+        "each class is a launch of its own", _STRETCHES,
+        "return any(cost_of(stretch.cls, stretch.method).changes for stretch in stretches)",
+        "return False",
+        "a launch deletes what another one of the same call works on",
+        _RANDOM,
+    ),
+    Mutation(
+        "what is born is not there in debug mode", "dispatch/check.py",
+        "byte.type(LIVED | BORN)", "byte.type(LIVED)",
+        "new objects are reported as deleted",
+        _PROMISES,
+    ),
+)  # fmt: skip
