@@ -13,6 +13,7 @@ _OPERATIONS = "sharedoa/ir/operations.py"
 _BOUNDS = ("tests/ir/test_births.py",)
 _PROMISES = ("tests/runtime/test_births.py",)
 _RANDOM = ("tests/differential/test_births.py",)
+_PLACES = ("tests/dispatch/test_births.py",)
 
 MUTATIONS = (
     Mutation(
@@ -57,14 +58,14 @@ MUTATIONS = (
         "builder.select(within, builder.add(first, wide), I64(-1))",
         "builder.select(within, first, I64(-1))",
         "objects overlap",
-        _RANDOM,
+        _PLACES,
     ),
     Mutation(
         "everybody who deletes an object has deleted it", _CODE,
         'return builder.icmp_unsigned("==", builder.and_(before, bit), I32(0))',
         'return builder.icmp_unsigned("==", before, before)',
         "several threads get True",
-        _PROMISES,
+        _PLACES,
     ),
     Mutation(
         "what was deleted in this launch is alive", _CODE,

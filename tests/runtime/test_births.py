@@ -256,6 +256,16 @@ def test_born_and_ended_in_one_launch(heap: oa.Heap) -> None:
 # ---------------------------------------------------------------- the heap afterwards
 
 
+def test_the_host_has_the_places_that_nobody_took(heap: oa.Heap) -> None:
+    make_in_rows[5, 7](oa.zeros(1, i32))
+    before, held = ids(Simple), heap.stats().bytes_reserved
+    room = held // heap.layout.record(Simple.__sharedoa__).size - len(before)
+    made = oa.new(Simple, room, id=np.arange(room) + 10_000)
+    assert heap.stats().bytes_reserved == held
+    assert [int(each.id) for each in made] == list(range(10_000, 10_000 + room))
+    assert sorted(ids(Simple)) == sorted(before) + list(range(10_000, 10_000 + room))
+
+
 @pytest.mark.parametrize("backend", ["python", "cpu"])
 def test_a_steady_population_needs_no_more_memory(backend: str) -> None:
     with oa.Heap(backend=backend, initial_region=8) as heap:

@@ -1,0 +1,97 @@
+"""The code of births as native code: who ends an object, and which places threads have."""
+
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+import pytest
+from llvmlite import ir
+
+from dispatch import births, state
+from dispatch.births import BORN, ENDED, ENTRY_DTYPE, LIVED, SEGMENT_DTYPE
+from dispatch.range_table import encode_stride
+
+from ..ptxpass.machine import HostCode
+
+_BIT, _I8, _I64 = ir.IntType(1), ir.IntType(8), ir.IntType(64)
+
+
+@pytest.mark.parametrize("place", range(4))
+@pytest.mark.parametrize("lived", [LIVED, BORN])
+def test_one_who_finds_it_alive_ends_it(place: int, lived: int) -> None:
+    """Threads that looked at the byte at the same time come one after the other."""
+    module = ir.Module()
+    function = ir.Function(module, ir.FunctionType(_BIT, [_I64]), "end")
+    builder = ir.IRBuilder(function.append_basic_block())
+    builder.ret(births.emit_end(builder, function.args[0], 0))
+    code = HostCode(module, optimised=True)
+    end = code.function("end", ctypes.c_bool, ctypes.c_uint64)
+    live = np.array([LIVED, LIVED | ENDED, 0, BORN], np.uint8)
+    live[place] = lived
+    others = np.delete(live, place)
+    address = live.ctypes.data + place
+    assert [end(address) for _ in range(3)] == [True, False, False]
+    assert live[place] == lived | ENDED
+    assert (np.delete(live, place) == others).all()
+
+
+def test_who_lives() -> None:
+    module = ir.Module()
+    function = ir.Function(module, ir.FunctionType(_BIT, [_I8]), "lives")
+    builder = ir.IRBuilder(function.append_basic_block())
+    builder.ret(births.emit_lives(builder, function.args[0]))
+    code = HostCode(module, optimised=True)
+    lives = code.function("lives", ctypes.c_bool, ctypes.c_uint8)
+    assert [byte for byte in range(8) if lives(byte)] == [LIVED, BORN, LIVED | BORN]
+
+
+@pytest.mark.parametrize("tiled", [False, True])
+@pytest.mark.parametrize("step", [0, 1, 3])
+def test_places(step: int, tiled: bool) -> None:
+    """Two regions of objects of 24 bytes, with five and three places."""
+    starts, size = (0x10000, 0x90000), 24
+    slots = np.array([1, 2, 33, 40, 70, 0, 31, 32], np.uint32)
+    live = [np.zeros(96, np.uint8), np.zeros(96, np.uint8)]
+    segments = np.zeros(2, SEGMENT_DTYPE)
+    segments["stop"], segments["start"] = (5, 8), starts
+    segments["live"] = [each.ctypes.data for each in live]
+    counts = np.zeros(3, np.uint32)
+    table = np.zeros(2, ENTRY_DTYPE)
+    entry = table[1:]
+    entry["step"], entry["room"], entry["places"] = step, 8, slots.ctypes.data
+    entry["counts"] = counts.ctypes.data if step > 1 else 0
+    entry["segments"], entry["stride"] = segments.ctypes.data, encode_stride(size, tiled)
+    module = ir.Module()
+    births.place_function(module, 0, 0).linkage = ""
+    code = HostCode(module, optimised=True)
+    code.words(state.SYMBOL, state.MOST_WORDS)[state.BIRTHS] = table.ctypes.data
+    place = code.function(births.PLACE, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint64)
+
+    def address(number: int) -> int:
+        slot, start = int(slots[number]), starts[number >= 5]
+        if tiled:
+            return start + slot // 32 * 32 * size + slot % 32 * 4
+        return start + slot * size
+
+    if step == 0:
+        assert [place(1, 5) for _ in range(10)] == [*map(address, range(8)), 0, 0]
+        assert entry["next"][0] == 10
+        taken = [*range(8)]
+    elif step == 1:
+        assert [place(1, thread) for thread in (7, 0, 8, 5)] == [
+            address(7),
+            address(0),
+            0,
+            address(5),
+        ]
+        taken = [0, 5, 7]
+    else:
+        # The third thread has two places left of three; no thread has more than three.
+        found = [place(1, thread) for thread in (1, 0, 1, 1, 1, 2, 2, 2)]
+        expected = [address(3), address(0), address(4), address(5), 0, address(6), address(7), 0]
+        assert found == expected
+        taken = [0, 3, 4, 5, 6, 7]
+    marked = [[int(slots[n]) for n in taken if (n >= 5) == late] for late in (False, True)]
+    assert [sorted(np.flatnonzero(each).tolist()) for each in live] == [sorted(m) for m in marked]
+    assert {int(each) for region in live for each in region if each} == {BORN}
