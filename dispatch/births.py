@@ -31,7 +31,6 @@ ENTRY_DTYPE = np.dtype(
         ("next", np.uint64),
         ("segments", np.uint64),
         ("stride", np.uint64),
-        ("spare", np.uint64),
     ]
 )
 """``room``: how many places there are; ``places``: the address of their slots, u32, in ascending
