@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from random import Random
 from types import SimpleNamespace
 from typing import Any
 
 import sharedoa as oa
 
+from ..source_files import load_module
 from . import plain
 
 _MOST_BEINGS = 24
@@ -330,6 +332,12 @@ class Play:
 
 def _friend(being: Any) -> int | None:
     return None if being.friend is None else int(being.friend.id)
+
+
+def play_source(folder: Path, seed: int, heap: oa.Heap) -> list[dict[str, list[int]]]:
+    """Play a history of the program of a seed."""
+    source = make_source(seed)
+    return play(source, load_module(folder, source.text), heap, seed)
 
 
 def play(source: Source, module: Any, heap: oa.Heap, seed: int) -> list[dict[str, list[int]]]:

@@ -21,15 +21,16 @@ from random import Random
 from typing import Any
 
 from bench.harness import machine, versions, write_record
-from dispatch.mode import MODES
+from dispatch.mode import AUTO, MODES, parse_mode
 from sharedoa.runtime import knobs
 
+from . import births
 from .aliasing import agreement, features, places
 from .programs import Size
 
 #: Seconds after which a process counts as hanging.
 PATIENCE = 180
-FAMILIES = ("memory", "calls", "lives")
+FAMILIES = ("memory", "calls", "lives", "births")
 _CONTEXT = multiprocessing.get_context("spawn")
 
 
@@ -92,11 +93,19 @@ def run_task(task: Task, folder: Path) -> None:
             random = Random(task.seed)
             size = Size(random.randint(0, 8), random.randint(1, 3), random.randint(1, 6))
             agree(folder, task.seed, size, mode, places.backend(task.backend))
+        elif task.family == "births":
+            with places.heaps(task.backend, _by_class(mode), task.seed)(0) as heap:
+                births.play_source(folder, task.seed, heap)
         else:
             from .test_histories import play
 
             with places.heaps(task.backend, mode, task.seed)(0) as heap:
                 play(heap, task.seed, 12, 20)
+
+
+def _by_class(mode: str) -> str:
+    """A mode whose kernels make objects."""
+    return mode if parse_mode(mode).placement == "by_type" else AUTO
 
 
 def _work(pipe: Connection) -> None:

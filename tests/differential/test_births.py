@@ -4,6 +4,7 @@ places everywhere."""
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -13,8 +14,7 @@ import sharedoa as oa
 from dispatch.mode import MODES, parse_mode
 
 from ..codegen.interpreted import InterpretedGpu
-from ..source_files import load_module
-from .births import Source, make_source, play
+from .births import play_source
 from .effort import EXAMPLES, layout_for, references_for
 
 BY_CLASS = [mode for mode in MODES if parse_mode(mode).placement == "by_type"]
@@ -22,39 +22,36 @@ seeds = st.integers(0, 2**32 - 1)
 INITIAL = 4
 
 
-def played(
-    folder: Path, source: Source, seed: int, **options: object
-) -> list[dict[str, list[int]]]:
-    module = load_module(folder, source.text)
-    with oa.Heap(initial_region=INITIAL, **options) as heap:  # type: ignore[arg-type]
-        return play(source, module, heap, seed)
+def played(folder: Path, seed: int, **options: Any) -> list[dict[str, list[int]]]:
+    with oa.Heap(initial_region=INITIAL, **options) as heap:
+        return play_source(folder, seed, heap)
 
 
 @pytest.mark.parametrize("mode", BY_CLASS)
 @settings(max_examples=max(1, EXAMPLES // 3))
 @given(seed=seeds)
 def test_compiled(tmp_path_factory: pytest.TempPathFactory, mode: str, seed: int) -> None:
-    folder, source = tmp_path_factory.mktemp("births"), make_source(seed)
+    folder = tmp_path_factory.mktemp("births")
     layout, references = layout_for(mode, seed), references_for(mode, seed)
     options = {"mode": mode, "layout": layout, "references": references}
-    here = played(folder, source, seed, backend="cpu", **options)
+    here = played(folder, seed, backend="cpu", **options)
     if not seed % 3:
-        assert here == played(folder, source, seed, backend="python", **options)
+        assert here == played(folder, seed, backend="python", **options)
 
 
 @settings(max_examples=max(1, EXAMPLES // 3))
 @given(seed=seeds)
 def test_debug_mode(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
-    folder, source = tmp_path_factory.mktemp("births"), make_source(seed)
+    folder = tmp_path_factory.mktemp("births")
     mode = BY_CLASS[seed % len(BY_CLASS)]
-    played(folder, source, seed, backend="cpu", mode=mode, debug=True)
+    played(folder, seed, backend="cpu", mode=mode, debug=True)
 
 
 @settings(max_examples=max(1, EXAMPLES // 3))
 @given(seed=seeds)
 def test_in_the_interpreter_of_ptx(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
-    folder, source = tmp_path_factory.mktemp("births"), make_source(seed)
+    folder = tmp_path_factory.mktemp("births")
     mode = BY_CLASS[seed % len(BY_CLASS)]
     options = {"mode": mode, "layout": layout_for(mode, seed), "references": "64"}
-    there = played(folder, source, seed, backend=InterpretedGpu(), **options)
-    assert there == played(folder, source, seed, backend="cpu", **options)
+    there = played(folder, seed, backend=InterpretedGpu(), **options)
+    assert there == played(folder, seed, backend="cpu", **options)
