@@ -47,6 +47,17 @@ def test_debug_mode(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None
     played(folder, seed, backend="cpu", mode=mode, debug=True)
 
 
+@pytest.mark.gpu
+@pytest.mark.parametrize("mode", BY_CLASS)
+@settings(max_examples=max(1, EXAMPLES // 3))
+@given(seed=seeds)
+def test_on_a_gpu(tmp_path_factory: pytest.TempPathFactory, mode: str, seed: int) -> None:
+    folder = tmp_path_factory.mktemp("births")
+    options = {"mode": mode, "layout": layout_for(mode, seed), "references": "64"}
+    there = played(folder, seed, backend="cuda", **options)
+    assert there == played(folder, seed, backend="cpu", **options)
+
+
 @settings(max_examples=max(1, EXAMPLES // 3))
 @given(seed=seeds)
 def test_in_the_interpreter_of_ptx(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:

@@ -55,10 +55,18 @@ class Mark(oa.Object):
 OPENED = [
     ("python", "auto", False), ("cpu", "auto", False), ("cpu", "coal", False),
     ("cpu", "typepointer", False), ("cpu", "auto", True), ("warps", "auto", False),
+    ("cuda", "auto", False), ("cuda", "coal", False), ("cuda", "auto", True),
 ]  # fmt: skip
 
 
-@pytest.fixture(params=OPENED, ids=["-".join(map(str, each)) for each in OPENED])
+@pytest.fixture(
+    params=[
+        pytest.param(
+            each, marks=[pytest.mark.gpu] * (each[0] == "cuda"), id="-".join(map(str, each))
+        )
+        for each in OPENED
+    ]
+)
 def heap(request: pytest.FixtureRequest) -> Iterator[oa.Heap]:
     backend, mode, debug = request.param
     opened: Any = InterpretedGpu() if backend == "warps" else backend
