@@ -8,11 +8,11 @@ operation's results are: nothing, an LLVM value, an ``Lvalue``, or a list with o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from llvmlite import ir
 
@@ -156,6 +156,10 @@ class Join:
         """Note that the branch which is written next may lead there."""
         self._ways.append((values, self._emitter.builder.block))
 
+    def take(self, values: Sequence[Value]) -> None:
+        """Go there with these values of the IR."""
+        self.branch(self._emitter.values(values))
+
     def start(self) -> list[ir.Value]:
         """Continue there, if any way leads there; what the values are."""
         if not self._ways:
@@ -170,6 +174,23 @@ class Join:
         for value, (_, block) in zip(values, self._ways, strict=True):
             phi.add_incoming(value, block)
         return phi
+
+
+@dataclass(frozen=True)
+class Way:
+    """A block that a branch may lead to, and the values that it brings there."""
+
+    join: Join
+    values: Sequence[ir.Value] = ()
+
+    def comes(self) -> None:
+        self.join.comes(self.values)
+
+
+class Yields(Protocol):
+    """What takes the values that a region yields, and goes on with them."""
+
+    def take(self, values: Sequence[Value]) -> None: ...
 
 
 class FunctionEmitter:
@@ -192,7 +213,9 @@ class FunctionEmitter:
         self.members: dict[Value, Member] = {}
         self.loops: list[Loop] = []
         #: Where the arms of the innermost ``if`` meet, or where a loop ends.
-        self.arms: list[Join] = []
+        self.arms: list[Yields] = []
+        #: Operations that are tests of an ``if``, and no values (``branches``).
+        self.tests: Collection[Operation] = ()
         self._values: dict[Value, Any] = {}
         self._entry = ir.IRBuilder(llvm_function.append_basic_block("entry"))
         self._first = llvm_function.append_basic_block("body")
@@ -238,6 +261,9 @@ class FunctionEmitter:
             self._emit(operation)
 
     def _emit(self, operation: Operation) -> None:
+        if operation in self.tests:
+            self._values[operation.result] = operation  # what it decides writes it
+            return
         emitter = _EMITTERS.get(operation.kind)
         if emitter is None:
             raise InternalError(f"no code generation for the operation {operation.kind}")

@@ -15,8 +15,9 @@ from ..ir.core import Function, Lane, Location, Program, operations_in, type_of
 from ..ir.job import Job, owners_of_fields
 from ..ir.passes.calls import called_by
 from ..ir.roles import stored_roles
-from . import arithmetic, atomics, births, calls, expressions, loops, lvalues, statements
+from . import arithmetic, atomics, births, branches, calls, expressions, loops, lvalues, statements
 from .abi import Leaf, assemble, leaves
+from .branches import tests_in
 from .emitter import FunctionEmitter, ProgramEmitter
 from .neighbours import take_member
 from .races import define_notes
@@ -24,7 +25,7 @@ from .roles import RoleMetadata
 from .types import I64, VOID, function_type
 
 #: Loaded for the emitters that they register.
-EMITTERS = (arithmetic, atomics, births, calls, expressions, loops, lvalues, statements)
+EMITTERS = (arithmetic, atomics, births, branches, calls, expressions, loops, lvalues, statements)
 _THREAD_PARAMETERS = ("x", "y", "nx", "ny")
 
 
@@ -146,6 +147,7 @@ def _describe(program: ProgramEmitter, function: ir.Function) -> None:
 def _define(program: ProgramEmitter, function: Function) -> None:
     llvm_function = program.functions[function.symbol]
     emitter = FunctionEmitter(program, function, llvm_function)
+    emitter.tests = tests_in(function)
     for number, parameter in enumerate(function.parameters):
         argument = llvm_function.args[number]
         argument.name = parameter.name
@@ -167,6 +169,7 @@ def _define_kernel_body(
     body.attributes.add("alwaysinline")
     _describe(program, body)
     emitter = FunctionEmitter(program, kernel, body)
+    emitter.tests = tests_in(kernel)
     emitter.thread = body.args[len(kernel_leaves) :]
     for argument, name in zip(emitter.thread, _THREAD_PARAMETERS, strict=True):
         argument.name = name

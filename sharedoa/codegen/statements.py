@@ -1,4 +1,4 @@
-"""Branches, returns, assertions, prints, barriers."""
+"""Returns, assertions, prints, barriers."""
 
 from __future__ import annotations
 
@@ -8,34 +8,8 @@ from ..model.scalars import ScalarType, i64, u64
 from ..targets.base import PrintPiece, Unsigned
 from . import checks
 from .arithmetic import convert
-from .emitter import FunctionEmitter, Join, emits
+from .emitter import FunctionEmitter, emits
 from .types import I64
-
-
-@emits("if")
-def _if(emitter: FunctionEmitter, operation: Operation) -> list[object]:
-    test = emitter.value(operation.operands[0])
-    then, otherwise = operation.regions
-    end = Join(emitter, "if.end")
-    blocks = [emitter.new_block("if.then")]
-    skips = len(otherwise.operations) == 1 and otherwise.terminator.kind == "yield"
-    if skips:
-        end.comes(emitter.values(otherwise.terminator.operands))
-        emitter.branch_on(test, blocks[0], end.block)
-    else:
-        blocks.append(emitter.new_block("if.else"))
-        emitter.branch_on(test, *blocks)
-    for block, region in zip(blocks, (then, otherwise), strict=False):
-        emitter.start(block)
-        emitter.arms.append(end)
-        emitter.run(region)
-        emitter.arms.pop()
-    return end.start()
-
-
-@emits("yield")
-def _yield(emitter: FunctionEmitter, operation: Operation) -> None:
-    emitter.arms[-1].branch(emitter.values(operation.operands))
 
 
 @emits("return")

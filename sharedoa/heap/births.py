@@ -123,6 +123,8 @@ class Births:
 
     def publish(self, places: list[Places], threads: int) -> None:
         """Write the table. Raises HeapError without room for it."""
+        if not places:
+            return
         segments = [_segments(each) for each in places]
         slots = [_slots(each) for each in places]
         counts = [np.zeros(threads if each.step > 1 else 0, np.uint32) for each in places]
@@ -178,13 +180,15 @@ class Births:
 
     def note_wanted(self, places: list[Places]) -> None:
         """How many objects threads asked for that take places from the same list."""
+        self.last = places
+        if not places:
+            return
         assert self._table is not None
         size = len(places) * ENTRY_DTYPE.itemsize
         self._host_uses(size)
         entries = self._table.memory[:size].view(ENTRY_DTYPE)
         for each, entry in zip(places, entries, strict=True):
             each.wanted = int(entry["next"])
-        self.last = places
 
 
 def _segments(places: Places) -> np.ndarray[Any, Any]:
