@@ -1,8 +1,8 @@
 """Objects that launches make and end: places for new ones before, the heap's books afterwards.
 
 The table that kernels read (``dispatch.births``), and the lists that it leads to, lie in one piece
-of heap memory, which every launch fills anew. From ``prepare`` to ``settle`` the caller holds the
-lock on the heap's books, so that nobody else takes a place.
+of heap memory, which every launch fills anew. From ``lend`` to ``settle`` free slots are lent to
+the launch, and nobody else takes or frees them; the caller holds the lock on the heap's books.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..model.classes import ClassType
 from .by_type import ByTypePlacement
 from .extents import Extent, Extents
 from .placement import Selection
-from .regions import Region, SlotNumbers
+from .regions import Loan, Region
 from .residency import Residency
 
 _ALIGNMENT = 16
@@ -33,18 +33,18 @@ raises HeapError, which names what room is for."""
 
 @dataclass(eq=False)
 class Places:
-    """Where a launch may make objects of one class: ``slots`` of regions. ``step``: how many are
-    each thread's own, 0 where all threads take from the same; ``wanted``: how many were asked for,
-    if that was more than there are."""
+    """Where a launch may make objects of one class: slots that regions have lent it. ``step``: how
+    many are each thread's own, 0 where all threads take from the same; ``wanted``: how many were
+    asked for, if that was more than there are."""
 
     cls: ClassType
     step: int
-    slots: list[tuple[Region, SlotNumbers]]
+    loans: list[Loan]
     wanted: int = 0
 
     @property
     def room(self) -> int:
-        return sum(len(slots) for _, slots in self.slots)
+        return sum(len(loan.slots) for loan in self.loans)
 
     @property
     def shortage(self) -> str:
@@ -56,10 +56,10 @@ class Places:
 
     def at(self, number: int) -> tuple[Region, int] | None:
         """The place of that number."""
-        for region, slots in self.slots:
-            if number < len(slots):
-                return region, int(slots[number])
-            number -= len(slots)
+        for loan in self.loans:
+            if number < len(loan.slots):
+                return loan.region, int(loan.slots[number])
+            number -= len(loan.slots)
         return None
 
 
@@ -79,8 +79,8 @@ class Births:
         self._weak_with_room = WeakMethod(with_room)
         self._table: Extent | None = None
         self._reserved: dict[ClassType, int] = {}
-        #: Those of the last launch.
-        self.last: list[Places] = []
+        #: What the last launch had no room for, in words.
+        self.shortages: dict[ClassType, str] = {}
 
     @property
     def table(self) -> int:
@@ -104,18 +104,25 @@ class Births:
 
     # ------------------------------------------------------------------ before a launch
 
-    def places(self, made: Mapping[ClassType, int | None], threads: int) -> list[Places]:
+    def lend(self, made: Mapping[ClassType, int | None], threads: int) -> list[Places]:
         """Room for what ``threads`` threads may make, each so many objects of a class, None for any
         number. Where there is no room for what all may make, there is what fits."""
-        return [self._places(cls, each, threads) for cls, each in made.items()]
+        lent: list[Places] = []
+        try:
+            for cls, each in made.items():
+                lent.append(self._lend(cls, each, threads))
+        except BaseException:
+            self.return_unused(lent)
+            raise
+        return lent
 
-    def _places(self, cls: ClassType, each: int | None, threads: int) -> Places:
+    def _lend(self, cls: ClassType, each: int | None, threads: int) -> Places:
         wanted = threads * each if each is not None else self._reserved.get(cls, threads)
         try:
             self._make_room(cls, wanted)
         except HeapError:
             each = None  # as many as there is room for
-        return Places(cls, each or 0, self.placement.free_places(cls, wanted))
+        return Places(cls, each or 0, self.placement.lend(cls, wanted))
 
     def _make_room(self, cls: ClassType, count: int) -> None:
         what = f"{count:,} more objects of {cls.name}"
@@ -168,34 +175,43 @@ class Births:
 
     # ------------------------------------------------------------------ after a launch
 
-    def settle(self, places: Iterable[Places], ended: Iterable[ClassType]) -> Selection:
+    def settle(self, lent: Iterable[Places], ended: Iterable[ClassType]) -> Selection:
         """Note the objects that were made. What is given was ended, of exactly the classes
         ``ended``, and still is to be freed."""
-        for each in places:
-            for region, slots in each.slots:
-                states = region.live[slots]
-                region.live[slots] = 0
-                self.placement.admit(region, slots[states & (BORN | ENDED) == BORN])
+        for places in lent:
+            for loan in places.loans:
+                states = loan.region.live[loan.slots]
+                born = loan.slots[states & (BORN | ENDED) == BORN]
+                self.placement.end_loan(loan, born)
         return self.placement.ended(ended)
 
-    def note_wanted(self, places: list[Places]) -> None:
-        """How many objects threads asked for that take places from the same list."""
-        self.last = places
-        if not places:
+    def return_unused(self, lent: Iterable[Places]) -> None:
+        """There was no launch."""
+        for places in lent:
+            for loan in places.loans:
+                self.placement.end_loan(loan, loan.slots[:0])
+
+    def note_shortages(self, lent: list[Places]) -> None:
+        """After a launch: of which classes its threads asked for more than there was room for."""
+        self.shortages = {}
+        if not lent:
             return
         assert self._table is not None
-        size = len(places) * ENTRY_DTYPE.itemsize
+        size = len(lent) * ENTRY_DTYPE.itemsize
         self._host_uses(size)
         entries = self._table.memory[:size].view(ENTRY_DTYPE)
-        for each, entry in zip(places, entries, strict=True):
-            each.wanted = int(entry["next"])
+        for places, entry in zip(lent, entries, strict=True):
+            places.wanted = int(entry["next"])
+            if places.wanted > places.room:
+                self.shortages[places.cls] = places.shortage
 
 
 def _segments(places: Places) -> np.ndarray[Any, Any]:
-    found = np.zeros(len(places.slots), SEGMENT_DTYPE)
+    found = np.zeros(len(places.loans), SEGMENT_DTYPE)
     stop = 0
-    for segment, (region, slots) in zip(found, places.slots, strict=True):
-        stop += len(slots)
+    for segment, loan in zip(found, places.loans, strict=True):
+        region = loan.region
+        stop += len(loan.slots)
         assert region.live_extent is not None
         segment["stop"], segment["start"] = stop, region.start
         segment["live"] = region.live_extent.address
@@ -204,11 +220,11 @@ def _segments(places: Places) -> np.ndarray[Any, Any]:
 
 def _slots(places: Places) -> np.ndarray[Any, np.dtype[np.uint32]]:
     none = np.zeros(0, np.uint32)
-    return np.concatenate([none, *(slots.astype(np.uint32) for _, slots in places.slots)])
+    return np.concatenate([none, *(loan.slots.astype(np.uint32) for loan in places.loans)])
 
 
 def _stride(places: Places) -> int:
-    if not places.slots:
+    if not places.loans:
         return 0
-    arrangement = places.slots[0][0].arrangement
+    arrangement = places.loans[0].region.arrangement
     return encode_stride(arrangement.record.size, arrangement.is_tiled)

@@ -40,7 +40,7 @@ from .placement import (
 from .quarantine import Batch, Quarantine
 from .rearrangement import rearrange
 from .region_selection import Part, RegionSelection
-from .regions import Region, SlotNumbers, has_repeated
+from .regions import Loan, Region, SlotNumbers, has_repeated
 from .residency import Residency
 from .run import Run
 from .run_detection import find_runs
@@ -234,26 +234,32 @@ class ByTypePlacement:
         """The region and slot of an object, live or not. Raises HeapError if none begins there."""
         return self._locate(address)
 
-    def free_places(self, cls: ClassType, count: int) -> list[tuple[Region, SlotNumbers]]:
+    def lend(self, cls: ClassType, count: int) -> list[Loan]:
         """The first ``count`` free slots of the class by address, or all, with the headers that
-        objects of it have."""
-        header, found = self._header(cls), []
-        for region in self.regions(cls):
-            slots = region.free_slots(count)
-            count -= len(slots)
-            if len(slots):
-                if header:
-                    Part.at(region, 0, slots).host_uses(self._residency)
-                    region.set_header(slots, header)
-                found.append((region, slots))
-        return found
+        objects of it have, for a launch to make objects in."""
+        header = self._header(cls)
+        loans: list[Loan] = []
+        try:
+            for region in self.regions(cls):
+                loan = region.lend(count)
+                count -= len(loan.slots)
+                if len(loan.slots):
+                    loans.append(loan)
+                    if header:
+                        Part.at(region, 0, loan.slots).host_uses(self._residency)
+                        region.set_header(loan.slots, header)
+        except BaseException:
+            for loan in loans:
+                loan.region.end_loan(loan, loan.slots[:0])
+            raise
+        return loans
 
-    def admit(self, region: Region, slots: SlotNumbers) -> None:
-        """A launch has made objects in these of the ``free_places``."""
-        before = self.count(region.cls)
-        region.admit(slots)
-        if len(slots):
-            self._note_population(region.cls, before)
+    def end_loan(self, loan: Loan, born: SlotNumbers) -> None:
+        """A launch that has ended made objects in these slots of a loan."""
+        before = self.count(loan.region.cls)
+        loan.region.end_loan(loan, born)
+        if len(born):
+            self._note_population(loan.region.cls, before)
 
     def ended(self, classes: Iterable[ClassType]) -> Selection:
         """The objects of exactly these classes that a launch has ended; they are still there."""
@@ -386,6 +392,8 @@ class ByTypePlacement:
         arrangement = low.arrangement
         if low.cls is not high.cls or (high.start - low.start) % arrangement.block_bytes:
             return None
+        if low.lent or high.lent:
+            return None  # a launch knows them
         extent = self._extents.join(low.extent, high.extent)
         if extent is None:
             return None

@@ -93,7 +93,7 @@ def reserve(heap: Heap, python_class: type, n: int) -> None:
 
 def settle(heap: Heap, places: Iterable[Places], ended: Iterable[ClassType]) -> None:
     """Note what a launch that has ended made in ``places``, and free what it ended of exactly the
-    classes ``ended``. The caller has held the lock since ``Births.places``."""
+    classes ``ended``. The caller has held the lock since ``Births.lend``."""
     gone = births_of(heap).settle(places, ended)
     if gone.count:
         references = gone.references

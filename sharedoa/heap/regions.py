@@ -6,6 +6,7 @@ says whether an object lives there; in debug mode kernels read these too.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -89,6 +90,8 @@ class Region:
         self.used = 0
         #: Slots of deleted objects that are not to be given out yet (``quarantine``).
         self.withheld = 0
+        #: Slots that a launch under way may make objects in, and nobody else.
+        self.lent = 0
         self._fields: dict[FieldPath, SlotValues] = {}
         #: After how many deletions the region began, and with which of them the object in each slot
         #: went last: of those that were known before, none is here.
@@ -108,12 +111,12 @@ class Region:
 
     @property
     def room(self) -> int:
-        return self.capacity - self.used - self.withheld
+        return self.capacity - self.used - self.withheld - self.lent
 
     @property
     def is_idle(self) -> bool:
         """Whether nobody needs its memory."""
-        return self.used == self.withheld == 0
+        return self.used == self.withheld == self.lent == 0
 
     def field(self, path: FieldPath) -> SlotValues:
         """The field of every slot, live or not, in the region's memory."""
@@ -192,30 +195,43 @@ class Region:
         self.free_list.push(numbers)
         self.withheld -= len(numbers)
 
-    def free_slots(self, count: int) -> SlotNumbers:
-        """The first ``count`` slots by address that an object may have, or all."""
-        if self.withheld:
+    def lend(self, count: int) -> Loan:
+        """The first ``count`` free slots by address, or all, for a launch to make objects in."""
+        count = min(count, self.room)
+        if self.withheld or self.lent:
             listed = np.sort(self.free_list.all())
         else:
             listed = np.flatnonzero(self.live[: self.unused_from] == 0)
-        missing = max(0, count - len(listed))
-        fresh = np.arange(self.unused_from, min(self.capacity, self.unused_from + missing))
-        return np.concatenate([listed, fresh])[:count]
+        listed, others = listed[:count], listed[count:]
+        before = self.unused_from
+        fresh = np.arange(before, before + count - len(listed))
+        loan = Loan(self, np.concatenate([listed, fresh]), before)
+        free = FreeList()
+        free.push(others)
+        # Nothing below can fail.
+        self.free_list = free
+        self.unused_from += len(fresh)
+        self.lent += count
+        return loan
 
-    def admit(self, slots: SlotNumbers) -> None:
-        """Objects were made in slots that ``free_slots`` gave, in ascending order."""
+    def end_loan(self, loan: Loan, born: SlotNumbers) -> None:
+        """Objects were made in the slots ``born``; the others are free again."""
+        slots, unused_from = loan.slots, self.unused_from
         if not len(slots):
             return
-        stop = max(self.unused_from, int(slots[-1]) + 1)
-        listed = np.concatenate([self.free_list.all(), np.arange(self.unused_from, stop)])
-        taken = np.zeros(self.capacity, np.bool_)
-        taken[slots] = True
-        free = FreeList()
-        free.push(listed[~taken[listed]])
+        if unused_from == max(loan.unused_from, int(slots[-1]) + 1):
+            # What was never used, and nobody has taken since, still is not.
+            last = int(born[-1]) if len(born) else -1
+            unused_from = max(loan.unused_from, last + 1)
+        returned = np.setdiff1d(slots[slots < unused_from], born, assume_unique=True)
+        self.free_list.reserve(len(returned))
         # Nothing below can fail.
-        self.live[slots] = 1
-        self.free_list, self.unused_from = free, stop
-        self.used += len(slots)
+        self.live[slots] = 0
+        self.live[born] = 1
+        self.free_list.push(returned)
+        self.unused_from = unused_from
+        self.lent -= len(slots)
+        self.used += len(born)
 
     def prepare_to_free(self, count: int) -> None:
         """What else freeing so many slots needs memory for."""
@@ -277,6 +293,16 @@ class Region:
         self.free_list.push(np.arange(low.unused_from, offset))
         self.free_list.push(high.free_list.all() + offset)
         return offset
+
+
+@dataclass(frozen=True, eq=False)
+class Loan:
+    """``slots`` of a region in ascending order, which a launch may make objects in. From
+    ``unused_from`` on none was used before."""
+
+    region: Region
+    slots: SlotNumbers
+    unused_from: int
 
 
 def has_repeated(slots: Slots) -> bool:

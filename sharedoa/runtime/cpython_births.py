@@ -66,22 +66,22 @@ class LaunchInCPython:
         if self._is_open:
             return
         births = births_of(self._heap)
-        self._heap.lock.plain.acquire()
-        self._is_open = True
-        if self._births is not None:
-            for places in births.places(self._births.made, self._threads):
-                self._places[places.cls] = places
+        with self._heap.lock:
+            if self._births is not None:
+                lent = births.lend(self._births.made, self._threads)
+                self._places = {places.cls: places for places in lent}
+            # No signal comes between what is done and the note that it is.
+            self._heap.lock.plain.acquire()
+            self._is_open = True
 
     def close(self) -> None:
         """The launch has ended: its objects are the heap's."""
         if not self._is_open:
             return
-        try:
-            with self._heap.lock:
-                settle(self._heap, [*self._places.values()], [*self._ended])
-        finally:
+        with self._heap.lock:
             self._is_open = False
             self._heap.lock.plain.release()
+            settle(self._heap, [*self._places.values()], [*self._ended])
 
     # ------------------------------------------------------------------ in kernels
 
@@ -139,7 +139,7 @@ class LaunchInCPython:
         places = self._places.get(cls)
         births = births_of(self._heap)
         if places is None:
-            (places,) = births.places({cls: None}, self._threads)
+            (places,) = births.lend({cls: None}, self._threads)
             self._places[cls] = places
         found = places.at(self._number(places))
         if found is None and places.cls not in self._refused:

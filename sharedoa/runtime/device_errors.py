@@ -206,10 +206,8 @@ def _no_room(unit: Unit, type_index: int) -> str:
     """What is known of a class of which there was no place for another object."""
     heap, cls = unit.heap(), class_of_index(type_index)
     births = heap.memory.births if heap is not None else None
-    for places in births.last if births is not None else []:
-        if places.cls is cls:
-            return places.shortage
-    return f"there is no room for another object of {cls}"
+    known = births.shortages if births is not None else {}
+    return known.get(cls, f"there is no room for another object of {cls}")
 
 
 def _error(unit: Unit, record: Any) -> SharedOAError:

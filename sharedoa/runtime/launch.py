@@ -314,7 +314,9 @@ class Program:
                 words = heap.launch_state(debug)
                 now = Now(self.uses(), heap, dict(runs), dict(constants))
                 if facts.still_hold(now.answer):
-                    unit.bind(heap, words, now.bounds if any(facts.asked("ranges")) else [])
+                    bounds = now.bounds if any(facts.asked("ranges")) else []
+                    makes = heap.memory.births if self.uses().births.made else None
+                    unit.bind(heap, words, bounds, makes.table if makes is not None else 0)
                     return unit
 
     # ---------------------------------------------------------------- compiling

@@ -20,16 +20,23 @@ def changing(heap: Heap, births: Births, threads: int) -> Iterator[None]:
     memory = births_of(heap)
     with heap.lock:
         memory.show_living()
-        places = memory.places(births.made, threads)
-        memory.publish(places, threads)
+        lent = memory.lend(births.made, threads)
+        has_ended = False
         try:
-            with interruptible():
-                yield
+            memory.publish(lent, threads)
+            try:
+                with interruptible():
+                    yield
+            finally:
+                # A wait that was interrupted has left the launch under way.
+                heap.backend.synchronize()
+                has_ended = True
         finally:
-            # A wait that was interrupted has left the launch under way.
-            heap.backend.synchronize()
-            memory.note_wanted(places)
-            settle(heap, places, classes_below(births))
+            if has_ended:
+                memory.note_shortages(lent)
+                settle(heap, lent, classes_below(births))
+            else:
+                memory.return_unused(lent)
 
 
 def classes_below(births: Births) -> list[ClassType]:

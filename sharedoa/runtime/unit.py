@@ -47,16 +47,18 @@ class Unit:
         self.state: list[int] = []
         """What the module's state block holds; another list after every change."""
 
-    def bind(self, heap: Heap, words: Sequence[int], bounds: Sequence[int]) -> None:
+    def bind(
+        self, heap: Heap, words: Sequence[int], bounds: Sequence[int], births: int = 0
+    ) -> None:
         """Fill the module's state block: the ``words`` that the heap gives, this unit's error
-        record, and ``bounds`` of the population that the code was compiled for."""
+        record, ``bounds`` of the population that the code was compiled for, and the address of the
+        table of ``births`` for code that makes objects."""
         self.heap = weakref.ref(heap)
         words = [*words[: state.ERRORS], self._record, *words[state.ERRORS + 1 :], *bounds]
         if self.compilation.job.debug:
             words = [*words[: state.SHADOW], shadow_table(heap.backend)]
-        births = heap.memory.births
-        if births is not None and births.table:
-            words += [0] * (state.BIRTHS - len(words)) + [births.table]
+        if births:
+            words += [0] * (state.BIRTHS - len(words)) + [births]
         if words != self.state:
             self.state = []  # nobody knows what it holds if this ends in the middle
             heap.backend.set_state(self.handle, words)
