@@ -7,7 +7,7 @@ import numpy as np
 import sharedoa as oa
 from sharedoa import i32
 
-from .verdicts import backend, check_equal
+from .verdicts import Unclear, backend, check_equal, require_words
 
 
 class Probe(oa.Object):
@@ -26,13 +26,21 @@ def _add(probes: oa.Array[Probe], out: oa.Array[i32]):
 
 
 def still_works() -> None:
-    """Objects, kernels and deletion, in the current heap. A failed kernel costs a GPU's heap its
-    context; then it is another heap."""
-    if backend() == "cuda":
+    """Objects, kernels and deletion, in the current heap. A kernel that failed on a GPU costs the
+    process the GPU, whatever context is asked for: then a new heap says so, and heaps on the CPU
+    work."""
+    if backend() != "cuda":
+        _work()
+        return
+    try:
         with oa.Heap():
             _work()
-    else:
-        _work()
+    except oa.DeviceError as error:
+        require_words(str(error), ("lost to this process", "start the program", "backend='cpu'"))
+        if not error.help:
+            raise Unclear("the lost GPU has no cure") from error
+        with oa.Heap(backend="cpu"):
+            _work()
 
 
 def _work() -> None:

@@ -13,6 +13,7 @@ _OPERATIONS = "sharedoa/ir/operations.py"
 _BOUNDS = ("tests/ir/test_births.py",)
 _PROMISES = ("tests/runtime/test_births.py",)
 _RANDOM = ("tests/differential/test_births.py",)
+_LOANS = ("tests/heap/test_loans.py",)
 _PLACES = ("tests/dispatch/test_births.py",)
 
 MUTATIONS = (
@@ -75,15 +76,52 @@ MUTATIONS = (
     ),
     Mutation(
         "what was born and ended in one launch stays", _BOOKS,
-        "slots[states & (BORN | ENDED) == BORN]", "slots[states & BORN == BORN]",
+        "loan.slots[states & (BORN | ENDED) == BORN]", "loan.slots[states & BORN == BORN]",
         "objects that nobody knows live",
         _PROMISES,
     ),
     Mutation(
         "places that nobody took are lost", _REGIONS,
-        "free.push(listed[~taken[listed]])", "free.push(listed[:0])",
+        "self.free_list.push(returned)", "self.free_list.push(returned[:0])",
         "memory grows with every launch",
-        _PROMISES,
+        _LOANS,
+    ),
+    Mutation(
+        "a region whose slots are lent is idle", _REGIONS,
+        "self.used == self.withheld == self.lent == 0", "self.used == self.withheld == 0",
+        "its memory is freed, and a launch makes objects there",
+        _LOANS,
+    ),
+    Mutation(
+        "the host takes slots that are lent", _REGIONS,
+        "self.used - self.withheld - self.lent", "self.used - self.withheld",
+        "two objects are in one place",
+        _LOANS,
+    ),
+    Mutation(
+        "regions whose slots are lent become one", "sharedoa/heap/by_type.py",
+        "if low.lent or high.lent:", "if low.lent and high.lent:",
+        "a launch notes objects in a region that is no more",
+        _LOANS,
+    ),
+    Mutation(
+        "slots that were never used count as used", _REGIONS,
+        "unused_from = max(loan.unused_from, last + 1)", "pass",
+        "populations are no slices any more",
+        _LOANS,
+    ),
+    Mutation(
+        "tests of several parts are used twice", "sharedoa/codegen/branches.py",
+        "uses[test.result] == 1", "uses[test.result]",
+        "a value that nobody made is used",
+        ("tests/codegen/test_branches.py",),
+    ),
+    Mutation(
+        "not is forgotten in a test of several parts", "sharedoa/codegen/branches.py",
+        "_decide(emitter, made.operands[0], otherwise, then)",
+        "_decide(emitter, made.operands[0], then, otherwise)",
+        "the other arm runs",
+        ("tests/codegen/test_branches.py",),
     ),
     Mutation(
         "such launches go the quick way", _LAUNCH,
