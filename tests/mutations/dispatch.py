@@ -8,7 +8,11 @@ _DECISION = "ptxpass/ir/decision.py"
 _LOWERING = "ptxpass/ir/lowering.py"
 _EMITTER = "ptxpass/ir/emitter.py"
 _TABLES = "ptxpass/ir/tables.py"
-_OF_UNIFORMITY = ("tests/ir/test_uniformity.py",)
+_OF_UNIFORMITY = (
+    "tests/ir/test_uniformity.py",
+    "tests/ir/test_uniform_calls.py",
+    "tests/ir/test_uniform_programs.py",
+)
 _OF_LOWERING = ("tests/ptxpass/test_lowering.py",)
 _OF_FILES = ("tests/ir/test_files.py",)
 
