@@ -13,7 +13,8 @@ from ..signatures import DTYPES, Named
 from . import operations as op
 from .plain_memory import Array, Object, Undefined
 from .plain_world import PlainWorld
-from .source import FLOATS, INTS, NODES, REFERENCES, VALUES, Kernel, Program
+from .scope import FLOATS, INTS, NODES, REFERENCES, VALUES
+from .source import Kernel, Program
 
 #: Threads of a warp and some, so that loops are shared; and few, which is quick.
 MANY, FEW = 37, 6
