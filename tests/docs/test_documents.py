@@ -29,6 +29,7 @@ DOCUMENTS = (
     "docs/reproduction.md",
     "docs/tutorial.md",
 )
+DESCRIBED = sorted(path.parent.name for path in ROOT.glob("apps/*/README.md"))
 
 
 def programs(document: str) -> list[str]:
@@ -95,6 +96,14 @@ def test_paths_exist(document):
     }
     missing = [name for name in named if not (ROOT / name).exists()]
     assert not missing
+
+
+@pytest.mark.parametrize(
+    "document", [*DOCUMENTS, "CONTRIBUTING.md", *(f"apps/{name}/README.md" for name in DESCRIBED)]
+)
+def test_prose_is_at_most_120_wide(document):
+    lines = (ROOT / document).read_text().splitlines()
+    assert not [line for line in lines if len(line) > 120 and not line.startswith("|")]
 
 
 def test_architecture_names_every_folder():
