@@ -14,7 +14,9 @@ import sharedoa as oa
 from dispatch.mode import MODES
 from sharedoa.backends import available
 from sharedoa.ir import pipeline
-from sharedoa.runtime import knobs
+from sharedoa.ir.job import Job
+from sharedoa.runtime import knobs, launch
+from sharedoa.runtime.pipeline import Compilation
 
 settings.register_profile(
     "ci",
@@ -87,3 +89,17 @@ def heap(mode: str, backend: str) -> Iterator[oa.Heap]:
     """A current heap for every mode on every backend, small enough for many at once."""
     with oa.Heap(mode=mode, backend=backend, capacity="256MiB", initial_region=16) as made:
         yield made
+
+
+@pytest.fixture
+def compiled(monkeypatch: pytest.MonkeyPatch) -> list[Job]:
+    """The jobs that were compiled since the test began."""
+    jobs: list[Job] = []
+    compile = launch.compile
+
+    def noting(job: Job) -> Compilation:
+        jobs.append(job)
+        return compile(job)
+
+    monkeypatch.setattr(launch, "compile", noting)
+    return jobs

@@ -13,6 +13,7 @@ import pytest
 import sharedoa as oa
 from sharedoa import f32, i32
 from sharedoa.errors import InternalError
+from sharedoa.ir.job import Job
 from sharedoa.model.clusters import Clusters
 from sharedoa.runtime import launch
 from sharedoa.runtime.vectorised_code import call_program
@@ -258,22 +259,8 @@ def no_code() -> None:
     call_program.cache_clear()
 
 
-@pytest.fixture
-def compiled(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """The jobs that were compiled since the test began."""
-    jobs: list[Any] = []
-    compile = launch.compile
-
-    def noting(job: Any) -> Any:
-        jobs.append(job)
-        return compile(job)
-
-    monkeypatch.setattr(launch, "compile", noting)
-    return jobs
-
-
 @pytest.mark.parametrize("way", WAYS)
-def test_what_was_not_asked_may_change(way: str, compiled: list[Any]) -> None:
+def test_what_was_not_asked_may_change(way: str, compiled: list[Job]) -> None:
     work = Work(way, "mean")
     no_run(work, pytest.MonkeyPatch())
     work.run()
@@ -284,7 +271,7 @@ def test_what_was_not_asked_may_change(way: str, compiled: list[Any]) -> None:
     assert work.run() == work.expected() and len(compiled) == 1
 
 
-def test_where_objects_lie_is_not_asked_for_the_only_method(compiled: list[Any]) -> None:
+def test_where_objects_lie_is_not_asked_for_the_only_method(compiled: list[Job]) -> None:
     work = Work("kernel", "value")
     no_run(work, pytest.MonkeyPatch())
     work.run()
@@ -301,7 +288,7 @@ def test_where_objects_lie_is_not_asked_for_the_only_method(compiled: list[Any])
     assert len(compiled) == 2 and list(compiled[1].facts.asked("ranges"))
 
 
-def test_answers_that_come_back_find_their_code(compiled: list[Any]) -> None:
+def test_answers_that_come_back_find_their_code(compiled: list[Job]) -> None:
     work = Work("kernel", "value")
     side_by_side, apart = work.cells, work.heap.array(Cell, list(work.cells)[::-1])
     for _ in range(3):
@@ -310,7 +297,7 @@ def test_answers_that_come_back_find_their_code(compiled: list[Any]) -> None:
     assert len(compiled) == 2 and len(set(compiled)) == 2
 
 
-def test_a_question_after_the_code_was_made_is_refused(compiled: list[Any]) -> None:
+def test_a_question_after_the_code_was_made_is_refused(compiled: list[Job]) -> None:
     Work("kernel", "sum").run()
     with pytest.raises(InternalError, match="complete"):
         compiled[0].facts.clusters(oa.Object)
@@ -330,7 +317,7 @@ def test_a_launch_in_another_mode_leaves_the_usual_one_bound() -> None:
 
 
 def test_the_head_of_explanation_and_dump_is_the_job(
-    compiled: list[Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+    compiled: list[Job], monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:
     monkeypatch.setenv("SHAREDOA_DUMP", str(tmp_path))
     work = Work("kernel", "sum")
@@ -348,7 +335,7 @@ def test_the_head_of_explanation_and_dump_is_the_job(
 
 
 def test_clusters_that_change_while_code_is_compiled(
-    compiled: list[Any], monkeypatch: pytest.MonkeyPatch
+    compiled: list[Job], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A launch begins when the epoch has been raised, and objects still lie as before."""
     work, is_compiled = Work("kernel", "mean"), threading.Event()

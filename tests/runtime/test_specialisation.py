@@ -12,7 +12,8 @@ import pytest
 
 import sharedoa as oa
 from sharedoa import f32, f64, i32, i64, u8
-from sharedoa.runtime import knobs, launch
+from sharedoa.ir.job import Job
+from sharedoa.runtime import knobs
 from sharedoa.runtime.kernel import Kernel
 from sharedoa.runtime.specialisation import MOST_VARIANTS
 from tests.codegen.interpreted import InterpretedGpu
@@ -106,21 +107,7 @@ def no_code() -> None:
         kernel.program._drop_units()
 
 
-@pytest.fixture
-def compiled(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """The jobs that were compiled since the test began."""
-    jobs: list[Any] = []
-    compile = launch.compile
-
-    def noting(job: Any) -> Any:
-        jobs.append(job)
-        return compile(job)
-
-    monkeypatch.setattr(launch, "compile", noting)
-    return jobs
-
-
-def constants(jobs: list[Any]) -> list[dict[str, Any]]:
+def constants(jobs: list[Job]) -> list[dict[str, Any]]:
     """What each job knows, by parameter."""
     return [
         {job.program.kernel.parameters[n].name: x for n, x in job.facts.constants.items()}
@@ -158,7 +145,7 @@ CHOICES = [
 
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("mode", ["auto", "coal"])
-def test_steps_do_what_launches_do(backend: str, mode: str, compiled: list[Any]) -> None:
+def test_steps_do_what_launches_do(backend: str, mode: str, compiled: list[Job]) -> None:
     with oa.Heap(mode, BACKENDS[backend](), capacity="64MiB") as heap:
         squares = heap.new(Square, COUNT // 2, size=[0.25, 1.0, -3.0, 1e20])
         circles = heap.new(Circle, COUNT // 2, size=[0.0, 7.5, 2.0, 1e-20])
@@ -183,7 +170,7 @@ def _areas(shapes: Any) -> list[float]:
     return areas
 
 
-def test_what_is_decided_is_gone(compiled: list[Any]) -> None:
+def test_what_is_decided_is_gone(compiled: list[Job]) -> None:
     with oa.Heap(backend="cpu", capacity="64MiB") as heap:
         shapes, out = heap.new(Square, COUNT, size=2.0), heap.zeros(COUNT, f32)
         captured(measure, COUNT, shapes, out, 1, 0.5, True, 1, out=1)
@@ -200,7 +187,7 @@ def test_what_is_decided_is_gone(compiled: list[Any]) -> None:
         assert "by: always 0.5" in str(variant.job) and "always" not in str(usual.job)
 
 
-def test_a_few_variants_then_what_all_run(compiled: list[Any]) -> None:
+def test_a_few_variants_then_what_all_run(compiled: list[Job]) -> None:
     with oa.Heap(backend="cpu", capacity="64MiB") as heap:
         out = heap.zeros(2, i64)
         for number in range(100):
@@ -223,7 +210,7 @@ def _wrapped(number: int) -> int:
 
 
 @pytest.mark.parametrize("backend", ["cpu", "interpreted"])
-def test_numbers_that_compare_equal(backend: str, compiled: list[Any]) -> None:
+def test_numbers_that_compare_equal(backend: str, compiled: list[Job]) -> None:
     """Steps that differ in one number run side by side; neither takes the other's code."""
     with oa.Heap(backend=BACKENDS[backend](), capacity="64MiB") as heap:
         pairs = [(0.0, 1.0), (-0.0, 1.0), (0.0, -0.0), (math.nan, math.nan)]
@@ -255,7 +242,7 @@ def test_one_number_in_two_widths(backend: str) -> None:
             assert out.numpy()[0] == first
 
 
-def test_launches_know_nothing(compiled: list[Any]) -> None:
+def test_launches_know_nothing(compiled: list[Job]) -> None:
     with oa.Heap(backend="cpu", capacity="64MiB") as heap:
         out = heap.zeros(2, i64)
         widths[1](out, 2, 3)
@@ -266,7 +253,7 @@ def test_launches_know_nothing(compiled: list[Any]) -> None:
         assert constants(compiled) == [{}, {"narrow": 4, "wide": 5}]
 
 
-def test_the_setting(compiled: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_setting(compiled: list[Job], monkeypatch: pytest.MonkeyPatch) -> None:
     with oa.Heap(backend="cpu", capacity="64MiB") as heap:
         out = heap.zeros(2, i64)
         with knobs.scope(specialise=False):
@@ -278,14 +265,14 @@ def test_the_setting(compiled: list[Any], monkeypatch: pytest.MonkeyPatch) -> No
     assert constants(compiled) == [{}]
 
 
-def test_debug_mode_looks_at_everything(compiled: list[Any]) -> None:
+def test_debug_mode_looks_at_everything(compiled: list[Job]) -> None:
     with oa.Heap(backend="cpu", capacity="64MiB", debug=True) as heap:
         for number in range(3):
             captured(widths, 1, heap.zeros(2, i64), number, 5)
     assert constants(compiled) == [{}]
 
 
-def test_what_would_not_be_the_same_is_not_known(compiled: list[Any]) -> None:
+def test_what_would_not_be_the_same_is_not_known(compiled: list[Job]) -> None:
     """LLVM computes sines of constants with another library than the processor's code."""
     with oa.Heap(backend="cpu", capacity="64MiB") as heap:
         for n in range(3):
@@ -293,14 +280,14 @@ def test_what_would_not_be_the_same_is_not_known(compiled: list[Any]) -> None:
     assert constants(compiled) == [{}]
 
 
-def test_numbers_that_nobody_uses(compiled: list[Any]) -> None:
+def test_numbers_that_nobody_uses(compiled: list[Job]) -> None:
     with oa.Heap(backend="cpu", capacity="64MiB") as heap:
         for n in range(3):
             captured(unused, 1, heap.zeros(1, f32), n)
     assert constants(compiled) == [{}]
 
 
-def test_what_changes_between_runs(compiled: list[Any]) -> None:
+def test_what_changes_between_runs(compiled: list[Job]) -> None:
     with oa.Heap(backend="cpu", capacity="64MiB", initial_region=8) as heap:
         shapes = heap.array(Shape, heap.new(Square, COUNT, size=2.0))
         out = heap.zeros(COUNT, f32)
@@ -315,7 +302,7 @@ def test_what_changes_between_runs(compiled: list[Any]) -> None:
         assert {len(each) for each in constants(compiled)} == {4}
 
 
-def test_a_method_that_is_redefined(tmp_path: Path, compiled: list[Any]) -> None:
+def test_a_method_that_is_redefined(tmp_path: Path, compiled: list[Job]) -> None:
     class Item(oa.Object):
         x: i32
 
