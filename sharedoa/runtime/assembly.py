@@ -50,8 +50,8 @@ class Assembly(Mapping[str, str | bytes]):
         able = made_by.get(extension, (target.name,))
         if target.name not in able:
             target = open_target(able[0])
-        runs = self._program.last_runs(heap, heap.mode)
-        compilation = self._program.compilation(heap, heap.mode, heap.debug, target, runs)
+        given = self._program.last_given(heap, heap.mode)
+        compilation = self._program.compilation(heap, heap.mode, heap.debug, target, given)
         make = ON_DEMAND.get(extension)
         return compilation.products[extension] if make is None else make(compilation)
 

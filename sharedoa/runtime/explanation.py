@@ -26,12 +26,12 @@ _CANDIDATES_SHOWN = 6
 
 def explain(program: Program, heap: Heap, mode: Mode, debug: bool) -> str:
     """A table with a row for each call site, then the resources of the machine code."""
-    runs = program.last_runs(heap, mode)
+    given = program.last_given(heap, mode)
     if heap.backend.name == "python":
         compilation = program.compilation(heap, mode, debug, heap.backend.target)
         used = {}
     else:
-        unit = program.unit(heap, mode, debug, runs)
+        unit = program.unit(heap, mode, debug, given)
         compilation, used = unit.compilation, heap.backend.attributes(unit.handle)
     rows = [
         (
@@ -59,7 +59,7 @@ def explain(program: Program, heap: Heap, mode: Mode, debug: bool) -> str:
         head += _constants(variant, compilation)
     calls = table([_COLUMNS, *rows]) if rows else ["no virtual calls"]
     resources = _resources(
-        lambda: program.compilation(heap, mode, debug, open_target("nvptx"), runs), used
+        lambda: program.compilation(heap, mode, debug, open_target("nvptx"), given), used
     )
     return "\n".join([head, *calls, resources])
 

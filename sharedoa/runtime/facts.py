@@ -10,7 +10,7 @@ have their epochs and the arguments are the same runs, all answers are what they
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -23,6 +23,8 @@ from ..ir.job import Question, Uses
 from ..model.classes import ClassType, Family
 from ..model.clusters import Clusters
 from ..model.run_form import RunForm
+from .binding import Runs
+from .specialisation import Constants
 
 _MOST_RANGES_A_CLASS = 2
 """With more of them classes still grow: another range would mean another compilation."""
@@ -30,15 +32,25 @@ _MOST_SEARCHED = 4
 """Among so many ranges a search is as quick as telling windows (docs/performance.md)."""
 
 
+@dataclass(frozen=True)
+class Given:
+    """What code may know of a launch's arguments. Parameters, by number: those that are runs, and
+    those that are constants (``specialisation``)."""
+
+    runs: Runs = ()
+    constants: Constants = ()
+
+
+NOTHING = Given()
+
+
 class Now:
     """Answers to the questions of ``Facts``, by methods of their names, for a program that uses
-    ``uses``. Each is found once, so that they agree. ``runs``: parameters that are runs;
-    ``constants``: those that are constants, and the words that they are given."""
+    ``uses`` in a launch with what is given. Each is found once, so that they agree."""
 
-    def __init__(
-        self, uses: Uses, heap: Heap, runs: Mapping[int, RunForm], constants: Mapping[int, int]
-    ) -> None:
-        self._uses, self._heap, self._runs, self._constants = uses, heap, runs, constants
+    def __init__(self, uses: Uses, heap: Heap, given: Given) -> None:
+        self._uses, self._heap = uses, heap
+        self._runs, self._constants = dict(given.runs), dict(given.constants)
         self.layout = heap.layout
 
     def answer(self, question: Question) -> Any:

@@ -31,16 +31,16 @@ from ..model.world import World
 from ..targets.base import Target
 from . import clustering, cpython
 from .arguments import ArgumentPlan
-from .binding import Binding, Runs
+from .binding import Binding
 from .bound_names import NO_NAMES, BoundNames
 from .cpython_births import LaunchInCPython
-from .facts import Now
+from .facts import NOTHING, Given, Now
 from .geometry import Geometry, Pair
 from .launch_code import Launch, quick_launcher
 from .launch_settings import own_settings
 from .pipeline import Compilation, compile
 from .populations import changing
-from .specialisation import Constants, Specialisation
+from .specialisation import Specialisation
 from .unit import Unit, release
 
 
@@ -272,7 +272,7 @@ class Program:
         forms = tuple((place, run.form) for place, run in runs.items() if run is not None)
         first = self.plan.first_slots
         constants = self._specialisation.constants(self.uses(), slots, first, are_fixed)
-        unit = self._bound_unit(heap, mode, debug, forms, constants)
+        unit = self._bound_unit(heap, mode, debug, Given(forms, constants))
         asked = [place for (place,), _ in unit.compilation.job.facts.asked("run")]
         for place in asked:
             if runs[place] is not None:
@@ -301,18 +301,16 @@ class Program:
             self.binding = _UNBOUND  # or the same arguments would be taken for usual ones
             raise
 
-    def _bound_unit(
-        self, heap: Heap, mode: Mode, debug: bool, runs: Runs, constants: Constants
-    ) -> Unit:
+    def _bound_unit(self, heap: Heap, mode: Mode, debug: bool, given: Given) -> Unit:
         """Other threads may make objects, or change clusters, while code is compiled; it must be
         that for the heap whose words fill its state block."""
         while True:
-            unit = self.unit(heap, mode, debug, runs, constants)
+            unit = self.unit(heap, mode, debug, given)
             facts = unit.compilation.job.facts
             with heap.lock:
                 # First, as making room for them may change the facts.
                 words = heap.launch_state(debug)
-                now = Now(self.uses(), heap, dict(runs), dict(constants))
+                now = Now(self.uses(), heap, given)
                 if facts.still_hold(now.answer):
                     bounds = now.bounds if any(facts.asked("ranges")) else []
                     makes = heap.memory.births if self.uses().births.made else None
@@ -321,35 +319,28 @@ class Program:
 
     # ---------------------------------------------------------------- compiling
 
-    def last_runs(self, heap: Heap, mode: Mode) -> Runs:
-        """The runs that the last launch had, if it was on ``heap`` in ``mode``."""
+    def last_given(self, heap: Heap, mode: Mode) -> Given:
+        """What the last launch was given, if it was on ``heap`` in ``mode``; a captured step has a
+        binding of its own."""
         usual = self.binding
         same = usual.heap() is heap and usual.unit.compilation.job.mode == mode
-        return usual.runs if same else ()
+        return Given(usual.runs) if same else NOTHING
 
-    def unit(
-        self, heap: Heap, mode: Mode, debug: bool, runs: Runs = (), constants: Constants = ()
-    ) -> Unit:
+    def unit(self, heap: Heap, mode: Mode, debug: bool, given: Given = NOTHING) -> Unit:
         """Loaded code for launches on ``heap``, compiled if there is none that still holds."""
         with self.lock:
-            made = self.compilation(heap, mode, debug, heap.backend.target, runs, constants)
+            made = self.compilation(heap, mode, debug, heap.backend.target, given)
             loaded = self._units.setdefault(heap.backend, {})
             if made.job not in loaded:
                 loaded[made.job] = Unit(made, heap.backend)
             return loaded[made.job]
 
     def compilation(
-        self,
-        heap: Heap,
-        mode: Mode,
-        debug: bool,
-        target: Target,
-        runs: Runs = (),
-        constants: Constants = (),
+        self, heap: Heap, mode: Mode, debug: bool, target: Target, given: Given = NOTHING
     ) -> Compilation:
         """Compiled for ``target`` and for ``heap``'s layout and references."""
         with self.lock:
-            job = self.job(heap, mode, debug, target, runs, constants)
+            job = self.job(heap, mode, debug, target, given)
             for questions in self._asked:
                 found = self._compilations.get(replace(job, facts=job.facts.again(questions)))
                 if found is not None:
@@ -369,17 +360,11 @@ class Program:
             ]
 
     def job(
-        self,
-        heap: Heap,
-        mode: Mode,
-        debug: bool,
-        target: Target,
-        runs: Runs = (),
-        constants: Constants = (),
+        self, heap: Heap, mode: Mode, debug: bool, target: Target, given: Given = NOTHING
     ) -> Job:
         """What is to be compiled for this; nothing was asked yet."""
         uses = self.uses()
-        now = Now(uses, heap, dict(runs), dict(constants))
+        now = Now(uses, heap, given)
         facts = Facts(uses, now.answer, mode.by_population, debug)
         return Job(
             self.source.name, uses.program, target, now.layout, heap.encoding, mode, debug,

@@ -223,9 +223,9 @@ def test_objects_are_read_before_they_are_written() -> None:
     with oa.Heap(mode="auto", backend="cpu", layout="tile", references="64") as heap:
         sources, targets = oa.new(Box, 64), oa.new(Box, 64)
         copy_all[64](sources, targets)
-        runs = copy_all.program.last_runs(heap, heap.mode)
+        given = copy_all.program.last_given(heap, heap.mode)
         target = NvptxTarget("sm_90")
-        ptx = copy_all.program.compilation(heap, heap.mode, False, target, runs).products["ptx"]
+        ptx = copy_all.program.compilation(heap, heap.mode, False, target, given).products["ptx"]
     found = re.findall(r"\b(ld|st)\.global", str(ptx))
     # Five elements, two numbers, and a struct of two.
     assert found == ["ld"] * 9 + ["st"] * 9

@@ -175,7 +175,7 @@ def ptx_of(heap: oa.Heap, call: Any, monkeypatch: pytest.MonkeyPatch) -> str:
     """What ``call()``, which launches once, would be on a GPU."""
     (program,) = launches(heap, call, monkeypatch, lambda program, _: program)
     compilation = program.compilation(
-        heap, heap.mode, False, open_target("nvptx"), program.last_runs(heap, heap.mode)
+        heap, heap.mode, False, open_target("nvptx"), program.last_given(heap, heap.mode)
     )
     return str(compilation.products["ptx"])
 

@@ -158,8 +158,8 @@ def test_a_window_leads_to_the_body_in_one_branch_without_a_table_in_memory() ->
         shuffled = items[np.random.default_rng(1).permutation(len(items))]
         family.module.heavy[len(items)](shuffled)
         program, target = family.module.heavy.program, NvptxTarget("sm_90")
-        runs = program.last_runs(heap, heap.mode)
-        made = program.compilation(heap, heap.mode, False, target, runs)
+        given = program.last_given(heap, heap.mode)
+        made = program.compilation(heap, heap.mode, False, target, given)
         code = str(made.products["opt.ll"])
     assert "switch.table" not in code
     assert len(re.findall(r"^\s*switch ", code, re.M)) == 1
