@@ -17,9 +17,9 @@ from ..model.types import ReferenceType, ValueType
 from . import library, tree
 from .context import Context
 from .conversions import coerce, constant_of, convert_scalar, truth
-from .dependencies import MethodDependency, ResolutionDependency
+from .dependencies import InitialiserDependency, MethodDependency, ResolutionDependency
 from .expressions import expression, translate
-from .operands import BoundMethod, Static, UnboundMethod
+from .operands import BoundMethod, Initialiser, Static, UnboundMethod
 
 #: What a call is given, in the order of the parameters, and what to put around the call.
 Bound = tuple[list[tree.Expression], Callable[[tree.Expression], tree.Expression]]
@@ -32,6 +32,8 @@ def call(context: Context, node: ast.Call) -> tree.Expression:
         return _bound_call(context, callee, node)
     if isinstance(callee, UnboundMethod):
         return _unbound_call(context, callee, node)
+    if isinstance(callee, Initialiser):
+        return _initialiser_call(context, callee, node)
     if isinstance(callee, Static):
         return _static_call(context, callee, node)
     context.reject(node, "this is not a function", "call functions, methods and types")
@@ -175,11 +177,35 @@ def _unbound_call(context: Context, callee: UnboundMethod, node: ast.Call) -> tr
             "do not call it through super() or the class; override it",
         )
     context.depend(MethodDependency(callee.cls, callee.name, method))
+    return _call_of_class(context, method, callee.receiver, node)
+
+
+def _initialiser_call(context: Context, callee: Initialiser, node: ast.Call) -> tree.Expression:
+    """``super().__init__(...)`` or ``Class.__init__(self, ...)``."""
+    cls = callee.cls
+    method = cls.find_initialiser() if cls is not None else None
+    if cls is not None:
+        context.depend(InitialiserDependency(cls, method))
+    if method is not None:
+        return _call_of_class(context, method, callee.receiver, node)
+    if callee.receiver is None or node.args or node.keywords:
+        context.reject(
+            node,
+            f"{cls or 'oa.Object'} has no __init__ that takes anything",
+            "set the fields instead",
+        )
+    return callee.receiver  # as CPython's, which does nothing
+
+
+def _call_of_class(
+    context: Context, method: Method, receiver: tree.Expression | None, node: ast.Call
+) -> tree.Expression:
+    """A call of exactly this method, on the first argument where no receiver is given."""
     symbol = context.program.require_method(method)
-    label = f"{method.owner.name}.{callee.name}"
+    label = f"{method.owner.name}.{method.name}"
     target = ReferenceType(method.owner)
-    if callee.receiver is not None:
-        self = coerce(context, callee.receiver, target, node, "self")
+    if receiver is not None:
+        self = coerce(context, receiver, target, node, "self")
         return _direct(context, symbol, method.signature, [self], node, label)
     if not node.args:
         context.reject(node, f"{label} lacks its object", "pass the object first")

@@ -69,6 +69,17 @@ class CodeDependency:
 
 
 @dataclass(frozen=True)
+class InitialiserDependency:
+    """The ``__init__`` that objects of a class begin with, or None."""
+
+    cls: ClassType
+    method: Method | None
+
+    def current(self) -> bool:
+        return self.cls.find_initialiser() is self.method
+
+
+@dataclass(frozen=True)
 class MethodDependency:
     """The method that one class itself defines or inherits."""
 

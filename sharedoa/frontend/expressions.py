@@ -15,7 +15,7 @@ from . import tree
 from .context import Context, Rejected
 from .conversions import as_index, as_variable, constant_of, is_nonnegative, require_value
 from .names import attribute
-from .operands import BoundMethod, InlineArray, Operand, Static, UnboundMethod
+from .operands import BoundMethod, Initialiser, InlineArray, Operand, Static, UnboundMethod
 from .operators import BINARY, binary, unary
 
 #: Constructs outside the subset: what they are called and what to write instead.
@@ -115,7 +115,7 @@ def _attribute(context: Context, node: ast.Attribute) -> Operand:
         return _static_attribute(context, base, node)
     if isinstance(base, InlineArray):
         context.reject(node, f"an inline array has no attribute {node.attr}", "index it")
-    if isinstance(base, (BoundMethod, UnboundMethod)):
+    if isinstance(base, (BoundMethod, UnboundMethod, Initialiser)):
         context.reject(node, f"method {base.name} is not called", f"call it: {base.name}(...)")
     if isinstance(base.type, ReferenceType):
         return _member(context, base, base.type.cls, node)
@@ -130,8 +130,11 @@ def _attribute(context: Context, node: ast.Attribute) -> Operand:
 
 def _static_attribute(context: Context, base: Static, node: ast.Attribute) -> Operand:
     shared = getattr(base.value, "__sharedoa__", None)
-    if isinstance(base.value, type) and isinstance(shared, ClassType) and node.attr in shared.slots:
-        return UnboundMethod(shared, node.attr)
+    if isinstance(base.value, type) and isinstance(shared, ClassType):
+        if node.attr == "__init__":
+            return Initialiser(shared)
+        if node.attr in shared.slots:
+            return UnboundMethod(shared, node.attr)
     if isinstance(base.value, enum.Enum) and node.attr == "value":
         return Static(base.value.value, f"{base.name}.value")
     if not (inspect.ismodule(base.value) or isinstance(base.value, type)):
@@ -229,21 +232,26 @@ def _is_super(node: ast.expr) -> bool:
 def _super_method(context: Context, node: ast.Attribute) -> Operand:
     assert isinstance(node.value, ast.Call)
     owner = _super_owner(context)
-    if owner is None or owner.base is None or node.value.args:
+    name = node.attr
+    is_above = owner is not None and (owner.base is not None or name == "__init__")
+    if not is_above or node.value.args:
         context.reject(
             node,
             "super() has no meaning here",
             "use super().method(...), without arguments, in a method of a subclass",
         )
-    name = node.attr
+    assert owner is not None
+    receiver = next(iter(context.parameters.values()))
+    self = tree.Local(receiver.type, context.locate(node), receiver)
+    if name == "__init__":
+        return Initialiser(owner.base, self)
+    assert owner.base is not None
     if name not in owner.base.slots:
         if name in owner.base.fields:
             cure = f"{name} is a field, which objects have once: write self.{name}"
         else:
             cure = f"its methods: {', '.join(owner.base.slots) or 'none'}"
         context.reject(node, f"{owner.base.name} has no method {name}", cure)
-    receiver = next(iter(context.parameters.values()))
-    self = tree.Local(receiver.type, context.locate(node), receiver)
     return UnboundMethod(owner.base, name, self)
 
 

@@ -4,17 +4,24 @@
 from __future__ import annotations
 
 import ast
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..model.classes import ClassType
+from ..model.classes import ClassType, Method
+from ..model.functions import user_function
 from ..model.object import has_init
 from ..model.scalars import boolean
 from ..model.types import InlineType, NullType, ReferenceType
 from . import tree
+from .calls import bind
 from .context import Context
 from .conversions import coerce
+from .dependencies import InitialiserDependency
 from .expressions import expression, static_value
 from .library import NAMED
+from .source import source_of
+
+if TYPE_CHECKING:
+    from .program import ProgramBuilder
 
 
 def _new(context: Context, node: ast.Call) -> tree.Expression:
@@ -24,12 +31,11 @@ def _new(context: Context, node: ast.Call) -> tree.Expression:
             "oa.new makes one object in a kernel",
             "write oa.new(C, field=value) in each thread that makes one",
         )
-    return _made(context, static_value(context, node.args[0]), node)
+    named = ast.copy_location(ast.Call(node.func, [], node.keywords), node)
+    return _made(context, static_value(context, node.args[0]), named)
 
 
 def _construct(context: Context, node: ast.Call) -> tree.Expression:
-    if node.args:
-        context.reject(node, "fields are given by name", "write C(field=value)")
     return _made(context, static_value(context, node.func), node)
 
 
@@ -46,12 +52,12 @@ def _made(context: Context, target: Any, node: ast.Call) -> tree.Expression:
         context.reject(
             node, f"{cls.name} is abstract: {missing} has no body", "make objects of a subclass"
         )
+    initialiser = cls.find_initialiser()
+    context.depend(InitialiserDependency(cls, initialiser))
     if has_init(cls):
-        context.reject(
-            node,
-            f"{cls.name} has an __init__, which kernels do not run",
-            "give the fields by name, in a class without __init__",
-        )
+        return _initialised(context, cls, initialiser, node)
+    if node.args:
+        context.reject(node, "fields are given by name", "write C(field=value)")
     names, values = [], []
     for keyword in node.keywords:
         name = keyword.arg
@@ -70,6 +76,49 @@ def _made(context: Context, target: Any, node: ast.Call) -> tree.Expression:
         value = expression(context, keyword.value)
         values.append(coerce(context, value, type, keyword.value, what))
     return tree.New(ReferenceType(cls), context.locate(node), cls, names, values)
+
+
+def _initialised(
+    context: Context, cls: ClassType, method: Method | None, node: ast.Call
+) -> tree.Expression:
+    """A new object whose ``__init__`` takes the arguments."""
+    known: Any = cls.python_class.__init__  # type: ignore[misc]
+    if method is None or method.function is not user_function(known):
+        context.reject(
+            node,
+            f"kernels cannot run the __init__ of {cls.name}",
+            "write it as def __init__(self, ...) in a shared class",
+        )
+    arguments, wrap = bind(context, method.signature, node, cls.name)
+    symbol = _constructor(context.program, cls, method)
+    return wrap(tree.DirectCall(ReferenceType(cls), context.locate(node), symbol, arguments))
+
+
+def _constructor(program: ProgramBuilder, cls: ClassType, initialiser: Method) -> str:
+    """The symbol of a function that makes an object of ``cls`` and runs its ``__init__`` on it, or
+    gives null where there is no room."""
+    symbol = f"{cls.name}.{cls.type_index}.new"
+    if symbol in program.functions:
+        return symbol
+    signature, reference = initialiser.signature, ReferenceType(cls)
+    source = source_of(initialiser.function, f"{initialiser.owner.name}.__init__")
+    here = source.locate(source.definition)
+    parameters = [tree.Variable(*p) for p in zip(signature.names, signature.types, strict=True)]
+    made = tree.Variable("made", reference)
+    there = tree.Local(reference, here, made)
+    itself = tree.Convert(ReferenceType(initialiser.owner), here, there)
+    given = [tree.Local(each.type, here, each) for each in parameters]
+    run = program.require_method(initialiser)
+    initialise = tree.DirectCall(signature.result, here, run, [itself, *given])
+    has_room = tree.Compare(boolean, here, "is_not", there, tree.Null(reference, here))
+    program.functions[symbol] = tree.Function(
+        symbol, cls.name, "func", parameters, reference, [
+            tree.Assign(here, made, tree.New(reference, here, cls, [], [])),
+            tree.If(here, has_room, [tree.Evaluate(here, initialise)], []),
+            tree.Return(here, there),
+        ], here,
+    )  # fmt: skip
+    return symbol
 
 
 def _delete(context: Context, node: ast.Call) -> tree.Expression:

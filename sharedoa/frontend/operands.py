@@ -28,6 +28,15 @@ class BoundMethod:
 
 
 @dataclass
+class Initialiser:
+    """``Class.__init__`` or ``super().__init__``; ``cls`` is None above every shared class."""
+
+    cls: ClassType | None
+    receiver: tree.Expression | None = None
+    name = "__init__"
+
+
+@dataclass
 class UnboundMethod:
     """``Class.name`` or ``super().name``: exactly that class's method, not virtual."""
 
@@ -48,4 +57,4 @@ class InlineArray:
         return self.place.type
 
 
-Operand = Union[tree.Expression, Static, BoundMethod, UnboundMethod, InlineArray]
+Operand = Union[tree.Expression, Static, BoundMethod, UnboundMethod, Initialiser, InlineArray]

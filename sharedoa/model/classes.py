@@ -116,6 +116,8 @@ class ClassType:
     type_index: int = field(default_factory=lambda: take_type_indices(1)[0])
     foreign: ForeignClass | None = None
     unordered: frozenset[str] = frozenset()
+    #: Its own ``__init__``, which is not virtual.
+    initialiser: Method | None = None
     slots: dict[str, int] = field(default_factory=dict)
     entry_base: int = 0
     _own_fields: dict[str, Type] | None = None
@@ -198,6 +200,10 @@ class ClassType:
                 return method
             cls = cls.base
         return None
+
+    def find_initialiser(self) -> Method | None:
+        """The ``__init__`` that objects of exactly this class begin with."""
+        return next((c.initialiser for c in self.ancestry() if c.initialiser is not None), None)
 
     @property
     def abstract_methods(self) -> list[str]:

@@ -97,6 +97,8 @@ class ObjectMeta(type):
         if shared is None or name.startswith("__"):
             refuse_ignored(cls.__name__, name)
             super().__setattr__(name, value)
+            if shared is not None and name == "__init__":
+                _note_initialiser(shared, value, None)
             return
         if not inspect.isfunction(value) or name not in shared.slots:
             raise ClassError(
@@ -277,6 +279,7 @@ def _declare_class(
             for name, value in list(namespace.items()):
                 if inspect.isfunction(value) and not name.startswith("__"):
                     _install_method(cls, _make_method(shared, name, value, scope))
+            _note_initialiser(shared, namespace.get("__init__"), scope)
             shared.assign_slots()
             for name in annotations:
                 type.__setattr__(cls, name, FieldAccess(name))
@@ -303,6 +306,16 @@ def _make_method(shared: ClassType, name: str, function: Any, scope: Scope) -> M
         return resolve_signature(function, names, where, receiver=True)
 
     return Method(name, shared, function, is_abstract_body(function), signature)
+
+
+def _note_initialiser(shared: ClassType, value: Any, scope: Scope | None) -> None:
+    """Let kernels run this ``__init__``, if it is one that they can."""
+    with World.changing:
+        shared.initialiser = None
+        if inspect.isfunction(value) and value.__code__.co_name != "<lambda>":
+            scope = scope or Scope(value.__globals__, value.__module__)
+            shared.initialiser = _make_method(shared, "__init__", value, scope)
+        World.advance()
 
 
 def _install_method(cls: ObjectMeta, method: Method) -> None:

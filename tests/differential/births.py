@@ -153,15 +153,37 @@ def make_source(seed: int) -> Source:
     lines = ["class Being(oa.Object):", "    id: i64", "    plan: i32", "    energy: i32"]
     lines += ["    friend: Being | None", "    marks: oa.inline[i32, 3]"]
     lines += ["    def act(self, counts: oa.Array[i32], turn: i32) -> None: ..."]
+    initialised: set[str] = set()
     for number, name in enumerate(classes):
         base = random.choice(["Being", *classes[:number]])
         lines += ["", f"class {name}({base}):"]
         if random.random() < 0.5:
             lines.append(f"    extra{number}: {random.choice(['i8', 'f64', 'i32'])}")
+        if random.random() < 0.3:
+            lines += _initialiser(random, base in initialised)
+            initialised.add(name)
+        elif base in initialised:
+            initialised.add(name)
         writer = _Writer(random, classes, can_end)
         lines += writer.method("act(self, counts: oa.Array[i32], turn: i32) -> None")
     text = "\n".join(lines) + "\n" + _KERNELS + _FUNCTIONS
     return Source(text, classes)
+
+
+def _initialiser(random: Random, is_below: bool) -> list[str]:
+    """What ``id=, plan=, friend=`` are given to, by those that make objects, here and below. A
+    class above has one, too, if it ``is_below``."""
+    calls = ["super().__init__(id, plan ^ 3)", "super().__init__(id=id, friend=friend, plan=plan)"]
+    body = [random.choice(calls if is_below else ["super().__init__()"])]
+    body *= random.randrange(2)
+    body += ["self.id = id", f"self.plan = plan + {random.randint(0, 9)} & 255"]
+    body += random.sample(
+        ["self.friend = friend", "self.energy += id % 7", "self.marks[2] = plan",
+         "if plan & 1:\n            return", "self.plan ^= 1 if self.friend is None else 2"],
+        random.randint(1, 4),
+    )  # fmt: skip
+    signature = "def __init__(self, id: i64, plan: i32 = 9, friend: Being | None = None) -> None:"
+    return [f"    {signature}", *(f"        {line}" for line in body)]
 
 
 # ------------------------------------------------------------------ without sharedoa
@@ -179,7 +201,8 @@ class PlainBeings:
 
         class Object(plain.Object):
             def __new__(cls, **fields: Any) -> Any:
-                return here.new(cls, **fields)
+                # CPython calls ``__init__`` itself.
+                return here.blank(cls) if _begins(cls) else here.new(cls, **fields)
 
         def atomic_add(array: Any, place: int, value: int) -> None:
             array[place] += value
@@ -192,14 +215,21 @@ class PlainBeings:
         self._classes = {name: names[name] for name in source.classes}
 
     def new(self, cls: Any, **fields: Any) -> Any:
+        made = self.blank(cls)
+        if _begins(cls):
+            made.__init__(**fields)
+        else:
+            for name, value in fields.items():
+                setattr(made, name, value)
+        return made
+
+    def blank(self, cls: Any) -> Any:
         made = object.__new__(cls)
         for name, annotation in cls.annotations.items():
             zero: Any = None if annotation == "Being | None" else plain.convert(0, annotation)
             if annotation.startswith("oa.inline"):
                 zero = plain.InlineArray("i32", [0] * 3)
             object.__setattr__(made, name, zero)
-        for name, value in fields.items():
-            setattr(made, name, value)
         self._born.append(made)
         return made
 
@@ -330,8 +360,9 @@ class Play:
             assert [number for number in order if number in own] == own
 
 
-def _friend(being: Any) -> int | None:
-    return None if being.friend is None else int(being.friend.id)
+def _begins(cls: Any) -> bool:
+    """Whether the class has an ``__init__``."""
+    return any("__init__" in vars(each) for each in cls.__mro__ if each.__name__[:5] == "Being")
 
 
 def play_source(folder: Path, seed: int, heap: oa.Heap) -> list[dict[str, list[int]]]:
