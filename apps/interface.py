@@ -33,7 +33,8 @@ class RunOptions:
     check: bool = False
     #: Wait for each kernel and time it. Slow: launches no longer overlap.
     time_kernels: bool = False
-    #: Called with each kernel before each of its launches, in the heap that it is launched in.
+    #: Called with each kernel, or ``PopulationCall``, before each of its launches, in the heap that
+    #: it is launched in.
     on_launch: Callable[[Any], None] | None = None
     progress: Progress | None = None
     #: What the program takes besides (``AppInfo.settings``), by name.

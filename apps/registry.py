@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dispatch.mode import MODES, parse_mode
+
 from .interface import RunOptions, RunResult
 
 
@@ -46,6 +48,14 @@ class AppInfo:
     settings: tuple[Setting, ...] = ()
     #: Whether it has the classes that a user would write: ``RunOptions.natural``.
     has_natural: bool = True
+    #: Whether its kernels make objects, which modes that place them one by one do not allow.
+    makes_objects: bool = False
+
+    @property
+    def modes(self) -> list[str]:
+        """The modes that it runs in."""
+        by_type = [mode for mode in MODES if parse_mode(mode).placement == "by_type"]
+        return by_type if self.makes_objects else list(MODES)
 
     def settings_from(self, texts: Sequence[str]) -> dict[str, Any]:
         """``NAME=VALUE`` each. Raises ValueError, with what there is, for anything else."""
@@ -130,6 +140,23 @@ APPS: dict[str, AppInfo] = {
             seed=42,
             paper_size=1024,
             paper_steps=1000,
+        ),
+        AppInfo(
+            name="wator",
+            title="fish and sharks that are born, move and die on a torus",
+            module="apps.wator",
+            unit="cells a side",
+            size=256,
+            steps=300,
+            seed=42,
+            paper_size=2048,
+            paper_steps=500,
+            settings=(
+                Setting("width", int, "cells in x, if not the size"),
+                Setting("height", int, "cells in y, if not the size"),
+            ),
+            has_natural=False,
+            makes_objects=True,
         ),
         AppInfo(
             name="bfs",

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import Any
+from typing import Any, NamedTuple
 
 import sharedoa as oa
+
+
+class PopulationCall(NamedTuple):
+    """What stands for a kernel where a method of a population is called."""
+
+    name: str
 
 
 class Launches:
@@ -33,6 +39,17 @@ class Launches:
             kernel[threads](*arguments)
         else:
             self._stopwatch.time(kernel.name, lambda: kernel[threads](*arguments))
+
+    def for_all(self, cls: type, method: str) -> None:
+        """Call a method of all objects of a class that live now: one launch, of that name."""
+        call = getattr(self._heap.all(cls), method)
+        launched = PopulationCall(f"{cls.__name__}.{method}")
+        if self._watcher is not None:
+            self._watcher(launched)
+        if self._stopwatch is None:
+            call()
+        else:
+            self._stopwatch.time(launched.name, call)
 
     def repeat(self, key: Hashable, sequence: Callable[[], None]) -> None:
         """Call ``sequence``, which whenever it is called for ``key`` launches the same kernels with

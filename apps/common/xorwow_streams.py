@@ -30,6 +30,52 @@ def seeded_states(seeds: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return states
 
 
+def sequence_states(seed: int, count: int) -> np.ndarray[Any, Any]:
+    """States of shape (count,) and STATE_DTYPE: sequences 0 to count - 1 of one seed, each 2^67
+    draws behind the one before (``curand_init(seed, sequence, 0)``)."""
+    states = np.repeat(seeded_states(np.array([seed])), count)
+    register = np.empty((count, 5), np.uint32)
+    register[:1] = np.array([[states[f"v{word}"][0] for word in range(5)]], np.uint32)
+    jump = _one_draw()
+    for _ in range(67):
+        jump = _moved(jump, jump)
+    # The known sequences, moved on by as many, are the next ones.
+    known = 1
+    while known < count:
+        more = min(known, count - known)
+        register[known : known + more] = _moved(jump, register[:more])
+        jump = _moved(jump, jump)
+        known += more
+    # The Weyl counter comes round within a sequence.
+    for word in range(5):
+        states[f"v{word}"] = register[:, word]
+    return states
+
+
+def _one_draw() -> Words:
+    """What a draw makes of each of the 160 bits of the shift register alone, shape (160, 5)."""
+    bits = np.arange(160)
+    v = np.zeros((160, 5), np.uint32)
+    v[bits, bits // 32] = np.uint32(1) << (bits % 32).astype(np.uint32)
+    t = v[:, 0] ^ (v[:, 0] >> np.uint32(2))
+    last = v[:, 4] ^ (v[:, 4] << np.uint32(4)) ^ t ^ (t << np.uint32(1))
+    return np.column_stack([v[:, 1:], last])
+
+
+def _moved(jump: Words, register: Words) -> Words:
+    """Registers of shape (n, 5) after the draws of ``jump``, which is linear over bits: what it
+    makes of the values of each byte is looked up, and added."""
+    moved = np.zeros_like(register)
+    octets = register.astype("<u4").view(np.uint8)
+    for octet in range(20):
+        table = np.zeros((256, 5), np.uint32)
+        for bit in range(8):
+            half = 1 << bit
+            table[half : 2 * half] = table[:half] ^ jump[8 * octet + bit]
+        moved ^= table[octets[:, octet]]
+    return moved
+
+
 def replay(seeds: np.ndarray[Any, Any], count: int) -> Words:
     """The first ``count`` draws of each stream, of shape (streams, count)."""
     d, *v = (np.ascontiguousarray(seeded_states(seeds)[name]) for name in STATE_DTYPE.fields or ())

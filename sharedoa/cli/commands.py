@@ -157,8 +157,8 @@ def compare(
     json: Annotated[Path | None, typer.Option(help="write the raw samples")] = None,
     plot: Annotated[Path | None, typer.Option(help="draw the times as bars")] = None,
 ) -> None:
-    """Run programs in every mode on the same input; check equal results, compare times."""
-    chosen = [knobs.mode.resolve(m.strip()) for m in modes.split(",")] if modes else list(MODES)
+    """Run programs in all their modes on the same input; check equal results, compare times."""
+    chosen = [knobs.mode.resolve(m.strip()) for m in modes.split(",")] if modes else None
     options = RunOptions(
         size=size, steps=steps, seed=seed, input=input, natural=natural, backend=backend,
         layout=layout,
@@ -173,7 +173,8 @@ def compare(
     errors: list[SharedOAError] = []
     try:
         for each, own in given:
-            found.append(comparison.compare(each, list(dict.fromkeys(chosen)), repeat, own))
+            asked = list(dict.fromkeys(chosen or each.modes))
+            found.append(comparison.compare(each, asked, repeat, own))
             report.show_comparison(found[-1])
     except SharedOAError as error:
         errors.append(error)

@@ -24,6 +24,7 @@ SIZES = {
     "routes": (100, 4),
     "raytracer": (8, 1),
     "scalability": (2000, 2),
+    "wator": (16, 8),
 }
 
 
