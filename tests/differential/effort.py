@@ -6,8 +6,14 @@ import os
 
 from dispatch.mode import MODES, parse_mode
 
+_USUAL = 6
 #: For each mode; a thorough run sets the variable to some hundreds.
-EXAMPLES = int(os.environ.get("DIFFERENTIAL_EXAMPLES", "6"))
+EXAMPLES = int(os.environ.get("DIFFERENTIAL_EXAMPLES", _USUAL))
+
+
+def examples(usual: int) -> int:
+    """How many, where ``make test`` has so many. ``make test-slow`` has four times as many."""
+    return max(1, usual * EXAMPLES // _USUAL)
 
 
 def layout_for(mode: str, seed: int) -> str:

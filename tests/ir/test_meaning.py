@@ -17,7 +17,7 @@ from sharedoa.ir.passes.constant_arguments import fold_constants
 from sharedoa.ir.pipeline import PIPELINE
 from sharedoa.model.run_form import RunForm
 
-from ..differential.effort import EXAMPLES
+from ..differential.effort import examples
 from ..differential.populations import make_history
 from ..differential.programs import Size, make_program, numbered
 from ..differential.running import PlainWorld, load, observe
@@ -62,19 +62,19 @@ def check_kernel(
     return program
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(50))
 @given(seed=seeds)
 def test_kernels_with_loops(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
     check_kernel(tmp_path_factory.getbasetemp(), Lines(seed).kernel(), seed)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(50))
 @given(seed=seeds)
 def test_kernels_that_copy(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
     check_kernel(tmp_path_factory.getbasetemp(), Copies(seed).kernel(), seed)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(50))
 @given(seed=seeds, c=st.integers(-3, 5))
 def test_kernels_with_constants(
     tmp_path_factory: pytest.TempPathFactory, seed: int, c: int
@@ -85,7 +85,7 @@ def test_kernels_with_constants(
 
 
 @pytest.mark.parametrize("cls", [Cell, Odd])
-@settings(max_examples=40)
+@settings(max_examples=examples(15))
 @given(seed=seeds)
 def test_kernels_with_runs(
     tmp_path_factory: pytest.TempPathFactory, cls: type[Cell], seed: int
@@ -186,7 +186,7 @@ def check_program(folder: Path, seed: int, size: Size) -> None:
     after_each_pass(found_ir, _JOB, check)
 
 
-@settings(max_examples=max(EXAMPLES, 25))
+@settings(max_examples=examples(12))
 @given(seed=seeds, size=sizes)
 def test_programs_do_what_plain_python_does(
     tmp_path_factory: pytest.TempPathFactory, seed: int, size: Size

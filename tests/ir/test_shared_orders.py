@@ -13,6 +13,7 @@ from sharedoa.ir.core import operations_in
 from sharedoa.ir.passes.shared_loops import share_loops
 from sharedoa.ir.passes.unused import remove_unused
 
+from ..differential.effort import examples
 from .kernels import BEGIN, END, Lines, kernel_of, outcome
 from .programs import program_of
 
@@ -45,7 +46,7 @@ def check(folder: Path, body: str, seed: int) -> int:
 seeds = st.integers(0, 2**32 - 1)
 
 
-@settings(max_examples=700)
+@settings(max_examples=examples(200))
 @given(seed=seeds)
 def test_orders_make_no_difference(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
     check(tmp_path_factory.getbasetemp(), Lines(seed).kernel(), seed)

@@ -21,7 +21,7 @@ from sharedoa.ir.summary import ANY_EFFECT, Access, Summary, conflicts, summariz
 from sharedoa.ir.text import NOWHERE
 from sharedoa.model.types import ReferenceType
 
-from ..differential.effort import EXAMPLES
+from ..differential.effort import examples
 from ..differential.programs import Size
 from .programs import app_kernels, job, program_of, random_program
 
@@ -382,7 +382,7 @@ def _assert_complete(program: Program) -> None:
     assert {access.role for access in summary.writes | summary.adds} == stored_roles(program)
 
 
-@settings(max_examples=max(EXAMPLES, 20))
+@settings(max_examples=examples(20))
 @given(
     seed=st.integers(0, 2**32 - 1),
     size=st.builds(Size, st.integers(0, 12), st.integers(1, 5), st.integers(1, 10)),

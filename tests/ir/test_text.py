@@ -37,7 +37,7 @@ from sharedoa.model.types import (
     TupleType,
 )
 
-from ..differential.effort import EXAMPLES
+from ..differential.effort import examples
 from ..differential.programs import Size
 from .equality import assert_equal
 from .programs import app_kernels, job, program_of, random_program, run_all
@@ -106,7 +106,7 @@ def _of_attributes(**attributes: object) -> Program:
 # -------------------------------------------------------------- whole programs
 
 
-@settings(max_examples=max(EXAMPLES, 20))
+@settings(max_examples=examples(10))
 @given(
     seed=st.integers(0, 2**32 - 1),
     size=st.builds(Size, st.integers(0, 12), st.integers(1, 5), st.integers(1, 10)),

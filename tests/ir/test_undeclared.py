@@ -30,6 +30,7 @@ from sharedoa.ir.text import NOWHERE
 from sharedoa.ir.verify import verify
 from sharedoa.model import scalars
 
+from ..differential.effort import examples
 from .copies import Copies
 from .interpreter import EndlessError, OutOfRangeError
 from .kernels import Lines, kernel_of
@@ -255,7 +256,7 @@ def check(folder: Path, body: str, seed: int) -> bool:
 
 
 @pytest.mark.parametrize("lines", [Lines, Copies])
-@settings(max_examples=200)
+@settings(max_examples=examples(60))
 @given(seed=st.integers(0, 2**32 - 1))
 def test_they_stay_where_they_are(
     tmp_path_factory: pytest.TempPathFactory, lines: type[Lines | Copies], seed: int

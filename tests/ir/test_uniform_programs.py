@@ -13,7 +13,7 @@ from sharedoa.ir.core import constant_of, operations_in
 from sharedoa.ir.operations import PURE, Effects
 from sharedoa.ir.uniformity import is_of_launch, uniform_receivers
 
-from ..differential.effort import EXAMPLES
+from ..differential.effort import examples
 from ..source_files import load_module
 from .diverging import Marked, Source, run_in_step
 from .programs import app_kernels, program_of
@@ -57,7 +57,7 @@ def test_what_depends_on_arguments_of_the_launch_alone() -> None:
     assert of_launch(helper, PURE) == [False]
 
 
-@settings(max_examples=10 * EXAMPLES)
+@settings(max_examples=examples(60))
 @given(seed=st.integers(0, 2**32 - 1))
 def test_what_is_uniform_is_one_object_for_all_threads_that_run_together(
     tmp_path_factory: pytest.TempPathFactory, seed: int

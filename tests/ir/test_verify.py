@@ -13,7 +13,7 @@ from sharedoa.ir.text import NOWHERE
 from sharedoa.ir.verify import verify
 from sharedoa.model.scalars import f32
 
-from ..differential.effort import EXAMPLES
+from ..differential.effort import examples
 from ..differential.programs import Size
 from .filetest_types import NAMES
 from .programs import app_kernels, job, program_of, random_program, run_all
@@ -257,7 +257,7 @@ def test_a_kernel_that_is_not_there() -> None:
 _SIZES = st.builds(Size, st.integers(0, 12), st.integers(1, 5), st.integers(1, 10))
 
 
-@settings(max_examples=max(EXAMPLES, 10))
+@settings(max_examples=examples(10))
 @given(seed=st.integers(0, 2**32 - 1), size=_SIZES, device=st.booleans(), debug=st.booleans())
 def test_random_programs_through_all_passes(
     tmp_path_factory: pytest.TempPathFactory, seed: int, size: Size, device: bool, debug: bool
