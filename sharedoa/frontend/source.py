@@ -40,6 +40,10 @@ _BODIES = ("body", "orelse", "handlers", "finalbody", "cases")
 _Functions = dict[tuple[str, int], ast.FunctionDef]
 #: By file, what was read from its lines, as ``source_text`` gave them last.
 _parsed: dict[str, tuple[list[str], _Functions]] = {}
+#: Codes by name and first line; of a file, those that CPython makes of the lines it had last. Each
+#: function of a file asks for them.
+_Codes = dict[tuple[str, int], list[CodeType]]
+_compiled: dict[str, tuple[list[str], _Codes]] = {}
 
 
 def source_of(function: Callable[..., Any], name: str) -> Source:
@@ -95,17 +99,30 @@ def _edited(name: str, code: CodeType) -> CompileError:
 def _is_made_from(code: CodeType, lines: list[str]) -> bool:
     """Whether a function's code is what CPython makes of these lines, or they have nothing to do
     with it."""
-    try:
-        module = compile("".join(lines), code.co_filename, "exec", dont_inherit=True)
-    except SyntaxError:
-        return False
-    pending = [module]
-    while pending:
-        found = pending.pop()
-        if _are_equal(found, code):
-            return True
-        pending += [each for each in found.co_consts if isinstance(each, CodeType)]
-    return False
+    made = _codes_of(code.co_filename, lines)
+    return any(_are_equal(each, code) for each in made.get(_place(code), ()))
+
+
+def _place(code: CodeType) -> tuple[str, int]:
+    return code.co_name, code.co_firstlineno
+
+
+def _codes_of(file: str, lines: list[str]) -> _Codes:
+    """What CPython makes of a file with these lines; nothing if it cannot be read."""
+    known = _compiled.get(file)
+    if known is None or known[0] is not lines:
+        try:
+            module = compile("".join(lines), file, "exec", dont_inherit=True)
+        except SyntaxError:
+            return {}
+        codes: _Codes = {}
+        pending = [module]
+        while pending:
+            found = pending.pop()
+            codes.setdefault(_place(found), []).append(found)
+            pending += [each for each in found.co_consts if isinstance(each, CodeType)]
+        known = _compiled[file] = (lines, codes)
+    return known[1]
 
 
 def _are_equal(one: Any, other: Any) -> bool:

@@ -9,12 +9,15 @@ import linecache
 import os
 import sys
 from pathlib import Path
+from types import CodeType
+from typing import Any
 
 import pytest
 
 import sharedoa as oa
 from sharedoa import i32
 from sharedoa.errors import CompileError
+from sharedoa.frontend import source
 from sharedoa.frontend.source import source_of
 
 from ..source_files import load_module
@@ -90,6 +93,24 @@ def test_a_file_is_read_again_when_its_lines_are(
     module = importlib.reload(module)
     linecache.checkcache(str(file))
     assert len(source_of(module.f, "f").definition.args.args) == 2
+
+
+def test_a_file_is_compiled_once_for_all_its_functions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To see whether they are what it says: it was written after this process began."""
+    lines = [f"def f{number}(x): return x + {number}" for number in range(9)]
+    module = load_module(tmp_path, "\n".join(lines))
+    compiled: list[str] = []
+
+    def counting(text: str, file: str, *more: Any, **named: Any) -> CodeType:
+        compiled.append(file)
+        return compile(text, file, *more, **named)
+
+    monkeypatch.setattr(source, "compile", counting, raising=False)
+    for number in range(9):
+        assert source_of(getattr(module, f"f{number}"), "f").name == "f"
+    assert compiled == [module.__file__]
 
 
 _PROGRAM = """
