@@ -31,6 +31,7 @@ _CHAINS = {
     "what threads differ in": ("\n".join([*_DOUBLED, f"if x > 1:\n    {_LOOP}"]), False),
     "what is stored": (_round("y = c", *["y = y + y"] * LINES, "e.f = y"), False),
     "what is carried": (_round(*["s += c"] * LINES), False),
+    "what branches add to": (_round(*["if a[i + 3] > 1: s += c"] * 80), False),
     "what is added": (_round("y = i32(i)", *["y = y + y"] * 80, "s += y"), False),
 }
 

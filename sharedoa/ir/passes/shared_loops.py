@@ -154,9 +154,12 @@ class _Reduction:
         self._allowed.update(ends)
         # A list, as chains of values are long.
         pending = [_Way(value, carried) for value in passed]
+        # Ways part at every branch, and meet again where it began.
+        followed: set[_Way] = set()
         while pending:
             way = pending.pop()
-            if way.value is not way.carried:
+            if way.value is not way.carried and way not in followed:
+                followed.add(way)
                 further = self._further(way)
                 if further is None:
                     return False
