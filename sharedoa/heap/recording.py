@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -30,6 +31,10 @@ class Recorder(Protocol):
         debug: Any = None,
     ) -> None:
         """Remember a launch. Raises what launching would raise."""
+        ...
+
+    def record_call(self, call: Callable[[], Any]) -> None:
+        """Remember something that every run is to do anew, and to look at the heap for."""
         ...
 
 

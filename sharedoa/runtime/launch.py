@@ -19,7 +19,7 @@ from dispatch.mode import Mode
 
 from ..backends import Backend
 from ..backends.base import KernelLaunch, Slots
-from ..errors import ArgumentError, HeapError, SharedOAError
+from ..errors import ArgumentError, SharedOAError
 from ..forks import renew_in_child
 from ..frontend import Translation
 from ..heap.heap import Heap, current_heap
@@ -125,7 +125,6 @@ class Program:
             self._refuse_nulls(arguments)
         recording = recorder()
         if recording is not None:
-            self._refuse_births()
             recording.record(self, geometry, arguments, mode, debug)
             return
         with self.lock:
@@ -216,14 +215,6 @@ class Program:
         shortage = objects.shortage(self.source.name)
         if shortage is not None:
             raise shortage
-
-    def _refuse_births(self) -> None:
-        if self.uses().births.changes:
-            raise HeapError(
-                f"kernel {self.source.name} makes or deletes objects, inside a block of "
-                "oa.capture()",
-                "launch it outside of the block",
-            )
 
     def _refuse_nulls(self, arguments: tuple[Any, ...]) -> None:
         """Raise ArgumentError for None where the program is certain to use it as an object."""

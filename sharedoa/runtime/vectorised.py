@@ -19,7 +19,7 @@ from ..errors import ArgumentError, HeapError
 from ..heap.arrays import Array, ObjectArray
 from ..heap.heap import Heap
 from ..heap.population import Population
-from ..heap.recording import is_recorded
+from ..heap.recording import is_recorded, recorder
 from ..heap.run import Run, RunOfObjects
 from ..model.classes import ClassType, Method
 from ..model.scalars import ScalarType
@@ -51,6 +51,9 @@ def call(objects: ObjectArray | Population, name: str, arguments: tuple[Any, ...
     given = _by_position(method, arguments)
     _refuse_sequences(method, given)
     if isinstance(objects, Population):
+        if is_recorded(objects._heap):
+            _record(objects, method, given)
+            return None
         if _call_by_plan(objects, method, given):
             return None
     elif not is_recorded(objects._heap):
@@ -66,12 +69,6 @@ def call(objects: ObjectArray | Population, name: str, arguments: tuple[Any, ...
             f"{method.owner.name}.{name} returns {result!r}, of which there are no arrays",
             "return an @oa.value struct instead",
         )
-    if isinstance(objects, Population) and is_recorded(objects._heap):
-        raise HeapError(
-            f"oa.all({objects._cls.name}).{name} is called inside a block of oa.capture(), whose "
-            "launches keep the objects that they were given",
-            "call it on an array of objects, or outside of the block",
-        )
     results = None if result == VOID else objects._heap.blank(result, count)
     values = given if results is None else [*given, results]
     if stretches is None:
@@ -84,6 +81,20 @@ def call(objects: ObjectArray | Population, name: str, arguments: tuple[Any, ...
     for shared in share_out(objects._heap, stretches, located):
         _launch(objects._cls, shared, values, elementwise, is_located)
     return results
+
+
+def _record(objects: Population, method: Method, given: list[Any]) -> None:
+    """Each run of a captured step calls the method on those that live then."""
+    label = f"oa.all({objects._cls.name}).{method.name}"
+    if method.signature.result != VOID:
+        raise HeapError(
+            f"{label} is called inside a block of oa.capture(), and returns as many results as "
+            "objects live in each run",
+            "store results in a field, or call it outside of the block",
+        )
+    recording = recorder()
+    assert recording is not None
+    recording.record_call(lambda: call(objects, method.name, tuple(given)))
 
 
 @dataclass(frozen=True)
@@ -112,7 +123,7 @@ def _call_by_plan(objects: Population, method: Method, given: list[Any]) -> bool
     """Call ``method`` on all objects, where they are runs, nothing has one element an object and
     nothing is returned: then the launches are those of the last call. False if that is not so."""
     heap, types = objects._heap, method.signature.types
-    if not heap.uses_runs or method.signature.result != VOID or is_recorded(heap):
+    if not heap.uses_runs or method.signature.result != VOID:
         return False
     if any(
         isinstance(value, Array) and not isinstance(type, ArrayType)

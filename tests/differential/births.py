@@ -300,15 +300,23 @@ class Play:
         there = self._by_number()
         self._unlink(there)
         self._counts[0] = 0
-        if form == 0:
-            self._heap.all(self._module.Being).act(self._counts, turn)
-        elif order:
-            beings = self._heap.array(self._module.Being, [there[number] for number in order])
-            if form == 1:
+        beings = self._heap.array(self._module.Being, [there[number] for number in order])
+        is_captured, rows = random.random() < 0.3, (random.randint(1, 4), len(order))
+
+        def launch() -> None:
+            if form == 0:
+                self._heap.all(self._module.Being).act(self._counts, turn)
+            elif order and form == 1:
                 self._module.act_each[len(order) + 3](beings, self._counts, turn)
-            else:
-                rows = (random.randint(1, 4), len(order))
+            elif order:
                 self._module.act_in_rows[rows](beings, self._counts, turn)
+
+        if is_captured:
+            with oa.Capture(self._heap) as step:
+                launch()
+            step.run()
+        else:
+            launch()
         born, ended = self._plain.launch(order, turn)
         assert int(self._counts[0]) == ended
         self._compare(before, born)

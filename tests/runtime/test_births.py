@@ -342,14 +342,78 @@ def test_a_launch_that_fails_keeps_what_was_done(heap: oa.Heap) -> None:
     assert len(oa.new(Simple, 5)) == 5 and len(oa.all(Simple)) == 9
 
 
-# ---------------------------------------------------------------- refused
+# ---------------------------------------------------------------- in captured steps
 
 
-def test_not_in_captured_steps() -> None:
+@oa.kernel
+def count_up(counts: oa.Array[i32]) -> None:
+    counts[oa.grid(1)] += 1
+
+
+def live_freely(turns: int, counts: oa.Array[i32]) -> None:
+    for _ in range(turns):
+        oa.all(Cell).divide()
+        count_up[3](counts)
+        make_in_rows[2, 3](counts)
+        count_up[1](counts)
+
+
+def test_each_run_takes_who_lives_then(heap: oa.Heap) -> None:
+    found = []
+    for captured in (False, True):
+        oa.delete(oa.all(Cell))
+        oa.new(Simple, 2, id=[1, 2], energy=64.0)
+        oa.new(Complex, 1, id=7)
+        counts = oa.zeros(3, i32)
+        if captured:
+            with oa.capture() as step:
+                live_freely(1, counts)
+            assert len(oa.all(Cell)) == 3
+            step.run()
+            step.run(2)
+        else:
+            live_freely(3, counts)
+        found.append((sorted(ids(Simple)), sorted(ids(Complex)), counts.numpy().tolist()))
+    assert found[0] == found[1]
+    assert len(found[0][0]) > 16
+
+
+def test_the_heap_of_a_captured_launch_without_arrays() -> None:
+    @oa.kernel
+    def alone() -> None:
+        Simple(id=5)
+
+    with oa.Heap(backend="cpu") as first:
+        with oa.capture() as step:
+            alone[3]()
+        with oa.Heap(backend="cpu") as second:
+            step.run(2)
+        assert (len(first.all(Simple)), len(second.all(Simple))) == (6, 0)
+
+
+def test_what_comes_to_make_objects_is_captured_again() -> None:
+    class Cloud(oa.Object):
+        drops: i32
+
+        def rain(self) -> None:
+            self.drops -= 1
+
+    def burst(self: Cloud) -> None:
+        oa.delete(self)
+
     with oa.Heap(backend="cpu"):
-        cells = oa.new(Simple, 3)
-        with pytest.raises(HeapError, match="makes or deletes objects"), oa.capture():
-            cells.divide()
+        clouds = oa.new(Cloud, 3, drops=9)
+        with oa.capture() as step:
+            clouds.rain()
+        step.run(2)
+        assert clouds.drops.numpy().tolist() == [7, 7, 7]
+        Cloud.rain = burst  # type: ignore[method-assign]
+        with pytest.raises(HeapError, match="has come to make or delete objects"):
+            step.run()
+        assert len(oa.all(Cloud)) == 3
+
+
+# ---------------------------------------------------------------- refused
 
 
 @pytest.mark.parametrize("mode", ["cuda", "concord"])

@@ -314,7 +314,7 @@ ACCESSES = {
     "zeros": lambda farm: oa.zeros(3, f32),
     "array": lambda farm: oa.array(f32, [1, 2]),
     "concat": lambda farm: oa.concat(farm.dogs, farm.cats),
-    "population": lambda farm: oa.all(Dog).gain(1.0),
+    "results of a population": lambda farm: oa.all(Dog).sound(),
     "capture": lambda farm: oa.capture().__enter__(),
 }
 

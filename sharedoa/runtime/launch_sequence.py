@@ -1,0 +1,212 @@
+"""Launches in a row that are bound once and replayed: parts of what ``oa.capture()`` records.
+
+A launch binds as any launch does, outside of what the backend records; only the packed launches go
+into that. Before a run every launch is asked whether its binding still holds (``binding``). If one
+does not all are bound again, and recorded again where that changed them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from ..backends.base import KernelLaunch, Slots
+from ..errors import HeapError
+from ..heap.arrays import ObjectArray
+from ..heap.heap import Heap
+from . import cpython
+from .geometry import Geometry
+
+if TYPE_CHECKING:
+    from dispatch.mode import Mode
+
+    from .binding import Binding
+    from .launch import Program
+
+
+@dataclass(eq=False)
+class RecordedLaunch:
+    """One launch of the block; its arguments are kept, packed in slots of its own."""
+
+    program: Program
+    geometry: Geometry
+    arguments: tuple[Any, ...]
+    mode: Mode
+    debug: bool
+    slots: Slots
+    #: Whether numbers among the arguments become constants of the code.
+    is_specialised: bool
+    binding: Binding | None = None
+
+    def bind(self, heap: Heap) -> Binding:
+        if self.program.uses().births:
+            raise HeapError(
+                f"kernel {self.program.source.name} has come to make or delete objects, as "
+                "something that it calls was redefined",
+                "capture the step again",
+            )
+        # Where an array was a run its address has gone from the slots.
+        self.program.plan.pack(self.slots, self.arguments)
+        self.binding = self.program.bind(
+            heap,
+            self.mode,
+            self.debug,
+            self.slots,
+            self.arguments,
+            self.geometry,
+            self.is_specialised,
+        )
+        return self.binding
+
+    def prepared(self, heap: Heap) -> KernelLaunch:
+        assert self.binding is not None
+        return self.program.prepared(heap, self.binding.unit, self.geometry, self.slots)
+
+
+class LaunchSequence:
+    """Launches on ``heap`` that run in their order."""
+
+    def __init__(self, heap: Heap) -> None:
+        self.heap = heap
+        self._launches: list[RecordedLaunch] = []
+        self._programs: list[Program] = []
+        #: What the launches were bound to last.
+        self._bound: list[Binding] = []
+        #: The same, once a unit, and with their arguments those whose arguments may be runs; empty
+        #: where they are to be bound again.
+        self._bindings: list[Binding] = []
+        self._with_runs: list[tuple[Binding, tuple[Any, ...]]] = []
+        self._is_settled = False
+        self._stores_references = False
+        self._key: list[Any] = []
+        self._ready: Any = None
+
+    def add(self, launch: RecordedLaunch) -> None:
+        self._launches.append(launch)
+
+    def end(self) -> None:
+        """There are no more launches: bind them, and have the backend record them."""
+        # By id: any order will do, as long as it is everybody's.
+        self._programs = sorted({each.program for each in self._launches}, key=id)
+        self._locked(self._programs, self._prepare)
+
+    def run(self, count: int) -> None:
+        """Run all launches ``count`` times."""
+        self._locked(self._programs, lambda: self._run(count))
+
+    def _run(self, count: int) -> None:
+        if self.heap.backend.name == "python":
+            self._run_in_cpython(count)
+            return
+        while count:
+            count -= self._run_ready(count)
+
+    def _run_ready(self, count: int) -> int:
+        """Run the launches up to ``count`` times, as long as they need not be looked at; how often
+        they were."""
+        heap = self.heap
+        if self._called_all:
+            self._refuse_receivers()
+        launching = heap.memory.launching
+        this, is_part = object(), self._programs[0].is_launching
+        launching[this] = is_part
+        is_new = False
+        try:
+            while not self._is_current():
+                # It looks at everything again, and goes on to use nothing else.
+                del launching[this]
+                for program in self._programs:
+                    program.look_at_names()
+                self._prepare()
+                is_new = True
+                launching[this] = is_part
+            may_store_null = self._stores_references and self._called_all
+            times = count if self._is_settled and not may_store_null else 1
+            if not (self._is_settled or is_new):
+                for binding in self._bound:
+                    binding.count()
+            if not all(each.is_settled and each.left > 0 for each in self._bound):
+                self._bindings = []
+            heap.before_launch()
+            heap.note_launch(self._stores_references)
+            heap.backend.replay(self._ready, times)
+            heap.memory.last_launch = object()
+            return times
+        finally:
+            launching.pop(this, None)
+
+    @cached_property
+    def _called_all(self) -> list[tuple[ObjectArray, str]]:
+        """The arrays on all of whose objects a method is called, and its name."""
+        calls = [each for each in self._launches if each.program.source.calls_all]
+        return [
+            (each.arguments[0], each.program.source.name)
+            for each in calls
+            if isinstance(each.arguments[0], ObjectArray)
+        ]
+
+    def _refuse_receivers(self) -> None:
+        """Raises ArgumentError if a method would be called on None, by what arrays hold now (a
+        launch of the step itself may still store one), HeapError if on a deleted object."""
+        for array, name in self._called_all:
+            array._refuse_receivers(name)
+
+    def _run_in_cpython(self, count: int) -> None:
+        launching = self.heap.memory.launching
+        this, is_part = object(), cpython.part_of_launch()
+        launching[this] = is_part
+        try:
+            self.heap.synchronize()
+            for _ in range(count):
+                self._refuse_receivers()
+                for each in self._launches:
+                    each.program.run_in_cpython(self.heap, each.arguments, each.geometry)
+        finally:
+            launching.pop(this, None)
+
+    def _locked(self, programs: list[Program], work: Callable[[], None]) -> None:
+        """Nobody else may bind a program between its being bound here and its being run. No signal
+        comes between taking a lock and the block of its ``with``."""
+        if not programs:
+            work()
+            return
+        with programs[0].lock:
+            self._locked(programs[1:], work)
+
+    def _is_current(self) -> bool:
+        heap = self.heap
+        for binding in self._bindings:
+            if not binding.holds(heap):
+                return False
+        for binding, arguments in self._with_runs:
+            if not binding.has_runs(arguments):
+                return False
+        return bool(self._bindings)
+
+    def _prepare(self) -> None:
+        """Bind all launches, and have the backend record them if that changed any."""
+        heap, launches = self.heap, self._launches
+        if not launches or heap.backend.name == "python":
+            return
+        self._bindings = []  # until all of the following is done
+        bound = [each.bind(heap) for each in launches]
+        self._stores_references = any(each.stores_references for each in bound)
+        if self._stores_references:
+            # After its first run no array is known to be a run, so let it be so in the first, too.
+            heap.note_launch()
+            bound = [each.bind(heap) for each in launches]
+        prepared = [each.prepared(heap) for each in launches]
+        key = [(each.handle, each.block, bytes(each.slots)[: 8 * each.count]) for each in prepared]
+        if key != self._key:
+            self._ready = heap.backend.record(prepared)
+            self._key = key
+        self._bound = bound
+        self._is_settled = all(each.is_settled and each.counted is None for each in bound)
+        pairs = zip(bound, launches, strict=True)
+        self._with_runs = [(each, launch.arguments) for each, launch in pairs if each.run_places]
+        # What the others of a unit were bound to was the same, or is no more.
+        self._bindings = [*{each.unit: each for each in bound}.values()]
+        if len({each.epoch for each in bound}) > 1:
+            self._bindings = []
