@@ -45,9 +45,11 @@ test: $(VENV)/installed
 test-fast: $(VENV)/installed
 	$(PYTEST) -m "not gpu and not slow"
 
-# What takes minutes: paper sizes on the CPU, all kernels for all GPUs in all modes.
+# What takes minutes: paper sizes on the CPU, all kernels for all GPUs in all modes; and random
+# tests at length.
 test-slow: $(VENV)/installed
 	$(PYTEST) -m "slow and not gpu"
+	DIFFERENTIAL_EXAMPLES=24 $(PYTEST) -m "hypothesis and not slow and not gpu"
 
 # Every case of the catalogue of faults, a process each: minutes.
 faults:

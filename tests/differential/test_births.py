@@ -15,7 +15,7 @@ from dispatch.mode import MODES, parse_mode
 
 from ..codegen.interpreted import InterpretedGpu
 from .births import play_source
-from .effort import EXAMPLES, layout_for, references_for
+from .effort import examples, layout_for, references_for
 
 BY_CLASS = [mode for mode in MODES if parse_mode(mode).placement == "by_type"]
 seeds = st.integers(0, 2**32 - 1)
@@ -28,7 +28,7 @@ def played(folder: Path, seed: int, **options: Any) -> list[dict[str, list[int]]
 
 
 @pytest.mark.parametrize("mode", BY_CLASS)
-@settings(max_examples=max(1, EXAMPLES // 3))
+@settings(max_examples=examples(2))
 @given(seed=seeds)
 def test_compiled(tmp_path_factory: pytest.TempPathFactory, mode: str, seed: int) -> None:
     folder = tmp_path_factory.mktemp("births")
@@ -39,7 +39,7 @@ def test_compiled(tmp_path_factory: pytest.TempPathFactory, mode: str, seed: int
         assert here == played(folder, seed, backend="python", **options)
 
 
-@settings(max_examples=max(1, EXAMPLES // 3))
+@settings(max_examples=examples(2))
 @given(seed=seeds)
 def test_debug_mode(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
     folder = tmp_path_factory.mktemp("births")
@@ -49,7 +49,7 @@ def test_debug_mode(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("mode", BY_CLASS)
-@settings(max_examples=max(1, EXAMPLES // 3))
+@settings(max_examples=examples(2))
 @given(seed=seeds)
 def test_on_a_gpu(tmp_path_factory: pytest.TempPathFactory, mode: str, seed: int) -> None:
     folder = tmp_path_factory.mktemp("births")
@@ -58,7 +58,7 @@ def test_on_a_gpu(tmp_path_factory: pytest.TempPathFactory, mode: str, seed: int
     assert there == played(folder, seed, backend="cpu", **options)
 
 
-@settings(max_examples=max(1, EXAMPLES // 3))
+@settings(max_examples=examples(2))
 @given(seed=seeds)
 def test_in_the_interpreter_of_ptx(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
     folder = tmp_path_factory.mktemp("births")

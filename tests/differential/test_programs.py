@@ -13,7 +13,7 @@ import sharedoa as oa
 from dispatch.mode import MODES
 from sharedoa.targets.ptxas import assemble
 
-from .effort import EXAMPLES, layout_for, references_for
+from .effort import EXAMPLES, examples, layout_for, references_for
 from .populations import make_history
 from .programs import MAX_CLASSES, MAX_LEVELS, Program, Size, make_program, numbered
 from .running import Observation, PlainWorld, SharedWorld, load, observe
@@ -77,7 +77,7 @@ def test_programs_agree_in_debug_mode(
 
 
 @pytest.mark.parametrize("mode", ["coal", "typepointer", "range+switch"])
-@settings(max_examples=max(1, EXAMPLES // 2))
+@settings(max_examples=examples(2))
 @given(seed=seeds, size=sizes)
 def test_programs_become_machine_code_for_gpus(
     tmp_path_factory: pytest.TempPathFactory, mode: str, seed: int, size: Size

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from dispatch.mode import MODES, Mode, parse_mode
 from ptxpass.text import LEFT_ALONE, Rewriting, read_module, rewrite
-from tests.differential.effort import EXAMPLES
+from tests.differential.effort import IS_THOROUGH, examples
 
 from .golden_kernels import SCENARIOS, Scenario
 from .interpreter import PtxFault
@@ -23,7 +23,6 @@ from .text_reading import for_heap
 from .worlds import Headers, World, differences
 
 FOLDER = Path(__file__).parent / "programs"
-THOROUGH = EXAMPLES > 6
 #: Kernels that need other modules, or do nothing that the pass could change.
 NOT_RUN = {"separate_classes", "separate_kernels"}
 IN_ALL_MODES = {
@@ -113,26 +112,26 @@ def _compare_golden(
 def _modes(path: Path) -> Sequence[tuple[str, bool]]:
     """(mode, debug). Unless time is given, all of them for a few programs, and some for the rest,
     fewer for further variants of one program."""
-    if THOROUGH or path.name in IN_ALL_MODES:
+    if IS_THOROUGH or path.name in IN_ALL_MODES:
         return EVERYTHING
-    return Random(path.name).sample(EVERYTHING, 6 if path.name == f"{_stem(path)}.ptx" else 2)
+    return Random(path.name).sample(EVERYTHING, 4 if path.name == f"{_stem(path)}.ptx" else 1)
 
 
 # ---------------------------------------------------------------- random modules
 
 
 #: Made smaller only when time is given: the message holds the whole module.
-PHASES = tuple(Phase) if THOROUGH else (Phase.explicit, Phase.reuse, Phase.generate)
+PHASES = tuple(Phase) if IS_THOROUGH else (Phase.explicit, Phase.reuse, Phase.generate)
 
 
-@settings(max_examples=6 * EXAMPLES, phases=PHASES, report_multiple_bugs=False)
+@settings(max_examples=examples(24), phases=PHASES, report_multiple_bugs=False)
 @given(modules(), st.randoms(use_true_random=False))
 def test_random_modules(module: RandomModule, random: Random) -> None:
     scene = RandomScene(module, random)
     world = scene.world()
     try:
         comparison = Comparison("the random module", module.text, scene, world)
-        for name, debug in EVERYTHING if THOROUGH else random.sample(EVERYTHING, 5):
+        for name, debug in EVERYTHING if IS_THOROUGH else random.sample(EVERYTHING, 5):
             mode = parse_mode(name)
             rewriting = rewrite(module.text, mode, type_indices=module.indices, debug=debug)
             _check_decisions(rewriting, mode, any(c.unclear for c in module.classes))

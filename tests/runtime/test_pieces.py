@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import sharedoa as oa
 from sharedoa import i32, i64
+from tests.differential.effort import examples
 
 VERTICES = 40
 
@@ -222,7 +223,7 @@ def play(backend: str, seed: int, operations: int) -> None:
             graph.check()
 
 
-@settings(max_examples=12)
+@settings(max_examples=examples(6))
 @given(seed=st.integers(0, 2**32 - 1))
 def test_random_histories(seed: int) -> None:
     play("cpu", seed, 4)
@@ -235,7 +236,7 @@ def test_random_histories_in_cpython(seed: int) -> None:
 
 
 @pytest.mark.gpu
-@settings(max_examples=12)
+@settings(max_examples=examples(6))
 @given(seed=st.integers(0, 2**32 - 1))
 def test_random_histories_on_a_gpu(seed: int) -> None:
     play("cuda", seed, 8)

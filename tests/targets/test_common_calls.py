@@ -23,6 +23,7 @@ from sharedoa.targets.common_calls import optimise_together
 from sharedoa.targets.ir_blocks import calls_of, read_blocks
 from sharedoa.targets.nvptx import NvptxTarget
 from tests.codegen.interpreted import InterpretedGpu
+from tests.differential.effort import examples
 from tests.source_files import PRELUDE, load_module
 
 GPU = InterpretedGpu()
@@ -237,7 +238,7 @@ PIECES = st.sampled_from([
 METHODS = st.lists(PIECES, max_size=4).map(lambda pieces: "\n".join([*pieces, "return x"]))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(st.lists(METHODS, min_size=1, max_size=4))
 def test_random_methods_give_the_same(bodies):
     check(bodies)

@@ -12,6 +12,7 @@ from apps.common.automaton.reference import Reference
 from apps.game_of_life.boards import random_board
 from apps.game_of_life.parameters import RULE
 from dispatch.mode import MODES
+from tests.differential.effort import examples
 
 from .running import simulation
 
@@ -32,7 +33,7 @@ def compare(board: np.ndarray, steps: int, mode: str, backend: str, natural: boo
     return int((found > 0).sum())
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(25))
 @given(board=BOARDS, mode=st.sampled_from(MODES), natural=st.booleans())
 def test_small_boards(board: np.ndarray, mode: str, natural: bool) -> None:
     compare(board, 8, mode, "cpu", natural)

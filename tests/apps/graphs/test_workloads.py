@@ -17,6 +17,7 @@ from apps.graphs.ve import vertices as ve
 from apps.graphs.ven import vertices as ven
 from dispatch.mode import MODES
 from sharedoa.model.object import shared_type
+from tests.differential.effort import examples
 
 from .running import (
     PAGERANKS,
@@ -128,7 +129,7 @@ def graphs(draw: st.DrawFn) -> Graph:
     return Graph.from_edges(vertices, ends[:, 0], ends[:, 1])
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(25))
 @given(graph=graphs(), mode=st.sampled_from(["cuda", "coal", "range+switch"]))
 def test_any_graph(graph: Graph, mode: str) -> None:
     for name in WORKLOADS:
@@ -136,7 +137,7 @@ def test_any_graph(graph: Graph, mode: str) -> None:
         assert_as_expected(name, values, expected_values(name, graph))
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(40))
 @given(graph=graphs())
 def test_our_own_reference(graph: Graph) -> None:
     np.testing.assert_array_equal(Levels(graph).levels, hop_counts(graph))

@@ -21,6 +21,7 @@ from apps.routes.parameters import NEVER
 from apps.routes.reference import all_edges, check_times
 from apps.routes.routing import Answer, Routing
 from dispatch.mode import MODES
+from tests.differential.effort import examples
 
 from ..gpu_code import EVERY_MODE, check_gpu_code, kernels_of
 from .running import dijkstra
@@ -89,7 +90,7 @@ def networks(draw: st.DrawFn) -> TntpNetwork:
     )
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(30))
 @given(network=networks(), mode=st.sampled_from(["cuda", "coal", "range+switch"]))
 def test_any_network(network: TntpNetwork, mode: str) -> None:
     built = build(network, 1)

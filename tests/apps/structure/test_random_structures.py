@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from apps.structure.structure import ANCHOR, FREE, PULLED, Structure
 from dispatch.mode import MODES
+from tests.differential.effort import examples
 
 from .reference import Reference
 from .running import advance_to, bits, require_invariants, simulation
@@ -58,7 +59,7 @@ def structures(draw: st.DrawFn) -> Structure:
     )
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(25))
 @given(structures(), st.integers(1, 4), st.sampled_from(MODES), st.booleans(), st.data())
 def test_all_agree(
     structure: Structure, steps: int, mode: str, repair: bool, data: st.DataObject

@@ -42,7 +42,7 @@ def test_in_the_interpreter(tmp_path: Path, number: int) -> None:
 @pytest.mark.gpu
 @pytest.mark.parametrize("mode", MODES)
 def test_on_a_gpu(tmp_path: Path, mode: str) -> None:
-    for number in range(max(4, EXAMPLES)):
+    for number in range(max(6, EXAMPLES)):
         agree(tmp_path, _CUDA + number * len(MODES) + MODES.index(mode), "cuda", mode)
 
 
