@@ -19,9 +19,14 @@ from .programs import MAX_CLASSES, MAX_LEVELS, Program, Size, make_program, numb
 from .running import Observation, PlainWorld, SharedWorld, load, observe
 
 STEPS, OBJECTS = 3, 6
+_FIRST = ("cuda", "coal", "typepointer", "tag+switch", "range+switch", "auto")
 
 #: 64 classes on 5 levels, and a long chain of calls in few classes.
 LARGE = [(1, Size(MAX_CLASSES, 2, 1)), (2, Size(6, 5, 12))]
+#: For them: the first have every way to know a class and to call, and the others are slow.
+LARGE_MODES = [
+    pytest.param(mode, marks=() if mode in _FIRST else pytest.mark.slow) for mode in MODES
+]
 
 sizes = st.builds(Size, st.integers(0, 12), st.integers(1, 5), st.integers(1, 10))
 safe_sizes = sizes.map(lambda size: replace(size, safe=True))
@@ -99,7 +104,7 @@ def test_programs_that_cpython_runs_on_proxies_agree(
     agree(tmp_path_factory.mktemp("program"), seed, size, mode, "python")
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", LARGE_MODES)
 @pytest.mark.parametrize(("seed", "size"), LARGE, ids=["64 classes", "long bodies"])
 def test_large_programs_agree(tmp_path: Path, mode: str, seed: int, size: Size) -> None:
     agree(tmp_path, seed, size, mode, "cpu")
