@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 from collections.abc import Iterator
 from typing import Any
 
@@ -32,6 +33,8 @@ settings.register_profile(
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 pipeline.always_verifies = True
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as of what shells run in the background
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 # Programs are made of millions of objects that stay: looking for garbage as often as Python does
 # took a tenth of the time.
 gc.set_threshold(100_000, 50, 100)

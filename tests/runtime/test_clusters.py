@@ -135,7 +135,10 @@ def expected() -> list[Any]:
 
 #: The interpreter takes long for the checks of debug mode, which are the same for both widths.
 CASES = [
-    (backend, debug, references)
+    pytest.param(
+        *(backend, debug, references),
+        marks=pytest.mark.slow if debug and backend == "interpreted groups" else (),
+    )
     for backend, debug, references in product(BACKENDS, (False, True), ("64", "32"))
     if not (debug and backend.startswith("interpreted") and references == "64")
 ]
