@@ -50,6 +50,8 @@ test-fast: $(VENV)/installed
 test-slow: $(VENV)/installed
 	$(PYTEST) -m "slow and not gpu"
 	DIFFERENTIAL_EXAMPLES=24 $(PYTEST) -m "hypothesis and not slow and not gpu"
+	DIFFERENTIAL_EXAMPLES=24 $(PYTEST) -m "not slow and not gpu" \
+		tests/differential/aliasing tests/ptxpass/test_meaning.py
 
 # Every case of the catalogue of faults, a process each: minutes.
 faults:
