@@ -159,6 +159,23 @@ APPS: dict[str, AppInfo] = {
             makes_objects=True,
         ),
         AppInfo(
+            name="sugarscape",
+            title="males and females that look for sugar, grow old and have children",
+            module="apps.sugarscape",
+            unit="cells a side",
+            size=200,
+            steps=200,
+            seed=42,
+            paper_size=1700,
+            paper_steps=500,
+            settings=(
+                Setting("width", int, "cells in x, if not the size"),
+                Setting("height", int, "cells in y, if not the size"),
+            ),
+            has_natural=False,
+            makes_objects=True,
+        ),
+        AppInfo(
             name="bfs",
             title="breadth-first levels of a graph, virtual edges",
             module="apps.graphs.ve.bfs",

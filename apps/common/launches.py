@@ -40,16 +40,16 @@ class Launches:
         else:
             self._stopwatch.time(kernel.name, lambda: kernel[threads](*arguments))
 
-    def for_all(self, cls: type, method: str) -> None:
+    def for_all(self, cls: type, method: str, *arguments: Any) -> None:
         """Call a method of all objects of a class that live now: one launch, of that name."""
         call = getattr(self._heap.all(cls), method)
         launched = PopulationCall(f"{cls.__name__}.{method}")
         if self._watcher is not None:
             self._watcher(launched)
         if self._stopwatch is None:
-            call()
+            call(*arguments)
         else:
-            self._stopwatch.time(launched.name, call)
+            self._stopwatch.time(launched.name, lambda: call(*arguments))
 
     def repeat(self, key: Hashable, sequence: Callable[[], None]) -> None:
         """Call ``sequence``, which whenever it is called for ``key`` launches the same kernels with

@@ -25,6 +25,7 @@ SIZES = {
     "raytracer": (8, 1),
     "scalability": (2000, 2),
     "wator": (16, 8),
+    "sugarscape": (16, 30),
 }
 
 
