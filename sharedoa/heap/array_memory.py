@@ -123,6 +123,10 @@ class ArrayMemory:
             self._storage(block) for block, is_held in zip(blocks, held, strict=True) if is_held
         ]
 
+    def all(self) -> list[ArrayStorage]:
+        """Every storage, by address."""
+        return [self._storage(block) for block in list(self._blocks.values())]
+
     def ranges(self) -> list[tuple[int, int]]:
         """(start, end) of every array, by address."""
         return [(address, address + block.size) for address, block in self._blocks.items()]

@@ -78,7 +78,7 @@ class ByTypePlacement:
         self._pieces = pieces
         self._windows = ClassWindows(extents) if in_windows else None
         #: Held while the host reads or writes fields, and while fields change places.
-        self._access = take_for_forks(threading.RLock())
+        self.access = take_for_forks(threading.RLock())
         #: Starts of the regions, and the regions, by address: another pair after every change, as
         #: other threads look without the heap's lock.
         self._index: tuple[list[int], list[Region]] = [], []
@@ -116,7 +116,7 @@ class ByTypePlacement:
             for part, is_reused in taken:
                 if is_reused:
                     part.host_uses(self._residency)
-                    with self._access:
+                    with self.access:
                         part.region.clear(part.slots)
             made = self._selection([part for part, _ in taken], count)
             made.initialise(header, fields)
@@ -156,7 +156,7 @@ class ByTypePlacement:
         self.deletions += 1
         for cls in before:
             self._last_deletion[cls] = self.deletions
-        with self._access:
+        with self.access:
             for part, freed in zip(parts, numbers, strict=True):
                 region = part.region
                 region.note_freed(part.slots, self.deletions)
@@ -175,10 +175,8 @@ class ByTypePlacement:
     def _drop_idle(self, regions: Iterable[Region]) -> None:
         for region in regions:
             if region.is_idle:
-                self._drop(region)
-                self._extents.free(region.extent)
-                if region.live_extent is not None:
-                    self._extents.free(region.live_extent)
+                self._replace((region,), ())
+                self.free_region(region)
 
     def _release(self, batches: Iterable[Batch[Region]]) -> None:
         touched: dict[int, Region] = {}
@@ -273,6 +271,31 @@ class ByTypePlacement:
                 position += len(slots)
         return self._selection(parts, position)
 
+    # ------------------------------------------------------------------ moved objects
+
+    def new_region(self, cls: ClassType, count: int) -> Region:
+        """For ``count`` objects of ``cls`` that will come from other regions (``exchange``). Raises
+        NoRoom."""
+        region = self._reserve(cls, count)
+        region.forget_deletions()
+        return region
+
+    def free_region(self, region: Region) -> None:
+        """The memory of a region that no address leads to."""
+        self._extents.free(region.extent)
+        if region.live_extent is not None:
+            self._extents.free(region.live_extent)
+
+    def exchange(self, gone: Sequence[Region], come: Sequence[Region]) -> None:
+        """The same objects are in other regions now."""
+        for cls in dict.fromkeys(region.cls for region in gone):
+            own = [[each for each in regions if each.cls is cls] for regions in (gone, come)]
+            self._replace(*own)
+        for region in gone:
+            self.free_region(region)
+        self.generation += 1
+        self.population_version += 1
+
     # ------------------------------------------------------------------ regions
 
     def _grow(self, cls: ClassType, missing: int) -> None:
@@ -291,7 +314,7 @@ class ByTypePlacement:
                 if capacity == missing:
                     raise
                 capacity = max(missing, capacity // 2)
-        self._insert(region)
+        self._replace((), (region,))
         self._merge_around(region)
 
     def _reserve(self, cls: ClassType, capacity: int) -> Region:
@@ -355,18 +378,12 @@ class ByTypePlacement:
     def rearrange(self, layout: Layout) -> None:
         """From now on objects lie as ``layout`` says, whose clusters may be others. No launch may
         be under way, and the layout epoch has been raised."""
-        with self._access:
+        with self.access:
             for region in self.all_regions():
                 rearrange(region, layout.arrangement(region.cls), self._extents, self._residency)
             for region in self._every_region:
                 region.have(layout.arrangement(region.cls))
             self._layout = layout
-
-    def _insert(self, region: Region) -> None:
-        self._replace((), (region,))
-
-    def _drop(self, region: Region) -> None:
-        self._replace((region,), ())
 
     def _replace(self, gone: Sequence[Region], come: Sequence[Region]) -> None:
         """Regions of one class instead of others."""
@@ -487,13 +504,13 @@ class ByTypePlacement:
 
     def read_one(self, address: int, path: FieldPath) -> Any:
         region, slot = self._locate_live(address)
-        with self._access:
+        with self.access:
             self._residency.host_uses(region.start, *region.span(slot, slot))
             return region.field(path)[slot]
 
     def write_one(self, address: int, path: FieldPath, value: Any, index: int | None) -> None:
         region, slot = self._locate_live(address)
-        with self._access:
+        with self.access:
             self._residency.host_uses(region.start, *region.span(slot, slot))
             if index is None:
                 self._pieces.written(region.cls, path.name, value)
@@ -549,7 +566,7 @@ class ByTypePlacement:
 
     def _selection(self, parts: list[Part], count: int) -> RegionSelection:
         return RegionSelection(
-            parts, count, self._encoding, self._residency, self._pieces, self._access
+            parts, count, self._encoding, self._residency, self._pieces, self.access
         )
 
     # ------------------------------------------------------------------ counting

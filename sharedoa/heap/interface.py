@@ -8,7 +8,7 @@ from typing import Any
 from ..errors import ArgumentError
 from ..model.intrinsics import known_in_kernels
 from ..model.object import shared_type
-from . import hooks, living
+from . import hooks, living, moving
 from .arrays import Array
 from .heap import Heap, current_heap
 from .population import Population
@@ -79,6 +79,18 @@ def is_alive(obj: Any) -> bool:
     long as its memory was not given out again."""
     inside = hooks.kernel_objects()
     return living.is_alive(_heap_of(obj), obj) if inside is None else inside.is_alive(obj)
+
+
+def compact(python_class: type | None = None) -> None:
+    """Put the objects of a class and those below it, or all, side by side in the current heap, and
+    give back memory that nobody needs; every reference follows (``moving.compact``)."""
+    moving.compact(current_heap(), python_class)
+
+
+def sort(objects: Any, key: Any) -> None:
+    """Move objects into the order of ``key``, a field's name or numbers; every reference follows,
+    and programs compute what they did (``moving.sort``)."""
+    moving.sort(_heap_of(objects), objects, key)
 
 
 def reserve(python_class: type, n: int) -> None:

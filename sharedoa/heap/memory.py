@@ -80,7 +80,7 @@ class HeapMemory:
         self.placement = self._place()
         placement = self.placement
         self.births = (
-            Births(self._extents, placement, self.residency, self._with_room)
+            Births(self._extents, placement, self.residency, self.with_room)
             if isinstance(placement, ByTypePlacement)
             else None
         )
@@ -124,12 +124,12 @@ class HeapMemory:
         none."""
         size = self._settings.layout.record(cls).size
         what = f"{count:,} {cls.name} of {size} bytes"
-        return self._with_room(what, lambda: self.placement.allocate(cls, count, fields))
+        return self.with_room(what, lambda: self.placement.allocate(cls, count, fields))
 
     def new_array(self, size: int, element: Type) -> ArrayStorage:
         """Zeros for an array of ``size`` bytes. Raises HeapError."""
         what = f"an array of {element!r}"
-        return self._with_room(what, lambda: self._arrays.new(size, element))
+        return self.with_room(what, lambda: self._arrays.new(size, element))
 
     def array_at(self, address: int) -> ArrayStorage | None:
         return self._arrays.at(address)
@@ -137,6 +137,10 @@ class HeapMemory:
     def arrays_at(self, addresses: Addresses) -> list[ArrayStorage]:
         """Every array that any of ``addresses`` lies in, by address."""
         return self._arrays.all_at(addresses)
+
+    def all_arrays(self) -> list[ArrayStorage]:
+        """Every array, by address."""
+        return self._arrays.all()
 
     def array_ranges(self) -> list[tuple[int, int]]:
         """(start, end) of every array, by address."""
@@ -176,6 +180,13 @@ class HeapMemory:
 
     def rearrange(self, layout: Layout) -> None:
         """Give all objects the clusters of ``layout``; the caller holds the heap's lock."""
+        self.stand_still()
+        assert isinstance(self.placement, ByTypePlacement)
+        self.placement.rearrange(layout)
+
+    def stand_still(self) -> None:
+        """No launch is under way afterwards, until the caller lets go of the heap's lock."""
+        assert isinstance(self.placement, ByTypePlacement)
         # First: launches that begin now look at everything again, for which they need the lock.
         self.placement.change_layout()
         # Launches in CPython access fields as any host code does, and may need the lock.
@@ -184,19 +195,17 @@ class HeapMemory:
             if backend.name != "python":
                 self.finish_launching()
             backend.synchronize()
-        assert isinstance(self.placement, ByTypePlacement)
-        self.placement.rearrange(layout)
 
     def launch_words(self, debug: bool) -> list[int]:
         """What kernels must know (``dispatch.state``), with or without the checks of debug mode."""
         if debug and isinstance(self.placement, ByTypePlacement):
-            self._with_room("one byte an object, for debug mode", self.placement.show_living)
+            self.with_room("one byte an object, for debug mode", self.placement.show_living)
         if debug:
             self._launch_state.show_classes()
-        words = self._with_room("the range table", self._launch_state.words)
+        words = self.with_room("the range table", self._launch_state.words)
         return words if debug else words[: state.WORDS]
 
-    def _with_room(self, what: str, attempt: Callable[[], T]) -> T:
+    def with_room(self, what: str, attempt: Callable[[], T]) -> T:
         try:
             return attempt()
         except NoRoom:

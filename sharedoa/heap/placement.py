@@ -217,5 +217,5 @@ def freed_reference(address: int, cls: ClassType, where: str = "") -> HeapError:
     )
 
 
-def repeated_reference() -> HeapError:
-    return HeapError("an object occurs twice among those to delete", "pass each object once")
+def repeated_reference(purpose: str = "delete") -> HeapError:
+    return HeapError(f"an object occurs twice among those to {purpose}", "pass each object once")

@@ -252,6 +252,10 @@ class Region:
         later: np.ndarray[Any, np.dtype[np.bool_]] = self._freed[slots] > deletions
         return later
 
+    def forget_deletions(self) -> None:
+        """No reference leads here to what was deleted."""
+        self._born, self._freed = 0, None
+
     def live_slots(self) -> Slots:
         if self.used == self.unused_from:
             return slice(0, self.used, 1)

@@ -15,6 +15,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import sharedoa as oa
+from sharedoa.heap.moving import compact, sort
 
 from ..source_files import load_module
 from . import plain
@@ -293,6 +294,9 @@ class Play:
         self._create(random)
         self._remove(random)
         before = self.order()
+        if random.random() < 0.3:
+            self._move(random, before)
+            before = self.order()
         order = [number for name in self._source.classes for number in before[name]]
         form = random.randrange(3)
         if form:
@@ -328,6 +332,16 @@ class Play:
             oa_class = getattr(self._module, name)
             with self._heap:
                 self._heap.new(oa_class, id=number, plan=plan)
+
+    def _move(self, random: Random, before: dict[str, list[int]]) -> None:
+        """Give objects other places: they keep their order, or get one by their numbers."""
+        if random.random() < 0.6:
+            compact(self._heap, random.choice([None, self._module.Being, self._module.Being0]))
+            assert self.order() == before
+            return
+        population = self._heap.all(self._module.Being)
+        sort(self._heap, population, [-int(each.id) for each in population])
+        assert self.order() == {name: sorted(ids)[::-1] for name, ids in before.items()}
 
     def _remove(self, random: Random) -> None:
         living = [*self._plain.living]

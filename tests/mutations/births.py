@@ -13,6 +13,7 @@ _OPERATIONS = "sharedoa/ir/operations.py"
 _BOUNDS = ("tests/ir/test_births.py",)
 _PROMISES = ("tests/runtime/test_births.py",)
 _RANDOM = ("tests/differential/test_births.py",)
+_MOVING, _MOVED = "sharedoa/heap/moving.py", ("tests/heap/test_moving.py",)
 _LOANS = ("tests/heap/test_loans.py",)
 _PLACES = ("tests/dispatch/test_births.py",)
 
@@ -109,6 +110,36 @@ MUTATIONS = (
         "unused_from = max(loan.unused_from, last + 1)", "pass",
         "populations are no slices any more",
         _LOANS,
+    ),
+    Mutation(
+        "references to what is gone lead to somebody else", _MOVING,
+        "np.where(lives, there, np.uint64(0))", "np.where(lives, there, wanted)",
+        "an object is taken for one that was deleted",
+        _MOVED,
+    ),
+    Mutation(
+        "arrays of references stay as they were", _MOVING,
+        "if _has_references(storage.element):", "if False:",
+        "threads find freed memory",
+        _MOVED,
+    ),
+    Mutation(
+        "value structs have no references", _MOVING,
+        "return any(map(_has_references, type.fields.values()))", "return False",
+        "threads find freed memory",
+        _MOVED,
+    ),
+    Mutation(
+        "runs stay runs when objects move", _MOVING,
+        "            storage.version += 1", "            pass",
+        "kernels take other objects for those of an array",
+        _MOVED,
+    ),
+    Mutation(
+        "proxies stay where they were", _MOVING,
+        "            proxy._reference = reference", "            pass",
+        "Python finds freed memory",
+        _MOVED,
     ),
     Mutation(
         "tests of several parts are used twice", "sharedoa/codegen/branches.py",

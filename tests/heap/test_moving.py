@@ -1,0 +1,301 @@
+"""``oa.compact`` and ``oa.sort``: objects change places, and programs compute what they did."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sharedoa as oa
+from sharedoa import f64, i32
+from sharedoa.errors import ArgumentError, ClassError, DeviceError, HeapError
+from sharedoa.heap.by_type import ByTypePlacement
+
+from ..codegen.interpreted import InterpretedGpu
+
+
+class Thing(oa.Object):
+    id: i32
+
+
+@oa.value
+class Pair:
+    left: Thing | None
+    weight: i32
+    right: Thing | None
+
+
+class Node(Thing):
+    next: Node | None
+    links: oa.inline[Node, 2]
+    pair: Pair
+    others: oa.Array[Node]
+
+    def look(self, out: oa.Array[i32]) -> None:
+        out[self.id] += self.number() + (0 if self.next is None else self.next.number())
+
+    def number(self) -> i32:
+        return self.id
+
+
+class Named(Node):
+    name: f64
+
+    def number(self) -> i32:
+        return self.id * 100
+
+
+class Loner(oa.Object):
+    value: i32
+
+
+@pytest.fixture(
+    params=[
+        ("python", "auto", "aos", False), ("cpu", "auto", "aos", False),
+        ("cpu", "auto", "tile", False), ("cpu", "coal", "tile", False),
+        ("cpu", "typepointer", "aos", False), ("cpu", "header+vtable", "aos", False),
+        ("cpu", "auto", "tile", True), ("warps", "auto", "tile", False),
+        pytest.param(("cuda", "auto", "tile", False), marks=pytest.mark.gpu),
+        pytest.param(("cuda", "coal", "aos", True), marks=pytest.mark.gpu),
+    ],
+    ids=lambda each: "-".join(map(str, each)),
+)  # fmt: skip
+def heap(request: pytest.FixtureRequest) -> Iterator[oa.Heap]:
+    backend, mode, layout, debug = request.param
+    opened: Any = InterpretedGpu() if backend == "warps" else backend
+    options: Any = {"layout": layout, "debug": debug, "initial_region": 8}
+    with oa.Heap(mode=mode, backend=opened, **options) as made:
+        yield made
+
+
+class World:
+    """Objects that refer to each other everywhere, and the same as numbers."""
+
+    def __init__(self, seed: int, count: int = 60) -> None:
+        self.random = random.Random(seed)
+        kinds = [self.random.choice([Node, Named]) for _ in range(count)]
+        self.nodes = {number: kind(id=number) for number, kind in enumerate(kinds)}
+        self.loners = oa.new(Loner, 20, value=np.arange(20))
+        for node in self.nodes.values():
+            node.next = self.pick()
+            node.links[0], node.links[1] = self.pick(), self.pick()
+            node.pair = Pair(self.pick(), 7, self.pick())
+            node.others = oa.array(Node, [self.pick() for _ in range(3)])
+        self.array = oa.array(Node, [self.pick() for _ in range(25)])
+        self.pairs = oa.array(Pair, [Pair(self.pick(), k, self.pick()) for k in range(9)])
+
+    def pick(self) -> Any:
+        return self.random.choice([None, *self.nodes.values()])
+
+    def remove(self, share: float) -> None:
+        """Delete objects, and references to them."""
+        gone = {n for n in self.nodes if self.random.random() < share}
+        for node in self.nodes.values():
+            keep = lambda each: None if each is None or int(each.id) in gone else each
+            node.next = keep(node.next)
+            node.links[0], node.links[1] = keep(node.links[0]), keep(node.links[1])
+            node.pair = Pair(keep(node.pair.left), 7, keep(node.pair.right))
+            node.others = oa.array(Node, [keep(each) for each in node.others])
+            self.array = oa.array(Node, [keep(each) for each in self.array])
+            pairs = [Pair(keep(p.left), p.weight, keep(p.right)) for p in self.pairs]
+            self.pairs = oa.array(Pair, pairs)
+        oa.delete([self.nodes.pop(number) for number in gone])
+
+    def state(self) -> Any:
+        name = lambda each: None if each is None else (type(each).__name__, int(each.id))
+        nodes = {
+            number: [
+                name(node), name(node.next), name(node.links[0]), name(node.links[1]),
+                name(node.pair.left), name(node.pair.right), [name(each) for each in node.others],
+            ]
+            for number, node in self.nodes.items()
+        }  # fmt: skip
+        arrays = [name(each) for each in self.array]
+        pairs = [(name(p.left), int(p.weight), name(p.right)) for p in self.pairs]
+        out = oa.zeros(len(nodes) + 60, i32)
+        oa.all(Node).look(out)
+        return nodes, arrays, pairs, out.numpy().tolist(), self.loners.value.numpy().tolist()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_reference_follows(heap: oa.Heap, seed: int) -> None:
+    world = World(seed)
+    for turn in range(3):
+        world.remove(0.4)
+        before = world.state()
+        order = [int(each.id) for each in oa.all(Node)]
+        if turn != 1:
+            oa.compact(*[Named] * (seed == 1))
+        else:
+            keys = {number: world.random.random() for number in world.nodes}
+            oa.sort(oa.all(Node), [keys[number] for number in order])
+        assert world.state() == before
+        for node in oa.all(Node):
+            assert node is world.nodes[int(node.id)]
+        if turn != 1:
+            assert [int(each.id) for each in oa.all(Node)] == order
+
+
+def test_room_is_given_back(heap: oa.Heap) -> None:
+    objects = oa.new(Loner, 4000, value=np.arange(4000))
+    kept = objects[::11]
+    oa.delete(objects[np.arange(4000) % 11 != 0])
+    oa.compact()
+    size = heap.layout.record(Loner.__sharedoa__).size
+    assert heap.stats().bytes_reserved <= 2 * len(kept) * size
+    assert kept.value.numpy().tolist() == list(range(0, 4000, 11))
+    assert oa.all(Loner).value.numpy().tolist() == list(range(0, 4000, 11))
+    oa.delete(kept)
+    oa.compact(Loner)
+    assert heap.stats().bytes_reserved == 0
+    assert len(oa.new(Loner, 10)) == 10
+
+
+def test_what_was_deleted_is_null_afterwards(heap: oa.Heap) -> None:
+    first, second = oa.new(Node, id=1), oa.new(Node, id=2)
+    first.next = second
+    array = oa.array(Node, [second, first])
+    oa.delete(second)
+    oa.compact()
+    assert first.next is None and array[0] is None and array[1] is first
+    with pytest.raises(HeapError, match="deleted"):
+        print(second.id)
+
+
+def test_runs_and_captured_steps_look_again(heap: oa.Heap) -> None:
+    nodes = oa.new(Node, 40, id=np.arange(40))
+    out = oa.zeros(40, i32)
+    with oa.capture() as step:
+        nodes.look(out)
+        visit[40](nodes, out)
+    step.run()
+    oa.sort(nodes, -np.arange(40))
+    assert [int(each.id) for each in nodes] == list(range(40))
+    step.run()
+    nodes.look(out)
+    visit[40](nodes, out)
+    assert out.numpy().tolist() == [3 * 2 * number for number in range(40)]
+
+
+@oa.kernel
+def visit(nodes: oa.Array[Node], out: oa.Array[i32]) -> None:
+    i = oa.grid(1)
+    out[i] += nodes[i].number()
+
+
+def test_sorting_some_and_by_fields(heap: oa.Heap) -> None:
+    objects = oa.new(Loner, 12, value=[5, 3, 9, 1, 5, 7, 3, 8, 0, 2, 6, 4])
+    oa.sort(objects[2:6], "value")
+    found = oa.all(Loner).value.numpy().tolist()
+    assert found == [5, 3, 1, 5, 7, 9, 3, 8, 0, 2, 6, 4]
+    oa.sort(oa.all(Loner), oa.array(i32, [-value for value in found]))
+    assert oa.all(Loner).value.numpy().tolist() == [9, 8, 7, 6, 5, 5, 4, 3, 3, 2, 1, 0]
+    assert objects.value.numpy().tolist() == [5, 3, 9, 1, 5, 7, 3, 8, 0, 2, 6, 4]
+
+
+def test_births_after_it(heap: oa.Heap) -> None:
+    @oa.kernel
+    def make(out: oa.Array[Loner]) -> None:
+        i = oa.grid(1)
+        out[i] = Loner(value=100 + i)
+
+    objects = oa.new(Loner, 30, value=np.arange(30))
+    oa.delete(objects[::2])
+    made = oa.zeros(20, Loner)
+    make[20](made)
+    oa.compact()
+    make[20](made)
+    oa.delete(objects[1::4])
+    oa.compact()
+    values = oa.all(Loner).value.numpy().tolist()
+    rest = [value for value in range(1, 30, 2) if (value - 1) % 4]
+    assert sorted(values) == sorted(rest + 2 * list(range(100, 120)))
+    assert [int(each.value) for each in made] == list(range(100, 120))
+
+
+def test_without_memory_nothing_moves() -> None:
+    with oa.Heap(backend="cpu", capacity="1MiB") as heap:
+        objects = oa.new(Loner, 50_000, value=np.arange(50_000))
+        oa.delete(objects[:10])
+        before = heap.stats()
+        with pytest.raises(HeapError, match="a second place"):
+            oa.compact()
+        assert heap.stats() == before
+        assert objects[10:].value.numpy().tolist() == list(range(10, 50_000))
+
+
+def test_a_fault_in_the_middle_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    from sharedoa.heap import moving
+
+    with oa.Heap(backend="cpu", initial_region=8) as heap:
+        world = World(5)
+        world.remove(0.5)
+        before, held = world.state(), heap.stats()
+
+        def fail(*_: Any) -> Any:
+            raise MemoryError
+
+        with monkeypatch.context() as patch:
+            patch.setattr(moving, "translate", fail)
+            with pytest.raises(MemoryError):
+                oa.compact()
+        assert heap.stats() == held and world.state() == before
+        oa.compact()
+        assert world.state() == before
+
+
+def test_in_a_block_of_capture_and_in_kernels() -> None:
+    with oa.Heap(backend="python"):
+        objects = oa.new(Loner, 3)
+        with pytest.raises(HeapError, match="inside a block"), oa.capture():
+            oa.compact()
+
+        @oa.kernel
+        def inside(objects: oa.Array[Loner]) -> None:
+            oa.compact()
+
+        with pytest.raises(DeviceError, match="HeapError: compacting in a kernel"):
+            inside[1](objects)
+
+
+@pytest.mark.parametrize("mode", ["cuda", "concord"])
+def test_where_objects_are_placed_one_by_one(mode: str) -> None:
+    with oa.Heap(backend="cpu", mode=mode):
+        objects = oa.new(Loner, 3)
+        for work in (oa.compact, lambda: oa.sort(objects, "value")):
+            with pytest.raises(HeapError, match="one by one"):
+                work()
+
+
+@pytest.mark.parametrize(
+    ("call", "complaint"),
+    [
+        (lambda objects: oa.compact(3), "is not a shared class"),
+        (lambda objects: oa.sort([1, 2], "value"), "oa.sort takes an array or a population"),
+        (lambda objects: oa.sort(objects, [1, 2]), "one number an object"),
+        (lambda objects: oa.sort(objects, ["a", "b", "c"]), "one number an object"),
+        (lambda objects: oa.sort(objects, "size"), "no field or method 'size'"),
+        (lambda objects: oa.sort(objects[[0, 0, 1]], [1, 2, 3]), "occurs twice"),
+        (lambda objects: oa.sort(oa.zeros(3, Loner), [1, 2, 3]), "null"),
+    ],
+)
+def test_refused(call: Any, complaint: str) -> None:
+    with oa.Heap(backend="cpu"):
+        objects = oa.new(Loner, 3, value=[3, 1, 2])
+        with pytest.raises((ArgumentError, ClassError, HeapError, AttributeError), match=complaint):
+            call(objects)
+        assert oa.all(Loner).value.numpy().tolist() == [3, 1, 2]
+
+
+def test_the_population_is_dense() -> None:
+    with oa.Heap(backend="cpu", initial_region=8) as heap:
+        objects = oa.new(Loner, 100)
+        oa.delete(objects[::3])
+        oa.compact()
+        placement = heap.placement
+        assert isinstance(placement, ByTypePlacement)
+        (region,) = placement.regions(Loner.__sharedoa__)
+        assert region.unused_from == region.used == 66
