@@ -184,8 +184,6 @@ def _move(heap: Heap, placement: ByTypePlacement, orders: Mapping[ClassType, Ord
             heap._proxies[reference] = proxy
         heap._objects_of.clear()
         heap.note_reference_writes()
-        for storage in heap.memory.all_arrays():
-            storage.version += 1
 
 
 def _copy(heap: Heap, order: Order, target: Region, moves: _Moves) -> None:
