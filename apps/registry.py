@@ -176,6 +176,23 @@ APPS: dict[str, AppInfo] = {
             makes_objects=True,
         ),
         AppInfo(
+            name="wolf_sheep",
+            title="sheep that eat grass and wolves that eat sheep, both born and dying, on a torus",
+            module="apps.wolf_sheep",
+            unit="cells a side",
+            size=250,
+            steps=1000,
+            seed=42,
+            paper_size=2500,
+            paper_steps=1000,
+            settings=(
+                Setting("width", int, "cells in x, if not the size"),
+                Setting("height", int, "cells in y, if not the size"),
+            ),
+            has_natural=False,
+            makes_objects=True,
+        ),
+        AppInfo(
             name="bfs",
             title="breadth-first levels of a graph, virtual edges",
             module="apps.graphs.ve.bfs",

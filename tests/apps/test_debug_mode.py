@@ -26,6 +26,7 @@ SIZES = {
     "scalability": (2000, 2),
     "wator": (16, 8),
     "sugarscape": (16, 30),
+    "wolf_sheep": (16, 8),
 }
 
 
