@@ -27,6 +27,7 @@ SIZES = {
     "wator": (16, 8),
     "sugarscape": (16, 30),
     "wolf_sheep": (16, 8),
+    "forest_fire": (30, 10),
 }
 
 
