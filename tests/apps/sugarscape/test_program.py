@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -55,7 +55,12 @@ def require_equal(running: Simulation, land: Land) -> None:
 
 
 def require_as_oracle(
-    width: int, height: int, steps: int, rich: bool = True, **options: Any
+    width: int,
+    height: int,
+    steps: int,
+    rich: bool = True,
+    between: Callable[[], None] | None = None,
+    **options: Any,
 ) -> None:
     """On a rich land, where sugar grows everywhere and all are old enough, some children are born
     in nearly every step; on others none for a long time."""
@@ -68,6 +73,8 @@ def require_as_oracle(
             require_equal(running, land)
             running.advance()
             land.step()
+            if between is not None:
+                between()
         require_equal(running, land)
         assert running.misplaced() == 0
 
@@ -93,6 +100,22 @@ def test_warps() -> None:
 
 def test_debug_mode() -> None:
     require_as_oracle(20, 18, 20, backend="cpu", debug=True)
+
+
+def compact() -> None:
+    oa.compact()
+
+
+def sort() -> None:
+    oa.sort(oa.all(Male), "sugar")
+    oa.sort(oa.all(Cell), "sugar")
+
+
+@pytest.mark.parametrize("between", [compact, sort])
+@pytest.mark.parametrize("debug", [False, True])
+def test_objects_that_change_places(between: Callable[[], None], debug: bool) -> None:
+    """Neighbours, goals and brides are references, which follow; no result depends on places."""
+    require_as_oracle(20, 18, 8, between=between, backend="cpu", debug=debug)
 
 
 @pytest.mark.gpu
