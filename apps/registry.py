@@ -207,6 +207,18 @@ APPS: dict[str, AppInfo] = {
             makes_objects=True,
         ),
         AppInfo(
+            name="wealth",
+            title="people who give to each other at random, until few have much",
+            module="apps.wealth",
+            unit="people",
+            size=100_000,
+            steps=1000,
+            seed=42,
+            paper_size=1_000_000,
+            paper_steps=1000,
+            has_natural=False,
+        ),
+        AppInfo(
             name="bfs",
             title="breadth-first levels of a graph, virtual edges",
             module="apps.graphs.ve.bfs",

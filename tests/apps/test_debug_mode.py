@@ -28,6 +28,7 @@ SIZES = {
     "sugarscape": (16, 30),
     "wolf_sheep": (16, 8),
     "forest_fire": (30, 10),
+    "wealth": (100, 10),
 }
 
 
