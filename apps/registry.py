@@ -219,6 +219,22 @@ APPS: dict[str, AppInfo] = {
             has_natural=False,
         ),
         AppInfo(
+            name="schelling",
+            title="Schelling's model: people of two groups, who move to be among their own",
+            module="apps.schelling",
+            unit="cells a side",
+            size=200,
+            steps=1000,
+            seed=42,
+            paper_size=1000,
+            paper_steps=1000,
+            settings=(
+                Setting("width", int, "cells in x, if not the size"),
+                Setting("height", int, "cells in y, if not the size"),
+            ),
+            has_natural=False,
+        ),
+        AppInfo(
             name="bfs",
             title="breadth-first levels of a graph, virtual edges",
             module="apps.graphs.ve.bfs",

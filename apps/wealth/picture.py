@@ -30,7 +30,7 @@ def frame(simulation: Simulation, step: int, small: bool) -> Any:
         left, top = wealth * width, height * (1 - int(number) / len(wealths))
         drawing.rectangle((left + 2, top, left + width - 2, height), BAR_COLOUR)
         label = f"{wealth}{'+' if wealth == BARS - 1 else ''}"
-        drawing.text((left + width / 2, height + legend / 4), label, FAINT_TEXT, font)
+        drawing.text((left + width / 3, height + legend / 4), label, FAINT_TEXT, font)
     coefficient = simulation.counts()["gini in millionths"] / 10**6
     text = f"step {step}: Gini coefficient {coefficient:.3f}"
     drawing.text((legend / 4, height + 1.2 * legend), text, FAINT_TEXT, font)

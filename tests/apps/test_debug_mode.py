@@ -29,6 +29,7 @@ SIZES = {
     "wolf_sheep": (16, 8),
     "forest_fire": (30, 10),
     "wealth": (100, 10),
+    "schelling": (16, 8),
 }
 
 

@@ -1,0 +1,57 @@
+"""Schelling's model in plain Python, written from the rules alone; it shares nothing with the
+program."""
+
+from __future__ import annotations
+
+
+def first_word(counter: list[int], key: list[int]) -> int:
+    """Of Philox4x32-10 of Salmon et al., from four words of counter and two of key."""
+    mask = (1 << 32) - 1
+    for _ in range(10):
+        a, b = 0xD2511F53 * counter[0], 0xCD9E8D57 * counter[2]
+        counter = [b >> 32 ^ counter[1] ^ key[0], b & mask, a >> 32 ^ counter[3] ^ key[1], a & mask]
+        key = [(key[0] + 0x9E3779B9) & mask, (key[1] + 0xBB67AE85) & mask]
+    return counter[0]
+
+
+class Town:
+    def __init__(self, width: int, height: int, seed: int) -> None:
+        self.width, self.height, self.seed = width, height, seed
+        self.step_number = self.moves = self.busy_steps = 0
+        cells = sorted(range(width * height), key=lambda cell: (self.word(cell, 0), cell))
+        self.reds = width * height * 5 // 16
+        #: The cell of each person; the free ones in the order in which they are drawn from.
+        self.places, self.free = cells[: 2 * self.reds], cells[2 * self.reds :]
+
+    def word(self, number: int, purpose: int) -> int:
+        return first_word([number, 0, self.step_number, purpose], [self.seed, 0])
+
+    def likes(self, person: int, living: dict[int, int]) -> int:
+        """How many neighbours are of the person's own group."""
+        x, y = self.places[person] % self.width, self.places[person] // self.width
+        count = 0
+        for b in range(max(0, y - 1), min(self.height, y + 2)):
+            for a in range(max(0, x - 1), min(self.width, x + 2)):
+                other = living.get(b * self.width + a)
+                if other is not None and other != person:
+                    count += (other < self.reds) == (person < self.reds)
+        return count
+
+    def step(self) -> None:
+        self.step_number += 1
+        living = {cell: person for person, cell in enumerate(self.places)}
+        unhappy = [person for person in range(2 * self.reds) if self.likes(person, living) < 3]
+        taken: dict[int, int] = {}
+        for person in unhappy:
+            taken.setdefault(self.word(person, 1) * len(self.free) >> 32, person)
+        for slot, person in taken.items():
+            self.places[person], self.free[slot] = self.free[slot], self.places[person]
+        self.moves += len(taken)
+        self.busy_steps += bool(taken)
+
+    def counts(self) -> dict[str, int]:
+        return {
+            "people": 2 * self.reds,
+            "moves": self.moves,
+            "steps with moves": self.busy_steps,
+        }
