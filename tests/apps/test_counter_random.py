@@ -9,6 +9,8 @@ import sharedoa as oa
 from apps.common.counter_random import all_below, below, draw, draw_id, draws, threshold
 from sharedoa import u32, u64
 
+from .philox import philox
+
 AGENTS = np.array([0, 1, 77, (1 << 32) - 1, 1 << 32, (1 << 64) - 1], np.uint64)
 BOUNDS = [1, 2, 8, 1000, (1 << 32) - 1]
 
@@ -29,6 +31,7 @@ def test_published_output() -> None:
     ones = (1 << 32) - 1
     assert draws((1 << 64) - 1, ones, AGENTS[-1:], ones).tolist() == [0x408F276D]
     assert draws(0, 0, AGENTS[:1], 0).tolist() == [0x6627E8D5]
+    assert philox([ones] * 4, [ones] * 2) == [0x408F276D, 0x41C83B0E, 0xA20BC7C6, 0x6D5451FD]
 
 
 @pytest.mark.parametrize("backend", ["cpu", "python"])

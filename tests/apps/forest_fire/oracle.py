@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
+from ..philox import philox
+
 NO_TREE, GREEN, BURNING, BURNT = range(4)
-
-
-def first_word(counter: list[int], key: list[int]) -> int:
-    """Of Philox4x32-10 of Salmon et al., from four words of counter and two of key."""
-    mask = (1 << 32) - 1
-    for _ in range(10):
-        a, b = 0xD2511F53 * counter[0], 0xCD9E8D57 * counter[2]
-        counter = [b >> 32 ^ counter[1] ^ key[0], b & mask, a >> 32 ^ counter[3] ^ key[1], a & mask]
-        key = [(key[0] + 0x9E3779B9) & mask, (key[1] + 0xBB67AE85) & mask]
-    return counter[0]
 
 
 class Forest:
@@ -23,7 +15,7 @@ class Forest:
         self.states = [[NO_TREE] * size for _ in range(size)]
         for cell in range(size * size):
             y, x = divmod(cell, size)
-            if first_word([cell, 0, 0, 0], [seed, 0]) < round(density * 2**32):
+            if philox([cell, 0, 0, 0], [seed, 0])[0] < round(density * 2**32):
                 self.states[y][x] = BURNING if x == 0 else GREEN
 
     def step(self) -> None:

@@ -3,15 +3,7 @@ program."""
 
 from __future__ import annotations
 
-
-def first_word(counter: list[int], key: list[int]) -> int:
-    """Of Philox4x32-10 of Salmon et al., from four words of counter and two of key."""
-    mask = (1 << 32) - 1
-    for _ in range(10):
-        a, b = 0xD2511F53 * counter[0], 0xCD9E8D57 * counter[2]
-        counter = [b >> 32 ^ counter[1] ^ key[0], b & mask, a >> 32 ^ counter[3] ^ key[1], a & mask]
-        key = [(key[0] + 0x9E3779B9) & mask, (key[1] + 0xBB67AE85) & mask]
-    return counter[0]
+from ..philox import philox
 
 
 class Town:
@@ -24,7 +16,7 @@ class Town:
         self.places, self.free = cells[: 2 * self.reds], cells[2 * self.reds :]
 
     def word(self, number: int, purpose: int) -> int:
-        return first_word([number, 0, self.step_number, purpose], [self.seed, 0])
+        return philox([number, 0, self.step_number, purpose], [self.seed, 0])[0]
 
     def likes(self, person: int, living: dict[int, int]) -> int:
         """How many neighbours are of the person's own group."""

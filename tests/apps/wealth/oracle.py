@@ -2,15 +2,7 @@
 
 from __future__ import annotations
 
-
-def first_word(counter: list[int], key: list[int]) -> int:
-    """Of Philox4x32-10 of Salmon et al., from four words of counter and two of key."""
-    mask = (1 << 32) - 1
-    for _ in range(10):
-        a, b = 0xD2511F53 * counter[0], 0xCD9E8D57 * counter[2]
-        counter = [b >> 32 ^ counter[1] ^ key[0], b & mask, a >> 32 ^ counter[3] ^ key[1], a & mask]
-        key = [(key[0] + 0x9E3779B9) & mask, (key[1] + 0xBB67AE85) & mask]
-    return counter[0]
+from ..philox import philox
 
 
 class People:
@@ -23,7 +15,7 @@ class People:
         count = len(self.wealth)
         for giver in [person for person in range(count) if self.wealth[person] > 0]:
             others = [person for person in range(count) if person != giver]
-            word = first_word([giver, 0, self.step_number, 0], [self.seed, 0])
+            word = philox([giver, 0, self.step_number, 0], [self.seed, 0])[0]
             self.wealth[giver] -= 1
             self.wealth[others[word * len(others) >> 32]] += 1
 

@@ -7,16 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..philox import philox
+
 MASK = (1 << 32) - 1
-
-
-def philox(counter: list[int], key: list[int]) -> list[int]:
-    """Philox4x32-10 of Salmon et al., with four words of counter and two of key."""
-    for _ in range(10):
-        a, b = 0xD2511F53 * counter[0], 0xCD9E8D57 * counter[2]
-        counter = [b >> 32 ^ counter[1] ^ key[0], b & MASK, a >> 32 ^ counter[3] ^ key[1], a & MASK]
-        key = [(key[0] + 0x9E3779B9) & MASK, (key[1] + 0xBB67AE85) & MASK]
-    return counter
 
 
 @dataclass
