@@ -80,13 +80,3 @@ class Red(Person):
 class Blue(Person):
     def is_red(self) -> bool:
         return False
-
-
-@oa.kernel
-def seek_all(people: oa.Array[Person], free: oa.Array[Cell], seed: u64, step: u32) -> None:
-    people[oa.grid(1)].seek(free, seed, step)
-
-
-@oa.kernel
-def move_all(people: oa.Array[Person], free: oa.Array[Cell], moves: oa.Array[u64]) -> None:
-    people[oa.grid(1)].move(free, moves)

@@ -12,7 +12,7 @@ from ..common.counter_random import draws
 from ..common.launches import Launches
 from ..common.references import NOTHING, IndexOf, link
 from . import classes
-from .classes import Blue, Cell, Person, Red, move_all, seek_all
+from .classes import Blue, Cell, Person, Red
 
 Array = np.ndarray[Any, Any]
 
@@ -54,9 +54,9 @@ class Simulation:
         if self._is_settled:
             return
         self._step += 1
-        count, before = len(self._people), int(self._moves[0])
-        self._launch(seek_all, count, self._people, self._free, self._seed, self._step)
-        self._launch(move_all, count, self._people, self._free, self._moves)
+        before = int(self._moves[0])
+        self._launch.for_all(Person, "seek", self._free, self._seed, self._step)
+        self._launch.for_all(Person, "move", self._free, self._moves)
         self._launch.for_all(Person, "settle")
         self._is_settled = int(self._moves[0]) == before
         self._busy_steps += not self._is_settled

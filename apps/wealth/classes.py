@@ -23,17 +23,15 @@ class Person(oa.Object):
         other = below(draw(seed, step, u64(self.number), CHOOSE), count - 1)
         return other if other < self.number else other + 1
 
+    def give(self, people: oa.Array[Person], seed: u64, step: u32) -> None:
+        """Who has some gives 1 to somebody else."""
+        if self.wealth > 0:
+            other = people[self.choose(u32(len(people)), seed, step)]
+            oa.atomic_add(other, "received", 1)
+
     def settle(self) -> None:
         """Who has some has given 1 away."""
         if self.wealth > 0:
             self.wealth -= 1
         self.wealth += self.received
         self.received = u32(0)
-
-
-@oa.kernel
-def give(people: oa.Array[Person], seed: u64, step: u32) -> None:
-    """Who has some gives 1 to somebody else."""
-    person = people[oa.grid(1)]
-    if person.wealth > 0:
-        oa.atomic_add(people[person.choose(u32(len(people)), seed, step)], "received", 1)

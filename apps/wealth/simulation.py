@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..common.launches import Launches
-from .classes import Person, give
+from .classes import Person
 
 Array = np.ndarray[Any, Any]
 
@@ -22,7 +22,7 @@ class Simulation:
 
     def advance(self) -> None:
         self._step += 1
-        self._launch(give, len(self._people), self._people, self._seed, self._step)
+        self._launch.for_all(Person, "give", self._people, self._seed, self._step)
         self._launch.for_all(Person, "settle")
 
     def wealths(self) -> Array:
