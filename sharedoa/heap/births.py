@@ -182,14 +182,14 @@ class Births:
             for loan in places.loans:
                 states = loan.region.live[loan.slots]
                 born = loan.slots[states & (BORN | ENDED) == BORN]
-                self.placement.end_loan(loan, born)
+                self.placement.end_loan(loan, born, loan.slots[states & BORN != 0])
         return self.placement.ended(ended)
 
     def return_unused(self, lent: Iterable[Places]) -> None:
         """There was no launch."""
         for places in lent:
             for loan in places.loans:
-                self.placement.end_loan(loan, loan.slots[:0])
+                self.placement.end_loan(loan, *loan.nothing)
 
     def note_shortages(self, lent: list[Places]) -> None:
         """After a launch: of which classes its threads asked for more than there was room for."""

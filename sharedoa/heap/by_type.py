@@ -248,14 +248,14 @@ class ByTypePlacement:
                         region.set_header(loan.slots, header)
         except BaseException:
             for loan in loans:
-                loan.region.end_loan(loan, loan.slots[:0])
+                loan.region.end_loan(loan, *loan.nothing)
             raise
         return loans
 
-    def end_loan(self, loan: Loan, born: SlotNumbers) -> None:
-        """A launch that has ended made objects in these slots of a loan."""
+    def end_loan(self, loan: Loan, born: SlotNumbers, touched: SlotNumbers) -> None:
+        """A launch that has ended made objects in the slots ``touched``, which live in ``born``."""
         before = self.count(loan.region.cls)
-        loan.region.end_loan(loan, born)
+        loan.region.end_loan(loan, born, touched)
         if len(born):
             self._note_population(loan.region.cls, before)
 

@@ -194,6 +194,8 @@ def _copy(heap: Heap, order: Order, target: Region, moves: _Moves) -> None:
     records = target.arrangement.records(target.memory)
     first = 0
     for region, slots in order:
+        if not len(slots):
+            continue
         Part.at(region, 0, slots).host_uses(heap.residency)
         part = slice(first, first + len(slots), 1)
         records[part] = region.arrangement.records(region.memory)[slots]

@@ -214,14 +214,14 @@ class Region:
         self.lent += count
         return loan
 
-    def end_loan(self, loan: Loan, born: SlotNumbers) -> None:
-        """Objects were made in the slots ``born``; the others are free again."""
+    def end_loan(self, loan: Loan, born: SlotNumbers, touched: SlotNumbers) -> None:
+        """Objects were made in the slots ``touched``, and live in ``born``; the others are free."""
         slots, unused_from = loan.slots, self.unused_from
         if not len(slots):
             return
         if unused_from == max(loan.unused_from, int(slots[-1]) + 1):
             # What was never used, and nobody has taken since, still is not.
-            last = int(born[-1]) if len(born) else -1
+            last = int(touched[-1]) if len(touched) else -1
             unused_from = max(loan.unused_from, last + 1)
         returned = np.setdiff1d(slots[slots < unused_from], born, assume_unique=True)
         self.free_list.reserve(len(returned))
@@ -307,6 +307,11 @@ class Loan:
     region: Region
     slots: SlotNumbers
     unused_from: int
+
+    @property
+    def nothing(self) -> tuple[SlotNumbers, SlotNumbers]:
+        """What became of it without a launch, for ``end_loan``."""
+        return self.slots[:0], self.slots[:0]
 
 
 def has_repeated(slots: Slots) -> bool:

@@ -74,7 +74,7 @@ def test_every_slot_is_one_persons(seed: int) -> None:
                     each = choose.choice((0.0, 0.5, 1.0))
                     born = np.array([choose.random() < each for _ in loan.slots], np.bool_)
                     before = len(oa.all(One))
-                    placement.end_loan(loan, loan.slots[born])
+                    placement.end_loan(loan, loan.slots[born], loan.slots[born])
                     assert len(oa.all(One)) == before + int(born.sum())
                     objects = list(oa.all(One))
             require_partition(region, [int(slot) for loan in loans for slot in loan.slots])
@@ -87,8 +87,8 @@ def test_what_was_never_used_still_is_not() -> None:
         (region,) = placement.regions(One.__sharedoa__)
         (loan,) = placement.lend(One.__sharedoa__, 100)
         assert region.unused_from == 110
-        placement.end_loan(loan, loan.slots[[0, 7]])
-        assert region.unused_from == 18 and len(region.free_list) == 6
+        placement.end_loan(loan, loan.slots[[0, 7]], loan.slots[[0, 7, 20]])
+        assert region.unused_from == 31 and len(region.free_list) == 19
 
 
 def test_regions_with_lent_slots_stay() -> None:
@@ -103,7 +103,7 @@ def test_regions_with_lent_slots_stay() -> None:
         oa.new(One, 40)
         assert region in placement.regions(One.__sharedoa__)
         for loan in loans:
-            placement.end_loan(loan, loan.slots[:3])
+            placement.end_loan(loan, loan.slots[:3], loan.slots[:3])
         assert len(oa.all(One)) == 43
 
 

@@ -342,6 +342,20 @@ def test_a_launch_that_fails_keeps_what_was_done(heap: oa.Heap) -> None:
     assert len(oa.new(Simple, 5)) == 5 and len(oa.all(Simple)) == 9
 
 
+def test_who_was_born_and_ended_at_once_leaves_nothing_behind(heap: oa.Heap) -> None:
+    @oa.kernel
+    def pass_away(out: oa.Array[i32]) -> None:
+        made = Simple(id=7, energy=3.0)
+        made.marks[1] = 5
+        out[oa.grid(1)] = 1 if oa.delete(made) else 0
+
+    out = oa.zeros(5, i32)
+    pass_away[5](out)
+    assert out.numpy().tolist() == [1] * 5 and len(oa.all(Simple)) == 0
+    for each in oa.new(Simple, 8):
+        assert (each.id, each.energy, each.next, list(each.marks)) == (0, 0.0, None, [0, 0, 0])
+
+
 # ---------------------------------------------------------------- in captured steps
 
 
