@@ -74,7 +74,9 @@ def sort(heap: Heap, objects: Any, key: Any) -> None:
         ranks = np.empty(len(keys), np.int64)
         ranks[np.argsort(keys, kind="stable")] = np.arange(len(keys))
         orders = {}
-        for cls in {part.region.cls for part in selection.parts}:
+        # In an order that is always the same, as the new regions lie in that.
+        given = {part.region.cls for part in selection.parts}
+        for cls in sorted(given, key=lambda each: each.type_index):
             parts = [part for part in selection.parts if part.region.cls is cls]
             orders[cls] = _sorted(_by_address(placement, cls), parts, ranks)
         _move(heap, placement, orders)

@@ -13,6 +13,7 @@ import sharedoa as oa
 from sharedoa import f64, i32
 from sharedoa.errors import ArgumentError, ClassError, DeviceError, HeapError
 from sharedoa.heap.by_type import ByTypePlacement
+from sharedoa.model.classes import ClassType
 
 from ..codegen.interpreted import InterpretedGpu
 
@@ -69,6 +70,12 @@ def heap(request: pytest.FixtureRequest) -> Iterator[oa.Heap]:
     options: Any = {"layout": layout, "debug": debug, "initial_region": 8}
     with oa.Heap(mode=mode, backend=opened, **options) as made:
         yield made
+
+
+def placement_of(heap: oa.Heap) -> ByTypePlacement:
+    placement = heap.placement
+    assert isinstance(placement, ByTypePlacement)
+    return placement
 
 
 class World:
@@ -196,6 +203,20 @@ def test_sorting_some_and_by_fields(heap: oa.Heap) -> None:
     assert objects.value.numpy().tolist() == [5, 3, 9, 1, 5, 7, 3, 8, 0, 2, 6, 4]
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_new_places_are_the_same_every_time(sign: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever order sets of classes have in a process."""
+    kinds = [type(f"Kind{number}", (Thing,), {"__annotations__": {}}) for number in range(4)]
+    monkeypatch.setattr(ClassType, "__hash__", lambda self: sign * self.type_index)
+    with oa.Heap(backend="cpu", mode="coal", initial_region=8) as heap:
+        for kind in kinds:
+            heap.new(kind, 5, id=np.arange(5))
+        objects = oa.concat(*(heap.all(kind)[:] for kind in kinds))
+        oa.sort(objects, -np.arange(20))
+        found = [region.cls for region in placement_of(heap).all_regions()]
+    assert found == [kind.__sharedoa__ for kind in kinds]
+
+
 def test_births_after_it(heap: oa.Heap) -> None:
     @oa.kernel
     def make(out: oa.Array[Loner]) -> None:
@@ -295,7 +316,5 @@ def test_the_population_is_dense() -> None:
         objects = oa.new(Loner, 100)
         oa.delete(objects[::3])
         oa.compact()
-        placement = heap.placement
-        assert isinstance(placement, ByTypePlacement)
-        (region,) = placement.regions(Loner.__sharedoa__)
+        (region,) = placement_of(heap).regions(Loner.__sharedoa__)
         assert region.unused_from == region.used == 66

@@ -142,6 +142,12 @@ MUTATIONS = (
         _MOVED,
     ),
     Mutation(
+        "classes move in whatever order sets have", _MOVING,
+        "in sorted(given, key=lambda each: each.type_index):", "in given:",
+        "the same program lays objects out otherwise the next time",
+        _MOVED,
+    ),
+    Mutation(
         "tests of several parts are used twice", "sharedoa/codegen/branches.py",
         "uses[test.result] == 1", "uses[test.result]",
         "a value that nobody made is used",
