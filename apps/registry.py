@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dispatch.mode import MODES, parse_mode
-
 from .interface import RunOptions, RunResult
 
 
@@ -54,6 +52,8 @@ class AppInfo:
     @property
     def modes(self) -> list[str]:
         """The modes that it runs in."""
+        from dispatch.mode import MODES, parse_mode  # with NumPy, which a list does not need
+
         by_type = [mode for mode in MODES if parse_mode(mode).placement == "by_type"]
         return by_type if self.makes_objects else list(MODES)
 

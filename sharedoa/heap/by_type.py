@@ -264,7 +264,7 @@ class ByTypePlacement:
         parts: list[Part] = []
         position = 0
         for region in (region for cls in classes for region in self.regions(cls)):
-            slots = np.flatnonzero(region.live[: region.unused_from] & births.ENDED)
+            slots = np.flatnonzero(region.live[: region.unused_from] & births.ENDED != 0)
             if len(slots):
                 region.live[slots] = births.LIVED
                 parts.append(Part.at(region, position, slots))

@@ -207,6 +207,7 @@ class Region:
         fresh = np.arange(before, before + count - len(listed))
         loan = Loan(self, np.concatenate([listed, fresh]), before)
         free = FreeList()
+        free.reserve(len(others) + count)  # those that come back, too
         free.push(others)
         # Nothing below can fail.
         self.free_list = free
@@ -259,7 +260,7 @@ class Region:
     def live_slots(self) -> Slots:
         if self.used == self.unused_from:
             return slice(0, self.used, 1)
-        return as_slots(np.flatnonzero(self.live[: self.unused_from]))
+        return as_slots(np.flatnonzero(self.live[: self.unused_from] != 0))
 
     def addresses(self, slots: Slots) -> np.ndarray[Any, np.dtype[np.uint64]]:
         return self.arrangement.addresses(self.start, slots)
