@@ -90,6 +90,7 @@ class ByTypePlacement:
         self.generation = 0
         self.population_version = 0
         self.deletions = 0
+        self.moves = 0
         #: With which of them an object of each class went last.
         self._last_deletion: dict[ClassType, int] = {}
 
@@ -195,7 +196,7 @@ class ByTypePlacement:
         if self._quarantine is None:
             return None
         try:
-            region, slot = self._locate(address)
+            region, slot = self.locate(address)
         except HeapError:
             return None
         where = self._quarantine.find(region, slot)
@@ -227,10 +228,6 @@ class ByTypePlacement:
         missing = count - sum(region.room for region in self.regions(cls))
         if missing > 0:
             self._grow(cls, missing)
-
-    def place_of(self, address: int) -> tuple[Region, int]:
-        """The region and slot of an object, live or not. Raises HeapError if none begins there."""
-        return self._locate(address)
 
     def lend(self, cls: ClassType, count: int) -> list[Loan]:
         """The first ``count`` free slots of the class by address, or all, with the headers that
@@ -295,6 +292,7 @@ class ByTypePlacement:
             self.free_region(region)
         self.generation += 1
         self.population_version += 1
+        self.moves += 1
 
     # ------------------------------------------------------------------ regions
 
@@ -443,8 +441,9 @@ class ByTypePlacement:
     def all_regions(self) -> Iterator[Region]:
         yield from self._index[1]
 
-    def _locate(self, address: int, where: str = "") -> tuple[Region, int]:
-        """The region and slot of the object that starts at ``address``, live or not."""
+    def locate(self, address: int, where: str = "") -> tuple[Region, int]:
+        """The region and slot of the object that starts at ``address``, live or not. Raises
+        HeapError if none can."""
         if address == 0:
             raise null_reference(where)
         starts, regions = self._index
@@ -458,14 +457,14 @@ class ByTypePlacement:
         return region, slot
 
     def _locate_live(self, address: int) -> tuple[Region, int]:
-        region, slot = self._locate(address)
+        region, slot = self.locate(address)
         if not region.live[slot]:
             raise freed_reference(address, region.cls)
         return region, slot
 
     def lives(self, address: int) -> bool:
         try:
-            region, slot = self._locate(address)
+            region, slot = self.locate(address)
         except HeapError:
             return False
         return bool(region.live[slot])
@@ -488,7 +487,7 @@ class ByTypePlacement:
         place = run.place
         first = slice(run.slot, run.slot + 1, 1)
         address = int(place.arrangement.addresses(place.start, first)[0])
-        region, slot = self._locate(address)
+        region, slot = self.locate(address)
         if region.cls is not place.cls or slot + count > region.capacity:
             raise freed_reference(address, place.cls, "element 0: ")
         slots = slice(slot, slot + count, 1)
@@ -521,7 +520,7 @@ class ByTypePlacement:
     def select(self, references: References) -> Selection:
         addresses: References = self._encoding.address(references)
         parts = find_runs(
-            addresses, lambda place: self._locate(int(addresses[place]), f"element {place}: ")
+            addresses, lambda place: self.locate(int(addresses[place]), f"element {place}: ")
         )
         if parts is None:
             parts = self._scattered_parts(addresses)
@@ -541,7 +540,7 @@ class ByTypePlacement:
         bounds = np.searchsorted(numbers[order], np.arange(-1, len(regions) + 1))
         outside = order[: bounds[1]]
         if len(outside):
-            self._locate(int(addresses[outside[0]]), f"element {outside[0]}: ")
+            self.locate(int(addresses[outside[0]]), f"element {outside[0]}: ")
         parts = []
         for number, region in enumerate(regions):
             where = order[bounds[number + 1] : bounds[number + 2]]
@@ -551,7 +550,7 @@ class ByTypePlacement:
             slots, nowhere = region.arrangement.slots(offsets)
             wrong = where[nowhere | (slots >= region.capacity)]
             if len(wrong):
-                self._locate(int(addresses[wrong[0]]), f"element {wrong[0]}: ")
+                self.locate(int(addresses[wrong[0]]), f"element {wrong[0]}: ")
             parts.append(Part(region, where, slots, len(where)))
         return parts
 

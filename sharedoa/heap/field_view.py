@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, HeapError
 from ..model.classes import ClassType
 from ..model.types import InlineType, Type, ValueType
 from ..model.values import to_host
@@ -29,7 +29,7 @@ class FieldView(NumPyLike):
     at least once.
     """
 
-    __slots__ = ("_cls", "_deletions", "_heap", "_selected", "path", "source")
+    __slots__ = ("_cls", "_deletions", "_heap", "_moves", "_selected", "path", "source")
 
     def __init__(
         self, heap: Heap, cls: ClassType, selection: Selection, path: FieldPath, source: Any = None
@@ -38,6 +38,7 @@ class FieldView(NumPyLike):
         self._cls = cls
         self._selected = selection
         self._deletions = heap.placement.deletions
+        self._moves = heap.placement.moves
         self.path = path
         self.source = source
 
@@ -68,8 +69,14 @@ class FieldView(NumPyLike):
     @property
     def _selection(self) -> Selection:
         """The objects. Raises HeapError if one of them was deleted since the view was made, also
-        where another one lies in its place."""
+        where another one lies in its place, and if objects have moved."""
         placement = self._heap.placement
+        if placement.moves != self._moves:
+            raise HeapError(
+                f"this view of {self._cls.name}.{self.path.name} was made before objects moved "
+                "(oa.compact, oa.sort)",
+                "take it again from the objects, which have followed",
+            )
         deletions = placement.deletions
         if deletions != self._deletions:
             references = self._selected.references
@@ -84,7 +91,7 @@ class FieldView(NumPyLike):
         read-only so that no change to it is lost unseen: assign to the view instead, or to
         ``view[...]``, or ``.copy()`` it. Arrays, as ``address`` and ``length``, and what holds
         references are always read-only: assign arrays, what ``oa.split`` makes of one, objects or
-        values. What shares memory with objects is theirs until they are deleted."""
+        values. What shares memory with objects is theirs until they are deleted, or move."""
         self._heap.wait()
         if not self._selection.count:
             return np.empty(self.shape, self.dtype)

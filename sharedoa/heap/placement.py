@@ -114,6 +114,8 @@ class Placement(Protocol):
     """Raised when an object may have gone, or moved to another region's books."""
     deletions: int
     """How often objects were deleted."""
+    moves: int
+    """How often objects have changed places (``moving``)."""
     population_version: int
     """Raised when an object is made or goes."""
 

@@ -67,7 +67,7 @@ class ScatteredPlacement:
         self.population_epoch = 0
         self.generation = 0
         self.population_version = 0
-        self.deletions = 0
+        self.deletions = self.moves = 0
 
     def allocate(self, cls: ClassType, count: int, fields: Fields) -> Selection:
         size, header = self._layout.record(cls).size, self._header(cls)

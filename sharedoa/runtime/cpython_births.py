@@ -133,7 +133,7 @@ class LaunchInCPython:
 
     def _place_of(self, obj: Object) -> tuple[Region, int]:
         placement = births_of(self._heap).placement
-        return placement.place_of(self._heap.encoding.address(obj._reference))
+        return placement.locate(self._heap.encoding.address(obj._reference))
 
     def _take(self, cls: ClassType) -> tuple[Region, int] | None:
         places = self._places.get(cls)

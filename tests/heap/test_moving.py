@@ -217,6 +217,21 @@ def test_new_places_are_the_same_every_time(sign: int, monkeypatch: pytest.Monke
     assert found == [kind.__sharedoa__ for kind in kinds]
 
 
+def test_views_of_fields_are_taken_again(heap: oa.Heap) -> None:
+    objects = oa.new(Loner, 30, value=np.arange(30))
+    kept = objects[::3]
+    view, first, population = kept.value, kept[1:4], oa.all(Loner)
+    oa.delete(objects[np.arange(30) % 3 != 0])
+    assert view[2] == 6
+    oa.compact()
+    oa.new(Loner, 40, value=-1)
+    for use in (lambda: view[2], view.numpy, lambda: view.__setitem__(1, 3), lambda: view[1:]):
+        with pytest.raises(HeapError, match=r"before objects moved.*\n?.*"):
+            use()
+    assert kept.value[2] == 6 and first.value.numpy().tolist() == [3, 6, 9]
+    assert sorted(population.value.numpy().tolist()) == [-1] * 40 + list(range(0, 30, 3))
+
+
 def test_births_after_it(heap: oa.Heap) -> None:
     @oa.kernel
     def make(out: oa.Array[Loner]) -> None:

@@ -148,6 +148,12 @@ MUTATIONS = (
         _MOVED,
     ),
     Mutation(
+        "views of fields stay when objects move", "sharedoa/heap/field_view.py",
+        "if placement.moves != self._moves:", "if placement.moves < self._moves:",
+        "somebody else's fields are read",
+        _MOVED,
+    ),
+    Mutation(
         "tests of several parts are used twice", "sharedoa/codegen/branches.py",
         "uses[test.result] == 1", "uses[test.result]",
         "a value that nobody made is used",
