@@ -42,6 +42,23 @@ def require_generated(options: RunOptions, name: str) -> None:
         require_drawable(options.out)
 
 
+def shape_of(
+    options: RunOptions, land: str, width: int, height: int, least: int = 1
+) -> tuple[int, int]:
+    """The width and height of ``land`` (with its article) in cells; for 0 ``options.size``.
+
+    Raises ArgumentError for fewer than ``least`` cells in all, or 2^31 of them.
+    """
+    assert options.size is not None
+    width, height = width or options.size, height or options.size
+    if min(width, height) < 1 or not least <= width * height < 1 << 31:
+        raise ArgumentError(
+            f"{land} cannot have {width} by {height} cells",
+            f"give sizes from 1 on, of {least} to 2^31 - 1 cells",
+        )
+    return width, height
+
+
 def run_steps(
     options: RunOptions,
     make: Callable[[Any, Launches], S],

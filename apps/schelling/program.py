@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sharedoa.errors import ArgumentError
-
 from ..common.references import NOTHING
-from ..common.stepwise import require_generated, run_steps
+from ..common.stepwise import require_generated, run_steps, shape_of
 from ..interface import CheckFailed, RunOptions, RunResult
 from .picture import frame
 from .simulation import Simulation
@@ -19,14 +17,10 @@ def run(options: RunOptions, width: int = 0, height: int = 0) -> RunResult:
     Raises ArgumentError for sizes that make no town, an input, or output that cannot be written,
     before anything runs, and CheckFailed.
     """
-    assert options.size is not None and options.seed is not None
     require_generated(options, "schelling")
-    seed, width, height = options.seed, width or options.size, height or options.size
-    if min(width, height) < 1 or not 4 <= width * height < 1 << 31:
-        raise ArgumentError(
-            f"a town cannot have {width} by {height} cells",
-            "give sizes from 1 on, of 4 to 2^31 - 1 cells",
-        )
+    width, height = shape_of(options, "a town", width, height, least=4)
+    assert options.seed is not None
+    seed = options.seed
     return run_steps(
         options,
         lambda heap, launches: Simulation(heap, width, height, seed, launches),

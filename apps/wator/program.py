@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from sharedoa.errors import ArgumentError
-
-from ..common.stepwise import require_generated, run_steps
+from ..common.stepwise import require_generated, run_steps, shape_of
 from ..interface import CheckFailed, RunOptions, RunResult
 from .picture import frame
 from .simulation import Simulation
@@ -16,14 +14,10 @@ def run(options: RunOptions, width: int = 0, height: int = 0) -> RunResult:
     Raises ArgumentError for sizes that make no ocean, an input, or output that cannot be written,
     before anything runs, and CheckFailed.
     """
-    assert options.size is not None and options.seed is not None
     require_generated(options, "wator")
-    seed, width, height = options.seed, width or options.size, height or options.size
-    if min(width, height) < 1 or width * height >= 1 << 31:
-        raise ArgumentError(
-            f"an ocean cannot have {width} by {height} cells",
-            "give sizes from 1 on, of fewer than 2^31 cells",
-        )
+    width, height = shape_of(options, "an ocean", width, height)
+    assert options.seed is not None
+    seed = options.seed
     return run_steps(
         options,
         lambda heap, launches: Simulation(heap, width, height, seed, launches),

@@ -502,14 +502,14 @@ class ByTypePlacement:
         return self._locate_live(address)[0].cls
 
     def read_one(self, address: int, path: FieldPath) -> Any:
-        region, slot = self._locate_live(address)
         with self.access:
+            region, slot = self._locate_live(address)
             self._residency.host_uses(region.start, *region.span(slot, slot))
             return region.field(path)[slot]
 
     def write_one(self, address: int, path: FieldPath, value: Any, index: int | None) -> None:
-        region, slot = self._locate_live(address)
         with self.access:
+            region, slot = self._locate_live(address)
             self._residency.host_uses(region.start, *region.span(slot, slot))
             if index is None:
                 self._pieces.written(region.cls, path.name, value)

@@ -16,15 +16,16 @@ import numpy as np
 from ..errors import ArgumentError, HeapError
 from ..model.classes import ClassType
 from ..model.object import shared_type
-from ..model.types import InlineType, ReferenceType, Type, ValueType
+from ..model.types import Type
 from ..model.values import describe
 from . import hooks
 from .by_type import ByTypePlacement
+from .conversion import holds_references
 from .objects import ManyObjects
 from .placement import FieldPath, References, repeated_reference
 from .recording import require_executing
 from .region_selection import Part, RegionSelection
-from .regions import Region, SlotNumbers, has_repeated
+from .regions import Region, SlotNumbers
 from .relocation import translate
 
 if TYPE_CHECKING:
@@ -38,7 +39,8 @@ Order = list[tuple[Region, SlotNumbers]]
 
 def compact(heap: Heap, python_class: type | None = None) -> None:
     """Put the objects of a class and those below it, or all objects, side by side by class, in the
-    order in which they lie, and give back memory that nobody needs.
+    order in which they lie, and give back memory that nobody needs. Other threads must not read or
+    write objects of these classes meanwhile; launches of theirs end before.
 
     Raises ClassError for something that is no shared class, HeapError without memory for the new
     places, having moved nothing, or where objects are placed one by one.
@@ -53,7 +55,8 @@ def compact(heap: Heap, python_class: type | None = None) -> None:
 
 def sort(heap: Heap, objects: Any, key: Any) -> None:
     """Move objects into the order of ``key``: a field's name, or numbers, one an object. Objects of
-    a class keep the places that they have together; of equal keys the order stays.
+    a class keep the places that they have together; of equal keys the order stays. Of other threads
+    the same holds as for ``compact``.
 
     Raises ArgumentError for anything else, HeapError as ``compact`` and for objects that are
     repeated, null or deleted.
@@ -67,9 +70,10 @@ def sort(heap: Heap, objects: Any, key: Any) -> None:
         )
     keys = _keys(objects, key)
     with heap.lock:
-        selection = placement.select(objects._references())
+        references = objects._references()
+        selection = placement.select(references)
         assert isinstance(selection, RegionSelection)
-        if any(has_repeated(part.slots) for part in selection.parts):
+        if len(np.unique(references)) < len(references):
             raise repeated_reference("sort")
         ranks = np.empty(len(keys), np.int64)
         ranks[np.argsort(keys, kind="stable")] = np.arange(len(keys))
@@ -252,13 +256,13 @@ def _changes(
     regions = [each for each in placement.all_regions() if each not in gone]
     for region in (*regions, *come):
         for name, type in region.cls.fields.items():
-            if _has_references(type) and region.unused_from:
+            if holds_references(type) and region.unused_from:
                 span = region.span(0, region.unused_from - 1)
                 heap.residency.host_uses(region.start, *span)
                 values = region.field(FieldPath(name))
                 yield from _changed(values, region.unused_from, type, moves)
     for storage in heap.memory.all_arrays():
-        if _has_references(storage.element):
+        if holds_references(storage.element):
             start = storage.address
             heap.residency.host_uses(start, start, start + storage.size)
             elements = np.asarray(storage).view(heap.layout.dtype(storage.element))
@@ -275,12 +279,3 @@ def _changed(
         translate(after, type, moves, lambda addresses: addresses)
         if after.tobytes() != before.tobytes():
             yield values, part, after
-
-
-def _has_references(type: Type) -> bool:
-    """Whether values of a type have references to objects among them."""
-    if isinstance(type, InlineType):
-        return _has_references(type.element)
-    if isinstance(type, ValueType):
-        return any(map(_has_references, type.fields.values()))
-    return isinstance(type, ReferenceType)

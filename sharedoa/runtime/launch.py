@@ -250,10 +250,12 @@ class Program:
         geometry: Geometry,
         are_fixed: bool = False,
     ) -> Binding:
-        """Make code ready for ``arguments``, which are packed in ``slots``: it is compiled if there
-        is none that still holds, its state block filled, and where runs begin written to ``slots``.
+        """Make code ready for ``arguments``, and pack them in ``slots``: it is compiled if there is
+        none that still holds, its state block filled, and where runs begin written to ``slots``.
         ``are_fixed``: numbers among them are constants of this launch (``specialisation``).
         """
+        # Where an array was a run when it was bound before, its address has gone from the slots.
+        self.plan.pack(slots, arguments)
         looks = mode.by_population and not debug
         counted = clustering.consider(self, heap, geometry, arguments) if looks else None
         is_for_small = looks and heap.layout.is_open and clustering.is_small(geometry)

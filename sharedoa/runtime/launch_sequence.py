@@ -47,8 +47,6 @@ class RecordedLaunch:
                 "something that it calls was redefined",
                 "capture the step again",
             )
-        # Where an array was a run its address has gone from the slots.
-        self.program.plan.pack(self.slots, self.arguments)
         self.binding = self.program.bind(
             heap,
             self.mode,

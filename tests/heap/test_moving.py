@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 import sharedoa as oa
 from sharedoa import f64, i32
 from sharedoa.errors import ArgumentError, ClassError, DeviceError, HeapError
+from sharedoa.heap import moving
 from sharedoa.heap.by_type import ByTypePlacement
 from sharedoa.model.classes import ClassType
 
@@ -232,6 +234,43 @@ def test_views_of_fields_are_taken_again(heap: oa.Heap) -> None:
     assert sorted(population.value.numpy().tolist()) == [-1] * 40 + list(range(0, 30, 3))
 
 
+@oa.kernel
+def work(objects: oa.Array[Loner], rounds: i32) -> None:
+    i = oa.grid(1)
+    if i < len(objects):
+        for _ in range(rounds):
+            objects[i].value += (objects[i].value & 1) + 1
+
+
+@pytest.mark.parametrize("turns", [40])
+def test_launches_of_another_thread_have_ended(turns: int) -> None:
+    """Nothing that a launch writes while objects move is lost."""
+    with oa.Heap(backend="cpu") as heap:
+        objects = oa.new(Loner, 20_000, value=0)
+        expected = oa.new(Loner, 1, value=0)
+        launched = 0
+        is_over = threading.Event()
+
+        def launch() -> None:
+            nonlocal launched
+            while not is_over.is_set():
+                work[20_000](objects, 50)
+                launched += 1
+
+        thread = threading.Thread(target=launch)
+        thread.start()
+        try:
+            for turn in range(turns):
+                moving.sort(heap, objects, np.arange(20_000) * (-1) ** turn)
+        finally:
+            is_over.set()
+            thread.join()
+        for _ in range(launched):
+            work[1](expected, 50)
+        assert launched
+        assert (objects.value.numpy() == expected.value.numpy()[0]).all()
+
+
 def test_births_after_it(heap: oa.Heap) -> None:
     @oa.kernel
     def make(out: oa.Array[Loner]) -> None:
@@ -264,8 +303,6 @@ def test_without_memory_nothing_moves() -> None:
 
 
 def test_a_fault_in_the_middle_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    from sharedoa.heap import moving
-
     with oa.Heap(backend="cpu", initial_region=8) as heap:
         world = World(5)
         world.remove(0.5)
@@ -315,6 +352,7 @@ def test_where_objects_are_placed_one_by_one(mode: str) -> None:
         (lambda objects: oa.sort(objects, ["a", "b", "c"]), "one number an object"),
         (lambda objects: oa.sort(objects, "size"), "no field or method 'size'"),
         (lambda objects: oa.sort(objects[[0, 0, 1]], [1, 2, 3]), "occurs twice"),
+        (lambda objects: oa.sort(oa.concat(objects, objects[:2]), range(5)), "occurs twice"),
         (lambda objects: oa.sort(oa.zeros(3, Loner), [1, 2, 3]), "null"),
     ],
 )

@@ -119,14 +119,34 @@ MUTATIONS = (
     ),
     Mutation(
         "arrays of references stay as they were", _MOVING,
-        "if _has_references(storage.element):", "if False:",
+        "if holds_references(storage.element):", "if False:",
         "threads find freed memory",
         _MOVED,
     ),
     Mutation(
-        "value structs have no references", _MOVING,
-        "return any(map(_has_references, type.fields.values()))", "return False",
+        "value structs have no references", "sharedoa/heap/conversion.py",
+        "return any(map(holds_references, type.fields.values()))", "return False",
         "threads find freed memory",
+        _MOVED,
+    ),
+    Mutation(
+        "objects move while launches go on", _MOVING,
+        "    heap.memory.stand_still()\n", "",
+        "what a launch writes meanwhile is lost",
+        _MOVED,
+    ),
+    Mutation(
+        "an object may be sorted twice", _MOVING,
+        "        if len(np.unique(references)) < len(references):\n"
+        "            raise repeated_reference(\"sort\")\n",
+        "",
+        "an object has two places",
+        _MOVED,
+    ),
+    Mutation(
+        "arguments are packed once", "sharedoa/runtime/launch.py",
+        "        self.plan.pack(slots, arguments)\n        looks", "        looks",
+        "an array that is no run any more has the address of its first object",
         _MOVED,
     ),
     Mutation(
