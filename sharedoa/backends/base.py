@@ -17,6 +17,7 @@ from ..targets.base import Stages, Target
 
 if TYPE_CHECKING:
     from ..heap.provider import Provider
+    from ..heap.slot_lists import SlotLists
     from ..heap.transfer import Transfer
 
 Addresses = np.ndarray[Any, np.dtype[np.uint64]]
@@ -93,6 +94,11 @@ class Backend(Protocol):
     def transfer(self) -> Transfer | None:
         """What moves columns of values to and from provider memory on the device; None where host
         and device are one."""
+        ...
+
+    @property
+    def slot_lists(self) -> SlotLists:
+        """What lists free slots, and notes which of them launches have filled, on the device."""
         ...
 
     def load(

@@ -20,12 +20,14 @@ from .kernel_print import print_address, raise_print_failure
 from .launch_guard import launch_guard
 from .native_code import NativeLibrary, ffi, host_target, text_bytes
 from .scattered import ScatteredMemory
+from .slot_kernels import SlotKernels
 from .thread_pool import run_alone, run_parallel
 from .thread_team import barrier_address, run_team
 from .timing import ClockStopwatch, time_by_clock
 
 if TYPE_CHECKING:
     from ..heap.provider import Provider
+    from ..heap.slot_lists import SlotLists
     from ..heap.transfer import Transfer
 
 _ENTRY_TYPE = ffi.typeof("void(*)(int64_t, int64_t, int64_t, int64_t, void *)")
@@ -70,6 +72,14 @@ class CpuBackend:
         from ..heap.provider import HostProvider
 
         return HostProvider()
+
+    @cached_property
+    def slot_lists(self) -> SlotLists:
+        return SlotKernels(self, self._read)
+
+    def _read(self, address: int, size: int) -> bytes:
+        self.synchronize()
+        return ctypes.string_at(address, size)
 
     def load(
         self,

@@ -24,10 +24,12 @@ from .cuda_launch import PreparedLaunch, native_launch
 from .managed_memory import ManagedProvider, prefetch
 from .pinned_memory import PinnedStaging, StagingProvider
 from .scattered import ScatteredMemory
+from .slot_kernels import SlotKernels
 from .timing import EventStopwatch, time_by_events
 
 if TYPE_CHECKING:
     from ..heap.provider import Provider
+    from ..heap.slot_lists import SlotLists
     from ..heap.transfer import Transfer
 
 _LOG_BYTES = 16 << 10
@@ -112,6 +114,10 @@ class CudaBackend:
     def transfer(self) -> Transfer:
         return self._transfer
 
+    @cached_property
+    def slot_lists(self) -> SlotLists:
+        return SlotKernels(self, self._read)
+
     def load(
         self,
         symbol: str,
@@ -168,9 +174,13 @@ class CudaBackend:
 
     def read_global(self, module: CudaModule, symbol: str) -> bytes:
         """The bytes of a variable of a loaded module, after everything launched before."""
+        self.context.enter()
+        address, size = self.context.call("cuModuleGetGlobal", module.handle, symbol.encode())
+        return self._read(address, size)
+
+    def _read(self, address: int, size: int) -> bytes:
         context = self.context
         context.enter()
-        address, size = context.call("cuModuleGetGlobal", module.handle, symbol.encode())
         found = ctypes.create_string_buffer(size)
         context.call("cuMemcpyDtoHAsync", ctypes.addressof(found), address, size, context.stream)
         context.synchronize()

@@ -7,25 +7,24 @@ the launch, and nobody else takes or frees them; the caller holds the lock on th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from weakref import WeakMethod
 
 import numpy as np
 
-from dispatch.births import BORN, ENDED, ENTRY_DTYPE, SEGMENT_DTYPE
+from dispatch.births import ENTRY_DTYPE, SEGMENT_DTYPE
 from dispatch.range_table import encode_stride
 
 from ..errors import HeapError
 from ..model.classes import ClassType
 from .by_type import ByTypePlacement
 from .extents import Extent, Extents
-from .placement import Selection
 from .regions import Loan, Region
-from .residency import Residency
+from .slots import Ended, Listed, Slots, Table
 
-_ALIGNMENT = 16
+_ALIGNMENT = 64
 WithRoom = Callable[[str, Callable[[], Any]], Any]
 """Calls something that may raise NoRoom, collects what is free if it does, and tries again; then
 raises HeapError, which names what room is for."""
@@ -44,7 +43,7 @@ class Places:
 
     @property
     def room(self) -> int:
-        return sum(len(loan.slots) for loan in self.loans)
+        return sum(loan.count for loan in self.loans)
 
     @property
     def shortage(self) -> str:
@@ -57,9 +56,10 @@ class Places:
     def at(self, number: int) -> tuple[Region, int] | None:
         """The place of that number."""
         for loan in self.loans:
-            if number < len(loan.slots):
+            if number < loan.count:
+                assert loan.slots is not None
                 return loan.region, int(loan.slots[number])
-            number -= len(loan.slots)
+            number -= loan.count
         return None
 
 
@@ -70,14 +70,15 @@ class Births:
         self,
         extents: Extents,
         placement: ByTypePlacement,
-        residency: Residency,
+        slots: Slots,
         with_room: WithRoom,
     ) -> None:
-        self._extents, self._residency = extents, residency
+        self._extents, self._slots = extents, slots
         self.placement = placement
         # What holds this would else be held by it.
         self._weak_with_room = WeakMethod(with_room)
         self._table: Extent | None = None
+        self._reports = 0
         self._reserved: dict[ClassType, int] = {}
         #: What the last launch had no room for, in words.
         self.shortages: dict[ClassType, str] = {}
@@ -122,38 +123,48 @@ class Births:
             self._make_room(cls, wanted)
         except HeapError:
             each = None  # as many as there is room for
-        return Places(cls, each or 0, self.placement.lend(cls, wanted))
+        return Places(cls, each or 0, self._slots.lend(cls, wanted))
 
     def _make_room(self, cls: ClassType, count: int) -> None:
         what = f"{count:,} more objects of {cls.name}"
         self._with_room(what, lambda: self.placement.make_room(cls, count))
 
-    def publish(self, places: list[Places], threads: int) -> None:
-        """Write the table. Raises HeapError without room for it."""
-        if not places:
-            return
+    def publish(self, places: Sequence[Places], ended: Iterable[ClassType], threads: int) -> None:
+        """Write the table for a launch that makes objects in ``places`` and ends some of exactly
+        the classes ``ended``. Raises HeapError without room for it."""
+        ended = [*ended]
+        self._with_room("which objects go", lambda: self._slots.prepare(ended))
         segments = [_segments(each) for each in places]
-        slots = [_slots(each) for each in places]
-        counts = [np.zeros(threads if each.step > 1 else 0, np.uint32) for each in places]
         entries = np.zeros(len(places), ENTRY_DTYPE)
-        parts = [entries, *segments, *slots, *counts]
-        starts = np.cumsum([0, *(-(-part.nbytes // _ALIGNMENT) * _ALIGNMENT for part in parts)])
-        self._hold(int(starts[-1]))
+        heads = [part.view(np.uint8) for part in (entries, *segments)]
+        heads = [*heads, np.zeros(-sum(map(len, heads)) % _ALIGNMENT, np.uint8)]
+        classes = {*ended, *(each.cls for each in places)}
+        regions = sum(self.placement.region_count(cls) for cls in classes)
+        sizes = [sum(map(len, heads)), regions * self._slots.report_bytes]
+        sizes += [4 * each.room for each in places]
+        sizes += [4 * threads if each.step > 1 else 0 for each in places]
+        starts = np.cumsum([0, *(-(-size // _ALIGNMENT) * _ALIGNMENT for size in sizes)]).tolist()
+        if not starts[-1]:
+            return
+        self._hold(starts[-1])
         table = self._table
         assert table is not None
-        addresses = (starts + table.address).tolist()
-        number = len(places)
+        base, self._reports = table.address, table.address + starts[1]
+        lists, counts = starts[2 : 2 + len(places)], starts[2 + len(places) : -1]
+        first = entries.nbytes
         for place, each in enumerate(places):
             entry = entries[place]
             entry["step"], entry["room"] = each.step, each.room
-            entry["segments"] = addresses[1 + place]
-            entry["places"] = addresses[1 + number + place]
-            has_counts = len(counts[place]) > 0
-            entry["counts"] = addresses[1 + 2 * number + place] if has_counts else 0
+            entry["segments"] = base + first
+            entry["places"] = base + lists[place]
+            entry["counts"] = base + counts[place] if each.step > 1 else 0
             entry["stride"] = _stride(each)
-        self._host_uses(int(starts[-1]))
-        for start, part in zip(starts.tolist(), parts, strict=False):
-            table.memory[start : start + part.nbytes] = part.view(np.uint8)
+            first += segments[place].nbytes
+        listed = [Listed(base + at, p.loans) for at, p in zip(lists, places, strict=True)]
+        zeros = [(base + starts[1], starts[2] - starts[1])]
+        zeros += [(base + counts[0], starts[-1] - counts[0])] if places else []
+        head = np.concatenate(heads)
+        self._slots.publish(table, Table(starts[-1], head, listed, [z for z in zeros if z[1]]))
 
     def _hold(self, size: int) -> None:
         """Memory for a table of ``size`` bytes; kernels are told of another address."""
@@ -168,40 +179,32 @@ class Births:
         self._table = made
         self.placement.change_layout()
 
-    def _host_uses(self, size: int) -> None:
-        assert self._table is not None
-        start = self._table.address
-        self._residency.host_uses(start, start, start + size)
-
     # ------------------------------------------------------------------ after a launch
 
-    def settle(self, lent: Iterable[Places], ended: Iterable[ClassType]) -> Selection:
-        """Note the objects that were made. What is given was ended, of exactly the classes
-        ``ended``, and still is to be freed."""
-        for places in lent:
-            for loan in places.loans:
-                states = loan.region.live[loan.slots]
-                born = loan.slots[states & (BORN | ENDED) == BORN]
-                self.placement.end_loan(loan, born, loan.slots[states & BORN != 0])
-        return self.placement.ended(ended)
+    def settle(self, lent: Iterable[Places], ended: Iterable[ClassType]) -> Ended:
+        """Note the objects that were made, and those that were ended, of exactly the classes
+        ``ended``."""
+        loans = {places.cls: places.loans for places in lent}
+        return self._slots.settle(loans, ended, self._reports)
 
     def return_unused(self, lent: Iterable[Places]) -> None:
         """There was no launch."""
-        for places in lent:
-            for loan in places.loans:
-                self.placement.end_loan(loan, *loan.nothing)
+        for loan in (loan for places in lent for loan in places.loans):
+            loan.give_back()
 
-    def note_shortages(self, lent: list[Places]) -> None:
+    def note_shortages(self, lent: Sequence[Places]) -> None:
         """After a launch: of which classes its threads asked for more than there was room for."""
         self.shortages = {}
-        if not lent:
+        common = [number for number, places in enumerate(lent) if not places.step]
+        if not common:
             return
-        assert self._table is not None
-        size = len(lent) * ENTRY_DTYPE.itemsize
-        self._host_uses(size)
-        entries = self._table.memory[:size].view(ENTRY_DTYPE)
-        for places, entry in zip(lent, entries, strict=True):
-            places.wanted = int(entry["next"])
+        assert self._table is not None and ENTRY_DTYPE.fields is not None
+        at = ENTRY_DTYPE.fields["next"][1]
+        words = [number * ENTRY_DTYPE.itemsize + at for number in common]
+        asked = self._slots.asked_for(self._table, words)
+        for number, wanted in zip(common, asked, strict=True):
+            places = lent[number]
+            places.wanted = wanted
             if places.wanted > places.room:
                 self.shortages[places.cls] = places.shortage
 
@@ -211,16 +214,11 @@ def _segments(places: Places) -> np.ndarray[Any, Any]:
     stop = 0
     for segment, loan in zip(found, places.loans, strict=True):
         region = loan.region
-        stop += len(loan.slots)
+        stop += loan.count
         assert region.live_extent is not None
         segment["stop"], segment["start"] = stop, region.start
         segment["live"] = region.live_extent.address
     return found
-
-
-def _slots(places: Places) -> np.ndarray[Any, np.dtype[np.uint32]]:
-    none = np.zeros(0, np.uint32)
-    return np.concatenate([none, *(loan.slots.astype(np.uint32) for loan in places.loans)])
 
 
 def _stride(places: Places) -> int:

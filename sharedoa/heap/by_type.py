@@ -16,8 +16,6 @@ from weakref import WeakSet
 
 import numpy as np
 
-from dispatch import births
-
 from ..errors import HeapError
 from ..forks import take_for_forks
 from ..model.arrangement import Arrangement, slot_numbers
@@ -40,10 +38,11 @@ from .placement import (
 from .quarantine import Batch, Quarantine
 from .rearrangement import rearrange
 from .region_selection import Part, RegionSelection
-from .regions import Loan, Region, SlotNumbers, has_repeated
+from .regions import Region, has_repeated
 from .residency import Residency
 from .run import Run
 from .run_detection import find_runs
+from .slot_lists import SlotBytes
 
 
 class ByTypePlacement:
@@ -89,6 +88,7 @@ class ByTypePlacement:
         self.population_epoch = 0
         self.generation = 0
         self.population_version = 0
+        self._versions: dict[ClassType, int] = {}
         self.deletions = 0
         self.moves = 0
         #: With which of them an object of each class went last.
@@ -124,7 +124,7 @@ class ByTypePlacement:
         except BaseException:
             self._take_back(cls, taken)
             raise
-        self._note_population(cls, before)
+        self.note_population(cls, before)
         return made
 
     def _take_back(self, cls: ClassType, taken: list[tuple[Part, bool]]) -> None:
@@ -170,7 +170,7 @@ class ByTypePlacement:
         if self._quarantine is not None:
             self._release(self._quarantine.overdue())
         for cls, count in before.items():
-            self._note_population(cls, count)
+            self.note_population(cls, count)
         self.generation += 1
 
     def _drop_idle(self, regions: Iterable[Region]) -> None:
@@ -216,8 +216,10 @@ class ByTypePlacement:
                 part.region.live[part.slots] = 1
             raise
 
-    def _note_population(self, cls: ClassType, before: int) -> None:
+    def note_population(self, cls: ClassType, before: int) -> None:
+        """There may be others than the ``before`` objects that there were of a class."""
         self.population_version += 1
+        self._versions[cls] = self._versions.get(cls, 0) + 1
         if (before == 0) != (self.count(cls) == 0):
             self.population_epoch += 1
 
@@ -229,44 +231,31 @@ class ByTypePlacement:
         if missing > 0:
             self._grow(cls, missing)
 
-    def lend(self, cls: ClassType, count: int) -> list[Loan]:
-        """The first ``count`` free slots of the class by address, or all, with the headers that
-        objects of it have, for a launch to make objects in."""
-        header = self._header(cls)
-        loans: list[Loan] = []
-        try:
-            for region in self.regions(cls):
-                loan = region.lend(count)
-                count -= len(loan.slots)
-                if len(loan.slots):
-                    loans.append(loan)
-                    if header:
-                        Part.at(region, 0, loan.slots).host_uses(self._residency)
-                        region.set_header(loan.slots, header)
-        except BaseException:
-            for loan in loans:
-                loan.region.end_loan(loan, *loan.nothing)
-            raise
-        return loans
+    def note_ended(self, touched: Iterable[Region]) -> None:
+        """A launch has ended objects in these regions, whose slots are free."""
+        self.deletions += 1
+        for region in touched:
+            self._last_deletion[region.cls] = self.deletions
+        self._drop_idle(touched)
+        self.generation += 1
 
-    def end_loan(self, loan: Loan, born: SlotNumbers, touched: SlotNumbers) -> None:
-        """A launch that has ended made objects in the slots ``touched``, which live in ``born``."""
-        before = self.count(loan.region.cls)
-        loan.region.end_loan(loan, born, touched)
-        if len(born):
-            self._note_population(loan.region.cls, before)
+    def selection(self, parts: list[Part]) -> RegionSelection:
+        """Objects one after another, as ``parts`` has them."""
+        return self._selection(parts, sum(part.count for part in parts))
 
-    def ended(self, classes: Iterable[ClassType]) -> Selection:
-        """The objects of exactly these classes that a launch has ended; they are still there."""
-        parts: list[Part] = []
-        position = 0
+    def class_version(self, cls: ClassType) -> tuple[int, int]:
+        """Another one when other objects of exactly this class live, or elsewhere."""
+        return self._versions.get(cls, 0), self.moves
+
+    def header(self, cls: ClassType) -> bytes:
+        """What every object of a class starts with."""
+        return self._header(cls)
+
+    def show_freed(self, classes: Iterable[ClassType]) -> None:
+        """Let kernels write with which deletion objects of these classes went. Raises NoRoom."""
         for region in (region for cls in classes for region in self.regions(cls)):
-            slots = np.flatnonzero(region.live[: region.unused_from] & births.ENDED != 0)
-            if len(slots):
-                region.live[slots] = births.LIVED
-                parts.append(Part.at(region, position, slots))
-                position += len(slots)
-        return self._selection(parts, position)
+            if region.freed_extent is None:
+                region.show_freed(self._extents.allocate(4 * region.capacity, from_top=True))
 
     # ------------------------------------------------------------------ moved objects
 
@@ -279,9 +268,8 @@ class ByTypePlacement:
 
     def free_region(self, region: Region) -> None:
         """The memory of a region that no address leads to."""
-        self._extents.free(region.extent)
-        if region.live_extent is not None:
-            self._extents.free(region.live_extent)
+        for extent in (region.extent, *region.own_extents):
+            self._extents.free(extent)
 
     def exchange(self, gone: Sequence[Region], come: Sequence[Region]) -> None:
         """The same objects are in other regions now."""
@@ -342,7 +330,9 @@ class ByTypePlacement:
 
     def _live_extent(self, capacity: int) -> Extent | None:
         """Where a region keeps which of its objects live, if kernels read it. Raises NoRoom."""
-        return self._extents.allocate(capacity, from_top=True) if self._shows_living else None
+        if not self._shows_living:
+            return None
+        return self._extents.allocate(SlotBytes(0, capacity).size, from_top=True)
 
     def show_living(self) -> None:
         """From now on kernels can read which objects live: debug mode. Raises NoRoom, having
@@ -353,7 +343,8 @@ class ByTypePlacement:
         regions = list(self.all_regions())
         try:
             for region in regions:
-                taken.append(self._extents.allocate(region.capacity, from_top=True))
+                size = SlotBytes(0, region.capacity).size
+                taken.append(self._extents.allocate(size, from_top=True))
         except BaseException:
             for extent in taken:
                 self._extents.free(extent)
@@ -427,8 +418,8 @@ class ByTypePlacement:
             self._quarantine.move(high, merged, offset)
         self._replace((low, high), (merged,))
         for region in (low, high):
-            if region.live_extent is not None:
-                self._retire(region.live_extent)
+            for extent in region.own_extents:
+                self._retire(extent)
         self.generation += 1
         return merged
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any
@@ -226,14 +226,20 @@ class Heap:
 
     def bury(self, gone: References) -> None:
         """Tell the proxies of deleted objects."""
-        proxies = self._proxies
-        if len(gone) <= len(proxies):
-            found = [proxies.pop(each, None) for each in gone.tolist()]
-        else:
-            address = self.encoding.address
-            dead = [r for r in list(proxies) if not self.placement.lives(address(r))]
-            found = [proxies.pop(each, None) for each in dead]
-        for proxy in found:
+        if len(gone) > len(self._proxies):
+            self.bury_dead()
+            return
+        self._bury(self._proxies.pop(each, None) for each in gone.tolist())
+
+    def bury_dead(self) -> None:
+        """Tell the proxies of all objects that do not live."""
+        address, lives = self.encoding.address, self.placement.lives
+        dead = [each for each in list(self._proxies) if not lives(address(each))]
+        self._bury([self._proxies.pop(each, None) for each in dead])
+
+    @staticmethod
+    def _bury(found: Iterable[Any]) -> None:
+        for proxy in [*found]:
             if proxy is not None:
                 bury_proxy(proxy)
 

@@ -94,8 +94,13 @@ def reserve(heap: Heap, python_class: type, n: int) -> None:
 def settle(heap: Heap, places: Iterable[Places], ended: Iterable[ClassType]) -> None:
     """Note what a launch that has ended made in ``places``, and free what it ended of exactly the
     classes ``ended``. The caller has held the lock since ``Births.lend``."""
-    gone = births_of(heap).settle(places, ended)
-    if gone.count:
-        references = gone.references
-        heap.placement.free(gone, user_line() if heap.debug else "")
+    births, ended = births_of(heap), [*ended]
+    gone = births.settle(places, ended)
+    if gone.to_free is not None and gone.to_free.count:
+        references = gone.to_free.references
+        heap.placement.free(gone.to_free, user_line() if heap.debug else "")
+        for region in (region for cls in ended for region in births.placement.regions(cls)):
+            region.list_again()
         heap.bury(references)
+    elif gone.are_freed:
+        heap.bury_dead()

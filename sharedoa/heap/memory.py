@@ -24,9 +24,13 @@ from .extents import SLAB_SIZE, Extent, Extents, NoRoom
 from .launch_state import LaunchState
 from .pieces import PieceFields
 from .placement import FieldPath, Fields, Selection
+from .population_lists import PopulationLists
 from .residency import Residency
 from .scattered import ScatteredPlacement
 from .settings import HeapSettings
+from .slots import Slots
+from .slots_on_device import SlotsOnDevice
+from .slots_on_host import SlotsOnHost
 from .statistics import HeapStatistics, heap_statistics
 from .transfer import Column, Values
 from .vtables import VtableRecords
@@ -80,10 +84,11 @@ class HeapMemory:
         self.placement = self._place()
         placement = self.placement
         self.births = (
-            Births(self._extents, placement, self.residency, self.with_room)
+            Births(self._extents, placement, self._slots(placement), self.with_room)
             if isinstance(placement, ByTypePlacement)
             else None
         )
+        self.population_lists = self._population_lists()
         self._launch_state = LaunchState(
             self._extents,
             self.placement,
@@ -92,6 +97,27 @@ class HeapMemory:
             self._retired.append,
             self.pieces,
             settings.encoding,
+        )
+
+    @property
+    def _device_settles(self) -> bool:
+        """Whether a device notes what kernels make and end. In debug mode the host does, as it
+        keeps what was deleted, and who did it."""
+        return self._settings.backend.target.is_device and not self._settings.debug
+
+    def _slots(self, placement: ByTypePlacement) -> Slots:
+        settings = self._settings
+        if self._device_settles:
+            return SlotsOnDevice(placement, settings.encoding, settings.backend.slot_lists)
+        return SlotsOnHost(placement, self.residency)
+
+    def _population_lists(self) -> PopulationLists | None:
+        placement, settings = self.placement, self._settings
+        if not self._device_settles or not isinstance(placement, ByTypePlacement):
+            return None
+        lists = settings.backend.slot_lists
+        return PopulationLists(
+            self._extents, placement, settings.encoding, lists, self._retired.append
         )
 
     def _place(self) -> ByTypePlacement | ScatteredPlacement:

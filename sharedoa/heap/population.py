@@ -68,6 +68,10 @@ class Population(ManyObjects):
         """The objects class by class, as arguments for kernels: where these use runs, as such."""
         heap = self._heap
         for cls in self._classes():
+            listed = _listed(heap, cls)
+            if listed is not None:
+                yield listed
+                continue
             runs = heap.runs_of_classes.of(cls) if heap.uses_runs else None
             if runs is not None:
                 yield from (RunOfObjects(heap, run, count) for run, count in runs)
@@ -103,3 +107,16 @@ class Population(ManyObjects):
 
     def __repr__(self) -> str:
         return f"<all {len(self)} {self._cls.name}>"
+
+
+def _listed(heap: Heap, cls: ClassType) -> ObjectArray | None:
+    """All objects of exactly a class, where a device lists them; for kernels that are launched at
+    once."""
+    lists, element = heap.memory.population_lists, heap.reference_type(cls)
+    if lists is None:
+        return None
+    with heap.lock:
+        storage = lists.of(cls, element)
+        if storage is None:
+            return None
+        return ObjectArray(heap, element, storage, storage.address, heap.placement.count(cls))

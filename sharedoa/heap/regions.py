@@ -6,6 +6,7 @@ says whether an object lives there; in debug mode kernels read these too.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,7 @@ from ..model.arrangement import Arrangement, Slots, SlotValues
 from ..model.classes import ClassType
 from .extents import Extent
 from .placement import FieldPath
+from .slot_lists import SlotBytes
 from .transfer import Column
 
 POISON = 0xDD
@@ -86,7 +88,10 @@ class Region:
         if live_extent is not None:
             self.show_living(live_extent)
         self.unused_from = 0
-        self.free_list = FreeList()
+        #: None where it is to be made again from what lives.
+        self._free_list: FreeList | None = FreeList()
+        #: Whether a device has settled what lives.
+        self._is_settled = False
         self.used = 0
         #: Slots of deleted objects that are not to be given out yet (``quarantine``).
         self.withheld = 0
@@ -97,12 +102,50 @@ class Region:
         #: went last: of those that were known before, none is here.
         self._born = deletions
         self._freed: np.ndarray[Any, np.dtype[np.uint32]] | None = None
+        self.freed_extent: Extent | None = None
+
+    @property
+    def free_list(self) -> FreeList:
+        if self._free_list is None:
+            self._free_list = FreeList()
+            self._free_list.push(np.flatnonzero(self.live[: self.unused_from] == 0))
+        return self._free_list
+
+    @property
+    def is_known_to_device(self) -> bool:
+        """Whether nobody on the host has looked which slots live since a device has settled that,
+        and they are not simply the first ones."""
+        return self._is_settled and self._free_list is None and self.used != self.unused_from
+
+    def list_again(self) -> None:
+        """The next who needs a free slot looks which there are, in ascending order."""
+        if not (self.withheld or self.lent):
+            self._free_list = None
+
+    @property
+    def slot_bytes(self) -> SlotBytes:
+        """Where kernels find which objects live."""
+        assert self.live_extent is not None
+        return SlotBytes(self.live_extent.address, self.capacity)
+
+    @property
+    def own_extents(self) -> list[Extent]:
+        """What it has beside the memory of its objects."""
+        return [each for each in (self.live_extent, self.freed_extent) if each is not None]
 
     def show_living(self, extent: Extent) -> None:
         """Keep which objects live in ``extent``, where kernels can read it."""
         lives = extent.memory[: self.capacity]
         lives[:] = self.live
         self.live, self.live_extent = lives, extent
+
+    def show_freed(self, extent: Extent) -> None:
+        """Keep with which deletion the object in each slot went last in ``extent``, of zeros, where
+        kernels can write it."""
+        freed = extent.memory[: 4 * self.capacity].view(np.uint32)
+        if self._freed is not None:
+            freed[:] = self._freed
+        self._freed, self.freed_extent = freed, extent
 
     def have(self, arrangement: Arrangement) -> None:
         """Fields have moved: now they lie as another arrangement of the same records says."""
@@ -205,19 +248,36 @@ class Region:
         listed, others = listed[:count], listed[count:]
         before = self.unused_from
         fresh = np.arange(before, before + count - len(listed))
-        loan = Loan(self, np.concatenate([listed, fresh]), before)
+        loan = Loan(self, count, before, np.concatenate([listed, fresh]))
         free = FreeList()
         free.reserve(len(others) + count)  # those that come back, too
         free.push(others)
         # Nothing below can fail.
-        self.free_list = free
+        self._free_list = free
         self.unused_from += len(fresh)
         self.lent += count
         return loan
 
+    def lend_unlisted(self, count: int) -> Loan:
+        """The same where a device lists the slots. Nobody takes or frees any until ``settle``."""
+        loan = Loan(self, min(count, self.room), self.unused_from)
+        self.lent += loan.count
+        return loan
+
+    def settle(self, loans: Iterable[Loan], used: int, unused_from: int) -> None:
+        """A device has noted who was made and who was ended: now so many live, in slots before
+        ``unused_from``."""
+        self.lent -= sum(loan.count for loan in loans)
+        self.used, self.unused_from = used, max(self.unused_from, unused_from)
+        self._is_settled = True
+        self.list_again()
+
     def end_loan(self, loan: Loan, born: SlotNumbers, touched: SlotNumbers) -> None:
         """Objects were made in the slots ``touched``, and live in ``born``; the others are free."""
         slots, unused_from = loan.slots, self.unused_from
+        if slots is None:
+            self.lent -= loan.count
+            return
         if not len(slots):
             return
         if unused_from == max(loan.unused_from, int(slots[-1]) + 1):
@@ -302,17 +362,18 @@ class Region:
 
 @dataclass(frozen=True, eq=False)
 class Loan:
-    """``slots`` of a region in ascending order, which a launch may make objects in. From
-    ``unused_from`` on none was used before."""
+    """The first ``count`` free slots of a region, which a launch may make objects in: ``slots`` in
+    ascending order, None where a device lists them. From ``unused_from`` on none was used before.
+    """
 
     region: Region
-    slots: SlotNumbers
+    count: int
     unused_from: int
+    slots: SlotNumbers | None = None
 
-    @property
-    def nothing(self) -> tuple[SlotNumbers, SlotNumbers]:
-        """What became of it without a launch, for ``end_loan``."""
-        return self.slots[:0], self.slots[:0]
+    def give_back(self) -> None:
+        """There was no launch."""
+        self.region.end_loan(self, _NO_SLOTS, _NO_SLOTS)
 
 
 def has_repeated(slots: Slots) -> bool:

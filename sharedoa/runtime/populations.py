@@ -18,12 +18,13 @@ def changing(heap: Heap, births: Births, threads: int) -> Iterator[None]:
     frees or moves objects meanwhile. Raises HeapError if there is no room for what kernels must
     know."""
     memory = births_of(heap)
+    ended = classes_below(births)
     with heap.lock:
         memory.show_living()
         lent = memory.lend(births.made, threads)
         has_ended = False
         try:
-            memory.publish(lent, threads)
+            memory.publish(lent, ended, threads)
             try:
                 with interruptible():
                     yield
@@ -34,7 +35,7 @@ def changing(heap: Heap, births: Births, threads: int) -> Iterator[None]:
         finally:
             if has_ended:
                 memory.note_shortages(lent)
-                settle(heap, lent, classes_below(births))
+                settle(heap, lent, ended)
             else:
                 memory.return_unused(lent)
 

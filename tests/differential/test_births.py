@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import sharedoa as oa
 from dispatch.mode import MODES, parse_mode
 
+from ..backends.pretend_device import PretendDevice
 from ..codegen.interpreted import InterpretedGpu
 from .births import play_source
 from .effort import examples, layout_for, references_for
@@ -65,4 +66,16 @@ def test_in_the_interpreter_of_ptx(tmp_path_factory: pytest.TempPathFactory, see
     mode = BY_CLASS[seed % len(BY_CLASS)]
     options = {"mode": mode, "layout": layout_for(mode, seed), "references": "64"}
     there = played(folder, seed, backend=InterpretedGpu(), **options)
+    assert there == played(folder, seed, backend="cpu", **options)
+
+
+@settings(max_examples=examples(8))
+@given(seed=seeds)
+def test_where_a_device_lists_the_slots(
+    tmp_path_factory: pytest.TempPathFactory, seed: int
+) -> None:
+    folder = tmp_path_factory.mktemp("births")
+    mode = BY_CLASS[seed % len(BY_CLASS)]
+    options = {"mode": mode, "layout": layout_for(mode, seed), "references": "64"}
+    there = played(folder, seed, backend=PretendDevice(1 << 16), **options)
     assert there == played(folder, seed, backend="cpu", **options)

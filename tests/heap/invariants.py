@@ -75,10 +75,14 @@ def _used(heap: oa.Heap) -> Iterator[Extent]:
     memory = heap.memory
     for region in memory.placement.all_regions():  # type: ignore[union-attr]
         yield region.extent
-        if region.live_extent is not None:
-            yield region.live_extent
+        yield from region.own_extents
     yield from (block.extent for block in memory._arrays._blocks.values())
     yield from memory._retired
+    if memory.births is not None and memory.births._table is not None:
+        yield memory.births._table
+    if memory.population_lists is not None:
+        lists = memory.population_lists
+        yield from (each.extent for each in [*lists._of_class.values(), *lists._former])
     if memory._launch_state._table is not None:
         yield memory._launch_state._table
     if memory._vtables._block is not None:

@@ -16,7 +16,9 @@ from sharedoa.errors import HeapError
 from sharedoa.heap.births import Births
 from sharedoa.heap.by_type import ByTypePlacement
 from sharedoa.heap.living import births_of
-from sharedoa.heap.regions import Loan, Region
+from sharedoa.heap.regions import Loan, Region, SlotNumbers
+from sharedoa.heap.slots_on_host import SlotsOnHost
+from sharedoa.model.classes import ClassType
 
 
 class One(oa.Object):
@@ -39,6 +41,21 @@ def placement_of(heap: oa.Heap) -> ByTypePlacement:
     placement = heap.placement
     assert isinstance(placement, ByTypePlacement)
     return placement
+
+
+def lend(heap: oa.Heap, cls: ClassType, count: int) -> list[Loan]:
+    return SlotsOnHost(placement_of(heap), heap.residency).lend(cls, count)
+
+
+def slots_of(loan: Loan) -> SlotNumbers:
+    assert loan.slots is not None
+    return loan.slots
+
+
+def end(heap: oa.Heap, loan: Loan, born: SlotNumbers, touched: SlotNumbers) -> None:
+    before = placement_of(heap).count(loan.region.cls)
+    loan.region.end_loan(loan, born, touched)
+    placement_of(heap).note_population(loan.region.cls, before)
 
 
 def require_partition(region: Region, lent: list[int]) -> None:
@@ -68,16 +85,16 @@ def test_every_slot_is_one_persons(seed: int) -> None:
                     oa.delete(objects[:5])
                     objects = objects[5:]
                 case 2:
-                    loans += placement.lend(One.__sharedoa__, choose.randrange(0, 40))
+                    loans += lend(heap, One.__sharedoa__, choose.randrange(0, 40))
                 case 3 | 4 if loans:
                     loan = loans.pop(choose.randrange(len(loans)))
                     each = choose.choice((0.0, 0.5, 1.0))
-                    born = np.array([choose.random() < each for _ in loan.slots], np.bool_)
+                    born = np.array([choose.random() < each for _ in slots_of(loan)], np.bool_)
                     before = len(oa.all(One))
-                    placement.end_loan(loan, loan.slots[born], loan.slots[born])
+                    end(heap, loan, slots_of(loan)[born], slots_of(loan)[born])
                     assert len(oa.all(One)) == before + int(born.sum())
                     objects = list(oa.all(One))
-            require_partition(region, [int(slot) for loan in loans for slot in loan.slots])
+            require_partition(region, [int(slot) for loan in loans for slot in slots_of(loan)])
 
 
 def test_what_was_never_used_still_is_not() -> None:
@@ -85,9 +102,9 @@ def test_what_was_never_used_still_is_not() -> None:
         oa.new(One, 10)
         placement = placement_of(heap)
         (region,) = placement.regions(One.__sharedoa__)
-        (loan,) = placement.lend(One.__sharedoa__, 100)
+        (loan,) = lend(heap, One.__sharedoa__, 100)
         assert region.unused_from == 110
-        placement.end_loan(loan, loan.slots[[0, 7]], loan.slots[[0, 7, 20]])
+        end(heap, loan, slots_of(loan)[[0, 7]], slots_of(loan)[[0, 7, 20]])
         assert region.unused_from == 31 and len(region.free_list) == 19
 
 
@@ -98,12 +115,12 @@ def test_regions_with_lent_slots_stay() -> None:
         placement = placement_of(heap)
         (region,) = placement.regions(One.__sharedoa__)
         oa.delete(all_of_them[:31])
-        loans = placement.lend(One.__sharedoa__, 31)
+        loans = lend(heap, One.__sharedoa__, 31)
         oa.delete(all_of_them[31:])
         oa.new(One, 40)
         assert region in placement.regions(One.__sharedoa__)
         for loan in loans:
-            placement.end_loan(loan, loan.slots[:3], loan.slots[:3])
+            end(heap, loan, slots_of(loan)[:3], slots_of(loan)[:3])
         assert len(oa.all(One)) == 43
 
 
@@ -144,12 +161,12 @@ def test_a_launch_that_cannot_be_gives_back_what_was_lent(monkeypatch: pytest.Mo
             with pytest.raises(HeapError, match="no memory"):
                 make_both[4](out)
         with monkeypatch.context() as patch:
-            real = ByTypePlacement.lend
+            real = SlotsOnHost.lend
 
-            def fail_for_other(self: ByTypePlacement, cls: Any, count: int) -> Any:
+            def fail_for_other(self: SlotsOnHost, cls: Any, count: int) -> Any:
                 return real(self, cls, count) if cls is One.__sharedoa__ else fail()
 
-            patch.setattr(ByTypePlacement, "lend", fail_for_other)
+            patch.setattr(SlotsOnHost, "lend", fail_for_other)
             with pytest.raises(HeapError, match="no memory"):
                 make_both[4](out)
         for cls in (One, Other):

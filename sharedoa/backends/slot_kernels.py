@@ -1,0 +1,308 @@
+"""``heap.slot_lists.SlotLists`` as kernels for any backend, a few threads' work each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+from llvmlite import ir
+
+from dispatch.births import BORN, ENDED, LIVED
+
+from ..heap.slot_lists import CHUNK, GROUP, MOST_LEVELS, Numbering, SlotBytes, Words
+from ..targets.base import I64, POINTER
+from .own_kernels import OwnKernel, OwnKernels
+
+if TYPE_CHECKING:
+    from .base import Backend
+
+_I32 = ir.IntType(32)
+_WORD = 8
+_GROUP_SHIFT = GROUP.bit_length() - 1
+_EACH = 0x0101010101010101
+"""Times a byte: in each byte of a word."""
+_STORED = 8
+"""Words that one launch of ``_STORE`` writes."""
+_PREFIXES = MOST_LEVELS - 1
+#: Address, and bytes: what they are after everything launched before.
+Read = Callable[[int, int], bytes]
+
+
+def _pointer(builder: ir.IRBuilder, base: ir.Value, index: ir.Value, size: int) -> ir.Value:
+    return builder.inttoptr(builder.add(base, builder.mul(index, I64(size))), POINTER)
+
+
+def _bits(builder: ir.IRBuilder, word: ir.Value, state: int) -> ir.Value:
+    """1 in each byte of ``word`` that has the bit ``state``."""
+    shifted = builder.lshr(word, I64(state.bit_length() - 1))
+    return builder.and_(shifted, I64(_EACH))
+
+
+def _number_of_ones(builder: ir.IRBuilder, bytes: ir.Value) -> ir.Value:
+    """The sum of the bytes of a word that are 0 or 1."""
+    return builder.lshr(builder.mul(bytes, I64(_EACH)), I64(56))
+
+
+def _words_of_chunk(
+    builder: ir.IRBuilder, live: ir.Value, thread: ir.Value
+) -> list[tuple[ir.Value, ir.Value]]:
+    """Pointers to the words of a thread's chunk, and what they hold."""
+    first = builder.mul(thread, I64(CHUNK // _WORD))
+    pointers = [
+        _pointer(builder, live, builder.add(first, I64(place)), _WORD)
+        for place in range(CHUNK // _WORD)
+    ]
+    return [(pointer, builder.load(pointer, typ=I64, align=_WORD)) for pointer in pointers]
+
+
+def _store_sum(builder: ir.IRBuilder, sums: ir.Value, thread: ir.Value, total: ir.Value) -> None:
+    builder.store(builder.trunc(total, _I32), _pointer(builder, sums, thread, 4))
+
+
+def _emit_settle(builder: ir.IRBuilder, leaves: list[ir.Value], thread: ir.Value) -> None:
+    live, sums, freed, deletion, used, report = leaves
+    gone_at = builder.inttoptr(report, POINTER)
+    last_at = builder.inttoptr(builder.add(report, I64(4)), POINTER)
+    total: ir.Value = I64(0)
+    for place, (pointer, word) in enumerate(_words_of_chunk(builder, live, thread)):
+        lived, born = _bits(builder, word, LIVED), _bits(builder, word, BORN)
+        ended = _bits(builder, word, ENDED)
+        after = builder.and_(builder.or_(lived, born), builder.not_(ended))
+        total = builder.add(total, _number_of_ones(builder, after))
+        first = builder.add(builder.mul(thread, I64(CHUNK)), I64(place * _WORD))
+        with builder.if_then(builder.icmp_unsigned("!=", after, word)):
+            builder.store(after, pointer)
+            gone = builder.and_(lived, ended)
+            with builder.if_then(builder.icmp_unsigned("!=", gone, I64(0))):
+                builder.store(_I32(1), gone_at)
+                with builder.if_then(builder.icmp_unsigned("!=", freed, I64(0))):
+                    _emit_freed(builder, gone, first, freed, deletion)
+            with builder.if_then(builder.icmp_unsigned("!=", born, I64(0))):
+                _emit_last(builder, born, first, used, last_at)
+    _store_sum(builder, sums, thread, total)
+
+
+def _emit_freed(
+    builder: ir.IRBuilder, gone: ir.Value, first: ir.Value, freed: ir.Value, deletion: ir.Value
+) -> None:
+    number = builder.trunc(deletion, _I32)
+    for byte in range(_WORD):
+        is_gone = builder.trunc(builder.lshr(gone, I64(8 * byte)), ir.IntType(1))
+        with builder.if_then(is_gone):
+            slot = builder.add(first, I64(byte))
+            builder.store(number, _pointer(builder, freed, slot, 4))
+
+
+def _emit_last(
+    builder: ir.IRBuilder, born: ir.Value, first: ir.Value, used: ir.Value, last_at: ir.Value
+) -> None:
+    after: ir.Value = I64(0)
+    for byte in range(_WORD):
+        is_born = builder.trunc(builder.lshr(born, I64(8 * byte)), ir.IntType(1))
+        after = builder.select(is_born, builder.add(first, I64(byte + 1)), after)
+    # Most are in slots that had others before, and all would meet at one address.
+    with builder.if_then(builder.icmp_unsigned(">", after, used)):
+        builder.atomic_rmw("umax", last_at, builder.trunc(after, _I32), "monotonic")
+
+
+def _emit_count(builder: ir.IRBuilder, leaves: list[ir.Value], thread: ir.Value) -> None:
+    live, sums = leaves
+    total: ir.Value = I64(0)
+    for _, word in _words_of_chunk(builder, live, thread):
+        total = builder.add(total, _number_of_ones(builder, _bits(builder, word, LIVED)))
+    _store_sum(builder, sums, thread, total)
+
+
+def _emit_sum(builder: ir.IRBuilder, leaves: list[ir.Value], thread: ir.Value) -> None:
+    sums, above = leaves
+    first = builder.mul(thread, I64(GROUP))
+    places = [builder.add(first, I64(place)) for place in range(GROUP)]
+    parts = [builder.load(_pointer(builder, sums, p, 4), typ=_I32) for p in places]
+    while len(parts) > 1:
+        parts = [builder.add(a, b) for a, b in zip(parts[::2], parts[1::2], strict=True)]
+    builder.store(parts[0], _pointer(builder, above, thread, 4))
+
+
+def _emit_copy(builder: ir.IRBuilder, leaves: list[ir.Value], thread: ir.Value) -> None:
+    source, target = leaves
+    found = builder.load(_pointer(builder, source, thread, 4), typ=_I32)
+    builder.store(found, _pointer(builder, target, thread, 4))
+
+
+def _emit_before(builder: ir.IRBuilder, levels: list[ir.Value], chunk: ir.Value) -> ir.Value:
+    """How many live before a chunk."""
+    total: ir.Value = I64(0)
+    for number, sums in enumerate(levels):
+        place = builder.lshr(chunk, I64(number * _GROUP_SHIFT))
+        first = builder.and_(place, I64(-GROUP))
+        total = _emit_sum_between(builder, sums, first, place, total)
+    return total
+
+
+def _emit_sum_between(
+    builder: ir.IRBuilder, sums: ir.Value, first: ir.Value, stop: ir.Value, total: ir.Value
+) -> ir.Value:
+    """``total`` and the sums from ``first`` to ``stop``."""
+    before = builder.block
+    test, add, done = (builder.append_basic_block(name) for name in ("test", "add", "done"))
+    builder.branch(test)
+    builder.position_at_end(test)
+    place, found = builder.phi(I64), builder.phi(I64)
+    place.add_incoming(first, before)
+    found.add_incoming(total, before)
+    builder.cbranch(builder.icmp_unsigned("<", place, stop), add, done)
+    builder.position_at_end(add)
+    number = builder.load(_pointer(builder, sums, place, 4), typ=_I32)
+    found.add_incoming(builder.add(found, builder.zext(number, I64)), add)
+    place.add_incoming(builder.add(place, I64(1)), add)
+    builder.branch(test)
+    builder.position_at_end(done)
+    return found
+
+
+def _emit_list(item: ir.IntType) -> Callable[[ir.IRBuilder, list[ir.Value], ir.Value], None]:
+    def emit(builder: ir.IRBuilder, leaves: list[ir.Value], thread: ir.Value) -> None:
+        live, others, most, to, *rest = leaves
+        numbers, levels = rest[:4], rest[4:]
+        before = _emit_before(builder, levels, thread)
+        free = builder.sub(builder.mul(thread, I64(CHUNK)), before)
+        wants_live = builder.icmp_unsigned("==", others, I64(0))
+        place = builder.select(wants_live, before, free)
+        function = builder.function
+        done = function.append_basic_block("listed")
+        look = function.append_basic_block("look")
+        builder.cbranch(builder.icmp_unsigned("<", place, most), look, done)
+        builder.position_at_end(look)
+        for at, (_, word) in enumerate(_words_of_chunk(builder, live, thread)):
+            first = builder.add(builder.mul(thread, I64(CHUNK)), I64(at * _WORD))
+            wanted = builder.xor(_bits(builder, word, LIVED), others)
+            for byte in range(_WORD):
+                one = builder.and_(builder.lshr(wanted, I64(8 * byte)), I64(1))
+                is_listed = builder.and_(
+                    builder.icmp_unsigned("!=", one, I64(0)),
+                    builder.icmp_unsigned("<", place, most),
+                )
+                with builder.if_then(is_listed):
+                    slot = builder.add(first, I64(byte))
+                    number = _emit_number(builder, slot, numbers)
+                    number = number if item == I64 else builder.trunc(number, item)
+                    builder.store(number, _pointer(builder, to, place, item.width // 8))
+                place = builder.add(place, one)
+        builder.branch(done)
+        builder.position_at_end(done)
+
+    return emit
+
+
+def _emit_number(builder: ir.IRBuilder, slot: ir.Value, numbers: list[ir.Value]) -> ir.Value:
+    """See ``heap.slot_lists.Numbering``."""
+    first, shift, block, lane = numbers
+    above = builder.lshr(slot, shift)
+    inside = builder.sub(slot, builder.shl(above, shift))
+    within = builder.add(builder.mul(above, block), builder.mul(inside, lane))
+    return builder.add(first, within)
+
+
+def _emit_headers(item: ir.IntType) -> Callable[[ir.IRBuilder, list[ir.Value], ir.Value], None]:
+    def emit(builder: ir.IRBuilder, leaves: list[ir.Value], thread: ir.Value) -> None:
+        slots, value, *numbers = leaves
+        slot = builder.load(_pointer(builder, slots, thread, 4), typ=_I32)
+        address = _emit_number(builder, builder.zext(slot, I64), numbers)
+        value = value if item == I64 else builder.trunc(value, item)
+        builder.store(value, builder.inttoptr(address, POINTER))
+
+    return emit
+
+
+def _emit_store(builder: ir.IRBuilder, leaves: list[ir.Value], thread: ir.Value) -> None:
+    address, *words = leaves
+    for place, word in enumerate(words):
+        builder.store(word, _pointer(builder, address, I64(place), _WORD))
+
+
+def _emit_clear(builder: ir.IRBuilder, leaves: list[ir.Value], thread: ir.Value) -> None:
+    (address,) = leaves
+    builder.store(I64(0), _pointer(builder, address, thread, _WORD))
+
+
+#: One thread a chunk. leaves: as ``SlotLists.settle`` has them, with the first level's address
+_SETTLE = OwnKernel("sharedoa_slots_settle", 6, _emit_settle)
+#: One thread a chunk. leaves: addresses of the bytes and of the first level
+_COUNT = OwnKernel("sharedoa_slots_count", 2, _emit_count)
+#: One thread a sum. leaves: addresses of a level and of the next one
+_SUM = OwnKernel("sharedoa_slots_sum", 2, _emit_sum)
+#: One thread a number of 32 bits. leaves: from where, to where
+_COPY = OwnKernel("sharedoa_slots_copy", 2, _emit_copy)
+#: One thread a chunk. leaves: address of the bytes, 0 for slots that live or in each byte 1 for
+#: free ones, how many at most, where to; first, shift, block and lane; addresses of the levels
+_LIST = {
+    size: OwnKernel(f"sharedoa_slots_list_{size}", 8 + _PREFIXES, _emit_list(ir.IntType(8 * size)))
+    for size in (4, 8)
+}
+#: One thread a slot. leaves: address of their numbers, the header, and where headers lie
+_HEADERS = {
+    size: OwnKernel(f"sharedoa_slots_headers_{size}", 6, _emit_headers(ir.IntType(8 * size)))
+    for size in (4, 8)
+}
+#: One thread. leaves: where to, and the words
+_STORE = OwnKernel("sharedoa_slots_store", 1 + _STORED, _emit_store)
+#: One thread a word
+_CLEAR = OwnKernel("sharedoa_slots_clear", 1, _emit_clear)
+
+
+class SlotKernels:
+    """``heap.slot_lists.SlotLists``."""
+
+    def __init__(self, backend: Backend, read: Read) -> None:
+        self._kernels = OwnKernels(backend)
+        self._read = read
+
+    def settle(self, slots: SlotBytes, freed: int, deletion: int, used: int, report: int) -> None:
+        """See ``heap.slot_lists.SlotLists``."""
+        leaves = slots.live, slots.levels[0][0], freed, deletion, used, report
+        self._kernels.launch(_SETTLE, slots.chunks, leaves)
+        self._sum_up(slots)
+        self._kernels.launch(_COPY, 1, (slots.levels[-1][0], report + 8))
+
+    def count(self, slots: SlotBytes) -> None:
+        """See ``heap.slot_lists.SlotLists``."""
+        self._kernels.launch(_COUNT, slots.chunks, (slots.live, slots.levels[0][0]))
+        self._sum_up(slots)
+
+    def _sum_up(self, slots: SlotBytes) -> None:
+        levels = slots.levels
+        for (below, _), (above, count) in pairwise(levels):
+            self._kernels.launch(_SUM, count, (below, above))
+
+    def list(
+        self, slots: SlotBytes, live: bool, most: int, numbers: Numbering, to: int, item: int
+    ) -> None:
+        """See ``heap.slot_lists.SlotLists``."""
+        levels = [address for address, _ in slots.levels]
+        levels = [*levels, *[0] * _PREFIXES][:_PREFIXES]
+        how = numbers.first, numbers.shift, numbers.block, numbers.lane
+        leaves = (slots.live, 0 if live else _EACH, most, to, *how, *levels)
+        self._kernels.launch(_LIST[item], slots.chunks, leaves)
+
+    def write_headers(
+        self, list: int, count: int, headers: Numbering, value: int, size: int
+    ) -> None:
+        """See ``heap.slot_lists.SlotLists``."""
+        how = headers.first, headers.shift, headers.block, headers.lane
+        self._kernels.launch(_HEADERS[size], count, (list, value, *how))
+
+    def store(self, address: int, words: Sequence[int]) -> None:
+        """See ``heap.slot_lists.SlotLists``."""
+        for first in range(0, len(words), _STORED):
+            some = [*words[first : first + _STORED], *[0] * _STORED][:_STORED]
+            self._kernels.launch(_STORE, 1, (address + first * _WORD, *some))
+
+    def clear(self, address: int, size: int) -> None:
+        """See ``heap.slot_lists.SlotLists``."""
+        self._kernels.launch(_CLEAR, size // _WORD, (address,))
+
+    def read(self, address: int, count: int) -> Words:
+        """See ``heap.slot_lists.SlotLists``."""
+        return np.frombuffer(self._read(address, 4 * count), np.uint32)

@@ -1,0 +1,98 @@
+"""Arrays of all objects of a class that kernels have made and ended here and there: a device writes
+them by itself, where the host would have to fetch which slots live."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from weakref import ref
+
+from ..model.classes import ClassType
+from ..model.reference import ReferenceEncoding
+from ..model.types import ReferenceType
+from .array_memory import ArrayStorage
+from .by_type import ByTypePlacement
+from .extents import Extent, Extents, NoRoom
+from .regions import Region
+from .slot_lists import Numbering, SlotLists
+
+
+@dataclass(eq=False)
+class _List:
+    """References in ``extent``, of the population of that version, which ``storage`` is for."""
+
+    extent: Extent
+    version: tuple[int, int]
+    storage: ref[ArrayStorage]
+
+
+class PopulationLists:
+    """Of one heap, for kernels that are launched at once: the caller lets nobody keep them."""
+
+    def __init__(
+        self,
+        extents: Extents,
+        placement: ByTypePlacement,
+        encoding: ReferenceEncoding,
+        lists: SlotLists,
+        retire: Callable[[Extent], None],
+    ) -> None:
+        self._extents, self._placement = extents, placement
+        self._encoding, self._lists, self._retire = encoding, lists, retire
+        self._of_class: dict[ClassType, _List] = {}
+        #: Of others than the last population, as long as somebody launches with them.
+        self._former: list[_List] = []
+
+    def of(self, cls: ClassType, element: ReferenceType) -> ArrayStorage | None:
+        """References to all objects of exactly this class, region by region, in order of slots.
+        None where the host knows which live, or there is no memory for them. The caller holds the
+        lock on the heap's books."""
+        placement = self._placement
+        if not any(region.is_known_to_device for region in placement.regions(cls)):
+            return None
+        version = placement.class_version(cls)
+        known = self._of_class.get(cls)
+        storage = known.storage() if known is not None else None
+        if known is not None and storage is not None and known.version == version:
+            return storage
+        size = placement.count(cls) * self._encoding.dtype.itemsize
+        try:
+            extent = self._memory(cls, size)
+        except NoRoom:
+            return None
+        if known is None or known.version != version or known.extent is not extent:
+            self._write(cls, extent.address)
+        made = ArrayStorage(extent, size, element, set())
+        self._of_class[cls] = _List(extent, version, ref(made))
+        return made
+
+    def _memory(self, cls: ClassType, size: int) -> Extent:
+        """For a list that nobody else uses. What was launched before may still read it."""
+        for former in [each for each in self._former if each.storage() is None]:
+            self._former.remove(former)
+            self._retire(former.extent)
+        known = self._of_class.get(cls)
+        if known is not None and known.extent.size >= size and known.storage() is None:
+            return known.extent
+        made = self._extents.allocate(2 * size, from_top=True)
+        if known is not None:
+            self._former.append(known)
+        return made
+
+    def _write(self, cls: ClassType, address: int) -> None:
+        item = self._encoding.dtype.itemsize
+        for region in self._placement.regions(cls):
+            if region.used:
+                slots = region.slot_bytes
+                self._lists.count(slots)
+                self._lists.list(slots, True, region.used, self._references(region), address, item)
+                address += region.used * item
+
+    def _references(self, region: Region) -> Numbering:
+        arrangement, lanes = region.arrangement, region.arrangement.lanes
+        slots = slice(0, lanes + 1, 1)
+        found = self._encoding.encode(
+            arrangement.addresses(region.start, slots), region.cls.type_index
+        )
+        first, beside, behind = (int(found[place]) for place in (0, min(1, lanes - 1), lanes))
+        return Numbering(first, lanes.bit_length() - 1, behind - first, beside - first)

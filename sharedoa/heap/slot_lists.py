@@ -1,0 +1,111 @@
+"""What a device does with the bytes that say which slots of a region live (``dispatch.births``), so
+that these stay where kernels have left them.
+
+To list slots in order, threads must know how many come before theirs. Each counts a *chunk* of the
+bytes; these counts are the first *level* of sums, and each level is as many sums of groups of the
+one below, until there is one sum, of all (Merrill and Grimshaw, "Parallel Scan for Stream
+Architectures", 2009: reduce, then scan).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+CHUNK = 32
+"""Slots that one thread looks at."""
+GROUP = 64
+"""Sums of a level that one sum of the next one adds up."""
+MOST_LEVELS = 6
+_SUM_BYTES = 4
+Words = np.ndarray[Any, np.dtype[np.uint32]]
+
+
+@dataclass(frozen=True)
+class SlotBytes:
+    """One byte a slot of a region of ``capacity`` slots, from address ``live`` on, and after them
+    room for sums. All that lies between is zero at first."""
+
+    live: int
+    capacity: int
+
+    @property
+    def chunks(self) -> int:
+        return -(-self.capacity // CHUNK)
+
+    @property
+    def levels(self) -> list[tuple[int, int]]:
+        """The address of each level of sums, and how many it has; the last one has one."""
+        found, address, count = [], self.live + self.chunks * CHUNK, self.chunks
+        while True:
+            found.append((address, count))
+            if count == 1:
+                return found
+            # What a group lacks is zero.
+            address += -(-count // GROUP) * GROUP * _SUM_BYTES
+            count = -(-count // GROUP)
+
+    @property
+    def size(self) -> int:
+        """Bytes of all of it."""
+        address, count = self.levels[-1]
+        return address + count * _SUM_BYTES - self.live
+
+
+@dataclass(frozen=True)
+class Numbering:
+    """A number for each slot: those of neighbours in a block of 2**``shift`` slots differ by
+    ``lane``, those of the first ones of neighbouring blocks by ``block``; ``first`` is slot 0's."""
+
+    first: int
+    shift: int
+    block: int
+    lane: int
+
+
+SLOT_NUMBERS = Numbering(0, 0, 1, 0)
+
+
+class SlotLists(Protocol):
+    """In order with launches; returns at once where the device can, but for ``read``."""
+
+    def settle(self, slots: SlotBytes, freed: int, deletion: int, used: int, report: int) -> None:
+        """After a launch: who was made lives, who was ended does not. ``freed`` is the address of
+        one u32 a slot, or 0: those of slots whose objects had lived before and were ended become
+        ``deletion``. Two u32 at ``report``, which were zero, become 1 if there are such, and the
+        number after the last slot in which an object was made, if that is more than ``used``. Then
+        all that live are counted (``count``), and the sum is written behind these two."""
+        ...
+
+    def count(self, slots: SlotBytes) -> None:
+        """Sum up the slots that live, for ``list``; no launch is under way that changes that."""
+        ...
+
+    def list(
+        self, slots: SlotBytes, live: bool, most: int, numbers: Numbering, to: int, item: int
+    ) -> None:
+        """Write the numbers of the first ``most`` slots that live, or that are free, to ``to``, in
+        order, each as ``item`` bytes (4 or 8). They were counted before."""
+        ...
+
+    def write_headers(
+        self, list: int, count: int, headers: Numbering, value: int, size: int
+    ) -> None:
+        """Write the header ``value`` of ``size`` bytes (4 or 8) to each slot of a list of u32; the
+        header of each slot lies at the address that ``headers`` gives it."""
+        ...
+
+    def store(self, address: int, words: Sequence[int]) -> None:
+        """Write words of 64 bits, and zeros up to a multiple of 8 words."""
+        ...
+
+    def clear(self, address: int, size: int) -> None:
+        """Zero bytes, a multiple of 8."""
+        ...
+
+    def read(self, address: int, count: int) -> Words:
+        """Numbers of 32 bits, after everything launched before. Raises DeviceError."""
+        ...
