@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 EmitBody = Callable[[ir.IRBuilder, list[ir.Value], ir.Value], None]
 
 _BLOCK = (256, 1)
+_STARTS_KEPT = 256
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,8 @@ class OwnKernels:
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
         self._loaded: dict[str, tuple[Any, Slots]] = {}
+        #: What starts so many threads of a kernel, with what its slots hold.
+        self._starts: dict[tuple[str, int], Callable[[], None]] = {}
 
     def load(self, kernel: OwnKernel) -> tuple[Any, Slots]:
         """The kernel made ready, and the slots that its launches share."""
@@ -66,9 +69,16 @@ class OwnKernels:
             return
         handle, slots = self.load(kernel)
         slots[: kernel.leaves] = list(leaves)
-        launch = KernelLaunch(handle, (threads, 1), _BLOCK, slots, kernel.leaves, is_timed=False)
-        self._backend.prepare(launch)()
+        start = self._starts.get((kernel.symbol, threads))
+        if start is None:
+            many = threads, 1
+            launch = KernelLaunch(handle, many, _BLOCK, slots, kernel.leaves, is_timed=False)
+            if len(self._starts) >= _STARTS_KEPT:
+                self._starts.clear()
+            start = self._starts[kernel.symbol, threads] = self._backend.prepare(launch)
+        start()
 
     def close(self) -> None:
         """Give the loaded code back."""
+        self._starts.clear()
         self._loaded.clear()

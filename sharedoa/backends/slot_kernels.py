@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ from llvmlite import ir
 
 from dispatch.births import BORN, ENDED, LIVED
 
+from ..forks import renew_in_child
 from ..heap.slot_lists import CHUNK, GROUP, MOST_LEVELS, Numbering, SlotBytes, Words
 from ..targets.base import I64, POINTER
 from .own_kernels import OwnKernel, OwnKernels
@@ -258,23 +260,29 @@ class SlotKernels:
     def __init__(self, backend: Backend, read: Read) -> None:
         self._kernels = OwnKernels(backend)
         self._read = read
+        #: Threads of several heaps have one set of slots for arguments.
+        self._lock = renew_in_child(threading.Lock())
+
+    def _launch(self, kernel: OwnKernel, threads: int, leaves: Sequence[int]) -> None:
+        with self._lock:
+            self._kernels.launch(kernel, threads, leaves)
 
     def settle(self, slots: SlotBytes, freed: int, deletion: int, used: int, report: int) -> None:
         """See ``heap.slot_lists.SlotLists``."""
         leaves = slots.live, slots.levels[0][0], freed, deletion, used, report
-        self._kernels.launch(_SETTLE, slots.chunks, leaves)
+        self._launch(_SETTLE, slots.chunks, leaves)
         self._sum_up(slots)
-        self._kernels.launch(_COPY, 1, (slots.levels[-1][0], report + 8))
+        self._launch(_COPY, 1, (slots.levels[-1][0], report + 8))
 
     def count(self, slots: SlotBytes) -> None:
         """See ``heap.slot_lists.SlotLists``."""
-        self._kernels.launch(_COUNT, slots.chunks, (slots.live, slots.levels[0][0]))
+        self._launch(_COUNT, slots.chunks, (slots.live, slots.levels[0][0]))
         self._sum_up(slots)
 
     def _sum_up(self, slots: SlotBytes) -> None:
         levels = slots.levels
         for (below, _), (above, count) in pairwise(levels):
-            self._kernels.launch(_SUM, count, (below, above))
+            self._launch(_SUM, count, (below, above))
 
     def list(
         self, slots: SlotBytes, live: bool, most: int, numbers: Numbering, to: int, item: int
@@ -284,24 +292,24 @@ class SlotKernels:
         levels = [*levels, *[0] * _PREFIXES][:_PREFIXES]
         how = numbers.first, numbers.shift, numbers.block, numbers.lane
         leaves = (slots.live, 0 if live else _EACH, most, to, *how, *levels)
-        self._kernels.launch(_LIST[item], slots.chunks, leaves)
+        self._launch(_LIST[item], slots.chunks, leaves)
 
     def write_headers(
         self, list: int, count: int, headers: Numbering, value: int, size: int
     ) -> None:
         """See ``heap.slot_lists.SlotLists``."""
         how = headers.first, headers.shift, headers.block, headers.lane
-        self._kernels.launch(_HEADERS[size], count, (list, value, *how))
+        self._launch(_HEADERS[size], count, (list, value, *how))
 
     def store(self, address: int, words: Sequence[int]) -> None:
         """See ``heap.slot_lists.SlotLists``."""
         for first in range(0, len(words), _STORED):
             some = [*words[first : first + _STORED], *[0] * _STORED][:_STORED]
-            self._kernels.launch(_STORE, 1, (address + first * _WORD, *some))
+            self._launch(_STORE, 1, (address + first * _WORD, *some))
 
     def clear(self, address: int, size: int) -> None:
         """See ``heap.slot_lists.SlotLists``."""
-        self._kernels.launch(_CLEAR, size // _WORD, (address,))
+        self._launch(_CLEAR, size // _WORD, (address,))
 
     def read(self, address: int, count: int) -> Words:
         """See ``heap.slot_lists.SlotLists``."""

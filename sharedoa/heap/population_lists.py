@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from weakref import ref
 
 from ..model.classes import ClassType
+from ..model.field_address import WORD
 from ..model.reference import ReferenceEncoding
 from ..model.types import ReferenceType
 from .array_memory import ArrayStorage
@@ -15,6 +16,7 @@ from .by_type import ByTypePlacement
 from .extents import Extent, Extents, NoRoom
 from .regions import Region
 from .slot_lists import Numbering, SlotLists
+from .slots_on_device import count_living
 
 
 @dataclass(eq=False)
@@ -84,15 +86,13 @@ class PopulationLists:
         for region in self._placement.regions(cls):
             if region.used:
                 slots = region.slot_bytes
-                self._lists.count(slots)
+                count_living(self._placement, region, self._lists)
                 self._lists.list(slots, True, region.used, self._references(region), address, item)
                 address += region.used * item
 
     def _references(self, region: Region) -> Numbering:
-        arrangement, lanes = region.arrangement, region.arrangement.lanes
-        slots = slice(0, lanes + 1, 1)
-        found = self._encoding.encode(
-            arrangement.addresses(region.start, slots), region.cls.type_index
-        )
-        first, beside, behind = (int(found[place]) for place in (0, min(1, lanes - 1), lanes))
-        return Numbering(first, lanes.bit_length() - 1, behind - first, beside - first)
+        arrangement, encoding = region.arrangement, self._encoding
+        lanes, unit = arrangement.lanes, encoding.unit
+        first = int(encoding.encode(region.start, region.cls.type_index))
+        block = arrangement.block_bytes // unit
+        return Numbering(first, lanes.bit_length() - 1, block, WORD // unit)

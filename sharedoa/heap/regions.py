@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -92,6 +93,9 @@ class Region:
         self._free_list: FreeList | None = FreeList()
         #: Whether a device has settled what lives.
         self._is_settled = False
+        #: The version of the class (``ByTypePlacement.class_version``) that sums of what lives are
+        #: of.
+        self.summed: tuple[int, int] | None = None
         self.used = 0
         #: Slots of deleted objects that are not to be given out yet (``quarantine``).
         self.withheld = 0
@@ -122,7 +126,7 @@ class Region:
         if not (self.withheld or self.lent):
             self._free_list = None
 
-    @property
+    @cached_property
     def slot_bytes(self) -> SlotBytes:
         """Where kernels find which objects live."""
         assert self.live_extent is not None

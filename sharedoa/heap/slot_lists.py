@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -32,11 +33,11 @@ class SlotBytes:
     live: int
     capacity: int
 
-    @property
+    @cached_property
     def chunks(self) -> int:
         return -(-self.capacity // CHUNK)
 
-    @property
+    @cached_property
     def levels(self) -> list[tuple[int, int]]:
         """The address of each level of sums, and how many it has; the last one has one."""
         found, address, count = [], self.live + self.chunks * CHUNK, self.chunks
@@ -48,7 +49,7 @@ class SlotBytes:
             address += -(-count // GROUP) * GROUP * _SUM_BYTES
             count = -(-count // GROUP)
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Bytes of all of it."""
         address, count = self.levels[-1]

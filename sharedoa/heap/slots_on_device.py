@@ -11,11 +11,19 @@ from ..model.classes import ClassType
 from ..model.reference import ReferenceEncoding
 from .by_type import ByTypePlacement
 from .extents import Extent
-from .regions import Loan
+from .regions import Loan, Region
 from .slot_lists import SLOT_NUMBERS, Numbering, SlotLists
 from .slots import Ended, Table
 
 _REPORT_WORDS = 4
+
+
+def count_living(placement: ByTypePlacement, region: Region, lists: SlotLists) -> None:
+    """``SlotLists.count``, unless nothing has changed since it was done, or settled, last."""
+    version = placement.class_version(region.cls)
+    if region.summed != version:
+        lists.count(region.slot_bytes)
+        region.summed = version
 
 
 class SlotsOnDevice:
@@ -50,7 +58,7 @@ class SlotsOnDevice:
             address = listed.address
             for loan in listed.loans:
                 slots = loan.region.slot_bytes
-                lists.count(slots)
+                count_living(self._placement, loan.region, lists)
                 lists.list(slots, False, loan.count, SLOT_NUMBERS, address, 4)
                 self._write_headers(loan, address)
                 address += 4 * loan.count
@@ -108,4 +116,6 @@ class SlotsOnDevice:
             placement.note_ended(gone)
         for cls in classes:
             placement.note_population(cls, before[cls])
+        for region in regions:
+            region.summed = placement.class_version(region.cls)
         return Ended(are_freed=bool(gone))
