@@ -108,16 +108,19 @@ class HeapMemory:
     def _slots(self, placement: ByTypePlacement) -> Slots:
         settings = self._settings
         if self._device_settles:
-            return SlotsOnDevice(placement, settings.encoding, settings.backend.slot_lists)
+            return SlotsOnDevice(placement, lambda: settings.backend.slot_lists)
         return SlotsOnHost(placement, self.residency)
 
     def _population_lists(self) -> PopulationLists | None:
         placement, settings = self.placement, self._settings
         if not self._device_settles or not isinstance(placement, ByTypePlacement):
             return None
-        lists = settings.backend.slot_lists
         return PopulationLists(
-            self._extents, placement, settings.encoding, lists, self._retired.append
+            self._extents,
+            placement,
+            settings.encoding,
+            lambda: settings.backend.slot_lists,
+            self._retired.append,
         )
 
     def _place(self) -> ByTypePlacement | ScatteredPlacement:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from weakref import ref
 
 from ..model.classes import ClassType
@@ -36,14 +37,18 @@ class PopulationLists:
         extents: Extents,
         placement: ByTypePlacement,
         encoding: ReferenceEncoding,
-        lists: SlotLists,
+        lists: Callable[[], SlotLists],
         retire: Callable[[Extent], None],
     ) -> None:
         self._extents, self._placement = extents, placement
-        self._encoding, self._lists, self._retire = encoding, lists, retire
+        self._encoding, self._new_lists, self._retire = encoding, lists, retire
         self._of_class: dict[ClassType, _List] = {}
         #: Of others than the last population, as long as somebody launches with them.
         self._former: list[_List] = []
+
+    @cached_property
+    def _lists(self) -> SlotLists:
+        return self._new_lists()
 
     def of(self, cls: ClassType, element: ReferenceType) -> ArrayStorage | None:
         """References to all objects of exactly this class, region by region, in order of slots.

@@ -3,12 +3,12 @@ there are, and sees the bytes that say which only where somebody asks for object
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
 
 from ..model.classes import ClassType
-from ..model.reference import ReferenceEncoding
 from .by_type import ByTypePlacement
 from .extents import Extent
 from .regions import Loan, Region
@@ -31,10 +31,12 @@ class SlotsOnDevice:
 
     report_bytes = 4 * _REPORT_WORDS
 
-    def __init__(
-        self, placement: ByTypePlacement, encoding: ReferenceEncoding, lists: SlotLists
-    ) -> None:
-        self._placement, self._encoding, self._lists = placement, encoding, lists
+    def __init__(self, placement: ByTypePlacement, lists: Callable[[], SlotLists]) -> None:
+        self._placement, self._new_lists = placement, lists
+
+    @cached_property
+    def _lists(self) -> SlotLists:
+        return self._new_lists()
 
     def lend(self, cls: ClassType, count: int) -> list[Loan]:
         """See ``slots.Slots``."""
