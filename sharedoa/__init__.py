@@ -62,6 +62,7 @@ from .model.object import Object
 from .model.structs import value
 from .random import random, random_bits
 from .runtime.capture import Capture, capture
+from .runtime.hash_grid import HashGrid
 from .runtime.kernel import Kernel, kernel
 
 if TYPE_CHECKING:
@@ -93,6 +94,7 @@ __all__ = [
     "DeviceError",
     "DumpError",
     "FieldView",
+    "HashGrid",
     "Heap",
     "HeapError",
     "InternalError",

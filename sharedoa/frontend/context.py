@@ -29,9 +29,11 @@ class Rejected(Exception):
 
 @dataclass
 class Loop:
-    """Variables surely assigned at each ``break`` seen so far."""
+    """``breaks``: variables surely assigned at each ``break`` seen so far. ``left``: where one loop
+    of the source becomes several, what is to be true after a ``break``."""
 
     breaks: list[set[str]] = field(default_factory=list)
+    left: tree.Variable | None = None
 
 
 class Context:

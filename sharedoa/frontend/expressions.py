@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..model.classes import ClassType
+from ..model.grid_type import GridType
 from ..model.scalars import boolean, weak_int
 from ..model.types import ArrayType, InlineType, ReferenceType, TupleType, ValueType
 from . import tree
@@ -207,6 +208,12 @@ def _require_same_constant(
 def _value_member(
     context: Context, base: tree.Expression, struct: ValueType, node: ast.Attribute
 ) -> Operand:
+    if isinstance(struct, GridType):
+        context.reject(
+            node,
+            f"{struct!r} is only searched in a for loop",
+            "write for other in grid.near(self.x, self.y, radius):",
+        )
     location = context.locate(node)
     if node.attr in struct.fields:
         type = struct.fields[node.attr]

@@ -10,7 +10,7 @@ from typing import Any
 from ..model import intrinsics
 from ..model.classes import ClassType
 from ..model.scalars import ScalarType, boolean, weak_int
-from ..model.types import VOID, ReferenceType, TupleType, VoidType
+from ..model.types import VOID, ReferenceType, TupleType, Type, VoidType
 from . import tree
 from .conditions import condition, narrowings
 from .context import Context, Loop, Rejected
@@ -23,6 +23,7 @@ from .conversions import (
     is_nonnegative,
 )
 from .expressions import expression, operate, static_value, translate
+from .near_loops import NearSearch, near_call
 from .operands import InlineArray
 
 UNSUPPORTED: dict[type[ast.stmt], tuple[str, str]] = {
@@ -264,25 +265,17 @@ def _while(context: Context, node: ast.While) -> list[tree.Statement]:
 
 
 def _for(context: Context, node: ast.For) -> list[tree.Statement]:
+    call = near_call(context, node.iter)
+    if call is not None:
+        return _for_near(context, node, NearSearch(context, *call))
     start, stop, step = _range_arguments(context, node.iter)
     if not isinstance(node.target, ast.Name):
         context.reject(node.target, "a loop counts with one variable", "write for i in range(...)")
     _forget_reassigned(context, [node])
     location = context.locate(node)
-    name = node.target.id
     counts_up = isinstance(step, tree.Constant) and step.value > 0
     nonnegative = counts_up and is_nonnegative(context, start)
-    before, narrowed = _copy(context.assigned), dict(context.narrowed)
-    target = context.give_type(name, weak_int, node, nonnegative)
-    context.mark_assigned(name)
-    context.loops.append(Loop())
-    body = block(context, node.body)
-    loop = context.loops.pop()
-    context.assigned, context.narrowed = before, dict(narrowed)
-    otherwise = block(context, node.orelse)
-    context.narrowed = _both(narrowed, context.narrowed)
-    for state in loop.breaks:
-        context.assigned = _meet(context.assigned, state)
+    target, body, otherwise = _rounds(context, node, weak_int, nonnegative, Loop())
     if target.type == weak_int:
         return [tree.ForRange(location, target, start, stop, step, body, otherwise)]
     # The variable has another type elsewhere: count in one of our own and convert.
@@ -294,6 +287,39 @@ def _for(context: Context, node: ast.For) -> list[tree.Statement]:
     return [tree.ForRange(location, counter, start, stop, step, body, otherwise)]
 
 
+def _rounds(
+    context: Context, node: ast.For, type: Type, nonnegative: bool, loop: Loop
+) -> tuple[tree.Variable, list[tree.Statement], list[tree.Statement]]:
+    """The variable of a loop, which takes values of ``type``, its body, and what follows where
+    nothing breaks it."""
+    assert isinstance(node.target, ast.Name)
+    name = node.target.id
+    before, narrowed = _copy(context.assigned), dict(context.narrowed)
+    target = context.give_type(name, type, node, nonnegative)
+    context.mark_assigned(name)
+    context.loops.append(loop)
+    body = block(context, node.body)
+    context.loops.pop()
+    context.assigned, context.narrowed = before, dict(narrowed)
+    otherwise = block(context, node.orelse)
+    context.narrowed = _both(narrowed, context.narrowed)
+    for state in loop.breaks:
+        context.assigned = _meet(context.assigned, state)
+    return target, body, otherwise
+
+
+def _for_near(context: Context, node: ast.For, search: NearSearch) -> list[tree.Statement]:
+    if not isinstance(node.target, ast.Name):
+        context.reject(node.target, "grid.near gives objects", "write for other in grid.near(...)")
+    _forget_reassigned(context, [node])
+    location, element = context.locate(node), search.found.type
+    loop = Loop(left=context.temporary(boolean))
+    target, body, otherwise = _rounds(context, node, element, False, loop)
+    found = coerce(context, search.found, target.type, node, target.name)
+    body = [tree.Assign(location, target, found), *body]
+    return search.loops(body, otherwise, loop.left if loop.breaks else None)
+
+
 def _range_arguments(context: Context, node: ast.expr) -> list[tree.Expression]:
     if (
         not isinstance(node, ast.Call)
@@ -302,7 +328,9 @@ def _range_arguments(context: Context, node: ast.expr) -> list[tree.Expression]:
         or not 1 <= len(node.args) <= 3
     ):
         context.reject(
-            node, "for loops run over range(...)", "write for i in range(len(a)) and index a[i]"
+            node,
+            "for loops run over range(...) and grid.near(...)",
+            "write for i in range(len(a)) and index a[i]",
         )
     location = context.locate(node)
     values = [
@@ -318,10 +346,14 @@ def _range_arguments(context: Context, node: ast.expr) -> list[tree.Expression]:
 
 
 def _break(context: Context, node: ast.Break) -> list[tree.Statement]:
+    loop, location = context.loops[-1], context.locate(node)
     if context.assigned is not None:
-        context.loops[-1].breaks.append(set(context.assigned))
+        loop.breaks.append(set(context.assigned))
     context.assigned = None
-    return [tree.Break(context.locate(node))]
+    if loop.left is None:
+        return [tree.Break(location)]
+    left = constant(True, boolean, location)
+    return [tree.Assign(location, loop.left, left), tree.Break(location)]
 
 
 def _continue(context: Context, node: ast.Continue) -> list[tree.Statement]:

@@ -87,7 +87,7 @@ class ManyObjects:
             from .arrays import FieldReferences
 
             return FieldReferences.of(self, name, type)
-        self._heap.wait()
+        # Nothing is read yet: who reads waits.
         return FieldView(self._heap, self._cls, self._selection(), FieldPath(name), self)
 
     def _set_field(self, name: str, value: Any) -> None:

@@ -31,6 +31,7 @@ from typing import Any, Union
 
 from ..errors import InternalError
 from ..model.classes import ClassType
+from ..model.grid_type import GridType
 from ..model.run_form import RunForm
 from ..model.scalars import SCALARS, ScalarType, weak_float, weak_int
 from ..model.types import (
@@ -168,8 +169,8 @@ _ATTRIBUTES: dict[type, Callable[[_Types, Any], str]] = {
     RunForm: _Types.run_form,
     Lane: lambda types, value: f"lane {value.number}",
     **dict.fromkeys(
-        [ReferenceType, ValueType, ArrayType, InlineType, LvalueType, TupleType, ScalarType,
-         type(NULL), type(VOID)],
+        [ReferenceType, ValueType, GridType, ArrayType, InlineType, LvalueType, TupleType,
+         ScalarType, type(NULL), type(VOID)],
         lambda types, value: f"type {types.type(value)}",
     ),
 }  # fmt: skip

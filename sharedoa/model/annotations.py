@@ -41,6 +41,14 @@ class InlineAnnotation:
     length: int
 
 
+@dataclass(frozen=True)
+class GridAnnotation:
+    """What ``oa.HashGrid[T]`` evaluates to; ``python_class`` is ``oa.HashGrid``."""
+
+    python_class: type
+    element: Any
+
+
 _MOST_INLINE = 1 << 20
 """Elements of an inline array: a region holds many objects."""
 
@@ -137,6 +145,8 @@ def resolve(annotation: Any, scope: Scope, where: str) -> Type:
         return VOID
     if isinstance(annotation, ArrayAnnotation):
         return ArrayType(_element(annotation.element, scope, where))
+    if isinstance(annotation, GridAnnotation):
+        return _resolve_grid(annotation, scope, where)
     if isinstance(annotation, InlineAnnotation):
         return InlineType(_element(annotation.element, scope, where), annotation.length)
     if isinstance(annotation, type):
@@ -161,8 +171,33 @@ def _evaluate(text: str, scope: Scope, where: str) -> Any:
         ) from error
 
 
+def _resolve_grid(annotation: GridAnnotation, scope: Scope, where: str) -> Type:
+    from .grid_type import grid_type  # its functions are compiled from annotations, too
+
+    element = resolve(annotation.element, scope, where)
+    if isinstance(element, ReferenceType):
+        return grid_type(annotation.python_class, element.cls)
+    raise ClassError(
+        f"{where}: a grid finds objects, not {element!r}",
+        "name the class of the objects: oa.HashGrid[Bird]",
+    )
+
+
+def refuse_grid(type: Type, where: str) -> None:
+    """Raise ClassError for what is only passed on, where memory, or a result, is to hold it."""
+    if isinstance(type, TupleType):
+        for item in type.items:
+            refuse_grid(item, where)
+    if isinstance(type, ValueType) and not type.in_memory:
+        raise ClassError(
+            f"{where}: {type!r} cannot be kept, as building it again makes another one of it",
+            f"pass it as an argument where it is used: grid: oa.{type!r}",
+        )
+
+
 def _element(annotation: Any, scope: Scope, where: str) -> Type:
     element = resolve(annotation, scope, where)
+    refuse_grid(element, where)
     if isinstance(element, (ScalarType, ReferenceType, ValueType)):
         return element
     raise ClassError(

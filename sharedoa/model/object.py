@@ -12,7 +12,7 @@ import sys
 from typing import Any, ClassVar, Protocol
 
 from ..errors import ClassError, UnresolvedNameError
-from .annotations import Scope, declare, local_names, resolve
+from .annotations import Scope, declare, local_names, refuse_grid, resolve
 from .class_body import (
     check_bases,
     check_members,
@@ -262,6 +262,7 @@ def _declare_class(
                     f"{where}: {base.field_owner(name).name} declares it already", "rename it"
                 )
             fields[name] = resolve(annotation, scope, where)
+            refuse_grid(fields[name], where)
             if fields[name] == VOID:
                 raise ClassError(f"{where}: None is not a type", "give the field a type")
             if isinstance(fields[name], TupleType):

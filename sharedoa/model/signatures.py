@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..errors import ClassError
-from .annotations import Scope, resolve
+from .annotations import Scope, refuse_grid, resolve
 from .classes import Signature
 from .types import VOID, InlineType
 
@@ -67,6 +67,7 @@ def resolve_signature(
             defaults[parameter.name] = parameter.default
     returns = function.__annotations__.get("return")
     result = resolve(returns, scope, f"{where}, result")
+    refuse_grid(result, f"{where}, result")
     if isinstance(result, InlineType):
         raise ClassError(f"{where} cannot return {result!r}", "return its elements one by one")
     return Signature(tuple(names), tuple(types), result, defaults)

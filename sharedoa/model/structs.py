@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, dataclass_transform
 
 from ..errors import ArgumentError, ClassError
-from .annotations import Scope, declare, local_names, resolve
+from .annotations import Scope, declare, local_names, refuse_grid, resolve
 from .classes import Signature
 from .functions import converting, refuse_lambda, user_function
 from .signatures import resolve_signature, scope_of
@@ -124,6 +124,7 @@ def _check_members(python_class: type, fields: dict[str, Type]) -> None:
 
 def _field_type(annotation: Any, scope: Scope, where: str) -> Type:
     type = resolve(annotation, scope, where)
+    refuse_grid(type, where)
     if not isinstance(type, (ScalarType, ReferenceType, ValueType)):
         raise ClassError(
             f"{where}: {type!r} cannot be part of a value",

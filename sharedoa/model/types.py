@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any, ClassVar, Union
 
 from .scalars import ScalarType as ScalarType
 
@@ -57,9 +57,16 @@ class ValueType:
     fields: dict[str, Type] = field(repr=False)
     methods: dict[str, Callable[..., Any]] = field(repr=False)
     dtype: Any = field(default=None, repr=False)
+    #: Whether memory can hold such values; else they are arguments only.
+    in_memory: ClassVar[bool] = True
 
     def __repr__(self) -> str:
         return self.name
+
+    def accept(self, value: Any, what: str) -> Any:
+        """``value`` as an argument ``what`` of a type that memory cannot hold. Raises ArgumentError
+        for what is none, HeapError for what can no longer be used."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,8 @@ def convert(type: Type, value: Any, what: str) -> Any:
         if value is None or isinstance(value, type.cls.python_class):
             return value
     elif isinstance(type, ValueType):
+        if not type.in_memory:
+            return type.accept(value, what)
         if isinstance(value, type.python_class):
             return value
         # The class of a struct that another compiler laid out has no name in the user's program.

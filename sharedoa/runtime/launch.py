@@ -58,6 +58,8 @@ class Source:
     calls_all: bool = False
     #: How many of the first parameters are receivers of a method that is called on all of them.
     receivers: int = 0
+    #: Whether references that it stores go only to arrays that nobody knows as runs.
+    keeps_arrays: bool = False
 
 
 _LAUNCHERS_KEPT = 256
@@ -270,7 +272,7 @@ class Program:
         for place in asked:
             if runs[place] is not None:
                 slots[first[place]] = runs[place].first
-        stores = self.uses().stores_references
+        stores = self.uses().stores_references and not self.source.keeps_arrays
         # Launches that change populations are made ready one by one.
         is_settled = self._look_at_arrays(stores, arguments, heap) and not self.uses().births
         return Binding(

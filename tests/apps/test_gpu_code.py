@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from apps.common import prefix_sum
 from apps.traffic.faithful import kernels as faithful
 from apps.traffic.natural import kernels as natural
 from dispatch.mode import MODES
+from sharedoa.runtime import prefix_sum
 
 from .gpu_code import check_gpu_code, kernels_of
 

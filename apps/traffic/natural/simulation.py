@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from sharedoa import i32
+from sharedoa.runtime.prefix_sum import exclusive_prefix_sum
 
 from ...common.launches import Launches
-from ...common.prefix_sum import exclusive_prefix_sum
 from ...common.references import IndexOf, link
 from ...common.xorwow_streams import seeded_states
 from ..mix import BUS, CAR, TRUCK, Mix

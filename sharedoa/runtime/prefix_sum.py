@@ -7,12 +7,18 @@ launches take little, waiting much: ``PrefixSumByChunks``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
-import sharedoa as oa
-from sharedoa import i32, u32
+from ..heap.arrays import Array
+from ..heap.heap import Heap
+from ..model.functions import func
+from ..model.intrinsics import grid, gridsize, syncthreads
+from ..model.scalars import i32, u32
+from .kernel import kernel
 
-from .launches import Launches
+#: Called with a kernel, the threads of its launch and its arguments.
+Launches = Callable[..., None]
 
 #: Elements that one thread of ``PrefixSumByChunks`` adds up.
 CHUNK = 32
@@ -37,15 +43,15 @@ class ExclusivePrefixSum(Protocol):
         ...
 
 
-def exclusive_prefix_sum(heap: oa.Heap, length: int) -> ExclusivePrefixSum:
+def exclusive_prefix_sum(heap: Heap, length: int) -> ExclusivePrefixSum:
     """The algorithm that suits the heap's backend."""
     if heap.backend.target.is_device:
         return PrefixSumByPieces(heap, length)
     return PrefixSumByChunks(heap, length)
 
 
-@oa.func
-def scan_group(values: oa.Array[i32], k: u32, total: i32, result: oa.Array[i32]) -> i32:
+@func
+def scan_group(values: Array[i32], k: u32, total: i32, result: Array[i32]) -> i32:
     """Prefix sums of the eight elements from ``k`` on, with ``total`` before them; the total after
     them."""
     a, b, c, d = values[k], values[k + 1], values[k + 2], values[k + 3]
@@ -64,23 +70,23 @@ def scan_group(values: oa.Array[i32], k: u32, total: i32, result: oa.Array[i32])
 # ---------------------------------------------------------------------- by chunks
 
 
-@oa.kernel
-def kernel_sum_chunks(values: oa.Array[i32], length: i32, sums: oa.Array[i32]) -> None:
+@kernel
+def kernel_sum_chunks(values: Array[i32], length: i32, sums: Array[i32]) -> None:
     """``sums[t]`` becomes the sum of chunk t of ``values[:length]``."""
-    t = oa.grid(1)
+    t = grid(1)
     total = i32(0)
     for k in range(t * CHUNK, min(t * CHUNK + CHUNK, length)):
         total += values[k]
     sums[t] = total
 
 
-@oa.kernel
+@kernel
 def kernel_scan_chunks(
-    values: oa.Array[i32], length: i32, before: oa.Array[i32], result: oa.Array[i32]
+    values: Array[i32], length: i32, before: Array[i32], result: Array[i32]
 ) -> None:
     """``result`` becomes the prefix sums, given ``before[t]``, the sum before chunk t. ``result``
     may be ``values``."""
-    t = oa.grid(1)
+    t = grid(1)
     total = before[t]
     start, end = t * CHUNK, min(t * CHUNK + CHUNK, length)
     whole = start + (end - start) // GROUP * GROUP
@@ -92,10 +98,10 @@ def kernel_scan_chunks(
         total += value
 
 
-@oa.kernel
-def kernel_scan_alone(values: oa.Array[i32], length: i32) -> None:
+@kernel
+def kernel_scan_alone(values: Array[i32], length: i32) -> None:
     """One thread replaces ``values[:length]`` by its prefix sums."""
-    if oa.grid(1) == 0:
+    if grid(1) == 0:
         total = i32(0)
         for k in range(length):
             value = values[k]
@@ -108,13 +114,13 @@ class PrefixSumByChunks:
     each element twice in all (Blelloch, "Prefix Sums and Their Applications", 1990).
     """
 
-    def __init__(self, heap: oa.Heap, length: int) -> None:
+    def __init__(self, heap: Heap, length: int) -> None:
         self._length = length
         self._sums: list[Any] = []
         self._lengths = [length]
         while self._lengths[-1] > CHUNK:
             self._lengths.append(-(-self._lengths[-1] // CHUNK))
-            self._sums.append(heap.zeros(self._lengths[-1], i32))
+            self._sums.append(heap.blank(i32, self._lengths[-1]))
 
     def launch(self, launches: Launches, values: Any, result: Any) -> None:
         levels = [values, *self._sums]
@@ -136,17 +142,17 @@ class PrefixSumByChunks:
             )  # fmt: skip
 
 
-@oa.kernel
-def kernel_copy(values: oa.Array[i32], result: oa.Array[i32]) -> None:
-    i = oa.grid(1)
+@kernel
+def kernel_copy(values: Array[i32], result: Array[i32]) -> None:
+    i = grid(1)
     result[i] = values[i]
 
 
 # ---------------------------------------------------------------------- by pieces
 
 
-@oa.func
-def sum_of_first(count: u32, sums: oa.Array[i32], fan: u32) -> i32:
+@func
+def sum_of_first(count: u32, sums: Array[i32], fan: u32) -> i32:
     """The sum of the first ``count`` numbers of a fan. All are read, so that none has to wait."""
     total = i32(0)
     for k in range(FAN):
@@ -154,17 +160,17 @@ def sum_of_first(count: u32, sums: oa.Array[i32], fan: u32) -> i32:
     return total
 
 
-@oa.kernel
+@kernel
 def kernel_sum_pieces(
-    values: oa.Array[i32],
+    values: Array[i32],
     length: i32,
-    groups: oa.Array[i32],
-    fans: oa.Array[i32],
-    pieces: oa.Array[i32],
+    groups: Array[i32],
+    fans: Array[i32],
+    pieces: Array[i32],
 ) -> None:
     """The sums of groups of ``values[:length]``; of fans of them, of which each piece has a fan;
     and of pieces."""
-    t = u32(oa.grid(1))
+    t = u32(grid(1))
     start, total = t * GROUP, i32(0)
     if start + GROUP <= u32(length):
         for k in range(GROUP):
@@ -173,40 +179,40 @@ def kernel_sum_pieces(
         for k in range(start, length):
             total += values[k]
     groups[t] = total
-    oa.syncthreads()
+    syncthreads()
     piece, thread = t // BLOCK, t % BLOCK
     if thread < _FANS_OF_A_PIECE:
         fan = piece * _FANS_OF_A_PIECE + thread
         fans[piece * FAN + thread] = sum_of_first(u32(FAN), groups, fan)
-    oa.syncthreads()
+    syncthreads()
     if thread == 0:
         pieces[piece] = sum_of_first(u32(_FANS_OF_A_PIECE), fans, piece)
 
 
-@oa.kernel
-def kernel_sum_level(pieces: oa.Array[i32], lower: u32, upper: u32) -> None:
+@kernel
+def kernel_sum_level(pieces: Array[i32], lower: u32, upper: u32) -> None:
     """The number t of the level that begins at fan ``upper`` becomes the sum of its MOST numbers of
     the level from fan ``lower`` on."""
-    t = u32(oa.grid(1))
+    t = u32(grid(1))
     total = i32(0)
     for k in range(_FANS_OF_THE_MOST):
         total += sum_of_first(u32(FAN), pieces, lower + t * _FANS_OF_THE_MOST + u32(k))
     pieces[upper * FAN + t] = total
 
 
-@oa.kernel
+@kernel
 def kernel_scan_pieces(
-    values: oa.Array[i32],
+    values: Array[i32],
     length: i32,
-    groups: oa.Array[i32],
-    fans: oa.Array[i32],
-    pieces: oa.Array[i32],
-    result: oa.Array[i32],
+    groups: Array[i32],
+    fans: Array[i32],
+    pieces: Array[i32],
+    result: Array[i32],
 ) -> None:
     """``result`` becomes the prefix sums, given the sums of groups, fans and all levels of pieces:
     each thread adds what is left of its group in each of them, and then scans it."""
-    t = u32(oa.grid(1))
-    place, count = t // BLOCK, u32(oa.gridsize(1)) // BLOCK
+    t = u32(grid(1))
+    place, count = t // BLOCK, u32(gridsize(1)) // BLOCK
     total = sum_of_first(t % FAN, groups, t // FAN)
     total += sum_of_first(t // FAN % _FANS_OF_A_PIECE, fans, place)
     level = u32(0)
@@ -234,7 +240,7 @@ class PrefixSumByPieces:
     the last adds for each group what lies before it (Merrill and Grimshaw, "Parallel Scan for
     Stream Architectures", 2009: reduce, then scan)."""
 
-    def __init__(self, heap: oa.Heap, length: int) -> None:
+    def __init__(self, heap: Heap, length: int) -> None:
         self._length = length
         self._counts = [-(-length // PIECE)]
         #: The fan of ``pieces`` that each level begins with, after all of the one below. Numbers
@@ -245,7 +251,7 @@ class PrefixSumByPieces:
             self._levels.append(self._levels[-1] + self._counts[-1] * _FANS_OF_THE_MOST)
         pieces = self._counts[0]
         fans = self._levels[-1] + _FANS_OF_THE_MOST
-        self._sums = [heap.zeros(n, i32) for n in (pieces * BLOCK, pieces * FAN, fans * FAN)]
+        self._sums = [heap.blank(i32, n) for n in (pieces * BLOCK, pieces * FAN, fans * FAN)]
 
     def launch(self, launches: Launches, values: Any, result: Any) -> None:
         threads = self._counts[0] * BLOCK, BLOCK

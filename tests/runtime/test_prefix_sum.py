@@ -10,9 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sharedoa as oa
-from apps.common import prefix_sum
 from apps.common.launches import Launches
-from apps.common.prefix_sum import (
+from sharedoa import i32
+from sharedoa.model.world import World
+from sharedoa.runtime import prefix_sum
+from sharedoa.runtime.prefix_sum import (
     CHUNK,
     GROUP,
     PIECE,
@@ -20,8 +22,6 @@ from apps.common.prefix_sum import (
     PrefixSumByPieces,
     exclusive_prefix_sum,
 )
-from sharedoa import i32
-from sharedoa.model.world import World
 
 ALGORITHMS = [PrefixSumByChunks, PrefixSumByPieces]
 LENGTHS = [
