@@ -329,7 +329,7 @@ def _range_arguments(context: Context, node: ast.expr) -> list[tree.Expression]:
     ):
         context.reject(
             node,
-            "for loops run over range(...) and grid.near(...)",
+            "for loops run over range(...)",
             "write for i in range(len(a)) and index a[i]",
         )
     location = context.locate(node)

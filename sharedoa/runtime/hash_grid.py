@@ -158,10 +158,11 @@ class HashGrid(Generic[T]):
         if is_recorded(heap):
             found = recorder()
             assert found is not None
-            if self._heap is heap and heap.placement.deletions != self._deletions:
+            deletions = heap.placement.deletions
+            if deletions != self._deletions:
                 self._heap = None  # until it runs the grid is empty, as who is in it may be gone
             self._make_room(objects, field)
-            self._deletions = heap.placement.deletions
+            self._deletions = deletions
             found.record_call(lambda: self._build(objects, field))
             return
         self._build(objects, field)
@@ -317,14 +318,18 @@ class HashGrid(Generic[T]):
             return
         if placement.has_deleted(self._cls, self._deletions):
             now = placement.deletions
-            count = int(self._starts[-1])
+            references = self._objects._values()[: int(self._starts[-1])]
+            # Where objects have moved since, references to deleted ones are null.
+            has_gone = not references.all()
             try:
-                placement.refuse_replaced(self._objects._values()[:count], self._deletions)
-            except HeapError as error:
+                placement.refuse_replaced(references, self._deletions)
+            except HeapError:
+                has_gone = True
+            if has_gone:
                 raise HeapError(
                     f"{what}: an object in this grid was deleted since it was built",
                     "build it again after objects were deleted",
-                ) from error
+                )
             self._deletions = now
 
     def __repr__(self) -> str:

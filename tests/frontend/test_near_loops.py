@@ -55,8 +55,8 @@ PROLOGUE = """
         ("other = grid.near(bird.pos, 1.0)", r"HashGrid[Bird] is only searched in a for loop"),
         ("out[0] = grid.cell", r"HashGrid[Bird] is only searched in a for loop"),
         ("of_fish(grid)", "of_fish: grid takes HashGrid[Fish], not HashGrid[Bird]"),
-        ("for other in bird.near(1.0): pass", "for loops run over range(...) and grid.near(...)"),
-        ("for other in nobody.near(1.0): pass", "for loops run over range(...) and grid.near(...)"),
+        ("for other in bird.near(1.0): pass", "for loops run over range(...)"),
+        ("for other in nobody.near(1.0): pass", "for loops run over range(...)"),
         ("""
             for other in grid.near(bird.pos, 1.0):
                 last = other

@@ -1,4 +1,4 @@
-"""``oa.HashGrid`` as an argument: what is refused, captured steps, objects that go and move, heaps."""
+"""``oa.HashGrid`` as an argument: captured steps, objects that go or move, what is refused."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ class Bird(oa.Object):
         self.pos = Position(self.pos.x + dx, self.pos.y)
 
     def look_deep(self, grid: oa.HashGrid[Bird]) -> None:
-        for other in grid.near(self.deep, f32(RADIUS)):
+        for _ in grid.near(self.deep, f32(RADIUS)):
             self.seen += 1
 
     def look_wide(self, grid: oa.HashGrid[Bird]) -> None:
-        for other in grid.near(self.y, self.y, RADIUS):
+        for _ in grid.near(self.y, self.y, RADIUS):
             self.seen += 1
 
     def leave(self, number: i32) -> None:
@@ -69,7 +69,7 @@ class Fish(oa.Object):
     pos: Position
 
     def look(self, grid: oa.HashGrid[Fish]) -> None:
-        for other in grid.near(self.pos, 1.0):
+        for _ in grid.near(self.pos, 1.0):
             self.number += 1
 
 
@@ -207,6 +207,18 @@ def test_objects_that_move_are_followed() -> None:
         assert birds.seen.numpy().tolist() == seen(positions(30))
 
 
+def test_objects_that_were_deleted_before_others_moved() -> None:
+    """References to them are null then."""
+    with oa.Heap(backend="cpu"):
+        birds, grid = flock(30), new_grid()
+        grid.build(birds.pos)
+        rest = birds[3:]
+        oa.delete(birds[:3])
+        oa.compact(Bird)
+        with pytest.raises(HeapError, match="deleted since it was built"):
+            rest.look(grid)
+
+
 def test_building_forgets_no_other_array() -> None:
     """What is known of other arrays of references stays known: only the grid's own is written."""
     with oa.Heap(backend="cpu") as heap:
@@ -246,11 +258,8 @@ def test_several_heaps() -> None:
         birds = flock(20)
     with oa.Heap(backend="cpu"):
         others = flock(15, seed=3)
-    for objects, points in (
-        (birds, positions(20)),
-        (others, positions(15, 3)),
-        (birds, positions(20)),
-    ):
+    for objects, seed in ((birds, 1), (others, 3), (birds, 1)):
+        points = positions(len(objects), seed)
         grid.build(objects.pos)
         objects.look(grid)
         assert objects.seen.numpy().tolist() == seen(points)
