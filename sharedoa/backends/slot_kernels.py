@@ -13,7 +13,18 @@ from llvmlite import ir
 from dispatch.births import BORN, ENDED, LIVED
 
 from ..forks import renew_in_child
-from ..heap.slot_lists import CHUNK, GROUP, MOST_LEVELS, Numbering, SlotBytes, Words
+from ..heap.slot_lists import (
+    CHUNK,
+    GROUP,
+    MOST_LEVELS,
+    REPORT_DELETION,
+    REPORT_GONE,
+    REPORT_LAST,
+    REPORT_USED,
+    Numbering,
+    SlotBytes,
+    Words,
+)
 from ..targets.base import I64, POINTER
 from .own_kernels import OwnKernel, OwnKernels
 
@@ -64,9 +75,11 @@ def _store_sum(builder: ir.IRBuilder, sums: ir.Value, thread: ir.Value, total: i
 
 
 def _emit_settle(builder: ir.IRBuilder, leaves: list[ir.Value], thread: ir.Value) -> None:
-    live, sums, freed, deletion, used, report = leaves
-    gone_at = builder.inttoptr(report, POINTER)
-    last_at = builder.inttoptr(builder.add(report, I64(4)), POINTER)
+    live, sums, freed, used, report = leaves
+    gone_at, last_at, deletion_at = (
+        builder.inttoptr(builder.add(report, I64(place)), POINTER)
+        for place in (REPORT_GONE, REPORT_LAST, REPORT_DELETION)
+    )
     total: ir.Value = I64(0)
     for place, (pointer, word) in enumerate(_words_of_chunk(builder, live, thread)):
         lived, born = _bits(builder, word, LIVED), _bits(builder, word, BORN)
@@ -80,16 +93,16 @@ def _emit_settle(builder: ir.IRBuilder, leaves: list[ir.Value], thread: ir.Value
             with builder.if_then(builder.icmp_unsigned("!=", gone, I64(0))):
                 builder.store(_I32(1), gone_at)
                 with builder.if_then(builder.icmp_unsigned("!=", freed, I64(0))):
-                    _emit_freed(builder, gone, first, freed, deletion)
+                    _emit_freed(builder, gone, first, freed, deletion_at)
             with builder.if_then(builder.icmp_unsigned("!=", born, I64(0))):
                 _emit_last(builder, born, first, used, last_at)
     _store_sum(builder, sums, thread, total)
 
 
 def _emit_freed(
-    builder: ir.IRBuilder, gone: ir.Value, first: ir.Value, freed: ir.Value, deletion: ir.Value
+    builder: ir.IRBuilder, gone: ir.Value, first: ir.Value, freed: ir.Value, deletion_at: ir.Value
 ) -> None:
-    number = builder.trunc(deletion, _I32)
+    number = builder.load(deletion_at, typ=_I32)
     for byte in range(_WORD):
         is_gone = builder.trunc(builder.lshr(gone, I64(8 * byte)), ir.IntType(1))
         with builder.if_then(is_gone):
@@ -167,11 +180,22 @@ def _emit_sum_between(
 def _emit_list(item: ir.IntType) -> Callable[[ir.IRBuilder, list[ir.Value], ir.Value], None]:
     def emit(builder: ir.IRBuilder, leaves: list[ir.Value], thread: ir.Value) -> None:
         live, others, most, to, *rest = leaves
-        numbers, levels = rest[:4], rest[4:]
-        before = _emit_before(builder, levels, thread)
-        free = builder.sub(builder.mul(thread, I64(CHUNK)), before)
+        numbers, (before_at, stop_at, capacity, total_at), levels = rest[:4], rest[4:8], rest[8:]
         wants_live = builder.icmp_unsigned("==", others, I64(0))
-        place = builder.select(wants_live, before, free)
+
+        def of(slots: ir.Value, living: ir.Value) -> ir.Value:
+            """How many of so many slots are wanted, of which so many live."""
+            return builder.select(wants_live, living, builder.sub(slots, living))
+
+        listed = _emit_word_or_zero(builder, before_at)
+        with builder.if_then(_is_one_to_write(builder, thread, stop_at)):
+            total = builder.load(builder.inttoptr(total_at, POINTER), typ=_I32)
+            stop = builder.add(listed, of(capacity, builder.zext(total, I64)))
+            is_within = builder.icmp_unsigned("<", stop, most)
+            stop = builder.select(is_within, stop, most)
+            builder.store(stop, builder.inttoptr(stop_at, POINTER))
+        before = _emit_before(builder, levels, thread)
+        place = builder.add(listed, of(builder.mul(thread, I64(CHUNK)), before))
         function = builder.function
         done = function.append_basic_block("listed")
         look = function.append_basic_block("look")
@@ -196,6 +220,26 @@ def _emit_list(item: ir.IntType) -> Callable[[ir.IRBuilder, list[ir.Value], ir.V
         builder.position_at_end(done)
 
     return emit
+
+
+def _emit_word_or_zero(builder: ir.IRBuilder, address: ir.Value) -> ir.Value:
+    """The word of 64 bits at an address; 0 for address 0."""
+    before = builder.block
+    there, after = builder.append_basic_block("there"), builder.append_basic_block("after")
+    builder.cbranch(builder.icmp_unsigned("!=", address, I64(0)), there, after)
+    builder.position_at_end(there)
+    word = builder.load(builder.inttoptr(address, POINTER), typ=I64)
+    builder.branch(after)
+    builder.position_at_end(after)
+    found = builder.phi(I64)
+    found.add_incoming(word, there)
+    found.add_incoming(I64(0), before)
+    return found
+
+
+def _is_one_to_write(builder: ir.IRBuilder, thread: ir.Value, address: ir.Value) -> ir.Value:
+    is_first = builder.icmp_unsigned("==", thread, I64(0))
+    return builder.and_(is_first, builder.icmp_unsigned("!=", address, I64(0)))
 
 
 def _emit_number(builder: ir.IRBuilder, slot: ir.Value, numbers: list[ir.Value]) -> ir.Value:
@@ -230,7 +274,7 @@ def _emit_clear(builder: ir.IRBuilder, leaves: list[ir.Value], thread: ir.Value)
 
 
 #: One thread a chunk. leaves: as ``SlotLists.settle`` has them, with the first level's address
-_SETTLE = OwnKernel("sharedoa_slots_settle", 6, _emit_settle)
+_SETTLE = OwnKernel("sharedoa_slots_settle", 5, _emit_settle)
 #: One thread a chunk. leaves: addresses of the bytes and of the first level
 _COUNT = OwnKernel("sharedoa_slots_count", 2, _emit_count)
 #: One thread a sum. leaves: addresses of a level and of the next one
@@ -238,9 +282,10 @@ _SUM = OwnKernel("sharedoa_slots_sum", 2, _emit_sum)
 #: One thread a number of 32 bits. leaves: from where, to where
 _COPY = OwnKernel("sharedoa_slots_copy", 2, _emit_copy)
 #: One thread a chunk. leaves: address of the bytes, 0 for slots that live or in each byte 1 for
-#: free ones, how many at most, where to; first, shift, block and lane; addresses of the levels
+#: free ones, how many at most, where to; first, shift, block and lane; addresses of how many are
+#: listed before and after, the capacity, and the address of the sum of all; those of the levels
 _LIST = {
-    size: OwnKernel(f"sharedoa_slots_list_{size}", 8 + _PREFIXES, _emit_list(ir.IntType(8 * size)))
+    size: OwnKernel(f"sharedoa_slots_list_{size}", 12 + _PREFIXES, _emit_list(ir.IntType(8 * size)))
     for size in (4, 8)
 }
 #: One thread a slot. leaves: address of their numbers, the header, and where headers lie
@@ -267,12 +312,12 @@ class SlotKernels:
         with self._lock:
             self._kernels.launch(kernel, threads, leaves)
 
-    def settle(self, slots: SlotBytes, freed: int, deletion: int, used: int, report: int) -> None:
+    def settle(self, slots: SlotBytes, freed: int, used: int, report: int) -> None:
         """See ``heap.slot_lists.SlotLists``."""
-        leaves = slots.live, slots.levels[0][0], freed, deletion, used, report
+        leaves = slots.live, slots.levels[0][0], freed, used, report
         self._launch(_SETTLE, slots.chunks, leaves)
         self._sum_up(slots)
-        self._launch(_COPY, 1, (slots.levels[-1][0], report + 8))
+        self._launch(_COPY, 1, (slots.levels[-1][0], report + REPORT_USED))
 
     def count(self, slots: SlotBytes) -> None:
         """See ``heap.slot_lists.SlotLists``."""
@@ -285,13 +330,22 @@ class SlotKernels:
             self._launch(_SUM, count, (below, above))
 
     def list(
-        self, slots: SlotBytes, live: bool, most: int, numbers: Numbering, to: int, item: int
+        self,
+        slots: SlotBytes,
+        live: bool,
+        most: int,
+        numbers: Numbering,
+        to: int,
+        item: int,
+        before: int = 0,
+        after: int = 0,
     ) -> None:
         """See ``heap.slot_lists.SlotLists``."""
         levels = [address for address, _ in slots.levels]
-        levels = [*levels, *[0] * _PREFIXES][:_PREFIXES]
         how = numbers.first, numbers.shift, numbers.block, numbers.lane
-        leaves = (slots.live, 0 if live else _EACH, most, to, *how, *levels)
+        where = before, after, slots.capacity, levels[-1]
+        prefixes = [*levels, *[0] * _PREFIXES][:_PREFIXES]
+        leaves = (slots.live, 0 if live else _EACH, most, to, *how, *where, *prefixes)
         self._launch(_LIST[item], slots.chunks, leaves)
 
     def write_headers(

@@ -151,6 +151,7 @@ class Births:
         assert table is not None
         base, self._reports = table.address, table.address + starts[1]
         lists, counts = starts[2 : 2 + len(places)], starts[2 + len(places) : -1]
+        listed: list[Listed] = []
         first = entries.nbytes
         for place, each in enumerate(places):
             entry = entries[place]
@@ -159,8 +160,11 @@ class Births:
             entry["places"] = base + lists[place]
             entry["counts"] = base + counts[place] if each.step > 1 else 0
             entry["stride"] = _stride(each)
+            stops = range(
+                base + first, base + first + segments[place].nbytes, SEGMENT_DTYPE.itemsize
+            )
+            listed.append(Listed(base + lists[place], each.loans, stops))
             first += segments[place].nbytes
-        listed = [Listed(base + at, p.loans) for at, p in zip(lists, places, strict=True)]
         zeros = [(base + starts[1], starts[2] - starts[1])]
         zeros += [(base + counts[0], starts[-1] - counts[0])] if places else []
         head = np.concatenate(heads)

@@ -21,6 +21,9 @@ CHUNK = 32
 GROUP = 64
 """Sums of a level that one sum of the next one adds up."""
 MOST_LEVELS = 6
+REPORT_GONE, REPORT_LAST, REPORT_USED, REPORT_DELETION = 0, 4, 8, 12
+"""Where in a report on a region (``SlotLists.settle``) the numbers of 32 bits are."""
+REPORT_BYTES = 16
 _SUM_BYTES = 4
 Words = np.ndarray[Any, np.dtype[np.uint32]]
 
@@ -73,12 +76,13 @@ SLOT_NUMBERS = Numbering(0, 0, 1, 0)
 class SlotLists(Protocol):
     """In order with launches; returns at once where the device can, but for ``read``."""
 
-    def settle(self, slots: SlotBytes, freed: int, deletion: int, used: int, report: int) -> None:
+    def settle(self, slots: SlotBytes, freed: int, used: int, report: int) -> None:
         """After a launch: who was made lives, who was ended does not. ``freed`` is the address of
         one u32 a slot, or 0: those of slots whose objects had lived before and were ended become
-        ``deletion``. Two u32 at ``report``, which were zero, become 1 if there are such, and the
-        number after the last slot in which an object was made, if that is more than ``used``. Then
-        all that live are counted (``count``), and the sum is written behind these two."""
+        what the report says at REPORT_DELETION. At REPORT_GONE it says 1 if there were such, and at
+        REPORT_LAST the number after the last slot in which an object was made, if that is more than
+        ``used`` and than what it said before. Then all that live are counted (``count``), and the
+        sum is at REPORT_USED."""
         ...
 
     def count(self, slots: SlotBytes) -> None:
@@ -86,10 +90,21 @@ class SlotLists(Protocol):
         ...
 
     def list(
-        self, slots: SlotBytes, live: bool, most: int, numbers: Numbering, to: int, item: int
+        self,
+        slots: SlotBytes,
+        live: bool,
+        most: int,
+        numbers: Numbering,
+        to: int,
+        item: int,
+        before: int = 0,
+        after: int = 0,
     ) -> None:
-        """Write the numbers of the first ``most`` slots that live, or that are free, to ``to``, in
-        order, each as ``item`` bytes (4 or 8). They were counted before."""
+        """Write the numbers of slots that live, or that are free, to a list at ``to``, in order,
+        each as ``item`` bytes (4 or 8); those that the list has no room for, as it takes ``most``,
+        are left out. The slots were counted before. ``before`` is the address of a word of 64 bits
+        that says how many the list has already, ``after`` of one that is to say how many it has
+        then; 0 for none of them."""
         ...
 
     def write_headers(

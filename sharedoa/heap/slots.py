@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,10 +19,21 @@ from .regions import Loan
 
 @dataclass(frozen=True)
 class Listed:
-    """The slots of ``loans``, in their order, are to lie at ``address``, each as a u32."""
+    """The slots of ``loans``, in their order, are to lie at ``address``, each as a u32; the table
+    has how many that are up to each loan at the addresses ``stops``."""
 
     address: int
     loans: Sequence[Loan]
+    stops: Sequence[int]
+
+    @property
+    def room(self) -> int:
+        return sum(loan.count for loan in self.loans)
+
+    @property
+    def firsts(self) -> list[int]:
+        """How many slots lie before those of each loan."""
+        return [0, *accumulate(loan.count for loan in self.loans)][: len(self.loans)]
 
 
 @dataclass(frozen=True)

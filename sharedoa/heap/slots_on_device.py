@@ -3,7 +3,7 @@ there are, and sees the bytes that say which only where somebody asks for object
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -12,10 +12,8 @@ from ..model.classes import ClassType
 from .by_type import ByTypePlacement
 from .extents import Extent
 from .regions import Loan, Region
-from .slot_lists import SLOT_NUMBERS, Numbering, SlotLists
+from .slot_lists import REPORT_BYTES, SLOT_NUMBERS, Numbering, SlotLists
 from .slots import Ended, Table
-
-_REPORT_WORDS = 4
 
 
 def count_living(placement: ByTypePlacement, region: Region, lists: SlotLists) -> None:
@@ -29,7 +27,7 @@ def count_living(placement: ByTypePlacement, region: Region, lists: SlotLists) -
 class SlotsOnDevice:
     """``slots.Slots``."""
 
-    report_bytes = 4 * _REPORT_WORDS
+    report_bytes = REPORT_BYTES
 
     def __init__(self, placement: ByTypePlacement, lists: Callable[[], SlotLists]) -> None:
         self._placement, self._new_lists = placement, lists
@@ -52,34 +50,7 @@ class SlotsOnDevice:
 
     def publish(self, extent: Extent, table: Table) -> None:
         """See ``slots.Slots``."""
-        lists = self._lists
-        lists.store(extent.address, table.head.view(np.uint64).tolist())
-        for start, size in table.zeros:
-            lists.clear(start, size)
-        for listed in table.lists:
-            address = listed.address
-            for loan in listed.loans:
-                slots = loan.region.slot_bytes
-                count_living(self._placement, loan.region, lists)
-                lists.list(slots, False, loan.count, SLOT_NUMBERS, address, 4)
-                self._write_headers(loan, address)
-                address += 4 * loan.count
-
-    def _write_headers(self, loan: Loan, slots: int) -> None:
-        region = loan.region
-        header = self._placement.header(region.cls)
-        if not header:
-            return
-        size = len(header)
-        addressing = region.arrangement.addressing(0)
-        where = Numbering(
-            region.start + addressing.start(0),
-            region.arrangement.lanes.bit_length() - 1,
-            region.arrangement.block_bytes,
-            addressing.lane_bytes(size),
-        )
-        value = int.from_bytes(header, "little")
-        self._lists.write_headers(slots, loan.count, where, value, size)
+        write_table(self._placement, self._lists, extent, table)
 
     def asked_for(self, extent: Extent, places: Sequence[int]) -> list[int]:
         """See ``slots.Slots``."""
@@ -99,25 +70,83 @@ class SlotsOnDevice:
         regions = [region for cls in classes for region in placement.regions(cls)]
         if not regions:
             return Ended()
-        deletion = placement.deletions + 1
-        for number, region in enumerate(regions):
-            freed = 0
-            if region.cls in ends:
-                assert region.freed_extent is not None
-                freed = region.freed_extent.address
-            report = reports + number * self.report_bytes
-            lists.settle(region.slot_bytes, freed, deletion, region.unused_from, report)
-        found = lists.read(reports, len(regions) * _REPORT_WORDS).reshape(-1, _REPORT_WORDS)
-        before = {cls: placement.count(cls) for cls in classes}
-        gone = []
-        for region, (has_gone, last, used, _) in zip(regions, found.tolist(), strict=True):
-            mine = [loan for loan in loans.get(region.cls, ()) if loan.region is region]
-            region.settle(mine, used, last)
-            gone += [region] * has_gone
-        if gone:
-            placement.note_ended(gone)
-        for cls in classes:
-            placement.note_population(cls, before[cls])
-        for region in regions:
-            region.summed = placement.class_version(region.cls)
-        return Ended(are_freed=bool(gone))
+        begin_reports(lists, reports, len(regions), placement.deletions + 1)
+        settle_regions(lists, regions, ends, reports)
+        gone = note_reports(placement, lists, classes, regions, reports, loans)
+        return Ended(are_freed=gone)
+
+
+def write_table(placement: ByTypePlacement, lists: SlotLists, extent: Extent, table: Table) -> None:
+    """A birth table, with the slots that it lists and the headers that objects in them have."""
+    lists.store(extent.address, table.head.view(np.uint64).tolist())
+    for start, size in table.zeros:
+        lists.clear(start, size)
+    for listed in table.lists:
+        before = 0
+        for loan, after in zip(listed.loans, listed.stops, strict=True):
+            count_living(placement, loan.region, lists)
+            slots, most = loan.region.slot_bytes, listed.room
+            lists.list(slots, False, most, SLOT_NUMBERS, listed.address, 4, before, after)
+            before = after
+        for loan, first in zip(listed.loans, listed.firsts, strict=True):
+            _write_headers(placement, lists, loan, listed.address + 4 * first)
+
+
+def _write_headers(placement: ByTypePlacement, lists: SlotLists, loan: Loan, slots: int) -> None:
+    region = loan.region
+    header = placement.header(region.cls)
+    if not header:
+        return
+    size = len(header)
+    addressing = region.arrangement.addressing(0)
+    where = Numbering(
+        region.start + addressing.start(0),
+        region.arrangement.lanes.bit_length() - 1,
+        region.arrangement.block_bytes,
+        addressing.lane_bytes(size),
+    )
+    lists.write_headers(slots, loan.count, where, int.from_bytes(header, "little"), size)
+
+
+def begin_reports(lists: SlotLists, reports: int, count: int, deletion: int) -> None:
+    """Reports that say nothing yet; what is ended goes with this deletion."""
+    lists.store(reports, [0, deletion << 32] * count)
+
+
+def settle_regions(
+    lists: SlotLists, regions: Iterable[Region], ends: Container[ClassType], reports: int
+) -> None:
+    """Of ``ends`` objects that had lived before may have been ended."""
+    for number, region in enumerate(regions):
+        freed = 0
+        if region.cls in ends:
+            assert region.freed_extent is not None
+            freed = region.freed_extent.address
+        report = reports + number * REPORT_BYTES
+        lists.settle(region.slot_bytes, freed, region.unused_from, report)
+
+
+def note_reports(
+    placement: ByTypePlacement,
+    lists: SlotLists,
+    classes: Iterable[ClassType],
+    regions: Sequence[Region],
+    reports: int,
+    loans: Mapping[ClassType, Sequence[Loan]],
+) -> bool:
+    """Take what ``settle_regions`` has reported, since ``begin_reports``, into the heap's books.
+    Whether any objects are gone."""
+    found = lists.read(reports, len(regions) * REPORT_BYTES // 4).reshape(len(regions), -1)
+    before = {cls: placement.count(cls) for cls in classes}
+    gone = []
+    for region, (has_gone, last, used, _) in zip(regions, found.tolist(), strict=True):
+        mine = [loan for loan in loans.get(region.cls, ()) if loan.region is region]
+        region.settle(mine, used, last)
+        gone += [region] * has_gone
+    if gone:
+        placement.note_ended(gone)
+    for cls, count in before.items():
+        placement.note_population(cls, count)
+    for region in regions:
+        region.summed = placement.class_version(region.cls)
+    return bool(gone)
