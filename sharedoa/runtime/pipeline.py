@@ -26,6 +26,7 @@ from ..ir.passes.dispatch import SiteReport, reports
 from ..ir.pipeline import history, optimised
 from ..ir.text import program_text
 from ..targets.base import Stages
+from ..targets.optimise import assembly_of
 from ..uninterrupted import uninterrupted
 from . import code_cache, knobs
 
@@ -76,27 +77,30 @@ def dispatched_ir(compilation: Compilation) -> Stages:
 
 
 def machine_code(compilation: Compilation) -> Stages:
-    """LLVM's optimised IR and the target's code: ``opt.ll``, then ``ptx``, or ``s`` and ``o``."""
+    """LLVM's optimised IR and the target's code: ``opt.ll``, then ``ptx`` or ``o``."""
     text = compilation.products["dispatch.ll"]
     assert isinstance(text, str)
     # What the comments at its head say of lines of the source is no part of the code.
     code = "".join(itertools.dropwhile(lambda line: line[0] == ";", text.splitlines(keepends=True)))
     # An exception between two steps of llvmlite would leave LLVM's objects with two owners.
     with uninterrupted:
-        return code_cache.compiled(compilation.job.target, code, compilation.job.name)
+        made = code_cache.compiled(compilation.job.target, code, compilation.job.name)
+    compilation.products.update(made)
+    return {**made, **(_to_dump(compilation, "s") if "o" in made else {})}
 
 
 STAGES: tuple[tuple[tuple[str, ...], Callable[[Compilation], Stages]], ...] = (
     (("ir",), optimised_program),
     (("dispatch.ll",), dispatched_ir),
-    (("opt.ll", "ptx", "s", "o"), machine_code),
+    (("opt.ll", "ptx", "o"), machine_code),
 )
 ON_DEMAND: dict[str, Callable[[Compilation], str]] = {
     "passes.ir": lambda compilation: history(compilation.job),
     "ll": lambda c: str(lower(c.program, c.job, canonical=True).module),
+    "s": lambda c: assembly_of(str(c.products["opt.ll"]), c.job.target.machine),
 }
 """What is made when somebody wants to see it: what passes do to the program; LLVM IR with virtual
-calls in canonical form."""
+calls in canonical form; assembly."""
 
 
 def _to_dump(compilation: Compilation, extension: str) -> Stages:

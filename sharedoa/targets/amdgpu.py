@@ -91,4 +91,4 @@ class AmdgpuTarget(GpuTarget):
     def compile(self, ir_text: str) -> Stages:
         module = parse(ir_text)
         optimise(module, self.machine, threshold_for(ir_text))
-        return {"opt.ll": str(module), **emit_native(module, self.machine)}
+        return emit_native(module, self.machine)

@@ -15,7 +15,7 @@ from llvmlite import ir
 if TYPE_CHECKING:
     from .nvptx_warp import NvptxWarp
 
-#: What each stage of compilation made, by extension: "opt.ll", "ptx", "s" are text, "o" is bytes.
+#: What each stage of compilation made, by extension: "opt.ll" and "ptx" are text, "o" is bytes.
 Stages = dict[str, str | bytes]
 
 VOID = ir.VoidType()
@@ -45,6 +45,11 @@ class Target(Protocol):
     constant_space: int
     """Address space of function tables and of the module state block."""
     is_device: bool
+
+    @property
+    def machine(self) -> Any:
+        """LLVM's target machine."""
+        ...
 
     @property
     def warp(self) -> NvptxWarp | None:

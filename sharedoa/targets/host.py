@@ -225,14 +225,12 @@ class HostTarget:
     def compile(self, ir_text: str) -> Stages:
         module = parse(_guarded(ir_text))
         optimise(module, self.machine)
-        text = str(module)
-        changed = pass_over_idle_threads(text)
+        changed = pass_over_idle_threads(str(module))
         if changed is not None:
             module = parse(changed)
             # What was put in is simplified, and nothing beyond single blocks.
             run_passes(module, self.machine, "instruction_combine", "simplify_cfg")
-            text = str(module)
-        return {"opt.ll": text, **emit_native(module, self.machine)}
+        return emit_native(module, self.machine)
 
 
 def _float_bits(builder: ir.IRBuilder, value: ir.Value) -> tuple[bytes, ir.Value]:

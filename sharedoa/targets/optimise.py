@@ -7,6 +7,7 @@ from typing import Any
 from llvmlite import binding as llvm
 
 from ..errors import InternalError
+from ..uninterrupted import uninterrupted
 from .base import Stages
 
 OPTIMISATION_LEVEL = 3
@@ -42,7 +43,14 @@ def run_passes(module: Any, machine: Any, *names: str) -> None:
 
 
 def emit_native(module: Any, machine: Any) -> Stages:
-    """Assembly and object code of an optimised module."""
-    # Emitting changes the module, and what is emitted after that is not the same code.
-    assembly = machine.emit_assembly(module.clone())
-    return {"s": assembly, "o": machine.emit_object(module)}
+    """An optimised module as text, and its object code."""
+    # The text first: emitting changes the module.
+    return {"opt.ll": str(module), "o": machine.emit_object(module)}
+
+
+def assembly_of(optimised: str, machine: Any) -> str:
+    """The instructions of the object code that ``emit_native`` made with this text: few read them,
+    and they take as long to make."""
+    with uninterrupted:
+        assembly: str = machine.emit_assembly(parse(optimised))
+        return assembly

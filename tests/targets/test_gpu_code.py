@@ -11,6 +11,7 @@ from sharedoa.errors import BackendError, InternalError
 from sharedoa.targets.amdgpu import AmdgpuTarget
 from sharedoa.targets.base import F32, F64, I1, I8, I16, I32, I64, POINTER, Target
 from sharedoa.targets.nvptx import ARCHITECTURES, NvptxTarget, architecture_for
+from sharedoa.targets.optimise import assembly_of
 from sharedoa.targets.ptxas import assemble
 
 from .hand_written import kernel_text, place, store_coordinates
@@ -29,11 +30,10 @@ def check(target: Target, text: str) -> str:
         assert isinstance(ptx, str)
         assert assemble(ptx, target.architecture).cubin[:4] == b"\x7fELF"
         return ptx
-    assembly, code = stages["s"], stages["o"]
+    code = stages["o"]
     assert isinstance(code, bytes)
     assert code[:4] == b"\x7fELF"
-    assert isinstance(assembly, str)
-    return assembly
+    return assembly_of(str(stages["opt.ll"]), target.machine)
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
