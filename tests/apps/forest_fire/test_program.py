@@ -23,6 +23,7 @@ from sharedoa.cli import commands
 from sharedoa.errors import ArgumentError
 
 from ...codegen.interpreted import InterpretedGpu
+from ..modes import modes_and_layouts
 from .oracle import Forest
 
 FOREST_FIRE = APPS["forest_fire"]
@@ -45,8 +46,7 @@ def require_as_oracle(size: int, density: float, steps: int, **options: Any) -> 
             np.testing.assert_array_equal(running.states(), np.array(forest.states))
 
 
-@pytest.mark.parametrize("mode", FOREST_FIRE.modes)
-@pytest.mark.parametrize("layout", ["aos", "tile"])
+@pytest.mark.parametrize(("mode", "layout"), modes_and_layouts(FOREST_FIRE.modes, "tile"))
 def test_every_mode_and_layout(mode: str, layout: str) -> None:
     require_as_oracle(25, 0.8, 30, backend="cpu", mode=mode, layout=layout)
 

@@ -18,21 +18,14 @@ from apps.registry import APPS
 from apps.schelling.classes import Cell, Person
 from apps.schelling.program import _check
 from apps.schelling.simulation import Simulation
-from dispatch.mode import parse_mode
 from sharedoa.cli import commands
 from sharedoa.errors import ArgumentError
 
 from ...codegen.interpreted import InterpretedGpu
+from ..modes import modes_and_layouts
 from .oracle import Town
 
 SCHELLING = APPS["schelling"]
-#: Modes that place objects one by one have no tiles.
-MODES_AND_LAYOUTS = [
-    (mode, layout)
-    for mode in SCHELLING.modes
-    for layout in ("aos", "tile")
-    if layout == "aos" or parse_mode(mode).placement == "by_type"
-]
 
 
 @contextmanager
@@ -55,7 +48,7 @@ def require_as_oracle(width: int, height: int, steps: int, **options: Any) -> To
     return town
 
 
-@pytest.mark.parametrize(("mode", "layout"), MODES_AND_LAYOUTS)
+@pytest.mark.parametrize(("mode", "layout"), modes_and_layouts(SCHELLING.modes, "tile"))
 def test_every_mode_and_layout(mode: str, layout: str) -> None:
     require_as_oracle(14, 11, 12, backend="cpu", mode=mode, layout=layout)
 

@@ -23,6 +23,7 @@ from sharedoa.cli import commands
 from sharedoa.errors import ArgumentError
 
 from ...codegen.interpreted import InterpretedGpu
+from ..modes import modes_and_layouts
 from .oracle import Land
 
 SUGARSCAPE = APPS["sugarscape"]
@@ -79,8 +80,7 @@ def require_as_oracle(
         assert running.misplaced() == 0
 
 
-@pytest.mark.parametrize("mode", SUGARSCAPE.modes)
-@pytest.mark.parametrize("layout", ["aos", "tile"])
+@pytest.mark.parametrize(("mode", "layout"), modes_and_layouts(SUGARSCAPE.modes, "aos"))
 def test_every_mode_and_layout(mode: str, layout: str) -> None:
     require_as_oracle(40, 30, 30, backend="cpu", mode=mode, layout=layout)
 

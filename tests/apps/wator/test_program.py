@@ -23,6 +23,7 @@ from sharedoa.cli import commands
 from sharedoa.errors import ArgumentError
 
 from ...codegen.interpreted import InterpretedGpu
+from ..modes import modes_and_layouts
 from .oracle import Ocean
 
 WATOR = APPS["wator"]
@@ -55,8 +56,7 @@ def require_as_oracle(width: int, height: int, steps: int, **options: Any) -> No
         assert running.misplaced() == 0
 
 
-@pytest.mark.parametrize("mode", WATOR.modes)
-@pytest.mark.parametrize("layout", ["aos", "tile"])
+@pytest.mark.parametrize(("mode", "layout"), modes_and_layouts(WATOR.modes, "tile"))
 def test_every_mode_and_layout(mode: str, layout: str) -> None:
     require_as_oracle(20, 15, 25, backend="cpu", mode=mode, layout=layout)
 

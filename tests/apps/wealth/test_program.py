@@ -19,21 +19,14 @@ from apps.registry import APPS
 from apps.wealth.classes import Person
 from apps.wealth.program import _check
 from apps.wealth.simulation import Simulation, gini
-from dispatch.mode import parse_mode
 from sharedoa.cli import commands
 from sharedoa.errors import ArgumentError
 
 from ...codegen.interpreted import InterpretedGpu
+from ..modes import modes_and_layouts
 from .oracle import People
 
 WEALTH = APPS["wealth"]
-#: Modes that place objects one by one have no tiles.
-MODES_AND_LAYOUTS = [
-    (mode, layout)
-    for mode in WEALTH.modes
-    for layout in ("aos", "tile")
-    if layout == "aos" or parse_mode(mode).placement == "by_type"
-]
 
 
 @contextmanager
@@ -53,7 +46,7 @@ def require_as_oracle(count: int, steps: int, **options: Any) -> None:
             assert running.counts()["gini in millionths"] == int(people.gini() * 10**6 + 1e-6)
 
 
-@pytest.mark.parametrize(("mode", "layout"), MODES_AND_LAYOUTS)
+@pytest.mark.parametrize(("mode", "layout"), modes_and_layouts(WEALTH.modes, "aos"))
 def test_every_mode_and_layout(mode: str, layout: str) -> None:
     require_as_oracle(70, 30, backend="cpu", mode=mode, layout=layout)
 

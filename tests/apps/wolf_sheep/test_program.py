@@ -22,6 +22,7 @@ from sharedoa.cli import commands
 from sharedoa.errors import ArgumentError
 
 from ...codegen.interpreted import InterpretedGpu
+from ..modes import modes_and_layouts
 from .oracle import Animal, Pasture
 
 WOLF_SHEEP = APPS["wolf_sheep"]
@@ -58,8 +59,7 @@ def require_as_oracle(width: int, height: int, steps: int, **options: Any) -> No
         require_equal(running, pasture)
 
 
-@pytest.mark.parametrize("mode", WOLF_SHEEP.modes)
-@pytest.mark.parametrize("layout", ["aos", "tile"])
+@pytest.mark.parametrize(("mode", "layout"), modes_and_layouts(WOLF_SHEEP.modes, "aos"))
 def test_every_mode_and_layout(mode: str, layout: str) -> None:
     require_as_oracle(20, 15, 12, backend="cpu", mode=mode, layout=layout)
 
