@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from .syntax import PtxError
 
+_SKIPPED = r"(?:\s+|//[^\n]*|/\*.*?\*/|\#[^\n]*)*"
 _TOKEN = re.compile(
-    r"""(?P<skip>\s+|//[^\n]*|/\*.*?\*/|\#[^\n]*)
-      |(?P<string>"(?:[^"\\\n]|\\.)*")
-      |(?P<number>0[fF][0-9a-fA-F]{8}|0[dD][0-9a-fA-F]{16}|0[xX][0-9a-fA-F]+U?|0[bB][01]+U?
+    rf"""{_SKIPPED}
+      (?:(?P<string>"(?:[^"\\\n]|\\.)*")
+      |(?P<number>0[fF][0-9a-fA-F]{{8}}|0[dD][0-9a-fA-F]{{16}}|0[xX][0-9a-fA-F]+U?|0[bB][01]+U?
                  |\d+\.\d*(?:[eE][+-]?\d+)?|\d+U?)
       |(?P<word>[A-Za-z_$%][A-Za-z0-9_$]*)
       |(?P<dot>\.[A-Za-z_%$0-9][A-Za-z0-9_$]*(?:::[A-Za-z0-9_]+)*)
-      |(?P<mark>[{}()\[\],;:+\-=<>@!|*/&~?^])""",
+      |(?P<mark>(?!/\*)[{{}}()\[\],;:+\-=<>@!|*/&~?^])
+      |(?P<end>\Z))""",
     re.VERBOSE | re.DOTALL,
 )
 
@@ -31,8 +33,11 @@ def _is_number(text: str) -> bool:
     return len(text) <= _LONGEST_NUMBER and not (is_octal and set(digits) & {"8", "9"})
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+#: The kind of what stands for the end of a text.
+END = "end"
+
+
+class Token(NamedTuple):
     """``kind``: string, number, word, dot (``.name``), mark or end."""
 
     kind: str
@@ -42,13 +47,12 @@ class Token:
 
 
 class Source:
-    """A text with its name, its tokens, and line numbers."""
+    """A text with its name, its tokens from any position on, and line numbers."""
 
     def __init__(self, text: str, name: str) -> None:
         self.text = text
         self.name = name
         self._lines = [match.end() for match in re.finditer("\n", text)]
-        self.tokens = self._tokenise()
 
     def line(self, position: int) -> int:
         return bisect_right(self._lines, position) + 1
@@ -56,28 +60,29 @@ class Source:
     def error(self, message: str, position: int, help: str = "") -> PtxError:
         return PtxError(message, self.name, self.line(position), help)
 
-    def _tokenise(self) -> list[Token]:
-        tokens: list[Token] = []
-        position, length = 0, len(self.text)
-        match_at = _TOKEN.match
-        while position < length:
-            match = match_at(self.text, position)
-            if match is None:
-                raise self._unreadable(position)
-            kind = match.lastgroup
-            assert kind is not None
-            end = match.end()
-            if self.text.startswith("/*", position) and kind != "skip":
-                raise self._unreadable(position)
-            if kind == "number" and not _is_number(match.group()):
-                raise self.error(f"{match.group()[:40]!r} is not a number", position)
-            if kind == "dot" and end - position > _LONGEST_DOT:
-                raise self.error("a directive or type has too long a name", position)
-            if kind != "skip":
-                tokens.append(Token(kind, match.group(), position, end))
+    def tokens(self, position: int) -> list[Token]:
+        """The tokens from a position on, which is not within one, to the end of a line: one or
+        more, as the end of the text is one."""
+        text, match_at = self.text, _TOKEN.match
+        found: list[Token] = []
+        while True:
+            match = match_at(text, position)
+            kind = match and match.lastgroup
+            if match is None or kind is None:
+                raise self._unreadable(_skipped(text, position))
+            start, end = match.span(kind)
+            if found and start != position and "\n" in text[position:start]:
+                return found
+            token = text[start:end]
+            if kind == "number" and not _is_number(token):
+                raise self.error(f"{token[:40]!r} is not a number", start)
+            if kind == "dot" and end - start > _LONGEST_DOT:
+                raise self.error("a directive or type has too long a name", start)
+            if kind == END:
+                found.append(Token(kind, "the end of the text", start, start))
+                return found
+            found.append(Token(kind, token, start, end))
             position = end
-        tokens.append(Token("end", "the end of the text", length, length))
-        return tokens
 
     def _unreadable(self, position: int) -> PtxError:
         rest = self.text[position : position + 20]
@@ -87,3 +92,19 @@ class Source:
             return self.error("a comment does not end", position)
         cure = "pass PTX text, as nvcc -ptx, NVRTC or clang print it"
         return self.error(f"unexpected character {rest[0]!r}", position, cure)
+
+
+def _skipped(text: str, position: int) -> int:
+    """Where the first thing begins that is neither space nor comment."""
+    match = re.compile(_SKIPPED, re.VERBOSE | re.DOTALL).match(text, position)
+    assert match is not None
+    return match.end()
+
+
+def tokens_of(text: str) -> list[Token]:
+    """All tokens of a short text. Raises PtxError where something else is in it."""
+    source = Source(text, "")
+    found = source.tokens(0)
+    while found[-1].kind != END:
+        found += source.tokens(found[-1].end)
+    return found[:-1]

@@ -2,10 +2,47 @@
 
 from __future__ import annotations
 
-from .lexer import Token
-from .syntax import Group, Memory, Name, Number, Opaque, Operand, SymbolValue
+from functools import lru_cache
+from itertools import pairwise
+
+from .lexer import Token, tokens_of
+from .syntax import Group, Memory, Name, Number, Opaque, Operand, PtxError, SymbolValue
 
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
+
+
+@lru_cache(1 << 14)
+def operand_of(text: str) -> Operand | None:
+    """The one operand that a text is, None if it is none. Modules mention the same ones again and
+    again."""
+    try:
+        tokens = tokens_of(text)
+    except PtxError:
+        return None
+    if side_by_side(tokens) is not None:
+        return None
+    operands = parse_operands(tokens)
+    return operands[0] if len(operands) == 1 else None
+
+
+@lru_cache(1 << 10)
+def opcode_of(text: str) -> tuple[str, tuple[str, ...]] | None:
+    """Opcode and modifiers, None if a text is something else."""
+    try:
+        opcode, *modifiers = tokens_of(text)
+    except PtxError:
+        return None
+    if opcode.kind != "word" or any(token.kind != "dot" for token in modifiers):
+        return None
+    return opcode.text, tuple(token.text[1:] for token in modifiers)
+
+
+def side_by_side(tokens: list[Token]) -> tuple[Token, Token] | None:
+    """The first words or numbers between which something is missing."""
+    for one, other in pairwise(tokens):
+        if one.kind in ("word", "number") and other.kind in ("word", "number"):
+            return one, other
+    return None
 
 
 def parse_operands(tokens: list[Token]) -> tuple[Operand, ...]:

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+import re
 
-from .lexer import Source, Token
-from .operands import integer, parse_operands, parse_values
+from .lexer import END, Source, Token
+from .operands import (
+    integer,
+    opcode_of,
+    operand_of,
+    parse_operands,
+    parse_values,
+    side_by_side,
+)
 from .syntax import (
     Call,
     Declaration,
@@ -35,6 +42,16 @@ _SPACES = (".global", ".const", ".shared", ".local", ".param", ".reg", ".sreg", 
 #: Directives that end with their line, not with a semicolon.
 _LINES = (".version", ".target", ".address_size", ".file", ".loc", ".maxntid", ".minnctapersm")
 
+#: An instruction as compilers print most: predicate, opcode with modifiers, parts between commas.
+#: What the parts are is not said here.
+_PART = r"[\w$%+!|-][\w$%.+!|-]*|\[[\w$%.+-]+\]|\{[\w$%.+, -]*\}"
+_PLAIN = re.compile(
+    rf"""\s*((?:@(!?)([A-Za-z_$%][\w$]*)[ \t]+)?([a-z][\w.:]*)
+         (?:[ \t]+((?:{_PART})(?:,[ ]?(?:{_PART}))*))?;)""",
+    re.ASCII | re.VERBOSE,
+)
+_PARTS = re.compile(_PART, re.ASCII)
+
 
 def read_module(text: str, name: str = "<ptx>") -> Module:
     """The tree of a module; ``name`` stands in messages.
@@ -47,7 +64,8 @@ def read_module(text: str, name: str = "<ptx>") -> Module:
 class _Reader:
     def __init__(self, source: Source) -> None:
         self._source = source
-        self._tokens = source.tokens
+        #: Those read so far; plain instructions are read without.
+        self._tokens: list[Token] = []
         self._at = 0
         self._done = 0
 
@@ -55,14 +73,23 @@ class _Reader:
 
     @property
     def _token(self) -> Token:
+        if self._at == len(self._tokens):
+            self._read_on()
         return self._tokens[self._at]
 
-    def _next(self, count: int = 1) -> Token:
-        return self._tokens[min(self._at + count, len(self._tokens) - 1)]
+    def _following(self) -> Token:
+        """The token after this one, which is not the end."""
+        if self._at + 1 == len(self._tokens):
+            self._read_on()
+        return self._tokens[self._at + 1]
+
+    def _read_on(self) -> None:
+        end = max(self._done, self._tokens[-1].end) if self._tokens else 0
+        self._tokens += self._source.tokens(end)
 
     def _advance(self) -> Token:
         token = self._token
-        if token.kind == "end":
+        if token.kind == END:
             raise self._source.error("the text ends too early", token.start, "is the file whole?")
         self._at += 1
         return token
@@ -78,8 +105,8 @@ class _Reader:
         first, depth = self._at, 0
         while depth or self._token.text not in ends:
             token = self._token
-            if token.kind == "end" or (not depth and token.text in "})]"):
-                found = "the text ends" if token.kind == "end" else f"{token.text!r} stands"
+            if token.kind == END or (not depth and token.text in "})]"):
+                found = "the text ends" if token.kind == END else f"{token.text!r} stands"
                 message = f"{found} where {' or '.join(map(repr, ends))} was expected"
                 start = self._tokens[first]
                 raise self._source.error(
@@ -94,7 +121,7 @@ class _Reader:
 
     def _rest_of_line(self) -> None:
         line = self._source.line(self._token.start)
-        while self._token.kind != "end" and self._source.line(self._token.start) == line:
+        while self._token.kind != END and self._source.line(self._token.start) == line:
             if self._token.text in ("{", "}"):
                 break
             self._at += 1
@@ -110,7 +137,7 @@ class _Reader:
 
     def module(self) -> Module:
         items: list[Statement] = []
-        while self._token.kind != "end":
+        while self._token.kind != END:
             items.append(self._item())
         version, target = self._header(items)
         end = self._source.text[self._done :]
@@ -256,8 +283,14 @@ class _Reader:
     def _body(self, start: Token) -> tuple[list[Statement], str]:
         statements: list[Statement] = []
         depth = 0
-        while depth or self._token.text != "}":
-            if self._token.kind == "end":
+        while True:
+            plain = self._plain_instruction()
+            if plain is not None:
+                statements.append(plain)
+                continue
+            if not depth and self._token.text == "}":
+                break
+            if self._token.kind == END:
                 raise self._source.error(
                     "a function's body does not end", start.start, "is the file whole?"
                 )
@@ -269,12 +302,42 @@ class _Reader:
         leading, text, _ = self._text_from(closing)
         return statements, leading + text
 
+    def _plain_instruction(self) -> Instruction | None:
+        """What stands here, if it is an instruction like most; None leaves it to be read by tokens,
+        as everything could be."""
+        source = self._source
+        match = _PLAIN.match(source.text, self._done)
+        if match is None:
+            return None
+        _, negated, predicate, head, parts = match.groups()
+        known = opcode_of(head)
+        if known is None or known[0] == "call":
+            return None
+        operands = []
+        for part in _PARTS.findall(parts) if parts else ():
+            operand = operand_of(part)
+            if operand is None:
+                return None
+            operands.append(operand)
+        start, end = match.span(1)
+        leading = source.text[self._done : start]
+        del self._tokens[self._at :]
+        self._done = end
+        return Instruction(
+            leading,
+            source.text[start:end],
+            source.line(start),
+            *known,
+            tuple(operands),
+            Name(predicate, negated=bool(negated)) if predicate else None,
+        )
+
     def _statement(self) -> Statement:
         start = self._token
         if start.text in ("{", "}"):
             self._advance()
             return Scope(*self._text_from(start), "open" if start.text == "{" else "close")
-        if start.kind == "word" and self._next().text == ":":
+        if start.kind == "word" and self._following().text == ":":
             self._at += 2
             return Label(*self._text_from(start), start.text)
         if start.kind == "dot":
@@ -349,11 +412,11 @@ class _Reader:
         return self._advance().text
 
     def _operands(self, tokens: list[Token], first: Token) -> tuple[Operand, ...]:
-        for one, other in pairwise(tokens):
-            if one.kind in ("word", "number") and other.kind in ("word", "number"):
-                message = f"{one.text!r} and {other.text!r} stand side by side"
-                help = "is there a ';' or ',' missing?"
-                raise self._source.error(message, other.start, help)
+        pair = side_by_side(tokens)
+        if pair is not None:
+            message = f"{pair[0].text!r} and {pair[1].text!r} stand side by side"
+            help = "is there a ';' or ',' missing?"
+            raise self._source.error(message, pair[1].start, help)
         return parse_operands(tokens)
 
     def _call(

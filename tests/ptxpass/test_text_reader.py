@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 
 from ptxpass.text import PtxError, print_module, read_module
 from ptxpass.text.flow import FunctionFlow
+from ptxpass.text.reader import _Reader
 from ptxpass.text.syntax import (
     Call,
     Function,
@@ -17,6 +20,8 @@ from ptxpass.text.syntax import (
     Memory,
     Name,
     Number,
+    Prototype,
+    Statement,
     SymbolValue,
     type_size,
 )
@@ -145,6 +150,41 @@ def test_what_is_not_understood_is_kept():
 
 
 # ---------------------------------------------------------------- read and print
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_instructions_read_at_once_are_as_those_read_by_tokens(
+    name: str, monkeypatch: pytest.MonkeyPatch
+):
+    random, text = Random(name), (FOLDER / name).read_text()
+    # Letters that are missing, doubled or others, so that some are neither.
+    places = sorted(random.sample(range(len(text)), 6))
+    damaged = [
+        text[:at] + random.choice(("", 2 * text[at], *",;[]{}.%@!|-+ 9")) + text[at + 1 :]
+        for at in places
+    ]
+    for each in (text, *damaged):
+        found = _tree(each)
+        with monkeypatch.context() as patch:
+            patch.setattr(_Reader, "_plain_instruction", lambda self: None)
+            assert _tree(each) == found
+
+
+def _tree(text: str) -> Any:
+    """All there is of each statement; of text that is refused nothing but that it is."""
+    try:
+        functions = read_module(text).functions.values()
+    except PtxError:
+        return None
+    return [[(type(s), _parts(s)) for s in each.body or ()] for each in functions]
+
+
+def _parts(statement: Statement) -> dict[str, Any]:
+    parts = dict(vars(statement))
+    if isinstance(statement, Prototype):
+        for place in ("results", "parameters"):
+            parts[place] = [vars(each) for each in parts[place]]
+    return parts
 
 
 @given(name=st.sampled_from(SMALL), data=st.data())
