@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from .lexer import END, Source, Token
 from .operands import (
@@ -51,6 +52,10 @@ _PLAIN = re.compile(
     re.ASCII | re.VERBOSE,
 )
 _PARTS = re.compile(_PART, re.ASCII)
+#: What else compilers print much of: a label, an opening brace, a declaration.
+_PLAIN_OTHERS = re.compile(
+    r"\s*(([A-Za-z_$%][\w$]*):|\{|\.(?:reg|param|local|shared)[ \t][\w$%.<>, \t\[\]]*;)", re.ASCII
+)
 
 
 def read_module(text: str, name: str = "<ptx>") -> Module:
@@ -284,17 +289,15 @@ class _Reader:
         statements: list[Statement] = []
         depth = 0
         while True:
-            plain = self._plain_instruction()
-            if plain is not None:
-                statements.append(plain)
-                continue
-            if not depth and self._token.text == "}":
-                break
-            if self._token.kind == END:
-                raise self._source.error(
-                    "a function's body does not end", start.start, "is the file whole?"
-                )
-            statement = self._statement()
+            statement = self._plain_instruction() or self._plain_other()
+            if statement is None:
+                if not depth and self._token.text == "}":
+                    break
+                if self._token.kind == END:
+                    raise self._source.error(
+                        "a function's body does not end", start.start, "is the file whole?"
+                    )
+                statement = self._statement()
             if isinstance(statement, Scope):
                 depth += 1 if statement.kind == "open" else -1
             statements.append(statement)
@@ -305,8 +308,7 @@ class _Reader:
     def _plain_instruction(self) -> Instruction | None:
         """What stands here, if it is an instruction like most; None leaves it to be read by tokens,
         as everything could be."""
-        source = self._source
-        match = _PLAIN.match(source.text, self._done)
+        match = _PLAIN.match(self._source.text, self._done)
         if match is None:
             return None
         _, negated, predicate, head, parts = match.groups()
@@ -319,18 +321,29 @@ class _Reader:
             if operand is None:
                 return None
             operands.append(operand)
-        start, end = match.span(1)
-        leading = source.text[self._done : start]
+        named = Name(predicate, negated=bool(negated)) if predicate else None
+        return Instruction(*self._passed(*match.span(1)), *known, tuple(operands), named)
+
+    def _plain_other(self) -> Statement | None:
+        """What stands here, if it is another statement of which there are many."""
+        match = _PLAIN_OTHERS.match(self._source.text, self._done)
+        if match is None:
+            return None
+        text, label = match.groups()
+        if label is not None:
+            return Label(*self._passed(*match.span(1)), label)
+        if text == "{":
+            return Scope(*self._passed(*match.span(1)), "open")
+        declared = _declaration(text)
+        return declared and Declaration(*self._passed(*match.span(1)), *declared)
+
+    def _passed(self, start: int, end: int) -> tuple[str, str, int]:
+        """(leading, text, line) of a node that stands there, which is not read by tokens."""
+        text = self._source.text
+        leading = text[self._done : start]
         del self._tokens[self._at :]
         self._done = end
-        return Instruction(
-            leading,
-            source.text[start:end],
-            source.line(start),
-            *known,
-            tuple(operands),
-            Name(predicate, negated=bool(negated)) if predicate else None,
-        )
+        return leading, text[start:end], self._source.line(start)
 
     def _statement(self) -> Statement:
         start = self._token
@@ -437,6 +450,21 @@ class _Reader:
         return Call(
             *text, "call", modifiers, operands, predicate, results, target, arguments, prototype
         )
+
+
+Declared = tuple[str, str, tuple[tuple[str, int | None], ...]]
+
+
+@lru_cache(1 << 10)
+def _declaration(text: str) -> Declared | None:
+    """Space, type and names of the declaration that a text is; None if it is none."""
+    try:
+        found = _Reader(Source(text, ""))._statement()
+    except PtxError:
+        return None
+    if not isinstance(found, Declaration) or found.text != text:
+        return None
+    return found.space, found.type, found.names
 
 
 def _without_attributes(tokens: list[Token]) -> list[Token]:

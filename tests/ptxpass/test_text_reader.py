@@ -153,7 +153,7 @@ def test_what_is_not_understood_is_kept():
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_instructions_read_at_once_are_as_those_read_by_tokens(
+def test_statements_read_at_once_are_as_those_read_by_tokens(
     name: str, monkeypatch: pytest.MonkeyPatch
 ):
     random, text = Random(name), (FOLDER / name).read_text()
@@ -167,6 +167,7 @@ def test_instructions_read_at_once_are_as_those_read_by_tokens(
         found = _tree(each)
         with monkeypatch.context() as patch:
             patch.setattr(_Reader, "_plain_instruction", lambda self: None)
+            patch.setattr(_Reader, "_plain_other", lambda self: None)
             assert _tree(each) == found
 
 
