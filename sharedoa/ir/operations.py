@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Flag, auto
+from functools import cached_property
 
 from .core import Operation, Region
 
@@ -76,6 +77,16 @@ class Kind:
     reads_class: bool = False
     #: Threads of one launch that give it the same operands get the same results.
     of_launch: bool = False
+
+    @cached_property
+    def required(self) -> frozenset[str]:
+        """The attributes that it must have."""
+        return frozenset(self.attributes)
+
+    @cached_property
+    def possible(self) -> frozenset[str]:
+        """The attributes that it may have."""
+        return self.required.union(self.optional)
 
 
 _KINDS: dict[str, Kind] = {}

@@ -9,8 +9,6 @@ from ..model.types import VOID
 from .core import Function, LvalueType, Operation, Program, Region, Type, Value, type_of
 from .operations import kind_of
 
-_PASSING = ("yield", "continue", "break", "condition")
-
 
 def verify(program: Program, after: str = "the front end") -> None:
     """Raises InternalError, naming the function, the operation and the pass ``after`` which the
@@ -76,18 +74,19 @@ class _Function:
         kind = kind_of(operation)
         if kind is None:
             return
-        counts = [
-            ("operands", kind.operands, len(operation.operands)),
-            ("results", kind.results, len(operation.results)),
-            ("regions", kind.regions, len(operation.regions)),
-        ]
-        for what, wanted, there in counts:
-            if wanted is not None and wanted != there:
-                raise self._fail(operation, f"{there} {what} instead of {wanted}")
+        for what, wanted, there in (
+            ("operands", kind.operands, operation.operands),
+            ("results", kind.results, operation.results),
+            ("regions", kind.regions, operation.regions),
+        ):
+            if wanted is not None and wanted != len(there):
+                raise self._fail(operation, f"{len(there)} {what} instead of {wanted}")
         there_are = operation.attributes.keys()
-        if missing := [name for name in kind.attributes if name not in there_are]:
+        if not there_are >= kind.required:
+            missing = [name for name in kind.attributes if name not in there_are]
             raise self._fail(operation, f"without {', '.join(missing)}")
-        if more := there_are - {*kind.attributes, *kind.optional}:
+        if not there_are <= kind.possible:
+            more = there_are - kind.possible
             raise self._fail(operation, f"with undeclared {', '.join(sorted(more))}")
         problem = _type_problem(operation, self._program)
         if problem:
@@ -135,11 +134,12 @@ def _differ(values: Sequence[Value], wanted: Sequence[Type]) -> str | None:
 def _type_problem(operation: Operation, program: Program) -> str | None:
     """What is wrong with the types of a declared operation."""
     kind, operands, results = operation.kind, operation.operands, operation.results
-    passes_lvalues = kind not in _TAKES_LVALUES and any(
-        isinstance(operand.type, LvalueType) for operand in operands
-    )
-    if passes_lvalues:
-        return "takes an lvalue"
+    if kind not in _TAKES_LVALUES:
+        for operand in operands:
+            if isinstance(operand.type, LvalueType):
+                return "takes an lvalue"
+    if kind not in _TYPED:
+        return None
     if kind in _SAME and {operand.type for operand in operands[_SAME[kind] :]} != {results[0].type}:
         return "operands and result differ in type"
     if kind == "compare" and operands[0].type != operands[1].type:
@@ -166,6 +166,8 @@ def _type_problem(operation: Operation, program: Program) -> str | None:
 _TAKES_LVALUES = frozenset({"load", "store", "atomic", "inline_element", "member"})
 #: Kinds whose operands, from the one of that number on, have the type of the result.
 _SAME = {"binary": 0, "select": 1}
+#: Kinds of which more is asked than that they take no lvalues.
+_TYPED = frozenset({*_SAME, *_LOOPS, "compare", "load", "store", "call", "call_virtual"})
 
 
 def _result_problem(operation: Operation, callee: Function) -> str | None:

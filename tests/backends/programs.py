@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -83,6 +84,19 @@ def run(tmp_path: Path, text: str, *options: str, **environment: str) -> tuple[i
     return process.returncode, out, errors
 
 
+def _let_it_run(pid: int) -> None:
+    """Wait until a process has used more of processors than it takes to get into a kernel."""
+    begun, ticks = _ticks(pid), os.sysconf("SC_CLK_TCK")
+    while _ticks(pid) - begun < 0.15 * ticks:
+        time.sleep(0.02)
+
+
+def _ticks(pid: int) -> int:
+    """Of all its threads; fields 14 and 15 of what Linux says, after a name in brackets."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
+
+
 def interrupt(tmp_path: Path, text: str, *, times: int = 1) -> tuple[int, str, str]:
     """Of a program that gets SIGINT some time after it has printed "ready"."""
     process = start(tmp_path, text)
@@ -90,7 +104,7 @@ def interrupt(tmp_path: Path, text: str, *, times: int = 1) -> tuple[int, str, s
     try:
         assert process.stdout.readline() == "ready\n", process.communicate()
         for _ in range(times):
-            time.sleep(0.4)
+            _let_it_run(process.pid)
             process.send_signal(signal.SIGINT)
         out, errors = process.communicate(timeout=SECONDS)
     finally:

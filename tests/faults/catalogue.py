@@ -157,14 +157,16 @@ def jobs(
     modes: Sequence[bool],
     sample: bool,
 ) -> list[Job]:
-    """What is to run: the cases for a backend whose name contains or matches one of ``only``."""
-    return [
-        Job(each, debug)
+    """What is to run: the cases for a backend whose name contains or matches one of ``only``;
+    those of the sample in one mode each, by turns."""
+    found = [
+        [Job(each, debug) for debug in modes if (each.debug if debug else each.normal)]
         for each in cases
         if backend in each.backends and (each.in_sample or not sample) and _is_meant(each, only)
-        for debug in modes
-        if (each.debug if debug else each.normal)
     ]
+    if sample:
+        found = [each[turn % len(each) :][:1] for turn, each in enumerate(found) if each]
+    return [job for each in found for job in each]
 
 
 def _is_meant(case: Case, only: Sequence[str]) -> bool:

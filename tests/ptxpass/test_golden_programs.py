@@ -221,18 +221,30 @@ def _variant(name: str) -> bool:
     return "." in name.removesuffix(".ptx")
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_ptxas_takes_what_is_written(mode: str, tmp_path: Path) -> None:
+def _modes_for_ptxas(place: int, name: str) -> set[str]:
+    """For time, three of them, and two for a source compiled in another way."""
+    others = (0,) if _variant(name) else (0, 2)
+    return {"range+switch", *(MODES[(place + other) % len(MODES)] for other in others)}
+
+
+@pytest.mark.parametrize(
+    ("mode", "everything"),
+    [
+        *((mode, False) for mode in MODES),
+        *(pytest.param(mode, True, marks=pytest.mark.slow) for mode in MODES),
+    ],
+)
+def test_ptxas_takes_what_is_written(mode: str, everything: bool, tmp_path: Path) -> None:
     try:
         ptxas = find_ptxas()
     except BackendError:
         pytest.skip("no ptxas on this machine")
 
-    # For time, one source compiled in another way is assembled in two modes only.
-    modes = {
-        name: (MODES[place % len(MODES)], "range+switch") for place, name in enumerate(PROGRAMS)
-    }
-    names = [name for name in PROGRAMS if not _variant(name) or mode in modes[name]]
+    names = [
+        name
+        for place, name in enumerate(PROGRAMS)
+        if everything or mode in _modes_for_ptxas(place, name)
+    ]
 
     def complaints(name: str) -> str:
         # What is written differs where our heap makes the objects: a base file is taken so.

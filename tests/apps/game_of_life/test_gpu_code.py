@@ -10,8 +10,8 @@ from apps.game_of_life.natural import kernels as natural
 from ..gpu_code import EVERY_MODE, check_gpu_code, kernels_of
 
 
-@pytest.mark.parametrize("mode", EVERY_MODE)
-def test_every_kernel_in_every_mode(mode: str) -> None:
+@pytest.mark.parametrize(("mode", "everything"), EVERY_MODE)
+def test_every_kernel_in_every_mode(mode: str, everything: bool) -> None:
     kernels = kernels_of(faithful, natural)
     assert len(kernels) == 14
-    check_gpu_code(kernels, mode)
+    check_gpu_code(kernels, mode, everything)

@@ -25,9 +25,9 @@ def test_there_are_all() -> None:
     assert len(KERNELS) == 18
 
 
-@pytest.mark.parametrize("mode", EVERY_MODE)
-def test_every_kernel_in_every_mode(mode: str) -> None:
-    check_gpu_code(list(KERNELS.values()), mode)
+@pytest.mark.parametrize(("mode", "everything"), EVERY_MODE)
+def test_every_kernel_in_every_mode(mode: str, everything: bool) -> None:
+    check_gpu_code(list(KERNELS.values()), mode, everything)
 
 
 @pytest.mark.parametrize("mode", ["cuda", "coal", "bits+switch"])

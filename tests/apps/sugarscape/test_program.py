@@ -91,7 +91,7 @@ def test_sizes(width: int, height: int) -> None:
 
 
 def test_cpython() -> None:
-    require_as_oracle(12, 10, 20, backend="python")
+    require_as_oracle(9, 8, 10, backend="python")
 
 
 def test_warps() -> None:
