@@ -1,4 +1,4 @@
-"""In which modes and layouts a program is compared with its oracle."""
+"""In which modes and layouts programs are tested: the whole product takes minutes."""
 
 from __future__ import annotations
 
@@ -7,20 +7,38 @@ from typing import Any, Literal
 
 import pytest
 
-from dispatch.mode import AUTO, parse_mode
+from dispatch.mode import MODES, parse_mode
+
+#: Both have every way to tell a class, every way to call, and the mode that is the default.
+HALVES = (
+    ("cuda", "coal", "bits+switch", "header+vtable", "range+switch", "tag+vtable", "auto"),
+    (
+        "concord", "sharedoa", "typepointer", "bits+vtable", "header+switch", "range+vtable",
+        "tag+switch", "auto",
+    ),
+)  # fmt: skip
 
 
-def modes_and_layouts(modes: Sequence[str], first: Literal["aos", "tile"]) -> list[Any]:
-    """Parameters ``mode`` and ``layout``. Every mode is run in one layout, the first in ``first``,
-    the next in the other; what is left of the product is slow. Programs begin with different ones,
-    so that each pair is run with some program. The mode that is the default is run in both."""
+def half_of_modes(half: Literal[0, 1]) -> list[Any]:
+    """Parameters: every mode, those of the other half marked slow. Two tests of the same program
+    have different halves."""
+    return [
+        pytest.param(mode, marks=() if mode in HALVES[half] else pytest.mark.slow, id=mode)
+        for mode in MODES
+    ]
+
+
+def modes_and_layouts(modes: Sequence[str], half: Literal[0, 1]) -> list[Any]:
+    """Parameters ``mode`` and ``layout``: modes of one half in records, the others in tiles, and
+    the rest of the product marked slow. Programs have different halves, so that each pair is run
+    with some of them."""
     found = []
-    for number, mode in enumerate(modes):
+    for mode in modes:
         # Modes that place objects one by one have no tiles.
         able = ("aos", "tile") if parse_mode(mode).placement == "by_type" else ("aos",)
-        chosen = ("aos", "tile")[(number + (first == "tile")) % 2]
+        chosen = [("aos", "tile")[mode not in each] for each in (HALVES[half], HALVES[1 - half])]
         for layout in able:
-            quick = layout == chosen or mode == AUTO or len(able) == 1
-            marks = () if quick else (pytest.mark.slow,)
+            is_quick = layout == chosen[0] or chosen[0] == chosen[1] or len(able) == 1
+            marks = () if is_quick else pytest.mark.slow
             found.append(pytest.param(mode, layout, marks=marks, id=f"{mode}-{layout}"))
     return found

@@ -12,6 +12,7 @@ from apps.traffic.program import run
 from dispatch.mode import MODES
 from sharedoa import ArgumentError
 
+from .modes import half_of_modes
 from .running import (
     MIXED,
     advance_to,
@@ -32,7 +33,7 @@ def test_against_the_reference(size: int, iteration: int, mix: Mix) -> None:
     assert counts["cars"] + counts["trucks"] + counts["buses"] == counts["active"]
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", half_of_modes(1))
 def test_results_in_every_mode(mode: str) -> None:
     with simulation(generated_network(50), mode=mode, natural=True, mix=MIXED) as running:
         counts = advance_to(running, 200)

@@ -13,6 +13,7 @@ from apps.common.automaton.simulation import Simulation
 from apps.game_of_life.boards import shifted
 from dispatch.mode import MODES
 
+from ..modes import half_of_modes
 from .running import (
     TURING_MACHINE,
     TURING_MACHINE_AS_ARTIFACT,
@@ -31,7 +32,7 @@ def live_cells(running: Simulation) -> list[tuple[int, int]]:
 
 
 @NATURAL
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", half_of_modes(0))
 def test_glider(mode: str, natural: bool) -> None:
     with simulation(glider(), mode=mode, natural=natural) as running:
         start = live_cells(running)

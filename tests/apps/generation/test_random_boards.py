@@ -14,6 +14,7 @@ from apps.generation.parameters import RULE
 from dispatch.mode import MODES
 from tests.differential.effort import examples
 
+from ..modes import half_of_modes
 from .running import simulation
 
 NATURAL = pytest.mark.parametrize("natural", [False, True], ids=["faithful", "natural"])
@@ -45,7 +46,7 @@ def test_small_boards(board: np.ndarray, steps: int, mode: str, natural: bool) -
 
 
 @NATURAL
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", half_of_modes(0))
 def test_a_random_board_in_every_mode(mode: str, natural: bool) -> None:
     assert compare(random_board(64, 3), 300, mode, "cpu", natural) > 0
 

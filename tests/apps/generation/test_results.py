@@ -8,6 +8,7 @@ import pytest
 from apps.generation.burst import burst
 from dispatch.mode import MODES
 
+from ..modes import half_of_modes
 from .running import ROWS, check_row, simulation
 
 NATURAL = pytest.mark.parametrize("natural", [False, True], ids=["faithful", "natural"])
@@ -22,7 +23,7 @@ def test_burst(side: int, alive: int) -> None:
 
 
 @NATURAL
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", half_of_modes(1))
 def test_ten_generations(mode: str, natural: bool) -> None:
     compare(300, 10, mode, "cpu", natural)
 

@@ -127,11 +127,11 @@ def test_calls_have_several_classes_to_choose_from() -> None:
         assert name in text
 
 
-@pytest.mark.parametrize("mode", EVERY_MODE)
-def test_every_kernel_in_every_mode(mode: str) -> None:
+@pytest.mark.parametrize(("mode", "everything"), EVERY_MODE)
+def test_every_kernel_in_every_mode(mode: str, everything: bool) -> None:
     found = kernels_of(kernels)
     assert len(found) == 3
-    check_gpu_code(found, mode)
+    check_gpu_code(found, mode, everything)
 
 
 def test_wrong_times_are_noticed() -> None:

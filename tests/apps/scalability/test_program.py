@@ -13,10 +13,10 @@ from apps.interface import CheckFailed, RunOptions
 from apps.scalability import program
 from apps.scalability.family import MOST_CLASSES, family
 from apps.scalability.program import Arguments, run
-from dispatch.mode import MODES
 from sharedoa import ArgumentError
 
 from ..gpu_code import EVERY_MODE, check_gpu_code
+from ..modes import half_of_modes
 from .running import SCALABILITY
 
 SMALL = RunOptions(size=1_000, steps=3, seed=1, backend="cpu")
@@ -91,14 +91,14 @@ def test_wrong_sums_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
         run(small(check=True))
 
 
-@pytest.mark.parametrize("mode", EVERY_MODE)
-def test_gpu_code_in_every_mode(mode: str) -> None:
+@pytest.mark.parametrize(("mode", "everything"), EVERY_MODE)
+def test_gpu_code_in_every_mode(mode: str, everything: bool) -> None:
     for classes in (1, 4):
         made = family(classes)
-        check_gpu_code([made.virtual, made.branch], mode)
+        check_gpu_code([made.virtual, made.branch], mode, everything)
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", half_of_modes(1))
 @pytest.mark.parametrize("classes", [4, MOST_CLASSES])
 def test_no_bodies_are_merged(mode: str, classes: int) -> None:
     """Each class has a loop of its own, with additions or with subtractions, in both kernels."""

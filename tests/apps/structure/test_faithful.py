@@ -11,6 +11,7 @@ from apps.structure.faithful.classes import Node, NodeBase, Spring, SpringBase
 from dispatch.mode import MODES
 from sharedoa.model.object import shared_type
 
+from ..modes import half_of_modes
 from .reference import Reference
 from .running import (
     APP,
@@ -41,13 +42,13 @@ def test_one_concrete_class_overrides_all_virtual_methods(
     assert shared_type(base).concrete() == [shared_type(cls)]
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", half_of_modes(1))
 def test_small_results_in_every_mode(mode: str) -> None:
     with simulation(generated_structure(1_500), mode=mode) as running:
         require_table(running, 1_500)
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", half_of_modes(0))
 def test_medium_results_in_every_mode(mode: str) -> None:
     with simulation(generated_structure(15_000), mode=mode) as running:
         require_table(running, 15_000)

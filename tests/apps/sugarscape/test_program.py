@@ -80,7 +80,7 @@ def require_as_oracle(
         assert running.misplaced() == 0
 
 
-@pytest.mark.parametrize(("mode", "layout"), modes_and_layouts(SUGARSCAPE.modes, "aos"))
+@pytest.mark.parametrize(("mode", "layout"), modes_and_layouts(SUGARSCAPE.modes, 0))
 def test_every_mode_and_layout(mode: str, layout: str) -> None:
     require_as_oracle(40, 30, 30, backend="cpu", mode=mode, layout=layout)
 
