@@ -235,6 +235,22 @@ APPS: dict[str, AppInfo] = {
             has_natural=False,
         ),
         AppInfo(
+            name="flocking",
+            title="birds that fly with those they see, after Reynolds",
+            module="apps.flocking",
+            unit="birds",
+            size=2000,
+            steps=300,
+            seed=42,
+            paper_size=1_000_000,
+            paper_steps=100,
+            settings=(
+                Setting("side", int, "of the plane, if each bird is not to have an area of 50"),
+                Setting("sight", int, "how far birds see"),
+            ),
+            has_natural=False,
+        ),
+        AppInfo(
             name="bfs",
             title="breadth-first levels of a graph, virtual edges",
             module="apps.graphs.ve.bfs",

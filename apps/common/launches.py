@@ -9,7 +9,7 @@ import sharedoa as oa
 
 
 class PopulationCall(NamedTuple):
-    """What stands for a kernel where a method of a population is called."""
+    """What stands for a kernel where a method of a population is called, or a grid built of it."""
 
     name: str
 
@@ -43,13 +43,19 @@ class Launches:
     def for_all(self, cls: type, method: str, *arguments: Any) -> None:
         """Call a method of all objects of a class that live now: one launch, of that name."""
         call = getattr(self._heap.all(cls), method)
-        launched = PopulationCall(f"{cls.__name__}.{method}")
+        self._watched(f"{cls.__name__}.{method}", lambda: call(*arguments))
+
+    def build(self, grid: oa.HashGrid, objects: Any, field: str) -> None:
+        """Build a grid of objects."""
+        self._watched("HashGrid.build", lambda: grid.build(objects, field))
+
+    def _watched(self, name: str, call: Callable[[], None]) -> None:
         if self._watcher is not None:
-            self._watcher(launched)
+            self._watcher(PopulationCall(name))
         if self._stopwatch is None:
-            call(*arguments)
+            call()
         else:
-            self._stopwatch.time(launched.name, lambda: call(*arguments))
+            self._stopwatch.time(name, call)
 
     def repeat(self, key: Hashable, sequence: Callable[[], None]) -> None:
         """Call ``sequence``, which whenever it is called for ``key`` launches the same kernels with

@@ -10,7 +10,7 @@ import ast
 from ..model.functions import DeviceFunction
 from ..model.grid_search import NEAR, SEARCHES, form_of, members_of, other_form
 from ..model.grid_type import GridType, objects_of
-from ..model.scalars import ScalarType, boolean, f64, i32, promote, u32, u64, weak_int
+from ..model.scalars import ScalarType, boolean, f64, i32, promote, u32, weak_int
 from ..model.types import Type, ValueType
 from . import tree
 from .context import Context, Rejected
@@ -88,7 +88,7 @@ class NearSearch:
             self._converted(tree.TupleItem(i32, location, members, item), weak_int)
             for item in range(2)
         )
-        place = self._converted(self._index, u64)
+        place = self._converted(self._index, u32)
         is_near = self._call_of(self._is_near, [self._points, place, self._search])
         test = tree.If(location, is_near, body, [])
         inner = tree.ForRange(location, self._index.variable, first, stop, one, [test], [])

@@ -22,9 +22,9 @@ from .functions import func
 from .structs import value
 
 if TYPE_CHECKING:
-    from .. import f32, f64, i32, u32, u64
+    from .. import f32, f64, i32, u32
 else:
-    from .scalars import f32, f64, i32, u32, u64
+    from .scalars import f32, f64, i32, u32
 
 Indices, Singles, Doubles = (ArrayAnnotation(scalar) for scalar in (i32, f32, f64))
 INFINITY = math.inf
@@ -249,33 +249,33 @@ def apart64(a: f64, b: f64, period: f64) -> f64:
 
 
 @func
-def is_near_2_32(points: Singles, k: u64, search: Search32) -> bool:
+def is_near_2_32(points: Singles, k: u32, search: Search32) -> bool:
     """Whether the object of number ``k`` is within the radius, in the plane."""
-    x = apart32(points[2 * k], search.x, search.period_x)
-    y = apart32(points[2 * k + 1], search.y, search.period_y)
+    x = apart32(points[2 * int(k)], search.x, search.period_x)
+    y = apart32(points[2 * int(k) + 1], search.y, search.period_y)
     return x * x + y * y <= search.square
 
 
 @func
-def is_near_3_32(points: Singles, k: u64, search: Search32) -> bool:
-    x = apart32(points[3 * k], search.x, search.period_x)
-    y = apart32(points[3 * k + 1], search.y, search.period_y)
-    z = apart32(points[3 * k + 2], search.z, search.period_z)
+def is_near_3_32(points: Singles, k: u32, search: Search32) -> bool:
+    x = apart32(points[3 * int(k)], search.x, search.period_x)
+    y = apart32(points[3 * int(k) + 1], search.y, search.period_y)
+    z = apart32(points[3 * int(k) + 2], search.z, search.period_z)
     return x * x + y * y + z * z <= search.square
 
 
 @func
-def is_near_2_64(points: Doubles, k: u64, search: Search64) -> bool:
-    x = apart64(points[2 * k], search.x, search.period_x)
-    y = apart64(points[2 * k + 1], search.y, search.period_y)
+def is_near_2_64(points: Doubles, k: u32, search: Search64) -> bool:
+    x = apart64(points[2 * int(k)], search.x, search.period_x)
+    y = apart64(points[2 * int(k) + 1], search.y, search.period_y)
     return x * x + y * y <= search.square
 
 
 @func
-def is_near_3_64(points: Doubles, k: u64, search: Search64) -> bool:
-    x = apart64(points[3 * k], search.x, search.period_x)
-    y = apart64(points[3 * k + 1], search.y, search.period_y)
-    z = apart64(points[3 * k + 2], search.z, search.period_z)
+def is_near_3_64(points: Doubles, k: u32, search: Search64) -> bool:
+    x = apart64(points[3 * int(k)], search.x, search.period_x)
+    y = apart64(points[3 * int(k) + 1], search.y, search.period_y)
+    z = apart64(points[3 * int(k) + 2], search.z, search.period_z)
     return x * x + y * y + z * z <= search.square
 
 

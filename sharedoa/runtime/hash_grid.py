@@ -33,7 +33,7 @@ else:
     from typing import TypeVar
 
     T = TypeVar("T")
-#: Numbers of cells have 32 bits, and the kernels that add up their objects i32.
+#: Kernels number cells and objects by i32.
 _MOST_CELLS = (1 << 31) - 2
 _MOST_OBJECTS = (1 << 31) - 1
 #: By which part of a length what is computed in f32 or f64 may be wrong, with room to spare.
@@ -285,7 +285,7 @@ class HashGrid(Generic[T]):
             for piece in range(search.window.pieces):
                 first, stop = members_of(search.window, self._shape, self._starts, u32(piece))
                 for k in range(first, stop):
-                    if NEAR[form](getattr(self, points), k, search):
+                    if NEAR[form](getattr(self, points), u32(k), search):
                         yield self._objects[k]
 
     # ---------------------------------------------------------------- as an argument

@@ -30,6 +30,7 @@ SIZES = {
     "forest_fire": (30, 10),
     "wealth": (100, 10),
     "schelling": (16, 8),
+    "flocking": (40, 6),
 }
 
 
