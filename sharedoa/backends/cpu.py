@@ -21,13 +21,14 @@ from .launch_guard import launch_guard
 from .native_code import NativeLibrary, ffi, host_target, text_bytes
 from .scattered import ScatteredMemory
 from .slot_kernels import SlotKernels
+from .staging import HostStaging
 from .thread_pool import run_alone, run_parallel
 from .thread_team import barrier_address, run_team
 from .timing import ClockStopwatch, time_by_clock
 
 if TYPE_CHECKING:
     from ..heap.provider import Provider
-    from ..heap.slot_lists import SlotLists
+    from ..heap.slot_lists import ReportStaging, SlotLists
     from ..heap.transfer import Transfer
 
 _ENTRY_TYPE = ffi.typeof("void(*)(int64_t, int64_t, int64_t, int64_t, void *)")
@@ -75,7 +76,10 @@ class CpuBackend:
 
     @cached_property
     def slot_lists(self) -> SlotLists:
-        return SlotKernels(self, self._read)
+        return SlotKernels(self, self._read, self._staging)
+
+    def _staging(self, pieces: int, piece_bytes: int) -> ReportStaging:
+        return HostStaging(self.synchronize, pieces, piece_bytes)
 
     def _read(self, address: int, size: int) -> bytes:
         self.synchronize()

@@ -7,7 +7,7 @@ import re
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from dispatch import state as state_block
@@ -116,7 +116,7 @@ class CudaBackend:
 
     @cached_property
     def slot_lists(self) -> SlotLists:
-        return SlotKernels(self, self._read)
+        return SlotKernels(self, self._read, partial(PinnedStaging, self.context))
 
     def load(
         self,

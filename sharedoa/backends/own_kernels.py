@@ -78,6 +78,12 @@ class OwnKernels:
             start = self._starts[kernel.symbol, threads] = self._backend.prepare(launch)
         start()
 
+    def prepared(self, kernel: OwnKernel, threads: int, leaves: Sequence[int]) -> KernelLaunch:
+        """A launch with slots of its own, for the backend to record."""
+        handle, _ = self.load(kernel)
+        slots = (ctypes.c_uint64 * kernel.leaves)(*leaves)
+        return KernelLaunch(handle, (threads, 1), _BLOCK, slots, kernel.leaves, is_timed=False)
+
     def close(self) -> None:
         """Give the loaded code back."""
         self._starts.clear()

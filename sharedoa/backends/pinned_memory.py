@@ -11,7 +11,7 @@ import numpy as np
 
 from .base import Bytes
 from .cuda_context import CudaContext
-from .cuda_wait import Wait
+from .cuda_wait import NOT_READY, Wait
 
 if TYPE_CHECKING:
     from ..heap.provider import Provider, Slab
@@ -21,8 +21,8 @@ _SMALL = 1 << 20
 
 
 class PinnedStaging:
-    """``pieces`` pieces of page-locked memory (``bulk_transfer.Staging``), which kernels reach at
-    the address that the host uses.
+    """``pieces`` pieces of page-locked memory (``bulk_transfer.Staging``,
+    ``heap.slot_lists.ReportStaging``), which kernels reach at the address that the host uses.
 
     Raises HeapError if the system refuses.
     """
@@ -57,6 +57,13 @@ class PinnedStaging:
         """An event in the stream, after everything launched."""
         self._context.enter()
         self._context.call("cuEventRecord", self._events[piece], self._context.stream)
+
+    def has_ended(self, piece: int) -> bool:
+        self._context.enter()
+        error = self._context.driver.cuEventQuery(self._events[piece])[0]
+        if error and int(error) != NOT_READY:
+            self._context.fail(error, "asking for a transfer")
+        return not error
 
     def wait(self, piece: int) -> None:
         """Wait for the event; of a piece that was never marked there is nothing to wait for."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from llvmlite import ir
@@ -22,10 +22,13 @@ from ..heap.slot_lists import (
     REPORT_LAST,
     REPORT_USED,
     Numbering,
+    ReportStaging,
     SlotBytes,
+    SlotLists,
     Words,
 )
 from ..targets.base import I64, POINTER
+from .base import KernelLaunch
 from .own_kernels import OwnKernel, OwnKernels
 
 if TYPE_CHECKING:
@@ -41,6 +44,8 @@ _STORED = 8
 _PREFIXES = MOST_LEVELS - 1
 #: Address, and bytes: what they are after everything launched before.
 Read = Callable[[int, int], bytes]
+#: Pieces, and bytes of each.
+OpenStaging = Callable[[int, int], ReportStaging]
 
 
 def _pointer(builder: ir.IRBuilder, base: ir.Value, index: ir.Value, size: int) -> ir.Value:
@@ -302,9 +307,9 @@ _CLEAR = OwnKernel("sharedoa_slots_clear", 1, _emit_clear)
 class SlotKernels:
     """``heap.slot_lists.SlotLists``."""
 
-    def __init__(self, backend: Backend, read: Read) -> None:
+    def __init__(self, backend: Backend, read: Read, open_staging: OpenStaging) -> None:
         self._kernels = OwnKernels(backend)
-        self._read = read
+        self._read, self._open_staging = read, open_staging
         #: Threads of several heaps have one set of slots for arguments.
         self._lock = renew_in_child(threading.Lock())
 
@@ -317,7 +322,7 @@ class SlotKernels:
         leaves = slots.live, slots.levels[0][0], freed, used, report
         self._launch(_SETTLE, slots.chunks, leaves)
         self._sum_up(slots)
-        self._launch(_COPY, 1, (slots.levels[-1][0], report + REPORT_USED))
+        self.copy(slots.levels[-1][0], report + REPORT_USED, 1)
 
     def count(self, slots: SlotBytes) -> None:
         """See ``heap.slot_lists.SlotLists``."""
@@ -329,7 +334,7 @@ class SlotKernels:
         for (below, _), (above, count) in pairwise(levels):
             self._launch(_SUM, count, (below, above))
 
-    def list(
+    def list_slots(
         self,
         slots: SlotBytes,
         live: bool,
@@ -365,6 +370,31 @@ class SlotKernels:
         """See ``heap.slot_lists.SlotLists``."""
         self._launch(_CLEAR, size // _WORD, (address,))
 
+    def copy(self, source: int, target: int, count: int) -> None:
+        """See ``heap.slot_lists.SlotLists``."""
+        self._launch(_COPY, count, (source, target))
+
     def read(self, address: int, count: int) -> Words:
         """See ``heap.slot_lists.SlotLists``."""
         return np.frombuffer(self._read(address, 4 * count), np.uint32)
+
+    def staging(self, pieces: int, piece_bytes: int) -> ReportStaging:
+        """See ``heap.slot_lists.SlotLists``."""
+        return self._open_staging(pieces, piece_bytes)
+
+    def recorder(self) -> tuple[SlotLists, list[Any]]:
+        """See ``heap.slot_lists.SlotLists``."""
+        found = _RecordedSlots(self)
+        return found, found.launches
+
+
+class _RecordedSlots(SlotKernels):
+    """Launches nothing, and appends what it would to ``launches``."""
+
+    def __init__(self, kernels: SlotKernels) -> None:
+        self._kernels = kernels._kernels
+        self.launches: list[KernelLaunch] = []
+
+    def _launch(self, kernel: OwnKernel, threads: int, leaves: Sequence[int]) -> None:
+        if threads:
+            self.launches.append(self._kernels.prepared(kernel, threads, leaves))

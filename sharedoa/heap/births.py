@@ -88,6 +88,12 @@ class Births:
         """The address of the birth table; 0 before the first launch that needs it."""
         return 0 if self._table is None else self._table.address
 
+    def show(self, ended: Iterable[ClassType]) -> None:
+        """Let kernels see which objects live, and note which of exactly these classes go. Raises
+        HeapError."""
+        self.show_living()
+        self._with_room("which objects go", lambda: self._slots.prepare(ended))
+
     def _with_room(self, what: str, attempt: Callable[[], Any]) -> Any:
         with_room = self._weak_with_room()
         assert with_room is not None
@@ -134,22 +140,32 @@ class Births:
         the classes ``ended``. Raises HeapError without room for it."""
         ended = [*ended]
         self._with_room("which objects go", lambda: self._slots.prepare(ended))
+        classes = {*ended, *(each.cls for each in places)}
+        regions = sum(self.placement.region_count(cls) for cls in classes)
+        laid_out = self.lay_out(places, regions * self._slots.report_bytes, threads)
+        if laid_out is not None:
+            extent, table, self._reports = laid_out
+            self._slots.publish(extent, table)
+
+    def lay_out(
+        self, places: Sequence[Places], report_bytes: int, threads: int
+    ) -> tuple[Extent, Table, int] | None:
+        """The table of a launch, where it lies, and the address of so many bytes for reports; None
+        if there is nothing in it. Raises HeapError without room for it."""
         segments = [_segments(each) for each in places]
         entries = np.zeros(len(places), ENTRY_DTYPE)
         heads = [part.view(np.uint8) for part in (entries, *segments)]
         heads = [*heads, np.zeros(-sum(map(len, heads)) % _ALIGNMENT, np.uint8)]
-        classes = {*ended, *(each.cls for each in places)}
-        regions = sum(self.placement.region_count(cls) for cls in classes)
-        sizes = [sum(map(len, heads)), regions * self._slots.report_bytes]
+        sizes = [sum(map(len, heads)), report_bytes]
         sizes += [4 * each.room for each in places]
         sizes += [4 * threads if each.step > 1 else 0 for each in places]
         starts = np.cumsum([0, *(-(-size // _ALIGNMENT) * _ALIGNMENT for size in sizes)]).tolist()
         if not starts[-1]:
-            return
+            return None
         self._hold(starts[-1])
         table = self._table
         assert table is not None
-        base, self._reports = table.address, table.address + starts[1]
+        base = table.address
         lists, counts = starts[2 : 2 + len(places)], starts[2 + len(places) : -1]
         listed: list[Listed] = []
         first = entries.nbytes
@@ -168,7 +184,8 @@ class Births:
         zeros = [(base + starts[1], starts[2] - starts[1])]
         zeros += [(base + counts[0], starts[-1] - counts[0])] if places else []
         head = np.concatenate(heads)
-        self._slots.publish(table, Table(starts[-1], head, listed, [z for z in zeros if z[1]]))
+        found = Table(starts[-1], head, listed, [z for z in zeros if z[1]])
+        return table, found, base + starts[1]
 
     def _hold(self, size: int) -> None:
         """Memory for a table of ``size`` bytes; kernels are told of another address."""

@@ -116,11 +116,12 @@ class Heap:
         self._objects_of: dict[ClassType, tuple[ArrayStorage | None, Selection]] = {}
         self._objects_at = -1
         self.memory = HeapMemory(settings)
-        self.placement: Placement = self.memory.placement
+        #: Without a look at whether captured steps have changed it (``settle``).
+        self.books: Placement = self.memory.placement
         self.residency = self.memory.residency
-        self.runs_of_classes = RunsOfClasses(self.placement, self.lock.plain)
+        self.runs_of_classes = RunsOfClasses(self.books, self.lock.plain)
         self.pieces = self.memory.pieces
-        self.pieces.watch(self.placement)
+        self.pieces.watch(self.books)
         self.held_arrays = HeldArrays(self.memory)
         tell_child(self)
 
@@ -143,6 +144,25 @@ class Heap:
 
     def __reduce__(self) -> Any:
         raise TypeError("a heap is memory and cannot be copied or pickled: keep it with oa.dump")
+
+    @property
+    def placement(self) -> Placement:
+        """Where objects are, with all that captured steps have made and ended."""
+        if self.memory.unsettled is not None or self.memory.has_ended_some:
+            self.settle()
+        return self.books
+
+    def settle(self) -> None:
+        """Wait for captured steps that have made or ended objects, if there are any, and note what
+        they did. Raises DeviceError."""
+        memory = self.memory
+        if memory.unsettled is None and not memory.has_ended_some:
+            return
+        with self.lock:
+            memory.settle()
+            if memory.has_ended_some:
+                memory.has_ended_some = False
+                self.bury_dead()
 
     # ------------------------------------------------------------------ objects
 
@@ -233,7 +253,7 @@ class Heap:
 
     def bury_dead(self) -> None:
         """Tell the proxies of all objects that do not live."""
-        address, lives = self.encoding.address, self.placement.lives
+        address, lives = self.encoding.address, self.books.lives
         dead = [each for each in list(self._proxies) if not lives(address(each))]
         self._bury([self._proxies.pop(each, None) for each in dead])
 
@@ -494,6 +514,7 @@ class Heap:
         last = memory.last_launch
         self.backend.synchronize()
         self._waited_for = last  # another thread may have launched since
+        self.settle()
         for hook in self._hooks:
             hook()
         if memory.has_garbage:
@@ -516,7 +537,7 @@ class Heap:
     def layout_epoch(self) -> int:
         """Raised when a region is added, merged or dropped, when pieces of arrays or clusters of
         fields change, and by the first launch in debug mode."""
-        return self.placement.layout_epoch
+        return self.books.layout_epoch
 
     @property
     def population_epoch(self) -> int:
@@ -554,7 +575,7 @@ class Heap:
         """In a forked process: memory of a device is the parent's, and not even mapped here."""
         if self.backend.target.is_device:
             left: Any = LeftBehind(self.backend, self.memory)
-            self.memory = self.placement = self.residency = self.pieces = left
+            self.memory = self.books = self.residency = self.pieces = left
 
     def __repr__(self) -> str:
         objects = sum(map(self.placement.count, self.placement.classes()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -47,6 +47,15 @@ _FIRST_LOOK_SECONDS, _LOOK_SECONDS = 0.00002, 0.001
 after a while."""
 
 
+class Unsettled(Protocol):
+    """Which objects live is known to the device alone."""
+
+    def settle(self) -> bool:
+        """Take it into the heap's books; whether any objects have gone. Everything launched has
+        ended. Raises DeviceError."""
+        ...
+
+
 class HeapMemory:
     """Nothing in here refers back to it, so that it goes at once when the last user does."""
 
@@ -81,6 +90,10 @@ class HeapMemory:
         self._arrays = ArrayMemory(self._extents)
         self._vtables = VtableRecords(self._extents, self.residency)
         self.pieces = PieceFields()
+        #: What runs of captured steps have changed since the books were settled, which wait for it.
+        self.unsettled: Unsettled | None = None
+        #: Whether proxies of objects that these runs have ended have yet to be told.
+        self.has_ended_some = False
         self.placement = self._place()
         placement = self.placement
         self.births = (
@@ -151,6 +164,7 @@ class HeapMemory:
     def new_objects(self, cls: ClassType, count: int, fields: Fields) -> Selection:
         """``count`` objects with these ``fields``, all others zero. Raises HeapError, having made
         none."""
+        self.settle()
         size = self._settings.layout.record(cls).size
         what = f"{count:,} {cls.name} of {size} bytes"
         return self.with_room(what, lambda: self.placement.allocate(cls, count, fields))
@@ -286,6 +300,7 @@ class HeapMemory:
         size = sum(unheld.values())
         if size == 0:
             return
+        self.settle()
         holders = [
             (cls, name)
             for cls in self.placement.classes()
@@ -304,7 +319,18 @@ class HeapMemory:
             found.append(self.placement.objects([cls]).read(FieldPath(name))["address"])
         return np.concatenate(found)
 
+    def settle(self) -> None:
+        """Take what runs of captured steps have made and ended into the books; waits for them. The
+        caller holds the heap's lock. Raises DeviceError."""
+        unsettled = self.unsettled
+        if unsettled is not None:
+            with interruptible():
+                self._settings.backend.synchronize()
+            self.has_ended_some |= unsettled.settle()
+            self.unsettled = None
+
     def statistics(self) -> HeapStatistics:
+        self.settle()
         return heap_statistics(
             self.placement,
             self._settings.layout,

@@ -92,12 +92,15 @@ class PopulationLists:
             if region.used:
                 slots = region.slot_bytes
                 count_living(self._placement, region, self._lists)
-                self._lists.list(slots, True, region.used, self._references(region), address, item)
+                self._lists.list_slots(
+                    slots, True, region.used, numbers_of(region, self._encoding), address, item
+                )
                 address += region.used * item
 
-    def _references(self, region: Region) -> Numbering:
-        arrangement, encoding = region.arrangement, self._encoding
-        lanes, unit = arrangement.lanes, encoding.unit
-        first = int(encoding.encode(region.start, region.cls.type_index))
-        block = arrangement.block_bytes // unit
-        return Numbering(first, lanes.bit_length() - 1, block, WORD // unit)
+
+def numbers_of(region: Region, encoding: ReferenceEncoding) -> Numbering:
+    """The references to the objects of a region, as memory holds them."""
+    arrangement, unit = region.arrangement, encoding.unit
+    first = int(encoding.encode(region.start, region.cls.type_index))
+    shift = arrangement.lanes.bit_length() - 1
+    return Numbering(first, shift, arrangement.block_bytes // unit, WORD // unit)

@@ -33,6 +33,10 @@ class Recorder(Protocol):
         """Remember a launch. Raises what launching would raise."""
         ...
 
+    def record_population_call(self, objects: Any, method: Any, given: tuple[Any, ...]) -> None:
+        """Remember a call of a method on all objects of a class that live in each run."""
+        ...
+
     def record_call(self, call: Callable[[], Any]) -> None:
         """Remember something that every run is to do anew, and to look at the heap for."""
         ...

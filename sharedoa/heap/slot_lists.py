@@ -73,6 +73,30 @@ class Numbering:
 SLOT_NUMBERS = Numbering(0, 0, 1, 0)
 
 
+class ReportStaging(Protocol):
+    """Pieces of memory that host and device both reach."""
+
+    piece_bytes: int
+
+    def address(self, piece: int) -> int: ...
+
+    def memory(self, piece: int) -> np.ndarray[Any, np.dtype[np.uint8]]: ...
+
+    def mark(self, piece: int) -> None:
+        """Everything launched so far may use the piece."""
+        ...
+
+    def has_ended(self, piece: int) -> bool:
+        """Whether what ``mark`` meant has."""
+        ...
+
+    def wait(self, piece: int) -> None:
+        """Wait until it has."""
+        ...
+
+    def close(self) -> None: ...
+
+
 class SlotLists(Protocol):
     """In order with launches; returns at once where the device can, but for ``read``."""
 
@@ -86,10 +110,10 @@ class SlotLists(Protocol):
         ...
 
     def count(self, slots: SlotBytes) -> None:
-        """Sum up the slots that live, for ``list``; no launch is under way that changes that."""
+        """Sum up the slots that live, for ``list_slots``; no launch changes that meanwhile."""
         ...
 
-    def list(
+    def list_slots(
         self,
         slots: SlotBytes,
         live: bool,
@@ -122,6 +146,19 @@ class SlotLists(Protocol):
         """Zero bytes, a multiple of 8."""
         ...
 
+    def copy(self, source: int, target: int, count: int) -> None:
+        """Copy numbers of 32 bits."""
+        ...
+
     def read(self, address: int, count: int) -> Words:
         """Numbers of 32 bits, after everything launched before. Raises DeviceError."""
+        ...
+
+    def staging(self, pieces: int, piece_bytes: int) -> ReportStaging:
+        """Memory that ``copy`` can write to and the host read while launches go on."""
+        ...
+
+    def recorder(self) -> tuple[SlotLists, list[Any]]:
+        """What launches nothing, and the list that it appends its launches to, each with arguments
+        of its own (``backends.base.KernelLaunch``). It cannot ``read``."""
         ...

@@ -50,7 +50,10 @@ class SlotsOnDevice:
 
     def publish(self, extent: Extent, table: Table) -> None:
         """See ``slots.Slots``."""
-        write_table(self._placement, self._lists, extent, table)
+        placement, lists = self._placement, self._lists
+        write_table(
+            placement, lists, extent, table, lambda region: count_living(placement, region, lists)
+        )
 
     def asked_for(self, extent: Extent, places: Sequence[int]) -> list[int]:
         """See ``slots.Slots``."""
@@ -70,23 +73,30 @@ class SlotsOnDevice:
         regions = [region for cls in classes for region in placement.regions(cls)]
         if not regions:
             return Ended()
-        begin_reports(lists, reports, len(regions), placement.deletions + 1)
+        begin_reports(lists, reports, regions, placement.deletions + 1)
         settle_regions(lists, regions, ends, reports)
         gone = note_reports(placement, lists, classes, regions, reports, loans)
         return Ended(are_freed=gone)
 
 
-def write_table(placement: ByTypePlacement, lists: SlotLists, extent: Extent, table: Table) -> None:
-    """A birth table, with the slots that it lists and the headers that objects in them have."""
+def write_table(
+    placement: ByTypePlacement,
+    lists: SlotLists,
+    extent: Extent,
+    table: Table,
+    count: Callable[[Region], None],
+) -> None:
+    """A birth table, with the slots that it lists and the headers that objects in them have, after
+    ``count`` of each region."""
     lists.store(extent.address, table.head.view(np.uint64).tolist())
     for start, size in table.zeros:
         lists.clear(start, size)
     for listed in table.lists:
         before = 0
         for loan, after in zip(listed.loans, listed.stops, strict=True):
-            count_living(placement, loan.region, lists)
+            count(loan.region)
             slots, most = loan.region.slot_bytes, listed.room
-            lists.list(slots, False, most, SLOT_NUMBERS, listed.address, 4, before, after)
+            lists.list_slots(slots, False, most, SLOT_NUMBERS, listed.address, 4, before, after)
             before = after
         for loan, first in zip(listed.loans, listed.firsts, strict=True):
             _write_headers(placement, lists, loan, listed.address + 4 * first)
@@ -108,9 +118,10 @@ def _write_headers(placement: ByTypePlacement, lists: SlotLists, loan: Loan, slo
     lists.write_headers(slots, loan.count, where, int.from_bytes(header, "little"), size)
 
 
-def begin_reports(lists: SlotLists, reports: int, count: int, deletion: int) -> None:
-    """Reports that say nothing yet; what is ended goes with this deletion."""
-    lists.store(reports, [0, deletion << 32] * count)
+def begin_reports(lists: SlotLists, reports: int, regions: Iterable[Region], deletion: int) -> None:
+    """Reports that say what the books say; what is ended goes with this deletion."""
+    words = [(0, region.used | deletion << 32) for region in regions]
+    lists.store(reports, [word for pair in words for word in pair])
 
 
 def settle_regions(

@@ -40,6 +40,9 @@ class Births:
         return list(self.made).index(cls)
 
 
+NO_BIRTHS = Births({}, frozenset(), False)
+
+
 def births_of(program: Program) -> Births:
     """What the program does before any pass."""
     every = [*operations_in(program)]

@@ -34,7 +34,7 @@ from .unit import Unit
 _STARTS_KEPT = 256
 Runs = tuple[tuple[int, RunForm], ...]
 HOLDS = (
-    "binding.epoch == World.epoch + heap.placement.layout_epoch and binding.heap is heap.weak"
+    "binding.epoch == World.epoch + heap.books.layout_epoch and binding.heap is heap.weak"
     " and binding.names.hold() and binding.unit.state is binding.state"
 )
 _made: dict[str, Any] = {"World": World}
@@ -57,6 +57,8 @@ class Binding:
     #: Names that the program was made from.
     names: BoundNames = NO_NAMES
     #: Whether arrays need not be looked at before the next launch (``ArgumentPlan``).
+    are_arrays_settled: bool = True
+    #: Whether the next launch may begin without a look: that, and it changes no populations.
     is_settled: bool = True
     #: What counts launches until that one which is to be looked at (``clustering``).
     counted: clustering.Launched | None = None

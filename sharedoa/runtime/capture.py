@@ -6,27 +6,39 @@
     step.run(1000)
 
 Launches whose objects are those that they were given follow one another without a look by the host
-(``launch_sequence``). Between such sequences stand calls that each run makes anew: launches that
-make or end objects, and methods of ``oa.all(C)``, which are called on those that live then.
+(``launch_sequence``). With launches that make or end objects, and methods of ``oa.all(C)``, which
+are called on those that live then, that is so where a device knows itself what lives
+(``population_sequence``); elsewhere each run makes these calls anew, between such sequences.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentError, HeapError
+from ..heap.arrays import Array
 from ..heap.blocks import Block, entered, exit_of_block
 from ..heap.heap import Heap, current_heap
 from ..heap.living import births_of
+from ..heap.population import Population
 from ..heap.recording import recorder, recording
+from ..ir.births import NO_BIRTHS
+from ..model.classes import Method
+from ..model.types import ArrayType
 from . import knobs
 from .geometry import Geometry
 from .launch_sequence import LaunchSequence, RecordedLaunch
+from .population_plan import ChangingLaunch, Planned, PopulationCall
+from .population_sequence import PopulationSequence
+from .vectorised import call
 
 if TYPE_CHECKING:
     from .launch import Program
 
+_Recorded = RecordedLaunch | ChangingLaunch | PopulationCall | Callable[[], Any]
 _BLOCK_OPEN = "its block has not ended", "call run() after the with statement"
 _DROPPED = "its block ended with an error, which dropped what it had recorded", "capture again"
 
@@ -38,6 +50,7 @@ class Capture:
     def __init__(self, heap: Heap) -> None:
         self.heap = heap
         self._specialises = knobs.specialise.value()
+        self._records: list[_Recorded] = []
         self._parts: list[LaunchSequence | Callable[[], Any]] = []
         self._unready: tuple[str, str] | None = _BLOCK_OPEN
         self._block: Block | None = None
@@ -69,13 +82,46 @@ class Capture:
     def __exit__(self, block: Block, kind: Any, error: Any, trace: Any) -> None:
         self._block, self._unready = None, _DROPPED
         recording.set(None)
+        records, self._records = self._records, []
         if kind is not None:
-            self._parts.clear()
             return
-        for part in self._parts:
+        self._parts = self._arranged(records)
+        self._unready = None
+
+    def _arranged(self, records: list[_Recorded]) -> list[LaunchSequence | Callable[[], Any]]:
+        """What a run does, part after part."""
+        parts: list[LaunchSequence | Callable[[], Any]] = []
+        for record in records:
+            if not isinstance(record, RecordedLaunch):
+                parts.append(partial(self._call, record))
+                continue
+            if not parts or not isinstance(parts[-1], LaunchSequence):
+                parts.append(LaunchSequence(self.heap))
+            last = parts[-1]
+            assert isinstance(last, LaunchSequence)
+            last.add(record)
+        for part in parts:
             if isinstance(part, LaunchSequence):
                 part.end()
-        self._unready = None
+        known = [each for each in records if not callable(each)]
+        is_settled = self.heap.memory.population_lists is None or len(known) < len(records)
+        if is_settled or all(isinstance(each, RecordedLaunch) for each in records):
+            return parts
+        every = [_planned(each) if isinstance(each, RecordedLaunch) else each for each in known]
+        each_anew = partial(_run_parts, parts)
+        return [PopulationSequence(self.heap, every, self._specialises, each_anew)]
+
+    def _call(self, record: ChangingLaunch | PopulationCall | Callable[[], Any]) -> None:
+        """Do what a run does with a look at the heap."""
+        if isinstance(record, PopulationCall):
+            call(record.objects, record.method.name, record.given)
+        elif isinstance(record, ChangingLaunch):
+            # Without arrays among its arguments it is launched on the current heap.
+            with self.heap:
+                launch = record.program.launcher(record.geometry)
+                launch(*record.arguments, mode=record.mode, debug=record.debug)
+        else:
+            record()
 
     def record(
         self,
@@ -99,7 +145,9 @@ class Capture:
         is_compiled = heap.backend.name != "python"
         if is_compiled and program.uses().births:
             births_of(heap)
-            self.record_call(lambda: self._launch(program, geometry, arguments, mode, debug))
+            if not geometry.is_empty:
+                changing = ChangingLaunch(program, geometry, arguments, mode, debug)
+                self._records.append(changing)
             return
         settings = own_settings(heap, mode, debug)
         values = arguments if is_compiled else program.plan.host_values(arguments)
@@ -109,34 +157,32 @@ class Capture:
                 launch.bind(heap)
         if geometry.is_empty:
             return
-        if not self._parts or not isinstance(self._parts[-1], LaunchSequence):
-            self._parts.append(LaunchSequence(heap))
-        last = self._parts[-1]
-        assert isinstance(last, LaunchSequence)
-        last.add(launch)
+        self._records.append(launch)
+
+    def record_population_call(
+        self, objects: Population, method: Method, given: tuple[Any, ...]
+    ) -> None:
+        """Remember a call of a method, without results, on all objects of a class that live in
+        each run."""
+        types = method.signature.types
+        if any(
+            isinstance(value, Array) and not isinstance(type, ArrayType)
+            for value, type in zip(given, types, strict=True)
+        ):
+            # An array with an element for each object has as many as there are now.
+            self.record_call(lambda: call(objects, method.name, given))
+        else:
+            self._records.append(PopulationCall(objects, method, given))
 
     def record_call(self, call: Callable[[], Any]) -> None:
         """Remember something that every run is to do anew, and to look at the heap for."""
-        self._parts.append(call)
-
-    def _launch(
-        self,
-        program: Program,
-        geometry: Geometry,
-        arguments: tuple[Any, ...],
-        mode: Any,
-        debug: Any,
-    ) -> None:
-        # Without arrays among its arguments it is launched on the current heap.
-        with self.heap:
-            program.launcher(geometry)(*arguments, mode=mode, debug=debug)
+        self._records.append(call)
 
     # ---------------------------------------------------------------- running
 
     def run(self, n: int = 1) -> None:
         """Run the recorded launches in their order, ``n`` times. Returns at once where the backend
-        can; what goes wrong in a kernel is raised as DeviceError by whatever waits for it. Launches
-        that make or end objects are waited for.
+        can; what goes wrong in a kernel is raised as DeviceError by whatever waits for it.
 
         Arrays and objects are those that were passed in the block, with what they hold when they
         run; numbers have the values that they had. Classes and methods that were redefined, objects
@@ -160,8 +206,20 @@ class Capture:
             parts[0].run(count)
             return
         for _ in range(count if parts else 0):
-            for part in parts:
-                part.run(1) if isinstance(part, LaunchSequence) else part()
+            _run_parts(parts)
+
+
+def _run_parts(parts: list[LaunchSequence | Callable[[], Any]]) -> None:
+    for part in parts:
+        part.run(1) if isinstance(part, LaunchSequence) else part()
+
+
+def _planned(launch: RecordedLaunch) -> Planned:
+    program, geometry = launch.program, launch.geometry
+    threads = math.prod(geometry.threads)
+    settings = launch.mode.name, launch.debug
+    arguments = launch.arguments
+    return Planned(program, NO_BIRTHS, arguments, (), threads, settings, geometry)
 
 
 def _count(n: Any) -> int:

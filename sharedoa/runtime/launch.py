@@ -273,8 +273,7 @@ class Program:
             if runs[place] is not None:
                 slots[first[place]] = runs[place].first
         stores = self.uses().stores_references and not self.source.keeps_arrays
-        # Launches that change populations are made ready one by one.
-        is_settled = self._look_at_arrays(stores, arguments, heap) and not self.uses().births
+        are_settled = self._look_at_arrays(stores, arguments, heap)
         return Binding(
             heap.weak,
             unit,
@@ -283,7 +282,9 @@ class Program:
             tuple([(place, first[place], runs[place]) for place in asked]),
             stores,
             self._names,
-            is_settled,
+            are_settled,
+            # Launches that change populations are made ready one by one.
+            are_settled and not self.uses().births,
             counted,
             is_for_small,
         )

@@ -7,7 +7,7 @@ does not all are bound again, and recorded again where that changed them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,7 @@ from .geometry import Geometry
 if TYPE_CHECKING:
     from dispatch.mode import Mode
 
+    from ..ir.births import Births
     from .binding import Binding
     from .launch import Program
 
@@ -39,11 +40,15 @@ class RecordedLaunch:
     #: Whether numbers among the arguments become constants of the code.
     is_specialised: bool
     binding: Binding | None = None
+    #: What it does to populations, for which the backend launches something else around it.
+    births: Births | None = None
+    before: Sequence[KernelLaunch] = ()
+    after: Sequence[KernelLaunch] = ()
 
     def bind(self, heap: Heap) -> Binding:
-        if self.program.uses().births:
+        if (self.program.uses().births or None) != self.births:
             raise HeapError(
-                f"kernel {self.program.source.name} has come to make or delete objects, as "
+                f"kernel {self.program.source.name} has come to make or delete other objects, as "
                 "something that it calls was redefined",
                 "capture the step again",
             )
@@ -58,9 +63,10 @@ class RecordedLaunch:
         )
         return self.binding
 
-    def prepared(self, heap: Heap) -> KernelLaunch:
+    def prepared(self, heap: Heap) -> list[KernelLaunch]:
         assert self.binding is not None
-        return self.program.prepared(heap, self.binding.unit, self.geometry, self.slots)
+        own = self.program.prepared(heap, self.binding.unit, self.geometry, self.slots)
+        return [*self.before, own, *self.after]
 
 
 class LaunchSequence:
@@ -195,7 +201,7 @@ class LaunchSequence:
             # After its first run no array is known to be a run, so let it be so in the first, too.
             heap.note_launch()
             bound = [each.bind(heap) for each in launches]
-        prepared = [each.prepared(heap) for each in launches]
+        prepared = [one for each in launches for one in each.prepared(heap)]
         key = [(each.handle, each.block, bytes(each.slots)[: 8 * each.count]) for each in prepared]
         if key != self._key:
             self._ready = heap.backend.record(prepared)

@@ -17,6 +17,7 @@ def changing(heap: Heap, births: Births, threads: int) -> Iterator[None]:
     """A launch of so many threads goes on in here, and has ended afterwards. Nobody else makes,
     frees or moves objects meanwhile. Raises HeapError if there is no room for what kernels must
     know."""
+    heap.settle()
     memory = births_of(heap)
     ended = classes_below(births)
     with heap.lock:

@@ -74,7 +74,7 @@ def call(objects: ObjectArray | Population, name: str, arguments: tuple[Any, ...
     if stretches is None:
         form = CallForm(elementwise, exact=False)
         program = call_program(objects._cls, ((objects._cls, method),), form)
-        program.launcher(_geometry(count))(objects, *values)
+        program.launcher(geometry_of(count))(objects, *values)
         return results
     is_located = elementwise if results is None else (*elementwise, True)
     located = [value for value, whole in zip(values, is_located, strict=True) if whole]
@@ -94,17 +94,22 @@ def _record(objects: Population, method: Method, given: list[Any]) -> None:
         )
     recording = recorder()
     assert recording is not None
-    recording.record_call(lambda: call(objects, method.name, tuple(given)))
+    recording.record_population_call(objects, method, tuple(given))
 
 
 @dataclass(frozen=True)
-class _PlannedLaunch:
+class PlannedLaunch:
     """A launch without what differs from call to call: the arguments of the method."""
 
     program: Program
     launch: Launch
     runs: tuple[tuple[Run, int], ...]
     first_threads: tuple[int, ...]
+    threads: int
+
+    def arrays(self, heap: Heap) -> list[RunOfObjects]:
+        """The objects, as the first arguments."""
+        return [RunOfObjects(heap, run, count) for run, count in self.runs]
 
 
 @dataclass(frozen=True)
@@ -113,7 +118,7 @@ class _Plan:
     refers to the heap, which else would never go."""
 
     facts: tuple[int, ...]
-    launches: tuple[_PlannedLaunch, ...]
+    launches: tuple[PlannedLaunch, ...]
 
 
 _plans: WeakKeyDictionary[Heap, dict[tuple[ClassType, str], _Plan]] = WeakKeyDictionary()
@@ -137,19 +142,18 @@ def _call_by_plan(objects: Population, method: Method, given: list[Any]) -> bool
     placement = heap.placement
     facts = placement.population_version, placement.layout_epoch, World.epoch
     if plan is None or plan.facts != facts:
-        launches = _planned(objects, method.name, (False,) * len(types))
+        launches = planned_launches(objects, method.name, (False,) * len(types))
         if launches is None:
             return False
         plan = plans[objects._cls, method.name] = _Plan(facts, launches)
     for launch in plan.launches:
-        arrays = [RunOfObjects(heap, run, count) for run, count in launch.runs]
-        launch.launch(*arrays, *launch.first_threads, *given)
+        launch.launch(*launch.arrays(heap), *launch.first_threads, *given)
     return True
 
 
-def _planned(
+def planned_launches(
     objects: Population, name: str, elementwise: tuple[bool, ...]
-) -> tuple[_PlannedLaunch, ...] | None:
+) -> tuple[PlannedLaunch, ...] | None:
     """The launches of a call; None if some objects are in no run."""
     stretches = _stretches(objects, name) or []
     if not all(isinstance(stretch.objects, RunOfObjects) for stretch in stretches):
@@ -162,8 +166,8 @@ def _planned(
         *first_threads, _ = shared.first_threads()
         objects_of = (stretch.objects for stretch in shared.stretches)
         runs = tuple((o._run, len(o)) for o in objects_of if isinstance(o, RunOfObjects))
-        launch = program.launcher(_geometry(threads))
-        found.append(_PlannedLaunch(program, launch, runs, tuple(first_threads[1:])))
+        launch = program.launcher(geometry_of(threads))
+        found.append(PlannedLaunch(program, launch, runs, tuple(first_threads[1:]), threads))
     return tuple(found)
 
 
@@ -217,7 +221,7 @@ def _launch(
     program, threads = _program(cls, shared, elementwise, bool(positions))
     arrays = [stretch.objects for stretch in stretches]
     arguments = call_arguments(arrays, first_threads, positions, values)
-    program.launcher(_geometry(threads))(*arguments)
+    program.launcher(geometry_of(threads))(*arguments)
 
 
 def _program(
@@ -239,7 +243,7 @@ def _program(
 
 
 #: The same object for the same length, so that a program keeps what it has prepared for it.
-_geometry = lru_cache(maxsize=1024)(partial(parse_geometry, axes=1))
+geometry_of = lru_cache(maxsize=1024)(partial(parse_geometry, axes=1))
 
 
 def _by_position(method: Method, arguments: tuple[Any, ...]) -> list[Any]:

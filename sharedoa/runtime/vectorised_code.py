@@ -42,7 +42,8 @@ class CallForm(NamedTuple):
     ``elementwise``: which arguments are arrays with one element an object; ``exact``: the objects
     of a stretch are of its class itself; ``each``: objects of a group, 1 or ``ir.core.NEIGHBOURS``;
     ``located``: it is told the position of each stretch, which else is 0; ``whole_warps``: there
-    are threads after those of a stretch that have no object.
+    are threads after those of a stretch that have no object; ``counted``: of the one stretch the
+    first ones alone are called on, and an array says how many.
     """
 
     elementwise: tuple[bool, ...]
@@ -50,6 +51,7 @@ class CallForm(NamedTuple):
     each: int = 1
     located: bool = False
     whole_warps: bool = False
+    counted: bool = False
 
 
 @cache
@@ -69,7 +71,7 @@ def call_program(
             _in_cpython(methods, form),
             uses_barrier=False,
             receivers=len(methods),
-            calls_all=not form.exact,
+            calls_all=not (form.exact or form.counted),
         )
     )
 
@@ -118,6 +120,9 @@ def _launch_signature(methods: tuple[tuple[ClassType, Method], ...], form: CallF
     names += [f"first_thread_{number}" for number in numbers[1:]]
     names += [f"position_{number}" for number in numbers if form.located]
     types += [i64] * (len(names) - len(types))
+    if form.counted:
+        names.append("counts")
+        types.append(ArrayType(i64))
     names += method.names
     types += [ArrayType(t) if e else t for t, e in zip(method.types, form.elementwise, strict=True)]
     if method.result != VOID:
@@ -134,7 +139,7 @@ def _in_cpython(methods: tuple[tuple[ClassType, Method], ...], form: CallForm) -
         thread = intrinsics.grid(1)
         stretches, first_threads = given[:count], (0, *given[count : 2 * count - 1])
         positions = given[2 * count - 1 :][: count if form.located else 0]
-        values = given[2 * count - 1 + len(positions) :]
+        values = given[2 * count - 1 + len(positions) + int(form.counted) :]
         number = bisect_right(first_threads, thread) - 1
         objects = stretches[number]
         place = thread - first_threads[number]
@@ -198,6 +203,8 @@ class _Kernel:
         rest = self._parameters[2 * count - 1 :]
         self._positions = rest[:count] if form.located else []
         rest = rest[len(self._positions) :]
+        self._counts = rest[0] if form.counted else None
+        rest = rest[int(form.counted) :]
         self._values = rest[: len(form.elementwise)]
         self._results = rest[-1] if len(rest) > len(form.elementwise) else None
         self._thread = tree.Variable("thread", weak_int)
@@ -251,7 +258,10 @@ class _Kernel:
 
     def _alone(self, number: int, place: tree.Expression, length: tree.Expression) -> Statements:
         calls = self._calls(number, place, [None])
-        if self._form.each == 1 and not self._form.whole_warps:
+        if self._counts is not None:
+            length = self._element(self._counts, self._constant(0), None)
+            length = tree.Convert(weak_int, self._location, length)
+        elif self._form.each == 1 and not self._form.whole_warps:
             return calls
         return [tree.If(self._location, self._less(place, length), calls, [])]
 

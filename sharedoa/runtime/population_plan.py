@@ -1,0 +1,212 @@
+"""The launches of a captured step whose populations grow and shrink while nobody looks.
+
+Before a launch over a population the device lists who lives, and the launch has a thread for each
+who may: the first ones have objects. Before one that makes objects it lists free slots, after one
+that makes or ends some it notes what lives. How many objects of a class there may be at most in a
+run, and so how much room there must be, follows from how many there were some runs ago and from how
+many each thread makes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ..heap.living import births_of
+from ..heap.population import Population
+from ..ir.births import Births
+from ..model.classes import ClassType, Method
+from .launch import Program
+from .populations import classes_below
+from .vectorised import planned_launches
+from .vectorised_code import CallForm, call_program
+
+if TYPE_CHECKING:
+    from dispatch.mode import Mode
+
+    from ..heap.heap import Heap
+    from .geometry import Geometry
+
+Counts = dict[ClassType, int]
+
+
+class CannotPlanError(Exception):
+    """Each run has to look at the heap."""
+
+
+@dataclass(frozen=True)
+class ChangingLaunch:
+    """A launch that makes or ends objects, or asks which live."""
+
+    program: Program
+    geometry: Geometry
+    arguments: tuple[Any, ...]
+    mode: Mode | None
+    debug: bool | None
+
+
+@dataclass(frozen=True)
+class PopulationCall:
+    """``oa.all(C).method(...)`` without results."""
+
+    objects: Population
+    method: Method
+    given: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One launch. ``receivers``: the classes whose objects have a thread each, in that order; where
+    there are any, the arguments begin with a list of them and with how many they are. ``threads``:
+    otherwise."""
+
+    program: Program
+    births: Births
+    arguments: tuple[Any, ...]
+    receivers: tuple[ClassType, ...] = ()
+    threads: int = 0
+    settings: tuple[Any, Any] = (None, None)
+    geometry: Geometry | None = None
+
+    def most_threads(self, counts: Mapping[ClassType, int]) -> int:
+        return sum(counts[cls] for cls in self.receivers) or self.threads
+
+    @property
+    def made(self) -> dict[ClassType, int]:
+        """How many objects each thread makes at most."""
+        return {cls: each for cls, each in self.births.made.items() if each is not None}
+
+
+@dataclass
+class Plan:
+    """``changing``: the classes of which launches make or end objects; ``settled``: the version of
+    each other class whose objects are called."""
+
+    launches: list[Planned] = field(default_factory=list)
+    changing: tuple[ClassType, ...] = ()
+    settled: dict[ClassType, tuple[int, int]] = field(default_factory=dict)
+
+    @property
+    def made(self) -> set[ClassType]:
+        return {cls for each in self.launches for cls in each.made}
+
+    def most(self, counts: Mapping[ClassType, int], runs: int) -> Counts:
+        """How many objects of each changing class there may be at most when a launch of the next
+        ``runs`` runs begins, if there are so many now."""
+        now = dict(counts)
+        most = dict(counts)
+        for _ in range(runs):
+            for launch in self.launches:
+                for cls in (*launch.receivers, *launch.made):
+                    most[cls] = max(most[cls], now[cls])
+                threads = launch.most_threads(now)
+                for cls, each in launch.made.items():
+                    now[cls] += threads * each
+        return most
+
+    def room(self, most: Mapping[ClassType, int]) -> Counts:
+        """How many free slots of each class its launches list, with so many objects at most."""
+        room = dict.fromkeys(most, 0)
+        for launch in self.launches:
+            for cls, each in launch.made.items():
+                room[cls] = max(room[cls], launch.most_threads(most) * each)
+        return room
+
+
+def plan_of(heap: Heap, records: Sequence[ChangingLaunch | PopulationCall | Planned]) -> Plan:
+    """The launches of ``records`` as the world is now; whatever captured steps did is settled.
+
+    Raises CannotPlanError.
+    """
+    births = [_births(each) for each in records]
+    made = {cls for each in births for cls in each.made}
+    if any(count is None for each in births for count in each.made.values()):
+        raise CannotPlanError
+    changing = made | {cls for each in births for cls in classes_below(each)}
+    plan = Plan(changing=tuple(sorted(changing, key=_number)))
+    for record in records:
+        if isinstance(record, Planned):
+            plan.launches.append(record)
+        elif isinstance(record, ChangingLaunch):
+            plan.launches.append(_of_launch(record))
+        else:
+            plan.launches += _of_call(heap, record, made, plan)
+    return plan
+
+
+def _number(cls: ClassType) -> int:
+    return cls.type_index
+
+
+def _births(record: ChangingLaunch | PopulationCall | Planned) -> Births:
+    if isinstance(record, Planned):
+        return record.births
+    if isinstance(record, ChangingLaunch):
+        return record.program.uses().births
+    return _call_of_all(record, CallForm(_none_each(record), exact=False)).uses().births
+
+
+def _none_each(call: PopulationCall) -> tuple[bool, ...]:
+    return (False,) * len(call.given)
+
+
+def _call_of_all(call: PopulationCall, form: CallForm) -> Program:
+    cls = call.objects._cls
+    return call_program(cls, ((cls, call.method),), form)
+
+
+def _of_launch(record: ChangingLaunch) -> Planned:
+    births = record.program.uses().births
+    return Planned(
+        record.program,
+        births,
+        record.arguments,
+        threads=math.prod(record.geometry.threads),
+        settings=(record.mode, record.debug),
+        geometry=record.geometry,
+    )
+
+
+def _of_call(
+    heap: Heap, call: PopulationCall, made: Iterable[ClassType], plan: Plan
+) -> list[Planned]:
+    cls, method = call.objects._cls, call.method
+    placement = births_of(heap).placement
+    concrete = [each for each in cls.concrete() if each in made or placement.count(each)]
+    concrete.sort(key=_number)
+    if not concrete:
+        return []
+    if not set(concrete) & set(plan.changing):
+        plan.settled |= {each: placement.class_version(each) for each in concrete}
+        return _of_settled(call)
+    counted = CallForm(_none_each(call), exact=True, counted=True)
+    births = _births(call)
+    if len(concrete) > 1 and births.changes:
+        # All see who lived before any of them was called.
+        program = _call_of_all(call, counted._replace(exact=False))
+        return [Planned(program, births, call.given, tuple(concrete))]
+    found = []
+    for each in concrete:
+        own = each.find_method(method.name)
+        assert own is not None
+        program = call_program(each, ((each, own),), counted)
+        found.append(Planned(program, program.uses().births, call.given, (each,)))
+    return found
+
+
+def _of_settled(call: PopulationCall) -> list[Planned]:
+    """On objects that no launch of the step makes or ends."""
+    launches = planned_launches(call.objects, call.method.name, _none_each(call))
+    if launches is None:
+        raise CannotPlanError
+    return [
+        Planned(
+            each.program,
+            each.program.uses().births,
+            (*each.arrays(call.objects._heap), *each.first_threads, *call.given),
+            threads=each.threads,
+        )
+        for each in launches
+    ]

@@ -1,0 +1,373 @@
+"""Captured steps whose populations change from run to run without the host being asked.
+
+The launches of a run (``population_plan``) and those with which the device lists and settles slots
+are recorded as one. While such runs are under way the heap's books are behind; whoever needs them
+waits (``Heap.settle``). The host looks at reports of earlier runs as they arrive: if by what they
+say another run might not have room, it waits for later ones, and then makes more room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..backends.base import KernelLaunch
+from ..errors import HeapError
+from ..heap.births import Places
+from ..heap.heap import Heap
+from ..heap.living import births_of
+from ..heap.population_lists import numbers_of
+from ..heap.regions import Loan, Region
+from ..heap.slot_lists import REPORT_BYTES, REPORT_USED, SlotLists
+from ..heap.slots_on_device import begin_reports, note_reports, settle_regions, write_table
+from ..model.classes import ClassType
+from ..model.scalars import i32, i64
+from ..model.types import ArrayType, ReferenceType
+from ..model.world import World
+from ..uninterrupted import interruptible
+from .launch_sequence import LaunchSequence, RecordedLaunch
+from .launch_settings import own_settings
+from .population_plan import (
+    CannotPlanError,
+    ChangingLaunch,
+    Counts,
+    Plan,
+    Planned,
+    PopulationCall,
+    plan_of,
+)
+from .populations import classes_below
+from .vectorised import geometry_of
+
+_PIECES = 4
+"""Runs that are under way at most."""
+_AHEAD = 2
+"""Runs for which there is room from the counts that a plan is made for."""
+_GROWTH = 2
+"""Times as many objects as there are when it is made."""
+Record = ChangingLaunch | PopulationCall | Planned
+
+
+class PopulationSequence(LaunchSequence):
+    """Runs ``records`` of ``population_plan``; ``otherwise`` runs them once with a look at the heap
+    before each, where there is no plan for them or no room."""
+
+    def __init__(
+        self,
+        heap: Heap,
+        records: Sequence[Record],
+        is_specialised: bool,
+        otherwise: Callable[[], None],
+    ) -> None:
+        super().__init__(heap)
+        self._records, self._is_specialised, self._otherwise = records, is_specialised, otherwise
+        self._plan: Plan | None = None
+        self._made_at: tuple[Any, ...] = ()
+        self._room: Counts = {}
+        self._has_run = False
+        self._reports: _Reports | None = None
+
+    def end(self) -> None:
+        """There are no more launches. What they are depends on what lives when they run."""
+
+    def run(self, count: int) -> None:
+        """Run all launches ``count`` times."""
+        for _ in range(count):
+            self._run_once()
+
+    def _run_once(self) -> None:
+        heap = self.heap
+        while True:
+            if not self._is_planned():
+                heap.settle()
+                try:
+                    self._make_plan()
+                except CannotPlanError:
+                    self._otherwise()
+                    return
+            if not self._launches:
+                return
+            self._has_run = False
+            self._locked(self._programs, self._run_planned)
+            if self._has_run:
+                return
+            self._plan = None
+
+    # ------------------------------------------------------------------ the plan
+
+    def _is_planned(self) -> bool:
+        """Whether the launches are still those of ``records``."""
+        return self._plan is not None and self._made_at == self._now()
+
+    def _now(self) -> tuple[Any, ...]:
+        """Changes when there may be other launches, or other addresses in them."""
+        placement, plan = births_of(self.heap).placement, self._plan
+        settled = plan.settled if plan is not None else {}
+        versions = [placement.class_version(cls) == version for cls, version in settled.items()]
+        return World.epoch, placement.layout_epoch, placement.moves, all(versions)
+
+    def _make_plan(self) -> None:
+        heap = self.heap
+        memory = births_of(heap)
+        for _ in range(2):  # names that mean something else now are noticed at the first look
+            plan = plan_of(heap, self._records)
+        with heap.lock:
+            counts = {cls: memory.placement.count(cls) for cls in plan.changing}
+            room = self._make_room(plan, counts)
+            memory.show(plan.changing)
+            regions = [r for cls in plan.changing for r in memory.placement.regions(cls)]
+            if heap.mode.header_size and len(regions) > len(plan.changing):
+                raise CannotPlanError  # where headers go follows from what the host knows
+            self._reports = _Reports(heap, plan.changing, regions)
+            self._launches = self._recorded(plan, room, self._reports)
+            self._programs = sorted({each.program for each in self._launches}, key=id)
+            self._plan, self._room, self._key, self._bindings = plan, room, [], []
+            self._made_at = self._now()
+
+    def _make_room(self, plan: Plan, counts: Counts) -> Counts:
+        """How many objects of each class there may be, with room for those that any run makes."""
+        placement, memory = births_of(self.heap).placement, self.heap.memory
+        for growth, ahead in ((_GROWTH, _AHEAD), (1, 1)):
+            larger = {cls: n * growth if cls in plan.made else n for cls, n in counts.items()}
+            most = plan.most(larger, ahead)
+            try:
+                for cls, more in plan.room(most).items():
+                    what = f"{more:,} more objects of {cls.name} in each run"
+                    wanted = most[cls] - counts[cls] + more
+                    if cls in plan.made:
+                        memory.with_room(what, partial(placement.make_room, cls, wanted))
+            except HeapError:
+                continue
+            return most
+        raise CannotPlanError
+
+    # ------------------------------------------------------------------ its launches
+
+    def _recorded(self, plan: Plan, room: Counts, reports: _Reports) -> list[RecordedLaunch]:
+        """The launches, each with what the device does before and after it. The caller holds the
+        lock on the heap's books."""
+        memory = births_of(self.heap)
+        surroundings = _Surroundings(self.heap, reports)
+        while True:
+            table = memory.table
+            # Of those without threads there will be another plan before there are any.
+            launches = [each for each in plan.launches if each.most_threads(room)]
+            found = [self._record(each, room, surroundings) for each in launches]
+            if memory.table == table:
+                return found
+            surroundings.forget()
+
+    def _record(
+        self, planned: Planned, room: Counts, surroundings: _Surroundings
+    ) -> RecordedLaunch:
+        heap, program, arguments = self.heap, planned.program, planned.arguments
+        threads = planned.most_threads(room)
+        before: list[KernelLaunch] = []
+        if planned.receivers:
+            listed, before = surroundings.list_living(planned, threads)
+            arguments = (*listed, *arguments)
+        before += surroundings.list_free(planned, threads)
+        slots = program.plan.new_slots()
+        program.plan.pack(slots, arguments)
+        return RecordedLaunch(
+            program,
+            planned.geometry or geometry_of(threads),
+            arguments,
+            *own_settings(heap, *planned.settings),
+            slots,
+            self._is_specialised,
+            births=planned.births or None,
+            before=before,
+            after=surroundings.settle(planned),
+        )
+
+    # ------------------------------------------------------------------ running it
+
+    def _run_planned(self) -> None:
+        """One run, noted in ``_has_run``; nothing, if there must be another plan."""
+        heap, plan, reports = self.heap, self._plan, self._reports
+        assert plan is not None and reports is not None
+        launching = heap.memory.launching
+        this, is_part = object(), self._programs[0].is_launching
+        launching[this] = is_part
+        try:
+            if not self._is_current():
+                del launching[this]
+                for program in self._programs:
+                    program.look_at_names()
+                if self._made_at != self._now():
+                    return
+                self._prepare()
+                launching[this] = is_part
+            for binding in self._bound:
+                binding.count()
+            if not all(each.are_arrays_settled and each.left > 0 for each in self._bound):
+                self._bindings = []
+            with heap.lock:
+                if heap.memory.unsettled is not reports:
+                    heap.settle()
+                    reports.begin()
+                if self._made_at != self._now() or not self._has_room(plan, reports):
+                    return
+                heap.before_launch()
+                heap.note_launch(self._stores_references)
+                heap.backend.replay(self._ready, 1)
+                heap.memory.last_launch = object()
+                if plan.changing:
+                    heap.memory.unsettled = reports
+                    reports.send()
+                self._has_run = True
+        finally:
+            launching.pop(this, None)
+
+    def _has_room(self, plan: Plan, reports: _Reports) -> bool:
+        """Whether another run has room for all that its threads may make. Waits for earlier ones if
+        what is known of them does not say so."""
+        while True:
+            counts, runs = reports.newest()
+            most = plan.most(counts, runs + 1)
+            if all(most[cls] <= self._room[cls] for cls in plan.changing):
+                return True
+            if not runs:
+                return False
+            reports.wait()
+
+
+class _Reports:
+    """What lives of ``classes``, as the device says after each run (``memory.Unsettled``). It keeps
+    no heap."""
+
+    def __init__(self, heap: Heap, classes: Sequence[ClassType], regions: Sequence[Region]) -> None:
+        self.classes, self.regions = classes, regions
+        self._placement = births_of(heap).placement
+        self.lists: SlotLists = heap.backend.slot_lists
+        self._memory = heap.zeros(max(1, len(regions)) * REPORT_BYTES // 4, i32)
+        self.address = self._memory._address
+        self._staging = self.lists.staging(_PIECES, max(1, len(regions)) * REPORT_BYTES)
+        self._runs = self._known = 0
+        self._counts: Counts = {}
+
+    def begin(self) -> None:
+        """The books are settled: there were no runs since."""
+        self._runs = self._known = 0
+        self._counts = {cls: self._placement.count(cls) for cls in self.classes}
+        begin_reports(self.lists, self.address, self.regions, self._placement.deletions + 1)
+
+    def settle(self) -> bool:
+        """See ``memory.Unsettled``."""
+        return note_reports(
+            self._placement, self.lists, self.classes, self.regions, self.address, {}
+        )
+
+    def send(self) -> None:
+        """There was a run: let the host see what it reports. Waits where too many are under way."""
+        if self._runs - self._known == _PIECES:
+            self.wait()
+        piece = self._runs % _PIECES
+        count = len(self.regions) * REPORT_BYTES // 4
+        self.lists.copy(self.address, self._staging.address(piece), count)
+        self._staging.mark(piece)
+        self._runs += 1
+
+    def newest(self) -> tuple[Counts, int]:
+        """How many objects there were after the newest run of which that is known, and how many
+        runs there were since."""
+        while self._known < self._runs and self._staging.has_ended(self._known % _PIECES):
+            self._read()
+        return self._counts, self._runs - self._known
+
+    def wait(self) -> None:
+        """Wait for the oldest run of which nothing is known."""
+        with interruptible():
+            self._staging.wait(self._known % _PIECES)
+        self._read()
+
+    def _read(self) -> None:
+        memory = self._staging.memory(self._known % _PIECES).view(np.uint32)
+        used = memory.reshape(-1, REPORT_BYTES // 4)[:, REPORT_USED // 4].tolist()
+        self._counts = dict.fromkeys(self.classes, 0)
+        for region, count in zip(self.regions, used, strict=False):
+            self._counts[region.cls] += count
+        self._known += 1
+
+
+class _Surroundings:
+    """What the device does around the launches of a run: the launches for it, one after another."""
+
+    def __init__(self, heap: Heap, reports: _Reports) -> None:
+        self._heap, self._reports = heap, reports
+        self._births = births_of(heap)
+        self._lists: dict[tuple[ClassType, ...], tuple[Any, Any]] = {}
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin again with the first launch."""
+        self._summed: set[Region] = set()
+        self._listed: set[tuple[ClassType, ...]] = set()
+
+    def _count(self, lists: SlotLists, region: Region) -> None:
+        if region not in self._summed:
+            lists.count(region.slot_bytes)
+            self._summed.add(region)
+
+    def list_living(
+        self, planned: Planned, most: int
+    ) -> tuple[tuple[Any, Any], list[KernelLaunch]]:
+        """A list of the receivers and how many they are, as arguments, and the launches that write
+        both, if an earlier launch of the run has not."""
+        lists, launches = self._reports.lists.recorder()
+        receivers, placement = planned.receivers, self._births.placement
+        regions = [region for cls in receivers for region in placement.regions(cls)]
+        type = planned.program.source.signature.types[0]
+        assert isinstance(type, ArrayType) and isinstance(type.element, ReferenceType)
+        key = *receivers, type.element.cls
+        if key not in self._lists:
+            made = self._heap.blank(type.element, most), self._heap.zeros(len(regions), i64)
+            self._lists[key] = made
+        objects, counts = self._lists[key]
+        if key not in self._listed:
+            item = self._heap.encoding.dtype.itemsize
+            before = 0
+            for number, region in enumerate(regions):
+                self._count(lists, region)
+                after = counts._address + 8 * number
+                numbers = numbers_of(region, self._heap.encoding)
+                where = objects._address, item, before, after
+                lists.list_slots(region.slot_bytes, True, most, numbers, *where)
+                before = after
+            self._listed.add(key)
+        return (objects, counts[len(regions) - 1 :]), launches
+
+    def list_free(self, planned: Planned, threads: int) -> list[KernelLaunch]:
+        """The launches that write the birth table."""
+        placement = self._births.placement
+        lists, launches = self._reports.lists.recorder()
+        places = []
+        for cls, each in planned.made.items():
+            loans = [Loan(region, 0, region.unused_from) for region in placement.regions(cls)]
+            loans[0] = replace(loans[0], count=threads * each)
+            places.append(Places(cls, each, loans))
+        laid_out = self._births.lay_out(places, 0, threads)
+        if laid_out is not None:
+            extent, table, _ = laid_out
+            write_table(placement, lists, extent, table, lambda r: self._count(lists, r))
+        return launches
+
+    def settle(self, planned: Planned) -> list[KernelLaunch]:
+        """The launches that note what lives now."""
+        births = planned.births
+        if not births.changes:
+            return []
+        lists, launches = self._reports.lists.recorder()
+        ended = classes_below(births)
+        for number, region in enumerate(self._reports.regions):
+            if region.cls in births.made or region.cls in ended:
+                report = self._reports.address + number * REPORT_BYTES
+                settle_regions(lists, [region], ended, report)
+                self._summed.add(region)
+                self._listed = {key for key in self._listed if region.cls not in key}
+        return launches
