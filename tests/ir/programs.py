@@ -20,7 +20,7 @@ from sharedoa.ir.evaluation import Number
 from sharedoa.ir.job import Facts, Job
 from sharedoa.ir.passes.unused import remove_unused
 from sharedoa.ir.pipeline import PIPELINE, Pass, run_passes
-from sharedoa.ir.text import NOWHERE
+from sharedoa.ir.text import NOWHERE, program_text
 from sharedoa.model.layout import Header, Layout
 from sharedoa.model.reference import PlainReference
 from sharedoa.model.run_form import RunForm
@@ -109,6 +109,13 @@ class _Given(Facts):
 
     def constant(self, parameter: int) -> Number | None:
         return self._constants.get(parameter)
+
+
+def contents(program: ir.Program) -> object:
+    """All that passes change, to be compared: a program that is the same does the same."""
+    functions = program.functions.values()
+    known = [(each.symbol, dict(each.known), each.melded) for each in functions]
+    return program_text(program), known
 
 
 def run_all(program: ir.Program, job: Job, passes: Sequence[Pass] = PIPELINE) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -30,8 +31,17 @@ _NUMPY_NAMES = {
 
 def convert(value: Any, type: ScalarType) -> Any:
     """A number as one of another type."""
+    if value.__class__ is int and type.is_integer:
+        low, high = _range(type)
+        if low <= value <= high:
+            return value
     with np.errstate(all="ignore"):
         return _plain(type(value))
+
+
+@cache
+def _range(type: ScalarType) -> tuple[int, int]:
+    return type.range
 
 
 def binary(operator: str, type: ScalarType, left: Any, right: Any) -> Any:
