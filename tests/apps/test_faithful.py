@@ -18,7 +18,7 @@ from apps.traffic.faithful.classes import (
 from dispatch.mode import MODES
 from sharedoa.model.object import shared_type
 
-from .modes import half_of_modes
+from ..modes import half_of_modes
 from .running import advance_to, four_counts, generated_network, simulation
 
 

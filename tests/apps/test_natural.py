@@ -12,7 +12,7 @@ from apps.traffic.program import run
 from dispatch.mode import MODES
 from sharedoa import ArgumentError
 
-from .modes import half_of_modes
+from ..modes import half_of_modes
 from .running import (
     MIXED,
     advance_to,

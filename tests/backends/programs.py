@@ -84,10 +84,10 @@ def run(tmp_path: Path, text: str, *options: str, **environment: str) -> tuple[i
     return process.returncode, out, errors
 
 
-def _let_it_run(pid: int) -> None:
-    """Wait until a process has used more of processors than it takes to get into a kernel."""
-    begun, ticks = _ticks(pid), os.sysconf("SC_CLK_TCK")
-    while _ticks(pid) - begun < 0.15 * ticks:
+def _let_it_run(process: subprocess.Popen[str], seconds: float) -> None:
+    """Wait until it has used so much of processors, which is more than it takes into a kernel."""
+    begun, ticks = _ticks(process.pid), seconds * os.sysconf("SC_CLK_TCK")
+    while process.poll() is None and _ticks(process.pid) - begun < ticks:
         time.sleep(0.02)
 
 
@@ -104,7 +104,8 @@ def interrupt(tmp_path: Path, text: str, *, times: int = 1) -> tuple[int, str, s
     try:
         assert process.stdout.readline() == "ready\n", process.communicate()
         for _ in range(times):
-            _let_it_run(process.pid)
+            # Between two signals the first is handled, which waits until a kernel can be left.
+            _let_it_run(process, 0.15 if times == 1 else 0.5)
             process.send_signal(signal.SIGINT)
         out, errors = process.communicate(timeout=SECONDS)
     finally:

@@ -217,7 +217,7 @@ PUBLIC = sorted(
 
 
 @pytest.mark.parametrize("name", PUBLIC)
-def test_a_field_named_like_an_attribute_of_arrays(heap, tmp_path, name):
+def test_a_field_named_like_an_attribute_of_arrays(by_type, tmp_path, name):
     source = f"import sharedoa as oa\nclass Parcel(oa.Object):\n    {name}: oa.i64\n"
     source += f"    next: 'Parcel'\n    def double(self): self.{name} *= 2\n"
     parcel = load_module(tmp_path, source).Parcel
@@ -237,7 +237,7 @@ def test_a_field_named_like_an_attribute_of_arrays(heap, tmp_path, name):
 
 
 @pytest.mark.parametrize("name", PUBLIC)
-def test_a_method_named_like_an_attribute_of_arrays(heap, tmp_path, name):
+def test_a_method_named_like_an_attribute_of_arrays(by_type, tmp_path, name):
     source = "import sharedoa as oa\nclass Task(oa.Object):\n    number: oa.i32\n"
     source += f"    def {name}(self) -> oa.i32: return self.number + 1\n"
     task = load_module(tmp_path, source).Task

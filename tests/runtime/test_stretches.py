@@ -14,6 +14,7 @@ import sharedoa as oa
 from dispatch.mode import AUTO, MODES
 from sharedoa import f32, i16, i64
 from tests.differential.effort import examples
+from tests.modes import half_of_modes
 
 from .things import CLASSES, LARGE, PYTHON, SMALL, Minus, Other, Plus, Thing
 
@@ -137,18 +138,21 @@ def test_several_classes_in_one_launch(steps, layout):
 ALL = [[("new", kind, 37 + 8 * kind) for kind in range(3)], [("delete", 1, 3), ("new", 0, 70)]]
 
 
-@pytest.mark.parametrize("name", MODES)
-@pytest.mark.parametrize(
-    "backend",
-    [
-        pytest.param(LARGE, id="large"),
-        pytest.param(SMALL, id="small"),
-        pytest.param(PYTHON, id="python"),
-        pytest.param("cuda", marks=pytest.mark.gpu),
-    ],
-)
-def test_in_every_mode(name, backend):
-    run_both(backend, name, "auto", ALL, False)
+@pytest.mark.parametrize("mode", half_of_modes(0))
+def test_in_every_mode(mode):
+    run_both(LARGE, mode, "auto", ALL, False)
+    run_both(PYTHON, mode, "auto", ALL, False)
+
+
+@pytest.mark.parametrize("mode", half_of_modes(1))
+def test_small_launches_in_every_mode(mode):
+    run_both(SMALL, mode, "auto", ALL, False)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("mode", MODES)
+def test_in_every_mode_on_a_gpu(mode):
+    run_both("cuda", mode, "auto", ALL, False)
 
 
 @pytest.mark.gpu

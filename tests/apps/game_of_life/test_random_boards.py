@@ -14,7 +14,7 @@ from apps.game_of_life.parameters import RULE
 from dispatch.mode import MODES
 from tests.differential.effort import examples
 
-from ..modes import half_of_modes
+from ...modes import half_of_modes
 from .running import simulation
 
 NATURAL = pytest.mark.parametrize("natural", [False, True], ids=["faithful", "natural"])

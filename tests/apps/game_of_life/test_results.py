@@ -13,7 +13,7 @@ from apps.common.automaton.simulation import Simulation
 from apps.game_of_life.boards import shifted
 from dispatch.mode import MODES
 
-from ..modes import half_of_modes
+from ...modes import half_of_modes
 from .running import (
     TURING_MACHINE,
     TURING_MACHINE_AS_ARTIFACT,

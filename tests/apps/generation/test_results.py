@@ -8,7 +8,7 @@ import pytest
 from apps.generation.burst import burst
 from dispatch.mode import MODES
 
-from ..modes import half_of_modes
+from ...modes import half_of_modes
 from .running import ROWS, check_row, simulation
 
 NATURAL = pytest.mark.parametrize("natural", [False, True], ids=["faithful", "natural"])

@@ -12,7 +12,7 @@ from apps.common.graph_generators import coauthors
 from apps.interface import CheckFailed, RunOptions, RunResult
 from sharedoa import ArgumentError
 
-from ..modes import HALVES
+from ...modes import HALVES
 from .running import SWEEPS, WORKLOADS, app, final_values
 
 

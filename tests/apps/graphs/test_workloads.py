@@ -19,7 +19,7 @@ from dispatch.mode import MODES
 from sharedoa.model.object import shared_type
 from tests.differential.effort import examples
 
-from ..modes import half_of_modes
+from ...modes import half_of_modes
 from .running import (
     PAGERANKS,
     SWEEPS,

@@ -20,7 +20,7 @@ from apps.raytracer.vector import Ray, Vec3
 from dispatch.mode import MODES
 from sharedoa.model.object import shared_type
 
-from ..modes import half_of_modes
+from ...modes import half_of_modes
 from .running import faithful
 
 #: Pixels a side, objects: sums of red, green, blue and alpha, and pixels by number of hits, in

@@ -25,7 +25,7 @@ from apps.raytracer.natural.shapes import FAR, Box, Plane, Shape, Sphere, Triang
 from apps.raytracer.vector import Ray, Vec3
 from dispatch.mode import MODES
 
-from ..modes import half_of_modes
+from ...modes import half_of_modes
 from .running import SCENE, natural, small_scene
 
 SIDE, PATHS = 40, 3

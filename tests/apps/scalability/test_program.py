@@ -15,8 +15,8 @@ from apps.scalability.family import MOST_CLASSES, family
 from apps.scalability.program import Arguments, run
 from sharedoa import ArgumentError
 
+from ...modes import half_of_modes
 from ..gpu_code import EVERY_MODE, check_gpu_code
-from ..modes import half_of_modes
 from .running import SCALABILITY
 
 SMALL = RunOptions(size=1_000, steps=3, seed=1, backend="cpu")

@@ -16,7 +16,7 @@ from dispatch.mode import MODES
 from sharedoa import f32
 from sharedoa.model.object import shared_type
 
-from ..modes import half_of_modes
+from ...modes import half_of_modes
 
 CASES = [
     Arguments(),

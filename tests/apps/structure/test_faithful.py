@@ -11,7 +11,7 @@ from apps.structure.faithful.classes import Node, NodeBase, Spring, SpringBase
 from dispatch.mode import MODES
 from sharedoa.model.object import shared_type
 
-from ..modes import half_of_modes
+from ...modes import half_of_modes
 from .reference import Reference
 from .running import (
     APP,

@@ -16,7 +16,7 @@ from apps.structure.program import run
 from apps.structure.structure import ANCHOR, FREE, Structure
 from dispatch.mode import MODES
 
-from ..modes import half_of_modes
+from ...modes import half_of_modes
 from .reference import Reference
 from .running import (
     APP,

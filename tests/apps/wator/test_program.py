@@ -23,7 +23,7 @@ from sharedoa.cli import commands
 from sharedoa.errors import ArgumentError
 
 from ...codegen.interpreted import InterpretedGpu
-from ..modes import modes_and_layouts
+from ...modes import modes_and_layouts
 from .oracle import Ocean
 
 WATOR = APPS["wator"]
