@@ -159,6 +159,14 @@ class ArgumentPlan:
         )
 
 
+def packed(type: Type, value: Any, what: str) -> bytes:
+    """The slots of one argument of ``type``."""
+    values: list[Any] = []
+    _binder(type, what)(value, values)
+    formats = "".join(_slot_format(leaf.dtype) for leaf in leaves(type))
+    return struct.pack(f"<{formats}", *values)
+
+
 def _slot_format(dtype: np.dtype[Any]) -> str:
     return f"{dtype.char if dtype.itemsize < 8 else _WIDE[dtype.kind]}{_PADDING[dtype.itemsize]}"
 

@@ -73,9 +73,11 @@ class HashGrid(Generic[T]):
         "_counts",
         "_deletions",
         "_heap",
+        "_kernel_type",
         "_members",
         "_numbers",
         "_objects",
+        "_packed",
         "_points32",
         "_points64",
         "_prefix_sum",
@@ -93,6 +95,9 @@ class HashGrid(Generic[T]):
     _points32: Array
     _points64: Array
     _shape: GridShape | None
+    #: The type that it has as an argument, None before it is built; and how it travels then.
+    _kernel_type: GridType | None
+    _packed: bytes
     #: What only the kernels that build it use: of each object the position, the cell and as which
     #: it came there, and the objects of each cell; of each cell how many came.
     _unsorted: Array
@@ -125,7 +130,7 @@ class HashGrid(Generic[T]):
                 "take larger cells: about the radius that is searched",
             )
         self._numbers = (*counts, 1)[:3]
-        self._shape = None
+        self._shape = self._kernel_type = None
         self._heap: Heap | None = None
         self._cls: ClassType | None = None
         self._boxes: dict[ScalarType, GridShape] = {}
@@ -171,6 +176,8 @@ class HashGrid(Generic[T]):
         from . import grid_order
         from .geometry import parse_geometry
 
+        if not isinstance(objects, Population):
+            objects._refuse_receivers("HashGrid.build")
         self._make_room(objects, field)
         heap, shape = objects._heap, self._shape
         positions = grid_order.positions_of(objects._cls, field, len(self.size))
@@ -179,10 +186,10 @@ class HashGrid(Generic[T]):
         if isinstance(objects, Population):
             parts = [*objects._stretches()]
         else:
-            objects._refuse_receivers("HashGrid.build")
             parts = [objects]
         numbers = np.cumsum([0, *map(len, parts)]).tolist()
         count = numbers[-1]
+        kernel_type, self._kernel_type = self._kernel_type, None
         self._deletions = heap.placement.deletions
         _launch(grid_order.kernel_clear_cells, len(self._counts), self._counts)
         between = self._unsorted, self._cells, self._ranks
@@ -201,30 +208,37 @@ class HashGrid(Generic[T]):
         storage = self._objects._storage
         if storage is not None:
             storage.known, storage.lived = heap.known_now(), self._deletions
+        self._kernel_type = kernel_type
 
     def _make_room(self, objects: ManyObjects, field: str | None) -> None:
-        """Have arrays for these objects, with room to grow if there were too many before."""
+        """Have arrays for these objects, with room to grow if there were too many before. New ones
+        hold nothing, and no cell does."""
+        from ..model.grid_type import grid_type
+        from .arguments import packed
         from .grid_order import positions_of
 
         heap, cls, count = objects._heap, objects._cls, len(objects)
         type = positions_of(cls, field, len(self.size)).type
         if count > _MOST_OBJECTS:
             raise ArgumentError(f"a grid cannot hold {count} objects", "build one of fewer")
-        self._shape = self._shape_of(type)
+        cells = math.prod(self._numbers) + 1
         if heap is not self._heap:
-            cells = math.prod(self._numbers) + 1
             from .prefix_sum import exclusive_prefix_sum
 
-            self._counts, self._starts = (heap.blank(i32, cells) for _ in range(2))
+            self._kernel_type = None
+            self._counts = heap.blank(i32, cells)
             self._prefix_sum = exclusive_prefix_sum(heap, cells)
             self._heap, self._capacity, self._cls = heap, -1, None
-        held = 32 if self._cls is not None and len(self._points32) else 64
-        is_kept = cls is self._cls and held == type.bits and count <= self._capacity
-        if is_kept:
+        shape = self._shape_of(type)
+        is_whole = self._kernel_type is not None
+        if is_whole and cls is self._cls and shape is self._shape and count <= self._capacity:
             return
         grown = 3 * self._capacity // 2 if count > self._capacity >= 0 else self._capacity
         capacity = min(max(count, grown, 1), _MOST_OBJECTS)
         length = capacity * len(self.size)
+        # An error on the way leaves a grid that was not built.
+        self._kernel_type = self._cls = None
+        self._shape, self._starts = shape, heap.blank(i32, cells)
         self._objects = heap.blank(ReferenceType(cls), capacity)  # type: ignore[assignment]
         self._points32 = heap.blank(f32, length if type.bits == 32 else 0)
         self._points64 = heap.blank(f64, length if type.bits == 64 else 0)
@@ -232,6 +246,9 @@ class HashGrid(Generic[T]):
         self._cells = heap.blank(u32, capacity)
         self._ranks, self._members = (heap.blank(i32, capacity) for _ in range(2))
         self._capacity, self._cls = capacity, cls
+        self._deletions = heap.placement.deletions
+        self._kernel_type = grid_type(HashGrid, cls)
+        self._packed = packed(self._kernel_type, self, "a grid")
         # Captured steps that have the arrays before look at their arguments again.
         heap.placement.change_layout()
 
@@ -308,7 +325,7 @@ class HashGrid(Generic[T]):
 
     def _refuse_unusable(self, what: str) -> None:
         heap = self._heap
-        if heap is None or self._cls is None:
+        if heap is None or self._cls is None or self._kernel_type is None:
             raise ArgumentError(
                 f"{what}: nothing was put into this grid",
                 'build it before: grid.build(objects, "pos")',

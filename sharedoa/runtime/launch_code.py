@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import struct
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..heap.heap import current_heap
 from ..heap.recording import recording
+from ..model.grid_type import GridType
 from ..model.layout import ARRAY_DTYPE
 from ..model.scalars import ScalarType
-from ..model.types import ArrayType, ReferenceType, Type
+from ..model.types import ArrayType, ReferenceType, Type, ValueType
 from ..model.world import World
 from .binding import HOLDS
 
@@ -119,6 +120,14 @@ def quick_launcher(
             heaps.append(f"{given}._heap")
             whole += f"{ARRAY_DTYPE.itemsize}s"
             continue
+        if isinstance(type, GridType):
+            names[f"type{number}"] = type
+            checks.append(f"{given}._kernel_type is type{number}")
+            checks.append(f"{given}._deletions == {given}._heap.placement.deletions")
+            leaves.append(f"{given}._packed")
+            heaps.append(f"{given}._heap")
+            whole += f"{struct.calcsize(f'<{format}')}s"
+            continue
         whole += format
         if isinstance(type, ReferenceType):
             names[f"class{number}"] = type.cls.python_class
@@ -129,8 +138,12 @@ def quick_launcher(
             names[f"classes{number}"] = _usual_classes(type)
             checks.append(f"{given}.__class__ in classes{number}")
             leaves.append(given)
+        elif isinstance(type, ValueType) and _holds_numbers(type):
+            names[f"class{number}"] = type.python_class
+            checks.append(f"{given}.__class__ is class{number}")
+            leaves += _numbers_of(type, given)
         else:
-            checks.append("False")  # value structs are taken apart carefully
+            checks.append("False")  # others are taken apart carefully
     first_heap, *others = heaps or ["current_heap()"]
     checks += [f"{other} is heap" for other in others]
     places = [f"a{number}" for number in range(len(types))]
@@ -161,6 +174,20 @@ def quick_launcher(
     exec(source, names)
     launcher: Callable[[int, Geometry], Launch] = names["launcher"]
     return launcher
+
+
+def _holds_numbers(type: ValueType) -> bool:
+    """Whether it holds numbers and nothing else, which were converted when it was made."""
+    return type.dtype is None and all(
+        isinstance(each, ScalarType) or (isinstance(each, ValueType) and _holds_numbers(each))
+        for each in type.fields.values()
+    )
+
+
+def _numbers_of(type: ValueType, given: str) -> Iterator[str]:
+    for name, each in type.fields.items():
+        path = f"{given}.{name}"
+        yield from _numbers_of(each, path) if isinstance(each, ValueType) else [path]
 
 
 def _usual_classes(type: ScalarType) -> tuple[Any, ...]:

@@ -159,6 +159,20 @@ def test_a_step_captured_after_deletions_begins_with_an_empty_grid() -> None:
         assert rest.seen.numpy().tolist() == seen(positions(10)[1:], np.arange(1, 10))
 
 
+def test_a_step_captured_of_more_objects_begins_with_an_empty_grid() -> None:
+    with oa.Heap(backend="cpu"):
+        birds, grid = flock(30), new_grid()
+        grid.build(birds[:5], "pos")
+        with oa.capture() as step:
+            grid.build(birds, "pos")
+        assert list(grid.near(f32(0), f32(0), 100.0)) == []
+        birds.look(grid)
+        assert not birds.seen.numpy().any()
+        step.run()
+        birds.look(grid)
+        assert birds.seen.numpy().tolist() == seen(positions(30))
+
+
 # ---------------------------------------------------------------------- objects that go or move
 
 
@@ -249,6 +263,37 @@ def test_one_of_another_class_is_refused(backend: str) -> None:
             birds.look(grid)
         grid.build(birds.pos)
         birds.look(grid)
+
+
+def test_what_fails_to_build_it() -> None:
+    """A build that is refused changes nothing; one that was cut short leaves a grid that was not
+    built."""
+    with oa.Heap(backend="cpu", capacity="64MiB"):
+        birds, grid = flock(20), new_grid()
+        grid.build(birds.pos)
+        with pytest.raises(ArgumentError, match="number 1 is None"):
+            grid.build(oa.array(Bird, [birds[0], None]), "pos")
+        birds.look(grid)
+        assert birds.seen.numpy().tolist() == seen(positions(20))
+        fails = grid._prefix_sum.launch
+        grid._prefix_sum.launch = None  # type: ignore[assignment]
+        with pytest.raises(TypeError):
+            grid.build(birds.pos)
+        with pytest.raises(ArgumentError, match="nothing was put into this grid"):
+            birds.look(grid)
+        grid._prefix_sum.launch = fails
+        grid.build(birds.pos)
+        birds.look(grid)
+
+
+def test_no_room_for_it() -> None:
+    with oa.Heap(backend="cpu", capacity="64MiB"):
+        birds = flock(20)
+        large: Any = oa.HashGrid(cell=1.0, size=(10_000, 10_000))
+        with pytest.raises(HeapError):
+            large.build(birds.pos)
+        with pytest.raises(ArgumentError, match="nothing was put into this grid"):
+            birds.look(large)
 
 
 def test_several_heaps() -> None:
