@@ -90,6 +90,19 @@ def test_no_order_of_threads_matters(seed: int) -> None:
         assert found == [*numbers[numbers % 2 == 0], *numbers[numbers % 2 == 1]]
 
 
+def count_packing(program: Any, patch: pytest.MonkeyPatch) -> list[None]:
+    """As long as the number of launches that take the careful way: no others pack by the plan."""
+    careful: list[None] = []
+    pack = program.plan.pack
+
+    def noting(*given: Any) -> Any:
+        careful.append(None)
+        return pack(*given)
+
+    patch.setattr(program.plan, "pack", noting)
+    return careful
+
+
 def test_usual_launches_take_the_quick_way(monkeypatch: pytest.MonkeyPatch) -> None:
     """Grids are packed once, until they have other arrays."""
     with oa.Heap(backend="cpu", capacity="64MiB"):
@@ -98,11 +111,7 @@ def test_usual_launches_take_the_quick_way(monkeypatch: pytest.MonkeyPatch) -> N
         method = cls.find_method("pull")
         assert method is not None
         program = call_program(cls, ((cls, method),), CallForm((False, False), exact=False))
-        careful: list[int] = []
-        pack = program.plan.pack
-        monkeypatch.setattr(
-            program.plan, "pack", lambda *given: (careful.append(len(stars)), pack(*given))[1]
-        )
+        careful = count_packing(program, monkeypatch)
         for _ in range(5):
             grid.build(stars.pos)
             stars.pull(grid, 1.0)
@@ -142,11 +151,7 @@ def take(value: Outer, out: oa.Array[f64], last: i32) -> None:
 def test_values_of_numbers_are_packed_number_by_number(monkeypatch: pytest.MonkeyPatch) -> None:
     with oa.Heap(backend="cpu"):
         out = oa.zeros(5, f64)
-        careful: list[Any] = []
-        pack = take.program.plan.pack
-        monkeypatch.setattr(
-            take.program.plan, "pack", lambda *given: (careful.append(given), pack(*given))[1]
-        )
+        careful = count_packing(take.program, monkeypatch)
         for number, x in enumerate((0.5, np.inf, -0.25)):
             value = Outer(x, Inner(number % 2 == 0, 250 + number), 1e300 * x)
             take[1](value, out, 7)
