@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import sharedoa as oa
-from sharedoa import f32, f64, i32
+from sharedoa import f32, f64, i32, u64
 from sharedoa.errors import ArgumentError, ClassError, DeviceError, HeapError
 
+from ..codegen.interpreted import InterpretedGpu
 from .grid_oracle import near
 
 SIZE = (6.0, 5.0)
@@ -242,6 +243,68 @@ def test_building_forgets_no_other_array() -> None:
         birds.look(grid)
         oa.synchronize()
         assert heap.reference_writes == before
+
+
+class Spore(oa.Object):
+    x: f32
+    y: f32
+    id: u64
+    crowd: i32
+
+    def look(self, grid: oa.HashGrid[Spore]) -> None:
+        self.crowd = 0
+        for _ in grid.near(self.x, self.y, 0.6):
+            self.crowd += 1
+
+    def live(self) -> None:
+        """Who is alone or in a crowd dies, others have one beside them."""
+        if self.crowd == 1 or self.crowd > 4:
+            oa.delete(self)
+        else:
+            oa.new(Spore, x=self.x + 0.25, y=self.y - 0.125, id=self.id * 2)
+
+
+def spores(opened: Any, is_captured: bool) -> list[tuple[float, float, int, int]]:
+    """Who lives after some steps."""
+    with oa.Heap(backend=opened, capacity="64MiB", initial_region=16):
+        first = positions(60, seed=5)
+        oa.new(Spore, 60, x=first[:, 0], y=first[:, 1], id=np.arange(1, 61).astype(np.uint64))
+        grid = new_grid()
+
+        def step() -> None:
+            grid.build(oa.all(Spore))
+            oa.all(Spore).look(grid)
+            oa.all(Spore).live()
+
+        if is_captured:
+            with oa.capture() as captured:
+                step()
+            captured.run(2)
+            captured.run(2)
+        else:
+            for _ in range(4):
+                step()
+        living = oa.all(Spore)
+        columns = living.x, living.y, living.id, living.crowd
+        return [*zip(*(each.numpy().tolist() for each in columns), strict=True)]
+
+
+@pytest.fixture(scope="module")
+def spores_of_python() -> list[tuple[float, float, int, int]]:
+    return spores("python", is_captured=False)
+
+
+@pytest.mark.parametrize("is_captured", [False, True], ids=["launched", "captured"])
+@pytest.mark.parametrize(
+    "opened", ["python", "cpu", "warps", pytest.param("cuda", marks=pytest.mark.gpu)]
+)
+def test_births_and_deaths_by_neighbours(
+    spores_of_python: Any, opened: str, is_captured: bool
+) -> None:
+    """The same ones are born and die everywhere, step for step."""
+    found = spores(InterpretedGpu() if opened == "warps" else opened, is_captured)
+    assert found == spores_of_python
+    assert 10 < len(found) and len({crowd for *_, crowd in found}) > 2
 
 
 # ---------------------------------------------------------------------- classes and heaps
