@@ -71,8 +71,7 @@ class OwnKernels:
         slots[: kernel.leaves] = list(leaves)
         start = self._starts.get((kernel.symbol, threads))
         if start is None:
-            many = threads, 1
-            launch = KernelLaunch(handle, many, _BLOCK, slots, kernel.leaves, is_timed=False)
+            launch = self._of(handle, kernel, threads, slots)
             if len(self._starts) >= _STARTS_KEPT:
                 self._starts.clear()
             start = self._starts[kernel.symbol, threads] = self._backend.prepare(launch)
@@ -81,8 +80,12 @@ class OwnKernels:
     def prepared(self, kernel: OwnKernel, threads: int, leaves: Sequence[int]) -> KernelLaunch:
         """A launch with slots of its own, for the backend to record."""
         handle, _ = self.load(kernel)
-        slots = (ctypes.c_uint64 * kernel.leaves)(*leaves)
-        return KernelLaunch(handle, (threads, 1), _BLOCK, slots, kernel.leaves, is_timed=False)
+        return self._of(handle, kernel, threads, (ctypes.c_uint64 * kernel.leaves)(*leaves))
+
+    def _of(self, handle: Any, kernel: OwnKernel, threads: int, slots: Slots) -> KernelLaunch:
+        many = threads, 1
+        block = self._backend.usual_block(many, _BLOCK)
+        return KernelLaunch(handle, many, block, slots, kernel.leaves, is_timed=False)
 
     def close(self) -> None:
         """Give the loaded code back."""

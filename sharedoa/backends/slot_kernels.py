@@ -185,17 +185,22 @@ def _emit_sum_between(
 def _emit_list(item: ir.IntType) -> Callable[[ir.IRBuilder, list[ir.Value], ir.Value], None]:
     def emit(builder: ir.IRBuilder, leaves: list[ir.Value], thread: ir.Value) -> None:
         live, others, most, to, *rest = leaves
-        numbers, (before_at, stop_at, capacity, total_at), levels = rest[:4], rest[4:8], rest[8:]
+        numbers, (before_at, stop_at, slots, total_at) = rest[:4], rest[4:8]
+        (limit_at, times), levels = rest[8:10], rest[10:]
         wants_live = builder.icmp_unsigned("==", others, I64(0))
 
         def of(slots: ir.Value, living: ir.Value) -> ir.Value:
             """How many of so many slots are wanted, of which so many live."""
             return builder.select(wants_live, living, builder.sub(slots, living))
 
-        listed = _emit_word_or_zero(builder, before_at)
+        listed = _emit_word(builder, before_at, I64(0))
+        limit = builder.mul(_emit_word(builder, limit_at, most), times)
+        has_limit = builder.icmp_unsigned("!=", limit_at, I64(0))
+        is_less = builder.and_(has_limit, builder.icmp_unsigned("<", limit, most))
+        most = builder.select(is_less, limit, most)
         with builder.if_then(_is_one_to_write(builder, thread, stop_at)):
             total = builder.load(builder.inttoptr(total_at, POINTER), typ=_I32)
-            stop = builder.add(listed, of(capacity, builder.zext(total, I64)))
+            stop = builder.add(listed, of(slots, builder.zext(total, I64)))
             is_within = builder.icmp_unsigned("<", stop, most)
             stop = builder.select(is_within, stop, most)
             builder.store(stop, builder.inttoptr(stop_at, POINTER))
@@ -227,8 +232,8 @@ def _emit_list(item: ir.IntType) -> Callable[[ir.IRBuilder, list[ir.Value], ir.V
     return emit
 
 
-def _emit_word_or_zero(builder: ir.IRBuilder, address: ir.Value) -> ir.Value:
-    """The word of 64 bits at an address; 0 for address 0."""
+def _emit_word(builder: ir.IRBuilder, address: ir.Value, otherwise: ir.Value) -> ir.Value:
+    """The word of 64 bits at an address; for address 0 ``otherwise``."""
     before = builder.block
     there, after = builder.append_basic_block("there"), builder.append_basic_block("after")
     builder.cbranch(builder.icmp_unsigned("!=", address, I64(0)), there, after)
@@ -238,7 +243,7 @@ def _emit_word_or_zero(builder: ir.IRBuilder, address: ir.Value) -> ir.Value:
     builder.position_at_end(after)
     found = builder.phi(I64)
     found.add_incoming(word, there)
-    found.add_incoming(I64(0), before)
+    found.add_incoming(otherwise, before)
     return found
 
 
@@ -258,11 +263,14 @@ def _emit_number(builder: ir.IRBuilder, slot: ir.Value, numbers: list[ir.Value])
 
 def _emit_headers(item: ir.IntType) -> Callable[[ir.IRBuilder, list[ir.Value], ir.Value], None]:
     def emit(builder: ir.IRBuilder, leaves: list[ir.Value], thread: ir.Value) -> None:
-        slots, value, *numbers = leaves
-        slot = builder.load(_pointer(builder, slots, thread, 4), typ=_I32)
-        address = _emit_number(builder, builder.zext(slot, I64), numbers)
+        slots, value, before_at, after_at, *numbers = leaves
+        place = builder.add(_emit_word(builder, before_at, I64(0)), thread)
         value = value if item == I64 else builder.trunc(value, item)
-        builder.store(value, builder.inttoptr(address, POINTER))
+        after = builder.load(builder.inttoptr(after_at, POINTER), typ=I64)
+        with builder.if_then(builder.icmp_unsigned("<", place, after)):
+            slot = builder.load(_pointer(builder, slots, place, 4), typ=_I32)
+            address = _emit_number(builder, builder.zext(slot, I64), numbers)
+            builder.store(value, builder.inttoptr(address, POINTER))
 
     return emit
 
@@ -288,14 +296,16 @@ _SUM = OwnKernel("sharedoa_slots_sum", 2, _emit_sum)
 _COPY = OwnKernel("sharedoa_slots_copy", 2, _emit_copy)
 #: One thread a chunk. leaves: address of the bytes, 0 for slots that live or in each byte 1 for
 #: free ones, how many at most, where to; first, shift, block and lane; addresses of how many are
-#: listed before and after, the capacity, and the address of the sum of all; those of the levels
+#: listed before and after, slots that are looked at, and the address of the sum of all; that of a
+#: limit, and times that; those of the levels
 _LIST = {
-    size: OwnKernel(f"sharedoa_slots_list_{size}", 12 + _PREFIXES, _emit_list(ir.IntType(8 * size)))
+    size: OwnKernel(f"sharedoa_slots_list_{size}", 14 + _PREFIXES, _emit_list(ir.IntType(8 * size)))
     for size in (4, 8)
 }
-#: One thread a slot. leaves: address of their numbers, the header, and where headers lie
+#: One thread a slot. leaves: address of their numbers, the header, addresses of how many are listed
+#: before and after, and where headers lie
 _HEADERS = {
-    size: OwnKernel(f"sharedoa_slots_headers_{size}", 6, _emit_headers(ir.IntType(8 * size)))
+    size: OwnKernel(f"sharedoa_slots_headers_{size}", 8, _emit_headers(ir.IntType(8 * size)))
     for size in (4, 8)
 }
 #: One thread. leaves: where to, and the words
@@ -344,21 +354,23 @@ class SlotKernels:
         item: int,
         before: int = 0,
         after: int = 0,
+        limit: tuple[int, int] = (0, 0),
     ) -> None:
         """See ``heap.slot_lists.SlotLists``."""
         levels = [address for address, _ in slots.levels]
         how = numbers.first, numbers.shift, numbers.block, numbers.lane
-        where = before, after, slots.capacity, levels[-1]
+        where = before, after, slots.slots, levels[-1], *limit
         prefixes = [*levels, *[0] * _PREFIXES][:_PREFIXES]
         leaves = (slots.live, 0 if live else _EACH, most, to, *how, *where, *prefixes)
         self._launch(_LIST[item], slots.chunks, leaves)
 
     def write_headers(
-        self, list: int, count: int, headers: Numbering, value: int, size: int
+        self, most: int, numbers: Numbering, header: bytes, at: int, before: int, after: int
     ) -> None:
         """See ``heap.slot_lists.SlotLists``."""
-        how = headers.first, headers.shift, headers.block, headers.lane
-        self._launch(_HEADERS[size], count, (list, value, *how))
+        how = numbers.first, numbers.shift, numbers.block, numbers.lane
+        value = int.from_bytes(header, "little")
+        self._launch(_HEADERS[len(header)], most, (at, value, before, after, *how))
 
     def store(self, address: int, words: Sequence[int]) -> None:
         """See ``heap.slot_lists.SlotLists``."""

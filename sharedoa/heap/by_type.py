@@ -332,7 +332,7 @@ class ByTypePlacement:
         """Where a region keeps which of its objects live, if kernels read it. Raises NoRoom."""
         if not self._shows_living:
             return None
-        return self._extents.allocate(SlotBytes(0, capacity).size, from_top=True)
+        return self._extents.allocate(SlotBytes.of_all(0, capacity).size, from_top=True)
 
     def show_living(self) -> None:
         """From now on kernels can read which objects live: debug mode. Raises NoRoom, having
@@ -343,7 +343,7 @@ class ByTypePlacement:
         regions = list(self.all_regions())
         try:
             for region in regions:
-                size = SlotBytes(0, region.capacity).size
+                size = SlotBytes.of_all(0, region.capacity).size
                 taken.append(self._extents.allocate(size, from_top=True))
         except BaseException:
             for extent in taken:

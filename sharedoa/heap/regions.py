@@ -130,7 +130,7 @@ class Region:
     def slot_bytes(self) -> SlotBytes:
         """Where kernels find which objects live."""
         assert self.live_extent is not None
-        return SlotBytes(self.live_extent.address, self.capacity)
+        return SlotBytes.of_all(self.live_extent.address, self.capacity)
 
     @property
     def own_extents(self) -> list[Extent]:

@@ -31,31 +31,42 @@ Words = np.ndarray[Any, np.dtype[np.uint32]]
 @dataclass(frozen=True)
 class SlotBytes:
     """One byte a slot of a region of ``capacity`` slots, from address ``live`` on, and after them
-    room for sums. All that lies between is zero at first."""
+    room for sums. All that lies between is zero at first. Only the first ``slots`` are looked at:
+    in those behind them there has never been anything."""
 
     live: int
     capacity: int
+    slots: int
+
+    @classmethod
+    def of_all(cls, live: int, capacity: int) -> SlotBytes:
+        return cls(live, capacity, capacity)
+
+    def first(self, slots: int) -> SlotBytes:
+        """A look at so many only."""
+        return SlotBytes(self.live, self.capacity, slots)
 
     @cached_property
     def chunks(self) -> int:
-        return -(-self.capacity // CHUNK)
+        return -(-self.slots // CHUNK)
 
     @cached_property
     def levels(self) -> list[tuple[int, int]]:
         """The address of each level of sums, and how many it has; the last one has one."""
-        found, address, count = [], self.live + self.chunks * CHUNK, self.chunks
+        room, count = -(-self.capacity // CHUNK), self.chunks
+        found, address = [], self.live + room * CHUNK
         while True:
             found.append((address, count))
             if count == 1:
                 return found
             # What a group lacks is zero.
-            address += -(-count // GROUP) * GROUP * _SUM_BYTES
-            count = -(-count // GROUP)
+            room, count = -(-room // GROUP), -(-count // GROUP)
+            address += room * GROUP * _SUM_BYTES
 
     @cached_property
     def size(self) -> int:
         """Bytes of all of it."""
-        address, count = self.levels[-1]
+        address, count = self.first(self.capacity).levels[-1]
         return address + count * _SUM_BYTES - self.live
 
 
@@ -123,19 +134,22 @@ class SlotLists(Protocol):
         item: int,
         before: int = 0,
         after: int = 0,
+        limit: tuple[int, int] = (0, 0),
     ) -> None:
         """Write the numbers of slots that live, or that are free, to a list at ``to``, in order,
         each as ``item`` bytes (4 or 8); those that the list has no room for, as it takes ``most``,
-        are left out. The slots were counted before. ``before`` is the address of a word of 64 bits
+        are left out, and with a ``limit`` those after so many times the word of 64 bits at that
+        address. The slots were counted before. ``before`` is the address of a word of 64 bits
         that says how many the list has already, ``after`` of one that is to say how many it has
         then; 0 for none of them."""
         ...
 
     def write_headers(
-        self, list: int, count: int, headers: Numbering, value: int, size: int
+        self, most: int, numbers: Numbering, header: bytes, at: int, before: int, after: int
     ) -> None:
-        """Write the header ``value`` of ``size`` bytes (4 or 8) to each slot of a list of u32; the
-        header of each slot lies at the address that ``headers`` gives it."""
+        """Write a header of 4 or 8 bytes to slots of a list of u32 at ``at``, ``most`` at most:
+        those between two places in it that words of 64 bits say, whose addresses are as for
+        ``list_slots``. The header of each slot lies at the address that is its number."""
         ...
 
     def store(self, address: int, words: Sequence[int]) -> None:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import Any, Protocol
 
 import numpy as np
@@ -29,11 +28,6 @@ class Listed:
     @property
     def room(self) -> int:
         return sum(loan.count for loan in self.loans)
-
-    @property
-    def firsts(self) -> list[int]:
-        """How many slots lie before those of each loan."""
-        return [0, *accumulate(loan.count for loan in self.loans)][: len(self.loans)]
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import cached_property
+from types import MappingProxyType
 
 import numpy as np
 
@@ -12,16 +13,17 @@ from ..model.classes import ClassType
 from .by_type import ByTypePlacement
 from .extents import Extent
 from .regions import Loan, Region
-from .slot_lists import REPORT_BYTES, SLOT_NUMBERS, Numbering, SlotLists
+from .slot_lists import REPORT_BYTES, SLOT_NUMBERS, Numbering, SlotBytes, SlotLists
 from .slots import Ended, Table
 
 
-def count_living(placement: ByTypePlacement, region: Region, lists: SlotLists) -> None:
+def count_living(placement: ByTypePlacement, region: Region, lists: SlotLists) -> SlotBytes:
     """``SlotLists.count``, unless nothing has changed since it was done, or settled, last."""
     version = placement.class_version(region.cls)
     if region.summed != version:
         lists.count(region.slot_bytes)
         region.summed = version
+    return region.slot_bytes
 
 
 class SlotsOnDevice:
@@ -74,7 +76,9 @@ class SlotsOnDevice:
         if not regions:
             return Ended()
         begin_reports(lists, reports, regions, placement.deletions + 1)
-        settle_regions(lists, regions, ends, reports)
+        for number, region in enumerate(regions):
+            report = reports + number * REPORT_BYTES
+            settle_region(lists, region, region.slot_bytes, ends, report)
         gone = note_reports(placement, lists, classes, regions, reports, loans)
         return Ended(are_freed=gone)
 
@@ -84,38 +88,34 @@ def write_table(
     lists: SlotLists,
     extent: Extent,
     table: Table,
-    count: Callable[[Region], None],
+    counted: Callable[[Region], SlotBytes],
+    limits: Mapping[int, tuple[int, int]] = MappingProxyType({}),
 ) -> None:
-    """A birth table, with the slots that it lists and the headers that objects in them have, after
-    ``count`` of each region."""
+    """A birth table, with the slots that it lists and the headers that objects in them have.
+    ``counted`` gives the slots of a region to list, which were counted; ``limits`` are those of
+    lists (``SlotLists.list_slots``), by their address."""
     lists.store(extent.address, table.head.view(np.uint64).tolist())
     for start, size in table.zeros:
         lists.clear(start, size)
     for listed in table.lists:
         before = 0
         for loan, after in zip(listed.loans, listed.stops, strict=True):
-            count(loan.region)
-            slots, most = loan.region.slot_bytes, listed.room
-            lists.list_slots(slots, False, most, SLOT_NUMBERS, listed.address, 4, before, after)
+            slots, limit = counted(loan.region), limits.get(listed.address, (0, 0))
+            where = listed.address, 4, before, after, limit
+            lists.list_slots(slots, False, listed.room, SLOT_NUMBERS, *where)
+            header = placement.header(loan.region.cls)
+            if header:
+                headers = _header_places(loan.region, len(header))
+                lists.write_headers(listed.room, headers, header, listed.address, before, after)
             before = after
-        for loan, first in zip(listed.loans, listed.firsts, strict=True):
-            _write_headers(placement, lists, loan, listed.address + 4 * first)
 
 
-def _write_headers(placement: ByTypePlacement, lists: SlotLists, loan: Loan, slots: int) -> None:
-    region = loan.region
-    header = placement.header(region.cls)
-    if not header:
-        return
-    size = len(header)
-    addressing = region.arrangement.addressing(0)
-    where = Numbering(
-        region.start + addressing.start(0),
-        region.arrangement.lanes.bit_length() - 1,
-        region.arrangement.block_bytes,
-        addressing.lane_bytes(size),
-    )
-    lists.write_headers(slots, loan.count, where, int.from_bytes(header, "little"), size)
+def _header_places(region: Region, size: int) -> Numbering:
+    """Where the headers of objects begin, of so many bytes."""
+    arrangement = region.arrangement
+    addressing, shift = arrangement.addressing(0), arrangement.lanes.bit_length() - 1
+    first = region.start + addressing.start(0)
+    return Numbering(first, shift, arrangement.block_bytes, addressing.lane_bytes(size))
 
 
 def begin_reports(lists: SlotLists, reports: int, regions: Iterable[Region], deletion: int) -> None:
@@ -124,17 +124,15 @@ def begin_reports(lists: SlotLists, reports: int, regions: Iterable[Region], del
     lists.store(reports, [word for pair in words for word in pair])
 
 
-def settle_regions(
-    lists: SlotLists, regions: Iterable[Region], ends: Container[ClassType], reports: int
+def settle_region(
+    lists: SlotLists, region: Region, slots: SlotBytes, ends: Container[ClassType], report: int
 ) -> None:
     """Of ``ends`` objects that had lived before may have been ended."""
-    for number, region in enumerate(regions):
-        freed = 0
-        if region.cls in ends:
-            assert region.freed_extent is not None
-            freed = region.freed_extent.address
-        report = reports + number * REPORT_BYTES
-        lists.settle(region.slot_bytes, freed, region.unused_from, report)
+    freed = 0
+    if region.cls in ends:
+        assert region.freed_extent is not None
+        freed = region.freed_extent.address
+    lists.settle(slots, freed, region.unused_from, report)
 
 
 def note_reports(
@@ -145,7 +143,7 @@ def note_reports(
     reports: int,
     loans: Mapping[ClassType, Sequence[Loan]],
 ) -> bool:
-    """Take what ``settle_regions`` has reported, since ``begin_reports``, into the heap's books.
+    """Take what ``settle_region`` has reported, since ``begin_reports``, into the heap's books.
     Whether any objects are gone."""
     found = lists.read(reports, len(regions) * REPORT_BYTES // 4).reshape(len(regions), -1)
     before = {cls: placement.count(cls) for cls in classes}

@@ -81,11 +81,13 @@ class Planned:
 
 @dataclass
 class Plan:
-    """``changing``: the classes of which launches make or end objects; ``settled``: the version of
-    each other class whose objects are called."""
+    """``changing``: the classes of which launches make or end objects; ``counted``: these, and
+    those that stand in one list with them; ``settled``: the version of each other class whose
+    objects are called."""
 
+    changing: set[ClassType]
     launches: list[Planned] = field(default_factory=list)
-    changing: tuple[ClassType, ...] = ()
+    counted: list[ClassType] = field(default_factory=list)
     settled: dict[ClassType, tuple[int, int]] = field(default_factory=dict)
 
     @property
@@ -93,7 +95,7 @@ class Plan:
         return {cls for each in self.launches for cls in each.made}
 
     def most(self, counts: Mapping[ClassType, int], runs: int) -> Counts:
-        """How many objects of each changing class there may be at most when a launch of the next
+        """How many objects of each counted class there may be at most when a launch of the next
         ``runs`` runs begins, if there are so many now."""
         now = dict(counts)
         most = dict(counts)
@@ -125,7 +127,7 @@ def plan_of(heap: Heap, records: Sequence[ChangingLaunch | PopulationCall | Plan
     if any(count is None for each in births for count in each.made.values()):
         raise CannotPlanError
     changing = made | {cls for each in births for cls in classes_below(each)}
-    plan = Plan(changing=tuple(sorted(changing, key=_number)))
+    plan = Plan(changing=changing)
     for record in records:
         if isinstance(record, Planned):
             plan.launches.append(record)
@@ -133,6 +135,7 @@ def plan_of(heap: Heap, records: Sequence[ChangingLaunch | PopulationCall | Plan
             plan.launches.append(_of_launch(record))
         else:
             plan.launches += _of_call(heap, record, made, plan)
+    plan.counted = sorted(changing.union(*(each.receivers for each in plan.launches)), key=_number)
     return plan
 
 
@@ -178,7 +181,7 @@ def _of_call(
     concrete.sort(key=_number)
     if not concrete:
         return []
-    if not set(concrete) & set(plan.changing):
+    if plan.changing.isdisjoint(concrete):
         plan.settled |= {each: placement.class_version(each) for each in concrete}
         return _of_settled(call)
     counted = CallForm(_none_each(call), exact=True, counted=True)

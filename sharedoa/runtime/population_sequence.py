@@ -22,8 +22,8 @@ from ..heap.heap import Heap
 from ..heap.living import births_of
 from ..heap.population_lists import numbers_of
 from ..heap.regions import Loan, Region
-from ..heap.slot_lists import REPORT_BYTES, REPORT_USED, SlotLists
-from ..heap.slots_on_device import begin_reports, note_reports, settle_regions, write_table
+from ..heap.slot_lists import REPORT_BYTES, REPORT_USED, SlotBytes, SlotLists
+from ..heap.slots_on_device import begin_reports, note_reports, settle_region, write_table
 from ..model.classes import ClassType
 from ..model.scalars import i32, i64
 from ..model.types import ArrayType, ReferenceType
@@ -116,13 +116,11 @@ class PopulationSequence(LaunchSequence):
         for _ in range(2):  # names that mean something else now are noticed at the first look
             plan = plan_of(heap, self._records)
         with heap.lock:
-            counts = {cls: memory.placement.count(cls) for cls in plan.changing}
+            counts = {cls: memory.placement.count(cls) for cls in plan.counted}
             room = self._make_room(plan, counts)
             memory.show(plan.changing)
-            regions = [r for cls in plan.changing for r in memory.placement.regions(cls)]
-            if heap.mode.header_size and len(regions) > len(plan.changing):
-                raise CannotPlanError  # where headers go follows from what the host knows
-            self._reports = _Reports(heap, plan.changing, regions)
+            regions = [r for cls in plan.counted for r in memory.placement.regions(cls)]
+            self._reports = _Reports(heap, plan.counted, regions)
             self._launches = self._recorded(plan, room, self._reports)
             self._programs = sorted({each.program for each in self._launches}, key=id)
             self._plan, self._room, self._key, self._bindings = plan, room, [], []
@@ -151,7 +149,7 @@ class PopulationSequence(LaunchSequence):
         """The launches, each with what the device does before and after it. The caller holds the
         lock on the heap's books."""
         memory = births_of(self.heap)
-        surroundings = _Surroundings(self.heap, reports)
+        surroundings = _Surroundings(self.heap, reports, _looks(plan, room, reports.regions))
         while True:
             table = memory.table
             # Of those without threads there will be another plan before there are any.
@@ -167,10 +165,12 @@ class PopulationSequence(LaunchSequence):
         heap, program, arguments = self.heap, planned.program, planned.arguments
         threads = planned.most_threads(room)
         before: list[KernelLaunch] = []
+        count: int | None = None
         if planned.receivers:
             listed, before = surroundings.list_living(planned, threads)
             arguments = (*listed, *arguments)
-        before += surroundings.list_free(planned, threads)
+            count = listed[1]._address
+        before += surroundings.list_free(planned, threads, count)
         slots = program.plan.new_slots()
         program.plan.pack(slots, arguments)
         return RecordedLaunch(
@@ -230,11 +230,25 @@ class PopulationSequence(LaunchSequence):
         while True:
             counts, runs = reports.newest()
             most = plan.most(counts, runs + 1)
-            if all(most[cls] <= self._room[cls] for cls in plan.changing):
+            if all(most[cls] <= self._room[cls] for cls in plan.counted):
                 return True
             if not runs:
                 return False
             reports.wait()
+
+
+def _looks(plan: Plan, most: Counts, regions: Sequence[Region]) -> dict[Region, SlotBytes]:
+    """Which slots to look at: those that have had objects, and with them as many as objects and
+    free slots together need at most. New objects come into the first free slots."""
+    slots = {region: region.unused_from for region in regions}
+    for cls, room in plan.room(most).items():
+        own = [region for region in regions if region.cls is cls]
+        lacking = most[cls] + room - sum(slots[region] for region in own)
+        for region in own:
+            more = max(0, min(lacking, region.capacity - slots[region]))
+            slots[region] += more
+            lacking -= more
+    return {region: region.slot_bytes.first(max(1, slots[region])) for region in regions}
 
 
 class _Reports:
@@ -298,8 +312,9 @@ class _Reports:
 class _Surroundings:
     """What the device does around the launches of a run: the launches for it, one after another."""
 
-    def __init__(self, heap: Heap, reports: _Reports) -> None:
-        self._heap, self._reports = heap, reports
+    def __init__(self, heap: Heap, reports: _Reports, slots: dict[Region, SlotBytes]) -> None:
+        """``slots``: which of each region to look at."""
+        self._heap, self._reports, self._slots = heap, reports, slots
         self._births = births_of(heap)
         self._lists: dict[tuple[ClassType, ...], tuple[Any, Any]] = {}
         self.forget()
@@ -309,10 +324,11 @@ class _Surroundings:
         self._summed: set[Region] = set()
         self._listed: set[tuple[ClassType, ...]] = set()
 
-    def _count(self, lists: SlotLists, region: Region) -> None:
+    def _counted(self, lists: SlotLists, region: Region) -> SlotBytes:
         if region not in self._summed:
-            lists.count(region.slot_bytes)
+            lists.count(self._slots[region])
             self._summed.add(region)
+        return self._slots[region]
 
     def list_living(
         self, planned: Planned, most: int
@@ -333,17 +349,17 @@ class _Surroundings:
             item = self._heap.encoding.dtype.itemsize
             before = 0
             for number, region in enumerate(regions):
-                self._count(lists, region)
                 after = counts._address + 8 * number
                 numbers = numbers_of(region, self._heap.encoding)
                 where = objects._address, item, before, after
-                lists.list_slots(region.slot_bytes, True, most, numbers, *where)
+                lists.list_slots(self._counted(lists, region), True, most, numbers, *where)
                 before = after
             self._listed.add(key)
         return (objects, counts[len(regions) - 1 :]), launches
 
-    def list_free(self, planned: Planned, threads: int) -> list[KernelLaunch]:
-        """The launches that write the birth table."""
+    def list_free(self, planned: Planned, threads: int, count: int | None) -> list[KernelLaunch]:
+        """The launches that write the birth table; ``count`` is the address of a word that says how
+        many of the threads have an object, if not all do."""
         placement = self._births.placement
         lists, launches = self._reports.lists.recorder()
         places = []
@@ -354,7 +370,13 @@ class _Surroundings:
         laid_out = self._births.lay_out(places, 0, threads)
         if laid_out is not None:
             extent, table, _ = laid_out
-            write_table(placement, lists, extent, table, lambda r: self._count(lists, r))
+            limits = {
+                listed.address: (count, place.step)
+                for listed, place in zip(table.lists, places, strict=True)
+                if count is not None
+            }
+            counted = partial(self._counted, lists)
+            write_table(placement, lists, extent, table, counted, limits)
         return launches
 
     def settle(self, planned: Planned) -> list[KernelLaunch]:
@@ -367,7 +389,7 @@ class _Surroundings:
         for number, region in enumerate(self._reports.regions):
             if region.cls in births.made or region.cls in ended:
                 report = self._reports.address + number * REPORT_BYTES
-                settle_regions(lists, [region], ended, report)
+                settle_region(lists, region, self._slots[region], ended, report)
                 self._summed.add(region)
                 self._listed = {key for key in self._listed if region.cls not in key}
         return launches
