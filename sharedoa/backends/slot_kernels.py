@@ -39,8 +39,8 @@ _WORD = 8
 _GROUP_SHIFT = GROUP.bit_length() - 1
 _EACH = 0x0101010101010101
 """Times a byte: in each byte of a word."""
-_STORED = 8
-"""Words that one launch of ``_STORE`` writes."""
+_STORED = 32
+"""Words that one launch of ``_STORE`` writes at most."""
 _PREFIXES = MOST_LEVELS - 1
 #: Address, and bytes: what they are after everything launched before.
 Read = Callable[[int, int], bytes]
@@ -136,13 +136,15 @@ def _emit_count(builder: ir.IRBuilder, leaves: list[ir.Value], thread: ir.Value)
 
 
 def _emit_sum(builder: ir.IRBuilder, leaves: list[ir.Value], thread: ir.Value) -> None:
-    sums, above = leaves
+    sums, above, also = leaves
     first = builder.mul(thread, I64(GROUP))
     places = [builder.add(first, I64(place)) for place in range(GROUP)]
     parts = [builder.load(_pointer(builder, sums, p, 4), typ=_I32) for p in places]
     while len(parts) > 1:
         parts = [builder.add(a, b) for a, b in zip(parts[::2], parts[1::2], strict=True)]
     builder.store(parts[0], _pointer(builder, above, thread, 4))
+    with builder.if_then(builder.icmp_unsigned("!=", also, I64(0))):
+        builder.store(parts[0], _pointer(builder, also, thread, 4))
 
 
 def _emit_copy(builder: ir.IRBuilder, leaves: list[ir.Value], thread: ir.Value) -> None:
@@ -276,9 +278,10 @@ def _emit_headers(item: ir.IntType) -> Callable[[ir.IRBuilder, list[ir.Value], i
 
 
 def _emit_store(builder: ir.IRBuilder, leaves: list[ir.Value], thread: ir.Value) -> None:
-    address, *words = leaves
+    address, count, *words = leaves
     for place, word in enumerate(words):
-        builder.store(word, _pointer(builder, address, I64(place), _WORD))
+        with builder.if_then(builder.icmp_unsigned("<", I64(place), count)):
+            builder.store(word, _pointer(builder, address, I64(place), _WORD))
 
 
 def _emit_clear(builder: ir.IRBuilder, leaves: list[ir.Value], thread: ir.Value) -> None:
@@ -290,8 +293,8 @@ def _emit_clear(builder: ir.IRBuilder, leaves: list[ir.Value], thread: ir.Value)
 _SETTLE = OwnKernel("sharedoa_slots_settle", 5, _emit_settle)
 #: One thread a chunk. leaves: addresses of the bytes and of the first level
 _COUNT = OwnKernel("sharedoa_slots_count", 2, _emit_count)
-#: One thread a sum. leaves: addresses of a level and of the next one
-_SUM = OwnKernel("sharedoa_slots_sum", 2, _emit_sum)
+#: One thread a sum. leaves: addresses of a level and of the next one, and where to write that, too
+_SUM = OwnKernel("sharedoa_slots_sum", 3, _emit_sum)
 #: One thread a number of 32 bits. leaves: from where, to where
 _COPY = OwnKernel("sharedoa_slots_copy", 2, _emit_copy)
 #: One thread a chunk. leaves: address of the bytes, 0 for slots that live or in each byte 1 for
@@ -308,8 +311,8 @@ _HEADERS = {
     size: OwnKernel(f"sharedoa_slots_headers_{size}", 8, _emit_headers(ir.IntType(8 * size)))
     for size in (4, 8)
 }
-#: One thread. leaves: where to, and the words
-_STORE = OwnKernel("sharedoa_slots_store", 1 + _STORED, _emit_store)
+#: One thread. leaves: where to, how many words, and the words
+_STORE = OwnKernel("sharedoa_slots_store", 2 + _STORED, _emit_store)
 #: One thread a word
 _CLEAR = OwnKernel("sharedoa_slots_clear", 1, _emit_clear)
 
@@ -331,18 +334,20 @@ class SlotKernels:
         """See ``heap.slot_lists.SlotLists``."""
         leaves = slots.live, slots.levels[0][0], freed, used, report
         self._launch(_SETTLE, slots.chunks, leaves)
-        self._sum_up(slots)
-        self.copy(slots.levels[-1][0], report + REPORT_USED, 1)
+        self._sum_up(slots, report + REPORT_USED)
 
     def count(self, slots: SlotBytes) -> None:
         """See ``heap.slot_lists.SlotLists``."""
         self._launch(_COUNT, slots.chunks, (slots.live, slots.levels[0][0]))
         self._sum_up(slots)
 
-    def _sum_up(self, slots: SlotBytes) -> None:
+    def _sum_up(self, slots: SlotBytes, also: int = 0) -> None:
+        """``also``: where to write the sum of all, too."""
         levels = slots.levels
         for (below, _), (above, count) in pairwise(levels):
-            self._launch(_SUM, count, (below, above))
+            self._launch(_SUM, count, (below, above, also if count == 1 else 0))
+        if also and len(levels) == 1:
+            self.copy(levels[0][0], also, 1)
 
     def list_slots(
         self,
@@ -375,8 +380,9 @@ class SlotKernels:
     def store(self, address: int, words: Sequence[int]) -> None:
         """See ``heap.slot_lists.SlotLists``."""
         for first in range(0, len(words), _STORED):
-            some = [*words[first : first + _STORED], *[0] * _STORED][:_STORED]
-            self._launch(_STORE, 1, (address + first * _WORD, *some))
+            some = words[first : first + _STORED]
+            rest = [0] * (_STORED - len(some))
+            self._launch(_STORE, 1, (address + first * _WORD, len(some), *some, *rest))
 
     def clear(self, address: int, size: int) -> None:
         """See ``heap.slot_lists.SlotLists``."""

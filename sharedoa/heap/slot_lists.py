@@ -153,7 +153,7 @@ class SlotLists(Protocol):
         ...
 
     def store(self, address: int, words: Sequence[int]) -> None:
-        """Write words of 64 bits, and zeros up to a multiple of 8 words."""
+        """Write words of 64 bits."""
         ...
 
     def clear(self, address: int, size: int) -> None:

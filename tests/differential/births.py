@@ -277,8 +277,8 @@ class PlainBeings:
 class Play:
     """One program, here and without sharedoa, on one heap."""
 
-    def __init__(self, source: Source, module: Any, heap: oa.Heap) -> None:
-        self._source, self._module, self._heap = source, module, heap
+    def __init__(self, source: Source, module: Any, heap: oa.Heap, captures: bool) -> None:
+        self._source, self._module, self._heap, self._captures = source, module, heap, captures
         self._plain = PlainBeings(source)
         self._numbers = iter(range(1, 64))
         self._counts = heap.zeros(2, oa.i32)
@@ -315,7 +315,7 @@ class Play:
             elif order:
                 self._module.act_in_rows[rows](beings, self._counts, turn)
 
-        if is_captured:
+        if is_captured and self._captures:
             with oa.Capture(self._heap) as step:
                 launch()
             step.run()
@@ -387,15 +387,21 @@ def _begins(cls: Any) -> bool:
     return any("__init__" in vars(each) for each in cls.__mro__ if each.__name__[:5] == "Being")
 
 
-def play_source(folder: Path, seed: int, heap: oa.Heap) -> list[dict[str, list[int]]]:
-    """Play a history of the program of a seed."""
+def play_source(
+    folder: Path, seed: int, heap: oa.Heap, captures: bool = True
+) -> list[dict[str, list[int]]]:
+    """Play a history of the program of a seed. ``captures``: whether some launches are captured
+    steps. For these a device makes more room, so that regions, and with them the order of objects,
+    may be others than elsewhere."""
     source = make_source(seed)
-    return play(source, load_module(folder, source.text), heap, seed)
+    return play(source, load_module(folder, source.text), heap, seed, captures)
 
 
-def play(source: Source, module: Any, heap: oa.Heap, seed: int) -> list[dict[str, list[int]]]:
+def play(
+    source: Source, module: Any, heap: oa.Heap, seed: int, captures: bool = True
+) -> list[dict[str, list[int]]]:
     """Play a history; the objects after each turn."""
-    random, game = Random(seed), Play(source, module, heap)
+    random, game = Random(seed), Play(source, module, heap, captures)
     found = []
     for turn in range(1, MOST_TURNS + 1):
         game.step(random, turn)
