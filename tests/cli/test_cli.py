@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from sharedoa import cli
 from sharedoa.runtime import code_cache, knobs
 
 from ..source_files import environment as tree
@@ -125,26 +126,40 @@ def test_compare_checks_and_records(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["run", "raytracer", "--set", "objects=three"], "objects (of the scene"),
+        (["run", "raytracer", "--set", "objects"], "objects (of the scene"),
+        (["run", "raytracer", "--set", "objects=0"], "objects"),
+        (["run", "structure", "--set", "repair=2"], "repair"),
+        (["run", "scalability", "--set", "num_classes=0"], "num_classes"),
+        (["run", "traffic", "--set", "objects=3"], "it takes nothing"),
+        (["run", "traffic", "--mode", "cual"], "typepointer"),
+        (["run", "traffic", "--backend", "opencl"], "python"),
+        (["run", "traffic", "--backend", "hip"], "cpu"),
+        (["run", "traffic", "--input", "/nonexistent/file.tntp"], "file.tntp"),
+        (["compare", "traffic", "--modes", "coal,cual"], "typepointer"),
+    ],
+)
+def test_mistakes_are_told_in_words(arguments, complaint, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["sharedoa", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    errors = capsys.readouterr().err
+    assert ended.value.code not in (0, None)
+    assert complaint in errors and "help:" in errors
+
+
+@pytest.mark.parametrize(
     ("arguments", "environment", "complaint"),
     [
         (["run", "tetris"], {}, "traffic"),
-        (["run", "traffic", "--set", "objects=3"], {}, "it takes nothing"),
-        (["run", "raytracer", "--set", "objects=three"], {}, "objects (of the scene"),
-        (["run", "raytracer", "--set", "objects"], {}, "objects (of the scene"),
-        (["run", "raytracer", "--set", "objects=0"], {}, "objects"),
-        (["run", "structure", "--set", "repair=2"], {}, "repair"),
-        (["run", "scalability", "--set", "num_classes=0"], {}, "num_classes"),
-        (["run", "traffic", "--mode", "cual"], {}, "typepointer"),
-        (["run", "traffic", "--backend", "opencl"], {}, "python"),
-        (["run", "traffic", "--backend", "hip"], {}, "cpu"),
-        (["run", "traffic", "--input", "/nonexistent/file.tntp"], {}, "file.tntp"),
-        (["compare", "traffic", "--modes", "coal,cual"], {}, "typepointer"),
         (["cache"], {"SHAREDOA_CACHE_DIR": "off"}, "SHAREDOA_CACHE_DIR"),
         (["config"], {"SHAREDOA_DEBUG": "yes"}, "0 or 1"),
         (["config"], {"SHAREDOA_MODUS": "coal"}, "SHAREDOA_MODE"),
     ],
 )
-def test_mistakes_are_told_in_words(arguments, environment, complaint):
+def test_a_process_ends_without_a_traceback(arguments, environment, complaint):
     done = sharedoa(*arguments, **environment)
     assert done.returncode != 0
     assert complaint in done.stderr and "help:" in done.stderr

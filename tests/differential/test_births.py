@@ -78,7 +78,7 @@ def test_in_the_interpreter_of_ptx(tmp_path_factory: pytest.TempPathFactory, see
     require_equal(folder, seed, InterpretedGpu, **options)
 
 
-@settings(max_examples=examples(8))
+@settings(max_examples=examples(4))
 @given(seed=seeds)
 def test_where_a_device_lists_the_slots(
     tmp_path_factory: pytest.TempPathFactory, seed: int
