@@ -17,6 +17,7 @@ from ..model.annotations import GridAnnotation
 from ..model.scalars import ScalarType, f32, f64, i32, promote, u32
 from ..model.types import ReferenceType
 from ..model.values import describe, scalar_type_of
+from .host_intrinsics import current_thread
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -73,6 +74,7 @@ class HashGrid(Generic[T]):
         "_counts",
         "_deletions",
         "_heap",
+        "_held_type",
         "_kernel_type",
         "_members",
         "_numbers",
@@ -98,6 +100,8 @@ class HashGrid(Generic[T]):
     #: The type that it has as an argument, None before it is built; and how it travels then.
     _kernel_type: GridType | None
     _packed: bytes
+    #: Of coordinates of positions.
+    _held_type: ScalarType
     #: What only the kernels that build it use: of each object the position, the cell and as which
     #: it came there, and the objects of each cell; of each cell how many came.
     _unsorted: Array
@@ -238,7 +242,8 @@ class HashGrid(Generic[T]):
         length = capacity * len(self.size)
         # An error on the way leaves a grid that was not built.
         self._kernel_type = self._cls = None
-        self._shape, self._starts = shape, heap.blank(i32, cells)
+        self._shape, self._held_type = shape, type
+        self._starts = heap.blank(i32, cells)
         self._objects = heap.blank(ReferenceType(cls), capacity)  # type: ignore[assignment]
         self._points32 = heap.blank(f32, length if type.bits == 32 else 0)
         self._points64 = heap.blank(f64, length if type.bits == 64 else 0)
@@ -257,7 +262,14 @@ class HashGrid(Generic[T]):
         from ..model.grid_search import GridShape, form_of
 
         if type not in self._boxes:
-            size = [float(type(each)) for each in self.size]
+            with np.errstate(over="ignore"):
+                size = [float(type(each)) for each in self.size]
+            if not all(0 < each < math.inf for each in size):
+                raise ArgumentError(
+                    f"a box of {' x '.join(map(str, self.size))} has lengths that {type} cannot "
+                    "hold, which the positions are of",
+                    "measure in another unit, or give positions of f64",
+                )
             periods = size if self.periodic else [math.inf] * len(size)
             densities = [n / each for n, each in zip(self._numbers, size, strict=False)]
             if len(size) == 2:
@@ -278,8 +290,8 @@ class HashGrid(Generic[T]):
 
     def near(self, *given: Any) -> Iterator[T]:
         """The objects within ``radius`` of a position: ``near(position, radius)`` or
-        ``near(x, y, radius)``, in space ``near(x, y, z, radius)``. In kernels the coordinates must
-        be of as many bits as those that the grid was built of.
+        ``near(x, y, radius)``, in space ``near(x, y, z, radius)``. The coordinates must be of as
+        many bits as those that the grid was built of; on the host Python's own numbers may be, too.
 
         Raises ArgumentError for other coordinates and a grid that was not built, HeapError if an
         object in it was deleted since.
@@ -292,6 +304,9 @@ class HashGrid(Generic[T]):
 
         assert self._shape is not None
         type = _common_type(coordinates)
+        if type.weak:
+            # Of no width: on the host any will do; kernels are compiled before there is a grid.
+            type = self._held_type if current_thread.get() is None else f64
         form = form_of(len(coordinates), type.bits)
         if form != self._shape.form:
             raise ArgumentError(other_form(form), "convert the coordinates: f32(x), f64(x)")
@@ -402,11 +417,11 @@ def _coordinates(given: tuple[Any, ...]) -> tuple[list[Any], Any]:
 
 
 def _common_type(coordinates: list[Any]) -> ScalarType:
-    """In which coordinates are compared: as where kernels are compiled."""
+    """In which coordinates are compared: as where kernels are compiled. Weak if all are."""
     types = [scalar_type_of(each) for each in coordinates]
     found: ScalarType | None = None
     for each in types:
         assert each is not None
         found = each if found is None else promote(found, each)
     assert found is not None
-    return found if found.is_float and not found.weak else f64
+    return found if found.is_float or found.weak else f64

@@ -306,7 +306,7 @@ def test_the_same_order_for_any_order_of_threads() -> None:
         grid = oa.HashGrid(cell=1.0, size=(1.0, 1.0))
         for order in (np.arange(500), shuffled):
             grid.build(objects[order])
-            assert [int(each.number) for each in grid.near(0.5, f32(0.5), 0.1)] == order.tolist()
+            assert [int(each.number) for each in grid.near(0.5, 0.5, 0.1)] == order.tolist()
 
 
 def test_populations(heap: oa.Heap) -> None:

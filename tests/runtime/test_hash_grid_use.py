@@ -449,6 +449,14 @@ def test_boxes_that_are_refused(options: Any, complaint: str) -> None:
         oa.HashGrid(**options)
 
 
+@pytest.mark.parametrize("length", [1e60, 1e-60])
+def test_a_box_that_positions_cannot_measure(length: float) -> None:
+    with oa.Heap(backend="cpu"):
+        grid: Any = oa.HashGrid(cell=length / 4, size=(length, length))
+        with pytest.raises(ArgumentError, match="lengths that f32 cannot hold"):
+            grid.build(flock(3).pos)
+
+
 def test_a_grid_is_no_field_element_or_result() -> None:
     with oa.Heap(backend="cpu"):
 
