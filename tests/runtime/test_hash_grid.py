@@ -15,6 +15,7 @@ import sharedoa as oa
 from sharedoa import f32, f64, i32
 
 from ..codegen.interpreted import InterpretedGpu
+from ..differential.effort import examples
 from .grid_oracle import near
 
 MOST = 128
@@ -190,7 +191,7 @@ def test_everywhere(heap: oa.Heap, cls: type, periodic: bool) -> None:
         require_found(cls, points, radius, cell=1.0, size=size, periodic=periodic)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     cls=st.sampled_from([*KINDS]),
     count=st.sampled_from([0, 1, 2, 5, 60, 120]),
@@ -217,7 +218,7 @@ def test_random_boxes(
         require_found(cls, points, radius, cell=cell, size=size, periodic=periodic)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(
     cls=st.sampled_from([FlatThing, SolidVector]),
     cells=st.integers(1, 4),
