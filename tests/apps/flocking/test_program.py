@@ -19,21 +19,14 @@ from apps.flocking.program import _check
 from apps.flocking.simulation import Simulation
 from apps.interface import CheckFailed, RunOptions
 from apps.registry import APPS
-from dispatch.mode import parse_mode
 from sharedoa.cli import commands
 from sharedoa.errors import ArgumentError
 
 from ...codegen.interpreted import InterpretedGpu
+from ...modes import modes_and_layouts
 from .oracle import Flock
 
 FLOCKING = APPS["flocking"]
-#: Modes that place objects one by one have no tiles.
-MODES_AND_LAYOUTS = [
-    (mode, layout)
-    for mode in FLOCKING.modes
-    for layout in ("aos", "tile")
-    if layout == "aos" or parse_mode(mode).placement == "by_type"
-]
 
 
 @contextmanager
@@ -54,7 +47,7 @@ def require_as_oracle(count: int, side: float, sight: float, steps: int, **optio
             assert running.counts()["in sight"] == flock.in_sight
 
 
-@pytest.mark.parametrize(("mode", "layout"), MODES_AND_LAYOUTS)
+@pytest.mark.parametrize(("mode", "layout"), modes_and_layouts(FLOCKING.modes, 0))
 def test_every_mode_and_layout(mode: str, layout: str) -> None:
     require_as_oracle(60, 40.0, 5.0, 5, backend="cpu", mode=mode, layout=layout)
 
