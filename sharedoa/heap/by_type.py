@@ -550,7 +550,7 @@ class ByTypePlacement:
         position = 0
         for region in (region for cls in classes for region in self.regions(cls)):
             part = Part.at(region, position, region.live_slots())
-            parts.append(part)
+            parts += [part] if part.count else []
             position += part.count
         return self._selection(parts, position)
 

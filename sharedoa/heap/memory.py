@@ -165,6 +165,7 @@ class HeapMemory:
         """``count`` objects with these ``fields``, all others zero. Raises HeapError, having made
         none."""
         self.settle()
+        self._wait_for_lists()
         size = self._settings.layout.record(cls).size
         what = f"{count:,} {cls.name} of {size} bytes"
         return self.with_room(what, lambda: self.placement.allocate(cls, count, fields))
@@ -328,6 +329,14 @@ class HeapMemory:
                 self._settings.backend.synchronize()
             self.has_ended_some |= unsettled.settle()
             self.unsettled = None
+
+    def _wait_for_lists(self) -> None:
+        """Let the device look which objects live before there are others."""
+        lists = self.population_lists
+        if lists is not None and lists.is_pending:
+            with interruptible():
+                self._settings.backend.synchronize()
+            lists.is_pending = False
 
     def statistics(self) -> HeapStatistics:
         self.settle()

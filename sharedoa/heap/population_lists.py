@@ -45,6 +45,8 @@ class PopulationLists:
         self._of_class: dict[ClassType, _List] = {}
         #: Of others than the last population, as long as somebody launches with them.
         self._former: list[_List] = []
+        #: Whether the device may still have to look which slots live.
+        self.is_pending = False
 
     @cached_property
     def _lists(self) -> SlotLists:
@@ -88,6 +90,7 @@ class PopulationLists:
 
     def _write(self, cls: ClassType, address: int) -> None:
         item = self._encoding.dtype.itemsize
+        self.is_pending = True
         for region in self._placement.regions(cls):
             if region.used:
                 slots = region.slot_bytes

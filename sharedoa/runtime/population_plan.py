@@ -183,7 +183,7 @@ def _of_call(
         return []
     if plan.changing.isdisjoint(concrete):
         plan.settled |= {each: placement.class_version(each) for each in concrete}
-        return _of_settled(call)
+        return _of_settled(heap, call, concrete)
     counted = CallForm(_none_each(call), exact=True, counted=True)
     births = _births(call)
     if len(concrete) > 1 and births.changes:
@@ -199,17 +199,27 @@ def _of_call(
     return found
 
 
-def _of_settled(call: PopulationCall) -> list[Planned]:
+def _of_settled(heap: Heap, call: PopulationCall, concrete: Sequence[ClassType]) -> list[Planned]:
     """On objects that no launch of the step makes or ends."""
     launches = planned_launches(call.objects, call.method.name, _none_each(call))
-    if launches is None:
-        raise CannotPlanError
-    return [
-        Planned(
-            each.program,
-            each.program.uses().births,
-            (*each.arrays(call.objects._heap), *each.first_threads, *call.given),
-            threads=each.threads,
-        )
-        for each in launches
-    ]
+    if launches is not None:
+        return [
+            Planned(
+                each.program,
+                each.program.uses().births,
+                (*each.arrays(heap), *each.first_threads, *call.given),
+                threads=each.threads,
+            )
+            for each in launches
+        ]
+    if len(concrete) > 1 and _births(call).changes:
+        raise CannotPlanError  # all are to see who lived before any of them was called
+    found = []
+    for cls in concrete:
+        own = cls.find_method(call.method.name)
+        assert own is not None
+        program = call_program(cls, ((cls, own),), CallForm(_none_each(call), exact=True))
+        objects = heap.objects_of(cls)
+        arguments = objects, *call.given
+        found.append(Planned(program, program.uses().births, arguments, threads=len(objects)))
+    return found
