@@ -47,8 +47,9 @@ class RecordedLaunch:
 
     def bind(self, heap: Heap) -> Binding:
         if (self.program.uses().births or None) != self.births:
+            others = "objects" if self.births is None else "other objects"
             raise HeapError(
-                f"kernel {self.program.source.name} has come to make or delete other objects, as "
+                f"kernel {self.program.source.name} has come to make or delete {others}, as "
                 "something that it calls was redefined",
                 "capture the step again",
             )

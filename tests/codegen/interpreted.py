@@ -11,6 +11,7 @@ from functools import cached_property
 from dispatch import state as state_block
 from sharedoa.backends.base import KernelLaunch
 from sharedoa.backends.cpu import CpuBackend
+from sharedoa.backends.staging import HostStaging
 from sharedoa.heap.provider import HostProvider, Slab
 from sharedoa.targets.base import Stages, Target
 from sharedoa.targets.nvptx import NvptxTarget
@@ -34,6 +35,18 @@ class _Provider(HostProvider):
     def free(self, slab: Slab) -> None:
         super().free(slab)
         del self.slabs[slab.address]
+
+
+class SlabStaging(HostStaging):
+    """Pieces in memory that the interpreter knows."""
+
+    def __init__(self, backend: InterpretedGpu, pieces: int, piece_bytes: int) -> None:
+        super().__init__(backend.synchronize, 0, piece_bytes)
+        self._slab = backend.provider.allocate(pieces * piece_bytes)
+        self._memory = [
+            self._slab.memory[first : first + piece_bytes]
+            for first in range(0, pieces * piece_bytes, piece_bytes)
+        ]
 
 
 @dataclass(eq=False)
@@ -85,6 +98,9 @@ class InterpretedGpu(CpuBackend):
 
     def prepare(self, launch: KernelLaunch) -> Callable[[], None]:
         return lambda: self._launch(launch)
+
+    def _staging(self, pieces: int, piece_bytes: int) -> SlabStaging:
+        return SlabStaging(self, pieces, piece_bytes)
 
     def _launch(self, launch: KernelLaunch) -> None:
         if 0 in launch.threads:
