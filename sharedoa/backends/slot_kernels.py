@@ -200,12 +200,12 @@ def _emit_list(item: ir.IntType) -> Callable[[ir.IRBuilder, list[ir.Value], ir.V
         has_limit = builder.icmp_unsigned("!=", limit_at, I64(0))
         is_less = builder.and_(has_limit, builder.icmp_unsigned("<", limit, most))
         most = builder.select(is_less, limit, most)
+        total = builder.load(builder.inttoptr(total_at, POINTER), typ=_I32)
+        stop = builder.add(listed, of(slots, builder.zext(total, I64)))
+        # What the last chunk has behind the last slot looks free.
+        most = builder.select(builder.icmp_unsigned("<", stop, most), stop, most)
         with builder.if_then(_is_one_to_write(builder, thread, stop_at)):
-            total = builder.load(builder.inttoptr(total_at, POINTER), typ=_I32)
-            stop = builder.add(listed, of(slots, builder.zext(total, I64)))
-            is_within = builder.icmp_unsigned("<", stop, most)
-            stop = builder.select(is_within, stop, most)
-            builder.store(stop, builder.inttoptr(stop_at, POINTER))
+            builder.store(most, builder.inttoptr(stop_at, POINTER))
         before = _emit_before(builder, levels, thread)
         place = builder.add(listed, of(builder.mul(thread, I64(CHUNK)), before))
         function = builder.function

@@ -240,7 +240,7 @@ class ObjectArray(ManyObjects, Array):
 
     def _fill(self, selection: Selection) -> None:
         """Refer to the objects of ``selection``; the array is as long and new."""
-        if self._storage is not None:
+        if self._storage is not None and not selection.send_references(self._address):
             selection.copy_references(self._raw(0, self._length))
         self._know(selection)
 

@@ -198,7 +198,7 @@ class Heap:
                 array = self.blank(self.reference_type(cls), count)
                 made = self.memory.new_objects(cls, count, values)
                 assert isinstance(array, ObjectArray)
-                _fill(array, made)
+                array._fill(made)
                 return array
         except BaseException:
             self._unmake(made)
@@ -299,7 +299,7 @@ class Heap:
             selection = self.placement.objects([cls])
             storage = self._new_storage(self.reference_type(cls), selection.count)
             array = self._array_of_objects(cls, storage, selection.count)
-            _fill(array, selection)
+            array._fill(selection)
             # The storage, not the array: that refers to the heap, which would never go.
             self._objects_of[cls] = storage, selection
             return array
@@ -580,14 +580,6 @@ class Heap:
     def __repr__(self) -> str:
         objects = sum(map(self.placement.count, self.placement.classes()))
         return f"<Heap {self.mode.name} on {self.backend.name}: {objects:,} objects>"
-
-
-def _fill(array: ObjectArray, selection: Selection) -> None:
-    """Make a new array refer to the objects of ``selection``."""
-    if selection.send_references(array._address):
-        array._know(selection)
-    else:
-        array._fill(selection)
 
 
 #: The blocks of heaps, innermost last; those that are not open count no more. Every thread and task

@@ -173,13 +173,13 @@ MUTATIONS = (
     # ---------------------------------------------------------------- facts, bindings
     Mutation(
         "definitions", _BINDING,
-        '"binding.epoch == World.epoch + heap.placement.layout_epoch and',
-        '"binding.epoch >= heap.placement.layout_epoch and',
+        '"binding.epoch == World.epoch + heap.books.layout_epoch and',
+        '"binding.epoch >= heap.books.layout_epoch and',
         "a method that was redefined is not noticed", _OF_FACTS,
     ),
     Mutation(
         "the heap's layout", _BINDING,
-        '"binding.epoch == World.epoch + heap.placement.layout_epoch and',
+        '"binding.epoch == World.epoch + heap.books.layout_epoch and',
         '"binding.epoch >= World.epoch and',
         "new populations, pieces and clusters are not noticed", _OF_FACTS,
     ),

@@ -14,6 +14,12 @@ _BOUNDS = ("tests/ir/test_births.py",)
 _PROMISES = ("tests/runtime/test_births.py",)
 _RANDOM = ("tests/differential/test_births.py",)
 _MOVING, _MOVED = "sharedoa/heap/moving.py", ("tests/heap/test_moving.py",)
+_KERNELS = "sharedoa/backends/slot_kernels.py"
+_PLAN, _SEQUENCE = (
+    "sharedoa/runtime/population_plan.py",
+    "sharedoa/runtime/population_sequence.py",
+)
+_SEQUENCES = ("tests/runtime/test_population_sequence.py",)
 _LOANS = ("tests/heap/test_loans.py",)
 _PLACES = ("tests/dispatch/test_births.py",)
 
@@ -76,7 +82,7 @@ MUTATIONS = (
         _PROMISES,
     ),
     Mutation(
-        "what was born and ended in one launch stays", _BOOKS,
+        "what was born and ended in one launch stays", "sharedoa/heap/slots_on_host.py",
         "loan.slots[states & (BORN | ENDED) == BORN]", "loan.slots[states & BORN == BORN]",
         "objects that nobody knows live",
         _PROMISES,
@@ -204,5 +210,64 @@ MUTATIONS = (
         "byte.type(LIVED | BORN)", "byte.type(LIVED)",
         "new objects are reported as deleted",
         _PROMISES,
+    ),
+    Mutation(
+        "a device forgets who was ended in the launch that made it", _KERNELS,
+        "builder.and_(builder.or_(lived, born), builder.not_(ended))",
+        "builder.or_(lived, builder.and_(born, builder.not_(ended)))",
+        "ended objects live",
+        _SEQUENCES,
+    ),
+    Mutation(
+        "chunks before a thread's own count one less", _KERNELS,
+        'builder.icmp_unsigned("<", place, stop), add, done',
+        'builder.icmp_unsigned("<", builder.add(place, I64(1)), stop), add, done',
+        "two objects have one place",
+        ("tests/heap/test_slots_on_device.py",),
+    ),
+    Mutation(
+        "slots that were touched still count as never used", _KERNELS,
+        "_emit_last(builder, born, first, used, last_at)", "pass",
+        "the host takes memory that is not zero for new objects",
+        ("tests/heap/test_slots_on_device.py",),
+    ),
+    Mutation(
+        "the host makes objects before the device has looked who lives",
+        "sharedoa/heap/memory.py",
+        "        self._wait_for_lists()\n", "",
+        "a launch meets objects that were made after it",
+        _SEQUENCES,
+    ),
+    Mutation(
+        "the books are not settled after a wait", "sharedoa/heap/heap.py",
+        "        self._waited_for = last  # another thread may have launched since\n"
+        "        self.settle()\n",
+        "        self._waited_for = last\n",
+        "the host sees populations of before",
+        _SEQUENCES,
+    ),
+    Mutation(
+        "births of a run are not counted for the next", _PLAN,
+        "                    now[cls] += threads * each", "                    pass",
+        "there is no room for what threads make",
+        _SEQUENCES,
+    ),
+    Mutation(
+        "a run is thought to be the first one after the books were settled", _SEQUENCE,
+        "most = plan.most(counts, runs + 1)", "most = plan.most(counts, 1)",
+        "there is no room for what threads make",
+        _SEQUENCES,
+    ),
+    Mutation(
+        "a list of who lives is kept though the launch ended some", _SEQUENCE,
+        "self._listed = {key for key in self._listed if region.cls not in key}", "pass",
+        "methods are called on objects that are gone",
+        _SEQUENCES,
+    ),
+    Mutation(
+        "sums are kept though the launch changed what lives", _SEQUENCE,
+        "if region not in self._summed:", "if False:",
+        "lists have other lengths than they say",
+        _SEQUENCES,
     ),
 )  # fmt: skip

@@ -1,0 +1,171 @@
+"""Lists of slots that a device writes, and what it notes after launches, beside NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sharedoa as oa
+from dispatch.births import BORN, ENDED, LIVED
+from sharedoa import i32
+from sharedoa.heap.slot_lists import (
+    CHUNK,
+    GROUP,
+    REPORT_BYTES,
+    SLOT_NUMBERS,
+    Numbering,
+    SlotBytes,
+    SlotLists,
+)
+from sharedoa.heap.slots_on_device import begin_reports
+
+from ..backends.pretend_device import PretendDevice
+
+SIZES = [1, 7, CHUNK, CHUNK + 1, CHUNK * GROUP, CHUNK * GROUP + 3, 3 * CHUNK * GROUP * GROUP + 5]
+
+
+class Memory:
+    """Slot bytes in a heap's memory, and what lists them."""
+
+    def __init__(self, heap: oa.Heap) -> None:
+        self.heap = heap
+        self.lists: SlotLists = heap.backend.slot_lists
+
+    def slots(self, states: np.ndarray[Any, Any]) -> tuple[SlotBytes, oa.Array[Any]]:
+        size = SlotBytes.of_all(0, len(states)).size
+        array = self.heap.zeros(-(-size // 4), i32)
+        bytes = np.zeros(len(array) * 4, np.uint8)
+        bytes[: len(states)] = states
+        array[:] = bytes.view(np.int32)
+        self.heap.before_launch()
+        return SlotBytes.of_all(array._address, len(states)), array
+
+    def words(self, count: int) -> oa.Array[Any]:
+        return self.heap.zeros(max(2, count), i32)
+
+    def of(self, array: oa.Array[Any]) -> np.ndarray[Any, Any]:
+        """What an array holds when everything has ended."""
+        self.heap.backend.synchronize()
+        return np.array(array.numpy())
+
+
+@pytest.fixture(params=["pretended", pytest.param("cuda", marks=pytest.mark.gpu)])
+def memory(request: pytest.FixtureRequest) -> Iterator[Memory]:
+    backend: Any = PretendDevice(1 << 16) if request.param == "pretended" else request.param
+    with oa.Heap(backend=backend) as heap:
+        yield Memory(heap)
+
+
+def random_bytes(count: int, of: list[int]) -> np.ndarray[Any, Any]:
+    return np.random.default_rng(count).choice(np.array(of, np.uint8), count)
+
+
+@pytest.mark.parametrize("count", SIZES)
+def test_lists_are_in_order(memory: Memory, count: int) -> None:
+    states = random_bytes(count, [0, LIVED])
+    slots, kept = memory.slots(states)
+    memory.lists.count(slots)
+    numbers = Numbering(1000, 5, 640, 4)
+    for live in (True, False):
+        wanted = np.flatnonzero((states == LIVED) == live)
+        for most in (len(wanted), len(wanted) // 2):
+            plain, wide = memory.words(len(wanted)), memory.words(2 * len(wanted))
+            memory.lists.list_slots(slots, live, most, SLOT_NUMBERS, plain._address, 4)
+            memory.lists.list_slots(slots, live, most, numbers, wide._address, 8)
+            assert memory.of(plain)[:most].tolist() == wanted[:most].tolist()
+            assert not memory.of(plain)[most:].any()
+            expected = 1000 + wanted // 32 * 640 + wanted % 32 * 4
+            assert memory.of(wide).view(np.int64)[:most].tolist() == expected[:most].tolist()
+    assert len(kept)
+
+
+@pytest.mark.parametrize("limit", [None, 0, 3, 50, 10_000])
+def test_one_list_of_several_regions(memory: Memory, limit: int | None) -> None:
+    every = [random_bytes(count, [0, 0, LIVED]) for count in (100, 5, 3000)]
+    held = [memory.slots(states) for states in every]
+    words, found = memory.heap.zeros(4, oa.i64), memory.words(4000)
+    words[3] = limit or 0
+    before, room = 0, 2500
+    for number, (slots, _) in enumerate(held):
+        memory.lists.count(slots)
+        after = words._address + 8 * number
+        limits = (0, 0) if limit is None else (words._address + 24, 2)
+        where = found._address, 4, before, after, limits
+        memory.lists.list_slots(slots, False, room, SLOT_NUMBERS, *where)
+        before = after
+    free = [np.flatnonzero(states == 0) for states in every]
+    most = room if limit is None else min(room, 2 * limit)
+    expected = np.concatenate(free)[:most]
+    assert memory.of(found)[: len(expected)].tolist() == expected.tolist()
+    assert not memory.of(found)[len(expected) :].any()
+    stops = np.minimum(np.cumsum([len(each) for each in free]), most)
+    assert memory.of(words)[:3].tolist() == stops.tolist()
+
+
+@pytest.mark.parametrize("used", [0, 40, 10_000])
+@pytest.mark.parametrize("count", SIZES)
+def test_what_lives_after_a_launch(memory: Memory, count: int, used: int) -> None:
+    kinds = [0, 0, LIVED, LIVED, LIVED | ENDED, BORN, BORN | ENDED]
+    states = random_bytes(count, kinds)
+    slots, kept = memory.slots(states)
+    freed, report = memory.words(count), memory.words(REPORT_BYTES // 4)
+    begin_reports(memory.lists, report._address, [_Counted()], 7)  # type: ignore[list-item]
+    memory.lists.settle(slots, freed._address, used, report._address)
+    lives = np.isin(states, (LIVED, BORN))
+    gone = states == LIVED | ENDED
+    touched = np.flatnonzero(states & BORN)
+    last = int(touched[-1]) + 1 if len(touched) else 0
+    expected = [int(gone.any()), last if last > used else 0, int(lives.sum()), 7]
+    assert memory.of(report).tolist() == expected
+    assert memory.of(freed)[:count].tolist() == np.where(gone, 7, 0).tolist()
+    assert memory.of(kept).view(np.uint8)[:count].tolist() == np.where(lives, LIVED, 0).tolist()
+    memory.lists.count(slots)
+    listed = memory.words(int(lives.sum()))
+    memory.lists.list_slots(slots, True, int(lives.sum()), SLOT_NUMBERS, listed._address, 4)
+    assert memory.of(listed)[: int(lives.sum())].tolist() == np.flatnonzero(lives).tolist()
+
+
+class _Counted:
+    used = 3
+
+
+def test_only_the_first_slots_are_looked_at(memory: Memory) -> None:
+    states = random_bytes(3 * CHUNK * GROUP, [0, LIVED])
+    states[1000:] = 0
+    slots, kept = memory.slots(states)
+    looked = slots.first(1200)
+    memory.lists.count(slots)
+    memory.lists.count(looked)
+    free = np.flatnonzero(states[:1200] == 0)
+    found = memory.words(len(free))
+    memory.lists.list_slots(looked, False, len(free), SLOT_NUMBERS, found._address, 4)
+    assert memory.of(found).tolist() == free.tolist()
+    assert len(kept)
+
+
+@pytest.mark.parametrize("size", [4, 8])
+def test_headers_go_to_listed_slots_alone(memory: Memory, size: int) -> None:
+    listed, words = memory.heap.array(i32, [3, 5, 6, 9, 11]), memory.heap.array(oa.i64, [1, 3])
+    target = memory.words(16 * size // 4)
+    where = Numbering(target._address, 0, size, 0)
+    header = bytes(range(1, size + 1))
+    before, after = words._address, words._address + 8
+    memory.heap.before_launch()
+    memory.lists.write_headers(5, where, header, listed._address, before, after)
+    found = memory.of(target).view(np.uint8).reshape(16, size)
+    assert [bytes(found[slot]) for slot in (5, 6)] == [header] * 2
+    assert np.flatnonzero(found.any(axis=1)).tolist() == [5, 6]
+
+
+def test_words_and_zeros(memory: Memory) -> None:
+    target = memory.heap.zeros(100, oa.i64)
+    target[:] = -1
+    memory.heap.before_launch()
+    memory.lists.store(target._address + 16, [*range(70)])
+    memory.lists.clear(target._address + 80 * 8, 5 * 8)
+    expected = [-1, -1, *range(70), *[-1] * 8, *[0] * 5, *[-1] * 15]
+    assert memory.of(target).tolist() == expected
+    assert memory.lists.read(target._address + 16, 6).view(np.int64).tolist() == [0, 1, 2]
