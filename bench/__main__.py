@@ -14,6 +14,7 @@ NAMES = (
     "virtual_call",
     "virtual_call_cxx",
     "population",
+    "births",
     "dispatch_grid",
     "field_layout",
     "traffic",

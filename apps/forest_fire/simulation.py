@@ -41,7 +41,7 @@ class Simulation:
         return np.stack(sides, axis=1)
 
     def advance(self) -> None:
-        self._launch.for_all(Fire, "spread")
+        self._launch.repeat("step", lambda: self._launch.for_all(Fire, "spread"))
 
     def counts(self) -> dict[str, int]:
         lit, burning = int(self._trees.was_lit.numpy().sum()), len(self._heap.all(Fire))

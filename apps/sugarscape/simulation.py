@@ -44,6 +44,9 @@ class Simulation:
 
     def advance(self) -> None:
         """One step: sugar, then moves, then children."""
+        self._launch.repeat("step", self._step)
+
+    def _step(self) -> None:
         land, for_all = self._land, self._launch.for_all
         for_all(Cell, "grow")
         for_all(Cell, "receive", land)

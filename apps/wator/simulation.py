@@ -30,6 +30,9 @@ class Simulation:
 
     def advance(self) -> None:
         """One step: all fish, then all sharks."""
+        self._launch.repeat("step", self._step)
+
+    def _step(self) -> None:
         for kind in (Fish, Shark):
             self._launch.for_all(kind, "seek")
             self._launch.for_all(Cell, "choose")

@@ -514,7 +514,6 @@ class Heap:
         last = memory.last_launch
         self.backend.synchronize()
         self._waited_for = last  # another thread may have launched since
-        self.settle()
         for hook in self._hooks:
             hook()
         if memory.has_garbage:

@@ -239,22 +239,8 @@ MUTATIONS = (
         _SEQUENCES,
     ),
     Mutation(
-        "the books are not settled after a wait", "sharedoa/heap/heap.py",
-        "        self._waited_for = last  # another thread may have launched since\n"
-        "        self.settle()\n",
-        "        self._waited_for = last\n",
-        "the host sees populations of before",
-        _SEQUENCES,
-    ),
-    Mutation(
         "births of a run are not counted for the next", _PLAN,
         "                    now[cls] += threads * each", "                    pass",
-        "there is no room for what threads make",
-        _SEQUENCES,
-    ),
-    Mutation(
-        "a run is thought to be the first one after the books were settled", _SEQUENCE,
-        "most = plan.most(counts, runs + 1)", "most = plan.most(counts, 1)",
         "there is no room for what threads make",
         _SEQUENCES,
     ),

@@ -428,6 +428,28 @@ def test_launches_after_a_run_see_its_objects(both: Both) -> None:
     assert state_of(heap) == world.state
 
 
+@oa.kernel
+def make_plants(count: i32) -> None:
+    i = oa.grid(1)
+    if i < count and i % 3:
+        Plant(number=i64(i))
+
+
+def test_objects_that_the_host_makes_are_not_in_launches_before() -> None:
+    """Also where the device has yet to look who lives."""
+    with oa.Heap(backend=PretendDevice(1 << 16), initial_region=32) as heap:
+        make_plants[60](60)
+        ended = heap.zeros(1, i32)
+        beings = heap.all(Plant)[5:20]
+        end_old[15](beings, ended)
+        heap.all(Plant).grow()
+        heap.new(Plant, 9, number=1000)
+        found = heap.all(Plant)
+        assert len(found) == 34
+        ages = found.age.numpy()[found.number.numpy() == 1000]
+        assert ages.tolist() == [0] * 9 and found.age.numpy().sum() == 25
+
+
 def test_a_method_that_comes_to_make_objects_is_captured_again() -> None:
     with oa.Heap(backend=PretendDevice(1 << 16)):
 
