@@ -80,6 +80,8 @@ class SlotsOnDevice:
             report = reports + number * REPORT_BYTES
             settle_region(lists, region, region.slot_bytes, ends, report)
         gone = note_reports(placement, lists, classes, regions, reports, loans)
+        for region in regions:
+            region.summed = placement.class_version(region.cls)
         return Ended(are_freed=gone)
 
 
@@ -156,6 +158,4 @@ def note_reports(
         placement.note_ended(gone)
     for cls, count in before.items():
         placement.note_population(cls, count)
-    for region in regions:
-        region.summed = placement.class_version(region.cls)
     return bool(gone)

@@ -10,7 +10,7 @@ import pytest
 
 import sharedoa as oa
 from sharedoa import f32, i32
-from sharedoa.heap import heap as heap_module
+from sharedoa.heap.arrays import ObjectArray
 from sharedoa.heap.residency import Residency
 
 from .conftest import CountingDevice
@@ -199,15 +199,13 @@ def test_all_objects_of_a_class_are_known_once_they_are_written_down(monkeypatch
     """An error on the way leaves no array of null references behind."""
     with oa.Heap(mode="auto", backend="cpu") as heap:
         made = heap.new(Circle, 5)
-        fill = heap_module._fill
 
         def refuse(array: Any, selection: Any) -> None:
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(heap_module, "_fill", refuse)
-        with pytest.raises(KeyboardInterrupt):
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(ObjectArray, "_fill", refuse)
             heap.objects_of(Circle.__sharedoa__)
-        monkeypatch.setattr(heap_module, "_fill", fill)
         found = heap.objects_of(Circle.__sharedoa__).references()
         assert found.tolist() == made.references().tolist()
 

@@ -256,4 +256,13 @@ MUTATIONS = (
         "lists have other lengths than they say",
         _SEQUENCES,
     ),
+    Mutation(
+        "sums of the first slots are taken for those of all", "sharedoa/heap/slots_on_device.py",
+        "    return bool(gone)\n",
+        "    for region in regions:\n"
+        "        region.summed = placement.class_version(region.cls)\n"
+        "    return bool(gone)\n",
+        "lists have other lengths than they say",
+        _SEQUENCES,
+    ),
 )  # fmt: skip

@@ -205,9 +205,8 @@ def both(request: pytest.FixtureRequest) -> Iterator[Both]:
 
 def _both(device: str, mode: str, references: str, **options: Any) -> Iterator[Both]:
     backend: Any = {"late": PretendDevice(1 << 16), "eager": EagerDevice()}.get(device, device)
-    with oa.Heap(
-        backend=backend, mode=mode, references=references, initial_region=32, **options
-    ) as heap:
+    options = {"initial_region": 32, **options}
+    with oa.Heap(backend=backend, mode=mode, references=references, **options) as heap:
         clock = Clock(turn=0)
         with oa.capture() as step:
             seed_plants[20](clock, 20)
@@ -448,6 +447,17 @@ def test_objects_that_the_host_makes_are_not_in_launches_before() -> None:
         assert len(found) == 34
         ages = found.age.numpy()[found.number.numpy() == 1000]
         assert ages.tolist() == [0] * 9 and found.age.numpy().sum() == 25
+
+
+def test_lists_after_runs_look_at_all_slots() -> None:
+    """Runs look at the first slots of a large region alone, and sum up no more."""
+    for heap, world, step in _both("late", "auto", "64", initial_region=1 << 13):
+        for _ in range(4):
+            run((heap, world, step), 5)
+            heap.all(Being).grow()
+            for each in (*world.plants, *world.animals):
+                each[1] += 1
+            assert state_of(heap) == world.state
 
 
 def test_a_method_that_comes_to_make_objects_is_captured_again() -> None:
