@@ -8,6 +8,7 @@ say another run might not have room, it waits for later ones, and then makes mor
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -15,14 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from ..backends.base import KernelLaunch
+from ..backends.base import Backend, KernelLaunch
 from ..errors import HeapError
 from ..heap.births import Places
 from ..heap.heap import Heap
 from ..heap.living import births_of
 from ..heap.population_lists import numbers_of
 from ..heap.regions import Loan, Region
-from ..heap.slot_lists import REPORT_BYTES, REPORT_USED, SlotBytes, SlotLists
+from ..heap.slot_lists import REPORT_BYTES, REPORT_USED, ReportStaging, SlotBytes, SlotLists
 from ..heap.slots_on_device import begin_reports, note_reports, settle_region, write_table
 from ..model.classes import ClassType
 from ..model.scalars import i32, i64
@@ -262,6 +263,7 @@ class _Reports:
         self._memory = heap.zeros(max(1, len(regions)) * REPORT_BYTES // 4, i32)
         self.address = self._memory._address
         self._staging = self.lists.staging(_PIECES, max(1, len(regions)) * REPORT_BYTES)
+        weakref.finalize(self, _close, heap.backend, self._staging).atexit = False
         self._runs = self._known = 0
         self._counts: Counts = {}
 
@@ -307,6 +309,13 @@ class _Reports:
         for region, count in zip(self.regions, used, strict=False):
             self._counts[region.cls] += count
         self._known += 1
+
+
+def _close(backend: Backend, staging: ReportStaging) -> None:
+    """Give back memory for reports; what is under way may still write to it."""
+    if not backend.is_lost:
+        backend.synchronize()
+        staging.close()
 
 
 class _Surroundings:

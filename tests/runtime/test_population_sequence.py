@@ -379,6 +379,18 @@ def test_growth_to_the_limit(device: str, monkeypatch: pytest.MonkeyPatch) -> No
         check_invariants(heap)
 
 
+def test_memory_for_reports_goes_with_the_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, closed = plans(monkeypatch), list[HostStaging]()
+    monkeypatch.setattr(HostStaging, "close", closed.append)
+    with oa.Heap(backend=PretendDevice(1 << 16), initial_region=2):
+        Cell(number=1)
+        with oa.capture() as step:
+            oa.all(Cell).divide()
+        step.run(10)
+        assert len(made) > 2
+        assert len(closed) == len(made) - 1
+
+
 def test_without_room_the_launch_says_so() -> None:
     with oa.Heap(backend=PretendDevice(1 << 16), capacity=1 << 20, initial_region=32) as heap:
         oa.new(Cell, 64, number=1)
