@@ -272,6 +272,7 @@ class Heap:
         self.wait()
         references = references_of(self, objects)
         with self.lock:
+            self.memory.wait_for_lists()
             selection = self.placement.select(references)
             self._objects_of.clear()
             where = user_line() if self.debug else ""

@@ -165,7 +165,7 @@ class HeapMemory:
         """``count`` objects with these ``fields``, all others zero. Raises HeapError, having made
         none."""
         self.settle()
-        self._wait_for_lists()
+        self.wait_for_lists()
         size = self._settings.layout.record(cls).size
         what = f"{count:,} {cls.name} of {size} bytes"
         return self.with_room(what, lambda: self.placement.allocate(cls, count, fields))
@@ -330,7 +330,7 @@ class HeapMemory:
             self.has_ended_some |= unsettled.settle()
             self.unsettled = None
 
-    def _wait_for_lists(self) -> None:
+    def wait_for_lists(self) -> None:
         """Let the device look which objects live before there are others."""
         lists = self.population_lists
         if lists is not None and lists.is_pending:

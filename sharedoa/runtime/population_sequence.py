@@ -69,6 +69,7 @@ class PopulationSequence(LaunchSequence):
         self._plan: Plan | None = None
         self._made_at: tuple[Any, ...] = ()
         self._room: Counts = {}
+        self._slots: dict[Region, SlotBytes] = {}
         self._has_run = False
         self._reports: _Reports | None = None
 
@@ -106,26 +107,30 @@ class PopulationSequence(LaunchSequence):
 
     def _now(self) -> tuple[Any, ...]:
         """Changes when there may be other launches, or other addresses in them."""
-        placement, plan = births_of(self.heap).placement, self._plan
-        settled = plan.settled if plan is not None else {}
-        versions = [placement.class_version(cls) == version for cls, version in settled.items()]
-        return World.epoch, placement.layout_epoch, placement.moves, all(versions)
+        assert self._plan is not None
+        placement = births_of(self.heap).placement
+        versions = {cls: placement.class_version(cls) for cls in self._plan.settled}
+        return World.epoch, placement.layout_epoch, placement.moves, versions
 
     def _make_plan(self) -> None:
         heap = self.heap
         memory = births_of(heap)
-        for _ in range(2):  # names that mean something else now are noticed at the first look
-            plan = plan_of(heap, self._records)
+        plan_of(heap, self._records)  # names that mean something else now are noticed
+        world = World.epoch
+        plan = plan_of(heap, self._records)
         with heap.lock:
             counts = {cls: memory.placement.count(cls) for cls in plan.counted}
             room = self._make_room(plan, counts)
             memory.show(plan.changing)
             regions = [r for cls in plan.counted for r in memory.placement.regions(cls)]
             self._reports = _Reports(heap, plan.counted, regions)
+            self._slots = _looks(plan, room, regions)
             self._launches = self._recorded(plan, room, self._reports)
             self._programs = sorted({each.program for each in self._launches}, key=id)
             self._plan, self._room, self._key, self._bindings = plan, room, [], []
-            self._made_at = self._now()
+            # By what the plan was made from: another thread may have changed it since.
+            placement = memory.placement
+            self._made_at = world, placement.layout_epoch, placement.moves, plan.settled
 
     def _make_room(self, plan: Plan, counts: Counts) -> Counts:
         """How many objects of each class there may be, with room for those that any run makes."""
@@ -150,7 +155,7 @@ class PopulationSequence(LaunchSequence):
         """The launches, each with what the device does before and after it. The caller holds the
         lock on the heap's books."""
         memory = births_of(self.heap)
-        surroundings = _Surroundings(self.heap, reports, _looks(plan, room, reports.regions))
+        surroundings = _Surroundings(self.heap, reports, self._slots)
         while True:
             table = memory.table
             # Of those without threads there will be another plan before there are any.
@@ -212,6 +217,8 @@ class PopulationSequence(LaunchSequence):
                 if heap.memory.unsettled is not reports:
                     heap.settle()
                     reports.begin()
+                    if any(each.unused_from > s.slots for each, s in self._slots.items()):
+                        return  # the host has made objects where no launch would look
                 if self._made_at != self._now() or not self._has_room(plan, reports):
                     return
                 heap.before_launch()
@@ -227,11 +234,12 @@ class PopulationSequence(LaunchSequence):
 
     def _has_room(self, plan: Plan, reports: _Reports) -> bool:
         """Whether another run has room for all that its threads may make. Waits for earlier ones if
-        what is known of them does not say so."""
+        what is known of them does not say so, and where too many are under way."""
         while True:
             counts, runs = reports.newest()
             most = plan.most(counts, runs + 1)
-            if all(most[cls] <= self._room[cls] for cls in plan.counted):
+            has_room = all(most[cls] <= self._room[cls] for cls in plan.counted)
+            if has_room and runs < _PIECES:
                 return True
             if not runs:
                 return False
@@ -280,9 +288,7 @@ class _Reports:
         )
 
     def send(self) -> None:
-        """There was a run: let the host see what it reports. Waits where too many are under way."""
-        if self._runs - self._known == _PIECES:
-            self.wait()
+        """There was a run, with fewer than _PIECES under way: let the host see what it reports."""
         piece = self._runs % _PIECES
         count = len(self.regions) * REPORT_BYTES // 4
         self.lists.copy(self.address, self._staging.address(piece), count)

@@ -234,7 +234,7 @@ MUTATIONS = (
     Mutation(
         "the host makes objects before the device has looked who lives",
         "sharedoa/heap/memory.py",
-        "        self._wait_for_lists()\n", "",
+        "        self.wait_for_lists()\n", "",
         "a launch meets objects that were made after it",
         _SEQUENCES,
     ),
@@ -263,6 +263,12 @@ MUTATIONS = (
         "        region.summed = placement.class_version(region.cls)\n"
         "    return bool(gone)\n",
         "lists have other lengths than they say",
+        _SEQUENCES,
+    ),
+    Mutation(
+        "runs look at the slots that were used when they were planned", _SEQUENCE,
+        "if any(each.unused_from > s.slots for each, s in self._slots.items()):", "if False:",
+        "objects that the host has made are in no list",
         _SEQUENCES,
     ),
 )  # fmt: skip

@@ -473,6 +473,37 @@ def test_lists_after_runs_look_at_all_slots() -> None:
             assert state_of(heap) == world.state
 
 
+def test_objects_of_the_host_behind_all_slots_of_the_plan() -> None:
+    """Objects that it has made and deleted between runs leave others far behind."""
+    for heap, world, step in _both("eager", "auto", "64", initial_region=1 << 13):
+        run((heap, world, step), 5)
+        many = heap.new(Plant, 4000, number=5)
+        heap.delete(many[:3995])
+        world.plants += [[5, 0] for _ in range(5)]
+        run((heap, world, step), 1)
+        assert state_of(heap) == world.state
+
+
+def test_an_interrupted_wait_loses_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    for heap, world, step in _both("late", "auto", "64"):
+        run((heap, world, step), 3)
+        for _ in range(6):
+            with monkeypatch.context() as patch:
+
+                def interrupt(*_: Any) -> None:
+                    raise KeyboardInterrupt
+
+                patch.setattr(HostStaging, "wait", interrupt)
+                for _ in range(8):
+                    try:
+                        step.run()
+                    except KeyboardInterrupt:
+                        break
+                    world.run()
+            run((heap, world, step), 1)
+        assert state_of(heap) == world.state
+
+
 def test_a_method_that_comes_to_make_objects_is_captured_again() -> None:
     with oa.Heap(backend=PretendDevice(1 << 16)):
 
