@@ -147,6 +147,8 @@ def note_reports(
 ) -> bool:
     """Take what ``settle_region`` has reported, since ``begin_reports``, into the heap's books.
     Whether any objects are gone."""
+    if not regions:
+        return False
     found = lists.read(reports, len(regions) * REPORT_BYTES // 4).reshape(len(regions), -1)
     before = {cls: placement.count(cls) for cls in classes}
     gone = []

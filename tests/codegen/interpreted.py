@@ -128,5 +128,5 @@ class InterpretedGpu(CpuBackend):
         for block in memory.blocks:
             if block.name == _SLAB:
                 memory.remove(block)
-        for slab in slabs.values():
+        for slab in list(slabs.values()):  # heaps that are collected meanwhile give theirs back
             memory.add(slab.address, memoryview(slab.memory), "global", _SLAB)

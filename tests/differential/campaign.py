@@ -13,6 +13,7 @@ import multiprocessing
 import sys
 import tempfile
 import time
+import traceback
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
@@ -116,6 +117,7 @@ def _work(pipe: Connection) -> None:
                 run_task(task, Path(folder))
             except Exception as error:
                 failure = f"{type(error).__name__}: {error}"[:6000]
+                failure += "".join(traceback.format_tb(error.__traceback__)[-4:])
             pipe.send((time.perf_counter() - start, failure))
 
 

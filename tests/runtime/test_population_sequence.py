@@ -473,6 +473,15 @@ def test_lists_after_runs_look_at_all_slots() -> None:
             assert state_of(heap) == world.state
 
 
+def test_classes_without_objects() -> None:
+    with oa.Heap(backend=PretendDevice(1 << 16)) as heap:
+        ended, nobody = heap.zeros(1, i32), heap.array(Being, [None])
+        with oa.capture() as step:
+            end_old[1](nobody, ended)
+        step.run(3)
+        assert int(ended[0]) == len(heap.all(Being)) == 0
+
+
 def test_objects_of_the_host_behind_all_slots_of_the_plan() -> None:
     """Objects that it has made and deleted between runs leave others far behind."""
     for heap, world, step in _both("eager", "auto", "64", initial_region=1 << 13):
