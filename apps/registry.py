@@ -251,6 +251,18 @@ APPS: dict[str, AppInfo] = {
             has_natural=False,
         ),
         AppInfo(
+            name="nbody",
+            title="bodies that all pull each other",
+            module="apps.nbody",
+            unit="bodies",
+            size=2000,
+            steps=100,
+            seed=42,
+            paper_size=20_000,
+            paper_steps=100,
+            has_natural=False,
+        ),
+        AppInfo(
             name="bfs",
             title="breadth-first levels of a graph, virtual edges",
             module="apps.graphs.ve.bfs",

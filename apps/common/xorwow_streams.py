@@ -77,9 +77,14 @@ def _moved(jump: Words, register: Words) -> Words:
 
 
 def replay(seeds: np.ndarray[Any, Any], count: int) -> Words:
-    """The first ``count`` draws of each stream, of shape (streams, count)."""
-    d, *v = (np.ascontiguousarray(seeded_states(seeds)[name]) for name in STATE_DTYPE.fields or ())
-    draws = np.empty((count, len(seeds)), np.uint32)
+    """The first ``count`` draws of each seed's stream, of shape (streams, count)."""
+    return next_draws(seeded_states(seeds), count)
+
+
+def next_draws(states: np.ndarray[Any, Any], count: int) -> Words:
+    """The next ``count`` draws of each stream, of shape (streams, count); ``states`` stay."""
+    d, *v = (np.ascontiguousarray(states[name]) for name in STATE_DTYPE.fields or ())
+    draws = np.empty((count, len(states)), np.uint32)
     for drawn in range(count):
         t = v[0] ^ (v[0] >> np.uint32(2))
         v = [*v[1:], v[4] ^ (v[4] << np.uint32(4)) ^ t ^ (t << np.uint32(1))]

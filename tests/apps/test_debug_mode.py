@@ -31,6 +31,7 @@ SIZES = {
     "wealth": (100, 10),
     "schelling": (16, 8),
     "flocking": (40, 6),
+    "nbody": (40, 4),
 }
 
 

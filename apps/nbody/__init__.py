@@ -1,0 +1,5 @@
+"""N-body: all bodies pull each other."""
+
+from .program import run
+
+__all__ = ["run"]
