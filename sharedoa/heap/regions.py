@@ -277,7 +277,8 @@ class Region:
         self.list_again()
 
     def end_loan(self, loan: Loan, born: SlotNumbers, touched: SlotNumbers) -> None:
-        """Objects were made in the slots ``touched``, and live in ``born``; the others are free."""
+        """Objects were made in the slots ``touched``, and live in ``born``; the others are free.
+        All are in ascending order."""
         slots, unused_from = loan.slots, self.unused_from
         if slots is None:
             self.lent -= loan.count
@@ -288,7 +289,9 @@ class Region:
             # What was never used, and nobody has taken since, still is not.
             last = int(touched[-1]) if len(touched) else -1
             unused_from = max(loan.unused_from, last + 1)
-        returned = np.setdiff1d(slots[slots < unused_from], born, assume_unique=True)
+        is_free = slots < unused_from
+        is_free[np.searchsorted(slots, born)] = False
+        returned = slots[is_free]
         self.free_list.reserve(len(returned))
         # Nothing below can fail.
         self.live[slots] = 0
