@@ -48,14 +48,18 @@ class AppInfo:
     has_natural: bool = True
     #: Whether its kernels make objects, which modes that place them one by one do not allow.
     makes_objects: bool = False
+    #: Whether those of its natural flavour do.
+    natural_makes_objects: bool = False
 
     @property
     def modes(self) -> list[str]:
-        """The modes that it runs in."""
-        from dispatch.mode import MODES, parse_mode  # with NumPy, which a list does not need
+        """The modes that it runs in, in its first or only flavour."""
+        return _modes(self.makes_objects)
 
-        by_type = [mode for mode in MODES if parse_mode(mode).placement == "by_type"]
-        return by_type if self.makes_objects else list(MODES)
+    @property
+    def natural_modes(self) -> list[str]:
+        """The modes that its natural flavour runs in."""
+        return _modes(self.natural_makes_objects)
 
     def settings_from(self, texts: Sequence[str]) -> dict[str, Any]:
         """``NAME=VALUE`` each. Raises ValueError, with what there is, for anything else."""
@@ -90,6 +94,13 @@ class AppInfo:
         return result
 
 
+def _modes(makes_objects: bool) -> list[str]:
+    from dispatch.mode import MODES, parse_mode  # with NumPy, which a list does not need
+
+    by_type = [mode for mode in MODES if parse_mode(mode).placement == "by_type"]
+    return by_type if makes_objects else list(MODES)
+
+
 APPS: dict[str, AppInfo] = {
     app.name: app
     for app in [
@@ -117,6 +128,7 @@ APPS: dict[str, AppInfo] = {
             settings=(
                 Setting("as_artifact", bool, "1: read pictures with the artifact's mistake"),
             ),
+            natural_makes_objects=True,
         ),
         AppInfo(
             name="structure",

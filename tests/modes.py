@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import pytest
 
+from apps.registry import AppInfo
 from dispatch.mode import MODES, parse_mode
 
 #: Both have every way to tell a class, every way to call, and the mode that is the default.
@@ -26,6 +27,18 @@ def half_of_modes(half: Literal[0, 1]) -> list[Any]:
         pytest.param(mode, marks=() if mode in HALVES[half] else pytest.mark.slow, id=mode)
         for mode in MODES
     ]
+
+
+def modes_and_flavours(app: AppInfo, half: Literal[0, 1]) -> list[Any]:
+    """Parameters ``mode`` and ``natural``: ``half_of_modes`` of both flavours of a program."""
+    found = []
+    for natural, able in ((False, app.modes), (True, app.natural_modes)):
+        for each in half_of_modes(half):
+            (mode,) = each.values
+            if mode in able:
+                name = f"{mode}-{'natural' if natural else 'faithful'}"
+                found.append(pytest.param(mode, natural, marks=each.marks, id=name))
+    return found
 
 
 def modes_and_layouts(modes: Sequence[str], half: Literal[0, 1]) -> list[Any]:

@@ -9,9 +9,12 @@ import sharedoa as oa
 
 
 class PopulationCall(NamedTuple):
-    """What stands for a kernel where a method of a population is called, or a grid built of it."""
+    """What stands for a kernel where a method of the population of a class is called, or a grid
+    is built, which is of no class."""
 
     name: str
+    cls: type | None = None
+    method: str = ""
 
 
 class Launches:
@@ -43,19 +46,21 @@ class Launches:
     def for_all(self, cls: type, method: str, *arguments: Any) -> None:
         """Call a method of all objects of a class that live now: one launch, of that name."""
         call = getattr(self._heap.all(cls), method)
-        self._watched(f"{cls.__name__}.{method}", lambda: call(*arguments))
+        label = PopulationCall(f"{cls.__name__}.{method}", cls, method)
+        self._watched(label, lambda: call(*arguments))
 
     def build(self, grid: oa.HashGrid, objects: Any, field: str) -> None:
         """Build a grid of objects."""
-        self._watched("HashGrid.build", lambda: grid.build(objects, field))
+        label = PopulationCall("HashGrid.build")
+        self._watched(label, lambda: grid.build(objects, field))
 
-    def _watched(self, name: str, call: Callable[[], None]) -> None:
+    def _watched(self, label: PopulationCall, call: Callable[[], None]) -> None:
         if self._watcher is not None:
-            self._watcher(PopulationCall(name))
+            self._watcher(label)
         if self._stopwatch is None:
             call()
         else:
-            self._stopwatch.time(name, call)
+            self._stopwatch.time(label.name, call)
 
     def repeat(self, key: Hashable, sequence: Callable[[], None]) -> None:
         """Call ``sequence``, which whenever it is called for ``key`` launches the same kernels with

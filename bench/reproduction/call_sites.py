@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from apps.common.launches import PopulationCall
 from sharedoa.heap.heap import current_heap
 from sharedoa.model.classes import ClassType
 
+from .population_calls import programs_of
+
 
 class CallSites:
-    """Called before every launch, as ``RunOptions.on_launch``; looks at each kernel once."""
+    """Called before every launch, as ``RunOptions.on_launch``; looks at each kernel, and
+    at each method that is called for a population, once."""
 
     def __init__(self) -> None:
         #: For each kernel what was decided at its virtual call sites, and how often.
@@ -21,8 +25,12 @@ class CallSites:
         if kernel.name in self.decisions:
             return
         heap = current_heap()
-        compiled = kernel.program.compilation(heap, heap.mode, heap.debug, heap.backend.target)
-        self.decisions[kernel.name] = dict(Counter(site.decision for site in compiled.reports))
+        is_call = isinstance(kernel, PopulationCall)
+        decisions: Counter[str] = Counter()
+        for program in programs_of(kernel) if is_call else [kernel.program]:
+            compiled = program.compilation(heap, heap.mode, heap.debug, heap.backend.target)
+            decisions.update(site.decision for site in compiled.reports)
+        self.decisions[kernel.name] = dict(decisions)
         for _, _, python_class in heap.ranges():
             self._add(python_class.__sharedoa__)
 

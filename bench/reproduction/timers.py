@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from apps.common.launches import PopulationCall
 from apps.interface import RunResult
 from bench.cupti.buffers import Buffers
 from bench.cupti.kernel_times import KernelSum, KernelTimes
@@ -21,10 +22,14 @@ from bench.harness import Options, backend_name
 from sharedoa.errors import BackendError
 from sharedoa.frontend.program import kernel_symbol
 
+from .population_calls import symbols_of
 from .records import CUPTI, EVENTS
 from .workloads import Workload, kernel_seconds
 
 TIMERS = (CUPTI, EVENTS)
+#: The heap's kernels around launches that make or end objects, and how their names begin.
+BOOKS = "slots of objects"
+_OF_BOOKS = "sharedoa_slots_"
 
 
 @dataclass(frozen=True)
@@ -64,9 +69,13 @@ class _Launches:
 
     def __init__(self) -> None:
         self.by_name: Counter[str] = Counter()
+        #: Calls of methods of populations, with the names on the device of what they launch.
+        self.populations: dict[str, set[str]] = {}
 
     def __call__(self, kernel: Any) -> None:
         self.by_name[kernel.name] += 1
+        if isinstance(kernel, PopulationCall) and kernel.name not in self.populations:
+            self.populations[kernel.name] = symbols_of(kernel)
 
 
 class EventTimer:
@@ -85,7 +94,9 @@ class EventTimer:
 
 class CuptiTimer:
     """By CUPTI's records of the kernels that the program launches. Those of the heap (new objects,
-    columns) and kernels that read results are launched by others, and not counted."""
+    columns) and kernels that read results are launched by others, and not counted. But where
+    methods of populations are called, so are those that find who lives and list free slots, as
+    ``BOOKS``: the stopwatch has them in the times of the calls."""
 
     name, in_program = CUPTI, False
 
@@ -100,20 +111,33 @@ class CuptiTimer:
         launches = _Launches()
         self._times.begin()
         result = workload.run(mode, backend, full, timed=False, on_launch=launches)
-        seconds = seconds_by_name(launches.by_name, self._times.end())
-        return Sample(result, seconds, dict(launches.by_name))
+        found = self._times.end()
+        seconds = seconds_by_name(launches.by_name, found, launches.populations)
+        counts = dict(launches.by_name)
+        books = [found[name] for name in found if name.startswith(_OF_BOOKS)]
+        if launches.populations and books:
+            seconds[BOOKS] = sum(each.seconds for each in books)
+            counts[BOOKS] = sum(each.launches for each in books)
+        return Sample(result, seconds, counts)
 
 
 def seconds_by_name(
-    launches: Mapping[str, int], found: Mapping[str, KernelSum]
+    launches: Mapping[str, int],
+    found: Mapping[str, KernelSum],
+    populations: Mapping[str, set[str]] | None = None,
 ) -> dict[str, float]:
     """Seconds of each kernel that was launched, from sums by the names on the device. Whatever it
-    was compiled for, a kernel has one name there, and each launch of it is one on the device.
+    was compiled for, a kernel has one name there, and each launch of it is one on the device. A
+    call for a population is any number of launches with the names that ``populations`` has.
 
-    Raises AssertionError unless there is one record of each launch.
+    Raises AssertionError unless there is one record of each launch of a kernel.
     """
     seconds = {}
     for name, launched in launches.items():
+        if populations is not None and name in populations:
+            own = (found.get(symbol, KernelSum()) for symbol in populations[name])
+            seconds[name] = sum(each.seconds for each in own)
+            continue
         kernel = found.get(kernel_symbol(name), KernelSum())
         if kernel.launches != launched:
             raise AssertionError(

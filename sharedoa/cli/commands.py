@@ -173,7 +173,8 @@ def compare(
     errors: list[SharedOAError] = []
     try:
         for each, own in given:
-            asked = list(dict.fromkeys(chosen or each.modes))
+            able = each.natural_modes if natural else each.modes
+            asked = list(dict.fromkeys(chosen or able))
             found.append(comparison.compare(each, asked, repeat, own))
             report.show_comparison(found[-1])
     except SharedOAError as error:

@@ -1,4 +1,5 @@
-"""Cells, and the agents that they hold: one at a time, of the class that says how the cell is."""
+"""Cells, and the agents on them, which say how a cell is: one where something lives or may come to
+life, none where nothing happens. Agents are made and deleted as that changes."""
 
 from __future__ import annotations
 
@@ -8,97 +9,95 @@ from sharedoa import i32
 from ...common.automaton import rule
 from ..parameters import FEWEST_TO_SURVIVE, MOST_TO_SURVIVE, TO_BE_BORN
 
-#: What an agent is about to do.
+#: What a candidate is about to do.
 STAY, DIE, SPAWN = 0, 1, 2
 #: Places in the array of counters.
 LIVE, CANDIDATES = 0, 1
 
 
-class Cell(oa.Object, unordered=("agent",)):
-    """A place of the board. It keeps an agent of each class ready; all dead cells share one."""
+class Cell(oa.Object):
+    """A place of the board. Where the board ends, ``neighbours`` are None. It is new in the
+    generation in which it has come to life."""
 
-    agent: Agent
-    dead: Dead
-    candidate: Candidate
-    alive: Alive
+    agent: Agent | None
     neighbours: oa.inline[Cell, 8]
-    num_neighbours: i32
+    is_new: bool
+
+    def state(self) -> i32:
+        agent = self.agent
+        return i32(rule.DEAD) if agent is None else agent.state()
 
     def live_neighbours(self) -> i32:
         count = i32(0)
-        for place in range(self.num_neighbours):
-            if self.neighbours[place].agent.is_alive():
-                count += 1
+        for place in range(8):
+            neighbour = self.neighbours[place]
+            if neighbour is not None:
+                agent = neighbour.agent
+                if agent is not None and agent.is_alive():
+                    count += 1
         return count
 
-    def invite_neighbours(self) -> None:
-        """Make candidates of all dead neighbours. Others may do the same at the same time."""
-        for place in range(self.num_neighbours):
+    def first_new_neighbour(self) -> Cell | None:
+        """The one that makes a candidate here, so that no two do."""
+        for place in range(8):
             neighbour = self.neighbours[place]
-            oa.atomic_cas(neighbour, "agent", neighbour.dead, neighbour.candidate)
+            if neighbour is not None and neighbour.is_new:
+                return neighbour
+        return None
 
 
 class Agent(oa.Object):
-    """How a cell is. While all agents prepare, and while all die or are born, they read cells and
-    change none but their own; the living then settle, which changes dead neighbours, too."""
+    """How its cell is. While all prepare, they read cells and write only themselves; while all are
+    updated, each writes its own cell; the newborn then write dead cells around."""
+
+    cell: Cell
+
+    def __init__(self, cell: Cell) -> None:
+        self.cell = cell
+        cell.agent = self
+
+    def is_alive(self) -> bool: ...
+    def state(self) -> i32: ...
+    def prepare(self) -> None: ...
+    def update(self) -> None: ...
+    def update_checksum(self, counters: oa.Array[i32]) -> None: ...
+
+
+class Candidate(Agent):
+    """On a dead cell that may come to life, as something near it changes."""
+
+    action: i32
 
     def is_alive(self) -> bool:
         return False
 
-    def state(self) -> i32: ...
-
-    def prepare(self, cell: Cell) -> None:
-        """Decide what to do."""
-
-    def update(self, cell: Cell) -> None:
-        """Come to life, or give up doing so."""
-
-    def settle(self, cell: Cell) -> None:
-        """Take note of having been born, or of having to die."""
-
-    def update_checksum(self, counters: oa.Array[i32]) -> None:
-        """Add this agent to the number of its kind."""
-
-
-class Dead(Agent):
-    def state(self) -> i32:
-        return i32(rule.DEAD)
-
-
-class Candidate(Agent):
-    """A dead cell that may come to life, as something near it changes."""
-
-    action: i32
-
     def state(self) -> i32:
         return i32(rule.CANDIDATE)
 
-    def prepare(self, cell: Cell) -> None:
-        count = cell.live_neighbours()
-        if count == TO_BE_BORN:
-            self.action = SPAWN
-        elif count == 0:
-            self.action = DIE
+    def prepare(self) -> None:
+        """Decide whether to come to life, or to give up."""
+        count = self.cell.live_neighbours()
+        self.action = SPAWN if count == TO_BE_BORN else DIE if count == 0 else STAY
 
-    def update(self, cell: Cell) -> None:
+    def update(self) -> None:
+        if self.action == STAY:
+            return
         if self.action == SPAWN:
-            cell.alive.begin()
-            cell.agent = cell.alive
-        elif self.action == DIE:
-            cell.agent = cell.dead
-        self.action = STAY
+            Alive(self.cell)
+        else:
+            self.cell.agent = None
+        oa.delete(self)
 
     def update_checksum(self, counters: oa.Array[i32]) -> None:
         oa.atomic_add(counters, CANDIDATES, 1)
 
 
 class Alive(Agent):
-    is_new: bool
     dies: bool
 
-    def begin(self) -> None:
-        self.is_new = True
-        self.dies = False
+    def __init__(self, cell: Cell) -> None:
+        super().__init__(cell)
+        cell.is_new = True
 
     def is_alive(self) -> bool:
         return True
@@ -106,16 +105,27 @@ class Alive(Agent):
     def state(self) -> i32:
         return i32(rule.ALIVE)
 
-    def prepare(self, cell: Cell) -> None:
-        count = cell.live_neighbours()
-        self.is_new = False
+    def prepare(self) -> None:
+        """Decide whether to die."""
+        self.cell.is_new = False
+        count = self.cell.live_neighbours()
         self.dies = count < FEWEST_TO_SURVIVE or count > MOST_TO_SURVIVE
 
-    def settle(self, cell: Cell) -> None:
-        if self.is_new:
-            cell.invite_neighbours()
-        elif self.dies:
-            cell.agent = cell.candidate
+    def update(self) -> None:
+        if self.dies:
+            Candidate(self.cell)
+            oa.delete(self)
+
+    def settle(self) -> None:
+        """Having been born, put candidates on the dead cells around."""
+        if not self.cell.is_new:
+            return
+        for place in range(8):
+            neighbour = self.cell.neighbours[place]
+            if neighbour is None or neighbour.first_new_neighbour() is not self.cell:
+                continue  # nobody but that one may look whether there is an agent
+            if neighbour.agent is None:
+                Candidate(neighbour)
 
     def update_checksum(self, counters: oa.Array[i32]) -> None:
         oa.atomic_add(counters, LIVE, 1)

@@ -4,38 +4,36 @@ from __future__ import annotations
 
 from typing import Any
 
+from sharedoa import i32
+
 from ...common.automaton.rule import Flags, States
 from ...common.automaton.simulation import Simulation
 from ...common.launches import Launches
 from . import kernels
-from .classes import Alive, Candidate, Cell, Dead
+from .classes import Agent, Alive, Cell
 
 
 class NaturalSimulation(Simulation):
-    """A cell for each place of the board, with a candidate and a live agent that it uses again."""
+    """A cell for each place of the board, and agents on those where something happens."""
 
     def __init__(self, heap: Any, board: Flags, launches: Launches) -> None:
-        dead = heap.new(Dead)
-        cells = heap.new(
-            Cell,
-            board.size,
-            agent=dead,
-            dead=dead,
-            candidate=heap.new(Candidate, board.size),
-            alive=heap.new(Alive, board.size),
-        )
-        super().__init__(heap, board, launches, cells)
+        super().__init__(heap, board, launches, heap.new(Cell, board.size))
         self._for_cells(kernels.connect_cells, self._rows, self._columns)
         self._for_live_cells(kernels.begin_lives, board)
-        self._for_cells(kernels.settle)
+        self._launch.for_all(Alive, "settle")
 
     def advance(self) -> None:
-        self._for_cells(kernels.prepare)
-        self._for_cells(kernels.update)
-        self._for_cells(kernels.settle)
+        self._launch.repeat("step", self._step)
+
+    def _step(self) -> None:
+        self._launch.for_all(Agent, "prepare")
+        self._launch.for_all(Agent, "update")
+        self._launch.for_all(Alive, "settle")
 
     def tally(self) -> dict[str, int]:
-        alive, candidates = self._counters(kernels.update_checksum, 2)
+        counters = self._heap.zeros(2, i32)
+        self._launch.for_all(Agent, "update_checksum", counters)
+        alive, candidates = counters.numpy().tolist()
         return {"alive": alive, "candidates": candidates}
 
     def states(self) -> States:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +25,10 @@ APP = AppInfo(
     seed=42,
     paper_size=1680,
     paper_steps=3000,
+    natural_makes_objects=True,
 )
+#: In which flavours it runs in which modes.
+RUNS = [*((mode, False) for mode in APP.modes), *((mode, True) for mode in APP.natural_modes)]
 
 #: The Turing machine: alive, candidates and hash after some generations, and alive and candidates
 #: as the artifact reads the picture. No code of ours computed these.
@@ -60,7 +64,7 @@ def glider() -> Flags:
 
 @contextmanager
 def simulation(
-    board: Flags, *, mode: str = "sharedoa", backend: str = "cpu", natural: bool = False
+    board: Flags, *, mode: str = "sharedoa", backend: Any = "cpu", natural: bool = False
 ) -> Iterator[Simulation]:
     """A simulation at its start, in a heap of its own."""
     with oa.Heap(mode=mode, backend=backend) as heap:

@@ -1,17 +1,43 @@
-"""The kernels become code for NVIDIA's and AMD's GPUs."""
+"""The kernels, and the methods of agents, become code for NVIDIA's and AMD's GPUs."""
 
 from __future__ import annotations
 
 import pytest
 
+import sharedoa as oa
 from apps.game_of_life.faithful import kernels as faithful
 from apps.game_of_life.natural import kernels as natural
+from apps.game_of_life.natural.classes import Agent, Alive
+from sharedoa import i32
 
 from ..gpu_code import EVERY_MODE, check_gpu_code, kernels_of
+from .running import APP
+
+
+@oa.kernel
+def prepare(agents: oa.Array[Agent]) -> None:
+    agents[oa.grid(1)].prepare()
+
+
+@oa.kernel
+def update(agents: oa.Array[Agent]) -> None:
+    agents[oa.grid(1)].update()
+
+
+@oa.kernel
+def settle(living: oa.Array[Alive]) -> None:
+    living[oa.grid(1)].settle()
+
+
+@oa.kernel
+def update_checksum(agents: oa.Array[Agent], counters: oa.Array[i32]) -> None:
+    agents[oa.grid(1)].update_checksum(counters)
 
 
 @pytest.mark.parametrize(("mode", "everything"), EVERY_MODE)
 def test_every_kernel_in_every_mode(mode: str, everything: bool) -> None:
-    kernels = kernels_of(faithful, natural)
+    kernels = [*kernels_of(faithful, natural), prepare, update, settle, update_checksum]
     assert len(kernels) == 14
+    if mode not in APP.natural_modes:
+        kernels = kernels_of(faithful)
     check_gpu_code(kernels, mode, everything)

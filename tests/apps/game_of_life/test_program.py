@@ -16,7 +16,7 @@ from apps.game_of_life.boards import random_board, shifted
 from apps.game_of_life.parameters import RULE
 from apps.game_of_life.program import GAME_OF_LIFE, measure, run
 from apps.interface import CheckFailed, RunOptions
-from sharedoa import ArgumentError
+from sharedoa import ArgumentError, HeapError
 
 from .running import APP, glider
 
@@ -36,7 +36,8 @@ def write(file: Path, board: np.ndarray) -> Path:
 def test_invariants_hold_after_every_step(natural: bool) -> None:
     result = APP.run(small(natural=natural, check=True))
     assert result.checks == {"cells follow the rule": 20, "agents count themselves": 20}
-    assert result.objects == 40 * 40 * (3 if natural else 2) + natural
+    agents = result.counts["alive"] + result.counts["candidates"] if natural else 40 * 40
+    assert result.objects == 40 * 40 + agents
 
 
 def test_both_flavours_count_the_same() -> None:
@@ -140,6 +141,11 @@ def test_what_cannot_be_run(options: dict[str, object], message: str) -> None:
 
     with pytest.raises(ArgumentError, match=message):
         APP.run(small(**options, progress=fail))
+
+
+def test_modes_without_births_in_kernels() -> None:
+    with pytest.raises(HeapError, match="mode cuda places objects one by one"):
+        APP.run(small(natural=True, mode="cuda"))
 
 
 def test_one_cell() -> None:

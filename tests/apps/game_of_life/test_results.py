@@ -11,10 +11,11 @@ from apps.common.automaton.board import read_board
 from apps.common.automaton.rule import ALIVE
 from apps.common.automaton.simulation import Simulation
 from apps.game_of_life.boards import shifted
-from dispatch.mode import MODES
 
-from ...modes import half_of_modes
+from ...modes import modes_and_flavours
 from .running import (
+    APP,
+    RUNS,
     TURING_MACHINE,
     TURING_MACHINE_AS_ARTIFACT,
     glider,
@@ -31,8 +32,7 @@ def live_cells(running: Simulation) -> list[tuple[int, int]]:
     return sorted(zip(columns.tolist(), rows.tolist(), strict=True))
 
 
-@NATURAL
-@pytest.mark.parametrize("mode", half_of_modes(0))
+@pytest.mark.parametrize(("mode", "natural"), modes_and_flavours(APP, 0))
 def test_glider(mode: str, natural: bool) -> None:
     with simulation(glider(), mode=mode, natural=natural) as running:
         start = live_cells(running)
@@ -54,8 +54,7 @@ def test_the_turing_machine_starts(data: Path, natural: bool) -> None:
 
 
 @pytest.mark.gpu
-@NATURAL
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(("mode", "natural"), RUNS)
 def test_the_turing_machine_on_a_gpu(data: Path, mode: str, natural: bool) -> None:
     board = read_board(data / "tm.pgm.gz")
     check_rows(board, TURING_MACHINE, 3000, mode, "cuda", natural)
