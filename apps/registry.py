@@ -46,7 +46,8 @@ class AppInfo:
     settings: tuple[Setting, ...] = ()
     #: Whether it has the classes that a user would write: ``RunOptions.natural``.
     has_natural: bool = True
-    #: Whether its kernels make objects, which modes that place them one by one do not allow.
+    #: Whether its kernels make or delete objects, which modes that place them one by one do not
+    #: allow.
     makes_objects: bool = False
     #: Whether those of its natural flavour do.
     natural_makes_objects: bool = False
@@ -273,6 +274,22 @@ APPS: dict[str, AppInfo] = {
             paper_size=20_000,
             paper_steps=100,
             has_natural=False,
+        ),
+        AppInfo(
+            name="collision",
+            title="bodies that pull each other, and merge where they meet",
+            module="apps.collision",
+            unit="bodies",
+            size=3000,
+            steps=100,
+            seed=42,
+            paper_size=40_000,
+            paper_steps=50,
+            settings=(
+                Setting("contact", int, "thousandths of the unit within which bodies merge"),
+            ),
+            has_natural=False,
+            makes_objects=True,
         ),
         AppInfo(
             name="bfs",

@@ -32,6 +32,7 @@ SIZES = {
     "schelling": (16, 8),
     "flocking": (40, 6),
     "nbody": (40, 4),
+    "collision": (150, 4),
 }
 
 
