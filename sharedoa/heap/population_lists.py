@@ -16,7 +16,7 @@ from .array_memory import ArrayStorage
 from .by_type import ByTypePlacement
 from .extents import Extent, Extents, NoRoom
 from .regions import Region
-from .slot_lists import Numbering, SlotLists
+from .slot_lists import Listing, Numbering, SlotLists
 from .slots_on_device import count_living
 
 
@@ -91,14 +91,14 @@ class PopulationLists:
     def _write(self, cls: ClassType, address: int) -> None:
         item = self._encoding.dtype.itemsize
         self.is_pending = True
-        for region in self._placement.regions(cls):
-            if region.used:
-                slots = region.slot_bytes
-                count_living(self._placement, region, self._lists)
-                self._lists.list_slots(
-                    slots, True, region.used, numbers_of(region, self._encoding), address, item
-                )
-                address += region.used * item
+        regions = [region for region in self._placement.regions(cls) if region.used]
+        count_living(self._placement, regions, self._lists)
+        listings = []
+        for region in regions:
+            numbers = numbers_of(region, self._encoding)
+            listings.append(Listing(region.slot_bytes, True, region.used, numbers, address, item))
+            address += region.used * item
+        self._lists.list_slots(listings)
 
 
 def numbers_of(region: Region, encoding: ReferenceEncoding) -> Numbering:

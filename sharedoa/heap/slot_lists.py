@@ -3,8 +3,9 @@ that these stay where kernels have left them.
 
 To list slots in order, threads must know how many come before theirs. Each counts a *chunk* of the
 bytes; these counts are the first *level* of sums, and each level is as many sums of groups of the
-one below, until there is one sum, of all (Merrill and Grimshaw, "Parallel Scan for Stream
-Architectures", 2009: reduce, then scan).
+one below, until there are few (Merrill and Grimshaw, "Parallel Scan for Stream Architectures",
+2009: reduce, then scan). Sums stay from launch to launch: whose count has changed adds the
+difference to those above, so that one launch settles and counts.
 """
 
 from __future__ import annotations
@@ -20,7 +21,10 @@ CHUNK = 32
 """Slots that one thread looks at."""
 GROUP = 64
 """Sums of a level that one sum of the next one adds up."""
-MOST_LEVELS = 6
+TOP = 256
+"""Sums of the last level at most: threads that have changed what lives meet there."""
+MOST_LEVELS = 5
+"""Of a region with 2**32 slots."""
 REPORT_GONE, REPORT_LAST, REPORT_USED, REPORT_DELETION = 0, 4, 8, 12
 """Where in a report on a region (``SlotLists.settle``) the numbers of 32 bits are."""
 REPORT_BYTES = 16
@@ -52,22 +56,23 @@ class SlotBytes:
 
     @cached_property
     def levels(self) -> list[tuple[int, int]]:
-        """The address of each level of sums, and how many it has; the last one has one."""
-        room, count = -(-self.capacity // CHUNK), self.chunks
+        """The address of each level of sums, and how many it has. Those of the first level are
+        bytes, others have 32 bits each."""
+        room, count, bytes = -(-self.capacity // CHUNK), self.chunks, 1
         found, address = [], self.live + room * CHUNK
         while True:
             found.append((address, count))
-            if count == 1:
+            if bytes > 1 and room <= TOP:
                 return found
             # What a group lacks is zero.
-            room, count = -(-room // GROUP), -(-count // GROUP)
-            address += room * GROUP * _SUM_BYTES
+            address += -(-room // GROUP) * GROUP * bytes
+            room, count, bytes = -(-room // GROUP), -(-count // GROUP), _SUM_BYTES
 
     @cached_property
     def size(self) -> int:
         """Bytes of all of it."""
         address, count = self.first(self.capacity).levels[-1]
-        return address + count * _SUM_BYTES - self.live
+        return address + -(-count // GROUP) * GROUP * _SUM_BYTES - self.live
 
 
 @dataclass(frozen=True)
@@ -82,6 +87,39 @@ class Numbering:
 
 
 SLOT_NUMBERS = Numbering(0, 0, 1, 0)
+
+
+@dataclass(frozen=True)
+class Settling:
+    """A region that a launch may have changed. ``freed`` is the address of one u32 a slot, or 0:
+    those of slots whose objects had lived before and were ended become what the report says at
+    REPORT_DELETION. At REPORT_GONE it says 1 if there were such, and at REPORT_LAST the number
+    after the last slot in which an object was made, if that is more than ``used`` and than what it
+    said before."""
+
+    slots: SlotBytes
+    freed: int
+    used: int
+    report: int
+
+
+@dataclass(frozen=True)
+class Listing:
+    """The numbers of slots that live, or that are free, for a list at ``to``, in order, each as
+    ``item`` bytes (4 or 8); those that the list has no room for, as it takes ``most``, are left
+    out, and with a ``limit`` those after so many times the word of 64 bits at that address.
+    ``before`` is the address of a word of 64 bits that says how many the list has already,
+    ``after`` of one that is to say how many it has then; 0 for none of them."""
+
+    slots: SlotBytes
+    live: bool
+    most: int
+    numbers: Numbering
+    to: int
+    item: int
+    before: int = 0
+    after: int = 0
+    limit: tuple[int, int] = (0, 0)
 
 
 class ReportStaging(Protocol):
@@ -111,37 +149,22 @@ class ReportStaging(Protocol):
 class SlotLists(Protocol):
     """In order with launches; returns at once where the device can, but for ``read``."""
 
-    def settle(self, slots: SlotBytes, freed: int, used: int, report: int) -> None:
-        """After a launch: who was made lives, who was ended does not. ``freed`` is the address of
-        one u32 a slot, or 0: those of slots whose objects had lived before and were ended become
-        what the report says at REPORT_DELETION. At REPORT_GONE it says 1 if there were such, and at
-        REPORT_LAST the number after the last slot in which an object was made, if that is more than
-        ``used`` and than what it said before. Then all that live are counted (``count``), and the
-        sum is at REPORT_USED."""
+    def settle(self, regions: Sequence[Settling]) -> None:
+        """After a launch: who was made lives, who was ended does not. The sums are right if they
+        were before the launch."""
         ...
 
-    def count(self, slots: SlotBytes) -> None:
-        """Sum up the slots that live, for ``list_slots``; no launch changes that meanwhile."""
+    def count(self, slots: Sequence[SlotBytes]) -> None:
+        """Make the sums right, of whatever lives. No launch changes that meanwhile."""
         ...
 
-    def list_slots(
-        self,
-        slots: SlotBytes,
-        live: bool,
-        most: int,
-        numbers: Numbering,
-        to: int,
-        item: int,
-        before: int = 0,
-        after: int = 0,
-        limit: tuple[int, int] = (0, 0),
-    ) -> None:
-        """Write the numbers of slots that live, or that are free, to a list at ``to``, in order,
-        each as ``item`` bytes (4 or 8); those that the list has no room for, as it takes ``most``,
-        are left out, and with a ``limit`` those after so many times the word of 64 bits at that
-        address. The slots were counted before. ``before`` is the address of a word of 64 bits
-        that says how many the list has already, ``after`` of one that is to say how many it has
-        then; 0 for none of them."""
+    def total(self, slots: Sequence[SlotBytes], at: Sequence[int]) -> None:
+        """Write how many live, as the sums say, to these addresses, in 32 bits."""
+        ...
+
+    def list_slots(self, listings: Sequence[Listing]) -> None:
+        """Write lists. The sums are right. Where a list goes on, the next one's ``before`` is the
+        ``after`` of the one before it."""
         ...
 
     def write_headers(

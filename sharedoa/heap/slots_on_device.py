@@ -13,17 +13,25 @@ from ..model.classes import ClassType
 from .by_type import ByTypePlacement
 from .extents import Extent
 from .regions import Loan, Region
-from .slot_lists import REPORT_BYTES, SLOT_NUMBERS, Numbering, SlotBytes, SlotLists
+from .slot_lists import (
+    REPORT_BYTES,
+    REPORT_USED,
+    SLOT_NUMBERS,
+    Listing,
+    Numbering,
+    Settling,
+    SlotBytes,
+    SlotLists,
+)
 from .slots import Ended, Table
 
 
-def count_living(placement: ByTypePlacement, region: Region, lists: SlotLists) -> SlotBytes:
-    """``SlotLists.count``, unless nothing has changed since it was done, or settled, last."""
-    version = placement.class_version(region.cls)
-    if region.summed != version:
-        lists.count(region.slot_bytes)
-        region.summed = version
-    return region.slot_bytes
+def count_living(placement: ByTypePlacement, regions: Iterable[Region], lists: SlotLists) -> None:
+    """Let the sums of these regions be right."""
+    stale = [each for each in regions if each.summed != placement.class_version(each.cls)]
+    lists.count([region.slot_bytes for region in stale])
+    for region in stale:
+        region.summed = placement.class_version(region.cls)
 
 
 class SlotsOnDevice:
@@ -53,9 +61,9 @@ class SlotsOnDevice:
     def publish(self, extent: Extent, table: Table) -> None:
         """See ``slots.Slots``."""
         placement, lists = self._placement, self._lists
-        write_table(
-            placement, lists, extent, table, lambda region: count_living(placement, region, lists)
-        )
+        regions = [loan.region for listed in table.lists for loan in listed.loans]
+        count_living(placement, regions, lists)
+        write_table(placement, lists, extent, table, {each: each.slot_bytes for each in regions})
 
     def asked_for(self, extent: Extent, places: Sequence[int]) -> list[int]:
         """See ``slots.Slots``."""
@@ -76,13 +84,9 @@ class SlotsOnDevice:
         if not regions:
             return Ended()
         begin_reports(lists, reports, regions, placement.deletions + 1)
-        for number, region in enumerate(regions):
-            report = reports + number * REPORT_BYTES
-            settle_region(lists, region, region.slot_bytes, ends, report)
-        gone = note_reports(placement, lists, classes, regions, reports, loans)
-        for region in regions:
-            region.summed = placement.class_version(region.cls)
-        return Ended(are_freed=gone)
+        looks = {region: region.slot_bytes for region in regions}
+        settle_regions(lists, looks, ends, reports)
+        return Ended(are_freed=note_reports(placement, lists, classes, looks, reports, loans))
 
 
 def write_table(
@@ -90,21 +94,27 @@ def write_table(
     lists: SlotLists,
     extent: Extent,
     table: Table,
-    counted: Callable[[Region], SlotBytes],
+    looks: Mapping[Region, SlotBytes],
     limits: Mapping[int, tuple[int, int]] = MappingProxyType({}),
 ) -> None:
     """A birth table, with the slots that it lists and the headers that objects in them have.
-    ``counted`` gives the slots of a region to list, which were counted; ``limits`` are those of
-    lists (``SlotLists.list_slots``), by their address."""
+    ``looks``: the slots of each region to list, which were counted; ``limits`` are those of lists
+    (``slot_lists.Listing``), by their address."""
     lists.store(extent.address, table.head.view(np.uint64).tolist())
     for start, size in table.zeros:
         lists.clear(start, size)
+    listings: list[Listing] = []
+    for listed in table.lists:
+        before, limit = 0, limits.get(listed.address, (0, 0))
+        for loan, after in zip(listed.loans, listed.stops, strict=True):
+            where = listed.address, 4, before, after, limit
+            slots = looks[loan.region]
+            listings.append(Listing(slots, False, listed.room, SLOT_NUMBERS, *where))
+            before = after
+    lists.list_slots(listings)
     for listed in table.lists:
         before = 0
         for loan, after in zip(listed.loans, listed.stops, strict=True):
-            slots, limit = counted(loan.region), limits.get(listed.address, (0, 0))
-            where = listed.address, 4, before, after, limit
-            lists.list_slots(slots, False, listed.room, SLOT_NUMBERS, *where)
             header = placement.header(loan.region.cls)
             if header:
                 headers = _header_places(loan.region, len(header))
@@ -126,33 +136,50 @@ def begin_reports(lists: SlotLists, reports: int, regions: Iterable[Region], del
     lists.store(reports, [word for pair in words for word in pair])
 
 
-def settle_region(
-    lists: SlotLists, region: Region, slots: SlotBytes, ends: Container[ClassType], report: int
+def settle_regions(
+    lists: SlotLists,
+    looks: Mapping[Region, SlotBytes],
+    ends: Container[ClassType],
+    reports: int,
+    settled: Container[Region] | None = None,
 ) -> None:
-    """Of ``ends`` objects that had lived before may have been ended."""
-    freed = 0
-    if region.cls in ends:
-        assert region.freed_extent is not None
-        freed = region.freed_extent.address
-    lists.settle(slots, freed, region.unused_from, report)
+    """There is a report for each of ``looks``, and launches may have changed those that are
+    ``settled``, or all. Of ``ends`` objects that had lived before may have been ended."""
+    regions = []
+    for number, (region, slots) in enumerate(looks.items()):
+        if settled is None or region in settled:
+            freed = 0
+            if region.cls in ends:
+                assert region.freed_extent is not None
+                freed = region.freed_extent.address
+            report = reports + number * REPORT_BYTES
+            regions.append(Settling(slots, freed, region.unused_from, report))
+    lists.settle(regions)
+
+
+def report_totals(lists: SlotLists, looks: Mapping[Region, SlotBytes], reports: int) -> None:
+    """Let the reports say how many live."""
+    places = range(reports + REPORT_USED, reports + len(looks) * REPORT_BYTES, REPORT_BYTES)
+    lists.total([*looks.values()], places)
 
 
 def note_reports(
     placement: ByTypePlacement,
     lists: SlotLists,
     classes: Iterable[ClassType],
-    regions: Sequence[Region],
+    looks: Mapping[Region, SlotBytes],
     reports: int,
     loans: Mapping[ClassType, Sequence[Loan]],
 ) -> bool:
-    """Take what ``settle_region`` has reported, since ``begin_reports``, into the heap's books.
+    """Take what ``settle_regions`` has reported, since ``begin_reports``, into the heap's books.
     Whether any objects are gone."""
-    if not regions:
+    if not looks:
         return False
-    found = lists.read(reports, len(regions) * REPORT_BYTES // 4).reshape(len(regions), -1)
+    report_totals(lists, looks, reports)
+    found = lists.read(reports, len(looks) * REPORT_BYTES // 4).reshape(len(looks), -1)
     before = {cls: placement.count(cls) for cls in classes}
     gone = []
-    for region, (has_gone, last, used, _) in zip(regions, found.tolist(), strict=True):
+    for region, (has_gone, last, used, _) in zip(looks, found.tolist(), strict=True):
         mine = [loan for loan in loans.get(region.cls, ()) if loan.region is region]
         region.settle(mine, used, last)
         gone += [region] * has_gone
@@ -160,4 +187,6 @@ def note_reports(
         placement.note_ended(gone)
     for cls, count in before.items():
         placement.note_population(cls, count)
+    for region in looks:
+        region.summed = placement.class_version(region.cls)
     return bool(gone)

@@ -9,7 +9,7 @@ say another run might not have room, it waits for later ones, and then makes mor
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -23,8 +23,22 @@ from ..heap.heap import Heap
 from ..heap.living import births_of
 from ..heap.population_lists import numbers_of
 from ..heap.regions import Loan, Region
-from ..heap.slot_lists import REPORT_BYTES, REPORT_USED, ReportStaging, SlotBytes, SlotLists
-from ..heap.slots_on_device import begin_reports, note_reports, settle_region, write_table
+from ..heap.slot_lists import (
+    REPORT_BYTES,
+    REPORT_USED,
+    Listing,
+    ReportStaging,
+    SlotBytes,
+    SlotLists,
+)
+from ..heap.slots_on_device import (
+    begin_reports,
+    count_living,
+    note_reports,
+    report_totals,
+    settle_regions,
+    write_table,
+)
 from ..model.classes import ClassType
 from ..model.scalars import i32, i64
 from ..model.types import ArrayType, ReferenceType
@@ -69,7 +83,7 @@ class PopulationSequence(LaunchSequence):
         self._plan: Plan | None = None
         self._made_at: tuple[Any, ...] = ()
         self._room: Counts = {}
-        self._slots: dict[Region, SlotBytes] = {}
+        self._looks: dict[Region, SlotBytes] = {}
         self._has_run = False
         self._reports: _Reports | None = None
 
@@ -123,8 +137,8 @@ class PopulationSequence(LaunchSequence):
             room = self._make_room(plan, counts)
             memory.show(plan.changing)
             regions = [r for cls in plan.counted for r in memory.placement.regions(cls)]
-            self._reports = _Reports(heap, plan.counted, regions)
-            self._slots = _looks(plan, room, regions)
+            self._looks = _looks(plan, room, regions)
+            self._reports = _Reports(heap, plan.counted, self._looks)
             self._launches = self._recorded(plan, room, self._reports)
             self._programs = sorted({each.program for each in self._launches}, key=id)
             self._plan, self._room, self._key, self._bindings = plan, room, [], []
@@ -155,7 +169,7 @@ class PopulationSequence(LaunchSequence):
         """The launches, each with what the device does before and after it. The caller holds the
         lock on the heap's books."""
         memory = births_of(self.heap)
-        surroundings = _Surroundings(self.heap, reports, self._slots)
+        surroundings = _Surroundings(self.heap, reports)
         while True:
             table = memory.table
             # Of those without threads there will be another plan before there are any.
@@ -217,7 +231,7 @@ class PopulationSequence(LaunchSequence):
                 if heap.memory.unsettled is not reports:
                     heap.settle()
                     reports.begin()
-                    if any(each.unused_from > s.slots for each, s in self._slots.items()):
+                    if any(each.unused_from > s.slots for each, s in self._looks.items()):
                         return  # the host has made objects where no launch would look
                 if self._made_at != self._now() or not self._has_room(plan, reports):
                     return
@@ -264,13 +278,16 @@ class _Reports:
     """What lives of ``classes``, as the device says after each run (``memory.Unsettled``). It keeps
     no heap."""
 
-    def __init__(self, heap: Heap, classes: Sequence[ClassType], regions: Sequence[Region]) -> None:
-        self.classes, self.regions = classes, regions
+    def __init__(
+        self, heap: Heap, classes: Sequence[ClassType], looks: Mapping[Region, SlotBytes]
+    ) -> None:
+        """``looks``: which slots of each region to look at."""
+        self.classes, self.looks = classes, looks
         self._placement = births_of(heap).placement
         self.lists: SlotLists = heap.backend.slot_lists
-        self._memory = heap.zeros(max(1, len(regions)) * REPORT_BYTES // 4, i32)
+        self._memory = heap.zeros(max(1, len(looks)) * REPORT_BYTES // 4, i32)
         self.address = self._memory._address
-        self._staging = self.lists.staging(_PIECES, max(1, len(regions)) * REPORT_BYTES)
+        self._staging = self.lists.staging(_PIECES, max(1, len(looks)) * REPORT_BYTES)
         weakref.finalize(self, _close, heap.backend, self._staging).atexit = False
         self._runs = self._known = 0
         self._counts: Counts = {}
@@ -279,18 +296,18 @@ class _Reports:
         """The books are settled: there were no runs since."""
         self._runs = self._known = 0
         self._counts = {cls: self._placement.count(cls) for cls in self.classes}
-        begin_reports(self.lists, self.address, self.regions, self._placement.deletions + 1)
+        begin_reports(self.lists, self.address, self.looks, self._placement.deletions + 1)
+        count_living(self._placement, self.looks, self.lists)
 
     def settle(self) -> bool:
         """See ``memory.Unsettled``."""
-        return note_reports(
-            self._placement, self.lists, self.classes, self.regions, self.address, {}
-        )
+        return note_reports(self._placement, self.lists, self.classes, self.looks, self.address, {})
 
     def send(self) -> None:
         """There was a run, with fewer than _PIECES under way: let the host see what it reports."""
         piece = self._runs % _PIECES
-        count = len(self.regions) * REPORT_BYTES // 4
+        report_totals(self.lists, self.looks, self.address)
+        count = len(self.looks) * REPORT_BYTES // 4
         self.lists.copy(self.address, self._staging.address(piece), count)
         self._staging.mark(piece)
         self._runs += 1
@@ -312,7 +329,7 @@ class _Reports:
         memory = self._staging.memory(self._known % _PIECES).view(np.uint32)
         used = memory.reshape(-1, REPORT_BYTES // 4)[:, REPORT_USED // 4].tolist()
         self._counts = dict.fromkeys(self.classes, 0)
-        for region, count in zip(self.regions, used, strict=False):
+        for region, count in zip(self.looks, used, strict=False):
             self._counts[region.cls] += count
         self._known += 1
 
@@ -327,23 +344,15 @@ def _close(backend: Backend, staging: ReportStaging) -> None:
 class _Surroundings:
     """What the device does around the launches of a run: the launches for it, one after another."""
 
-    def __init__(self, heap: Heap, reports: _Reports, slots: dict[Region, SlotBytes]) -> None:
-        """``slots``: which of each region to look at."""
-        self._heap, self._reports, self._slots = heap, reports, slots
+    def __init__(self, heap: Heap, reports: _Reports) -> None:
+        self._heap, self._reports = heap, reports
         self._births = births_of(heap)
         self._lists: dict[tuple[ClassType, ...], tuple[Any, Any]] = {}
         self.forget()
 
     def forget(self) -> None:
         """Begin again with the first launch."""
-        self._summed: set[Region] = set()
         self._listed: set[tuple[ClassType, ...]] = set()
-
-    def _counted(self, lists: SlotLists, region: Region) -> SlotBytes:
-        if region not in self._summed:
-            lists.count(self._slots[region])
-            self._summed.add(region)
-        return self._slots[region]
 
     def list_living(
         self, planned: Planned, most: int
@@ -361,14 +370,14 @@ class _Surroundings:
             self._lists[key] = made
         objects, counts = self._lists[key]
         if key not in self._listed:
-            item = self._heap.encoding.dtype.itemsize
-            before = 0
+            before, listings, item = 0, [], self._heap.encoding.dtype.itemsize
             for number, region in enumerate(regions):
                 after = counts._address + 8 * number
                 numbers = numbers_of(region, self._heap.encoding)
-                where = objects._address, item, before, after
-                lists.list_slots(self._counted(lists, region), True, most, numbers, *where)
+                slots, where = self._reports.looks[region], (objects._address, item, before, after)
+                listings.append(Listing(slots, True, most, numbers, *where))
                 before = after
+            lists.list_slots(listings)
             self._listed.add(key)
         return (objects, counts[len(regions) - 1 :]), launches
 
@@ -390,8 +399,7 @@ class _Surroundings:
                 for listed, place in zip(table.lists, places, strict=True)
                 if count is not None
             }
-            counted = partial(self._counted, lists)
-            write_table(placement, lists, extent, table, counted, limits)
+            write_table(placement, lists, extent, table, self._reports.looks, limits)
         return launches
 
     def settle(self, planned: Planned) -> list[KernelLaunch]:
@@ -401,10 +409,9 @@ class _Surroundings:
             return []
         lists, launches = self._reports.lists.recorder()
         ended = classes_below(births)
-        for number, region in enumerate(self._reports.regions):
-            if region.cls in births.made or region.cls in ended:
-                report = self._reports.address + number * REPORT_BYTES
-                settle_region(lists, region, self._slots[region], ended, report)
-                self._summed.add(region)
-                self._listed = {key for key in self._listed if region.cls not in key}
+        looks, address = self._reports.looks, self._reports.address
+        settled = {r for r in looks if r.cls in births.made or r.cls in ended}
+        settle_regions(lists, looks, ended, address, settled)
+        changed = {region.cls for region in settled}
+        self._listed = {key for key in self._listed if changed.isdisjoint(key)}
         return launches

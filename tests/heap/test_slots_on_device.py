@@ -15,8 +15,11 @@ from sharedoa.heap.slot_lists import (
     CHUNK,
     GROUP,
     REPORT_BYTES,
+    REPORT_USED,
     SLOT_NUMBERS,
+    Listing,
     Numbering,
+    Settling,
     SlotBytes,
     SlotLists,
 )
@@ -24,7 +27,7 @@ from sharedoa.heap.slots_on_device import begin_reports
 
 from ..backends.pretend_device import PretendDevice
 
-SIZES = [1, 7, CHUNK, CHUNK + 1, CHUNK * GROUP, CHUNK * GROUP + 3, 3 * CHUNK * GROUP * GROUP + 5]
+SIZES = [1, 7, CHUNK, CHUNK + 1, CHUNK * GROUP, CHUNK * GROUP + 3, 5 * CHUNK * GROUP * GROUP + 5]
 
 
 class Memory:
@@ -67,14 +70,14 @@ def random_bytes(count: int, of: list[int]) -> np.ndarray[Any, Any]:
 def test_lists_are_in_order(memory: Memory, count: int) -> None:
     states = random_bytes(count, [0, LIVED])
     slots, kept = memory.slots(states)
-    memory.lists.count(slots)
+    memory.lists.count([slots])
     numbers = Numbering(1000, 5, 640, 4)
     for live in (True, False):
         wanted = np.flatnonzero((states == LIVED) == live)
         for most in (len(wanted), len(wanted) // 2):
             plain, wide = memory.words(len(wanted)), memory.words(2 * len(wanted))
-            memory.lists.list_slots(slots, live, most, SLOT_NUMBERS, plain._address, 4)
-            memory.lists.list_slots(slots, live, most, numbers, wide._address, 8)
+            memory.lists.list_slots([Listing(slots, live, most, SLOT_NUMBERS, plain._address, 4)])
+            memory.lists.list_slots([Listing(slots, live, most, numbers, wide._address, 8)])
             assert memory.of(plain)[:most].tolist() == wanted[:most].tolist()
             assert not memory.of(plain)[most:].any()
             expected = 1000 + wanted // 32 * 640 + wanted % 32 * 4
@@ -83,53 +86,108 @@ def test_lists_are_in_order(memory: Memory, count: int) -> None:
 
 
 @pytest.mark.parametrize("limit", [None, 0, 3, 50, 10_000])
-def test_one_list_of_several_regions(memory: Memory, limit: int | None) -> None:
-    every = [random_bytes(count, [0, 0, LIVED]) for count in (100, 5, 3000)]
+def test_lists_of_several_regions(memory: Memory, limit: int | None) -> None:
+    """One of six regions, which begins where another one ends."""
+    sizes = (9, 100, 5, 3000, 33, 2 * CHUNK * GROUP + 1, 64, 70)
+    every = [random_bytes(count, [0, 0, LIVED]) for count in sizes]
     held = [memory.slots(states) for states in every]
-    words, found = memory.heap.zeros(4, oa.i64), memory.words(4000)
-    words[3] = limit or 0
-    before, room = 0, 2500
-    for number, (slots, _) in enumerate(held):
-        memory.lists.count(slots)
+    memory.lists.count([slots for slots, _ in held])
+    words, found, first = memory.heap.zeros(9, oa.i64), memory.words(6000), memory.words(100)
+    words[8] = limit or 0
+    room = 5000
+    listings = [Listing(held[0][0], True, 100, SLOT_NUMBERS, first._address, 4)]
+    before = 0
+    for number, (slots, _) in enumerate(held[1:]):
         after = words._address + 8 * number
-        limits = (0, 0) if limit is None else (words._address + 24, 2)
+        limits = (0, 0) if limit is None else (words._address + 64, 2)
         where = found._address, 4, before, after, limits
-        memory.lists.list_slots(slots, False, room, SLOT_NUMBERS, *where)
+        listings.append(Listing(slots, False, room, SLOT_NUMBERS, *where))
         before = after
-    free = [np.flatnonzero(states == 0) for states in every]
+    memory.heap.before_launch()
+    memory.lists.list_slots(listings)
+    living = np.flatnonzero(every[0])
+    assert memory.of(first)[: len(living)].tolist() == living.tolist()
+    assert not memory.of(first)[len(living) :].any()
+    free = [np.flatnonzero(states == 0) for states in every[1:]]
     most = room if limit is None else min(room, 2 * limit)
     expected = np.concatenate(free)[:most]
     assert memory.of(found)[: len(expected)].tolist() == expected.tolist()
     assert not memory.of(found)[len(expected) :].any()
     stops = np.minimum(np.cumsum([len(each) for each in free]), most)
-    assert memory.of(words)[:3].tolist() == stops.tolist()
+    assert memory.of(words)[: len(free)].tolist() == stops.tolist()
 
 
 @pytest.mark.parametrize("used", [0, 40, 10_000])
 @pytest.mark.parametrize("count", SIZES)
-def test_what_lives_after_a_launch(memory: Memory, count: int, used: int) -> None:
+def test_what_lives_after_launches(memory: Memory, count: int, used: int) -> None:
+    """Sums and bytes of two regions, over launches that change some chunks and leave others."""
+    random = np.random.default_rng(count)
     kinds = [0, 0, LIVED, LIVED, LIVED | ENDED, BORN, BORN | ENDED]
-    states = random_bytes(count, kinds)
-    slots, kept = memory.slots(states)
-    freed, report = memory.words(count), memory.words(REPORT_BYTES // 4)
-    begin_reports(memory.lists, report._address, [_Counted()], 7)  # type: ignore[list-item]
-    memory.lists.settle(slots, freed._address, used, report._address)
-    lives = np.isin(states, (LIVED, BORN))
-    gone = states == LIVED | ENDED
-    touched = np.flatnonzero(states & BORN)
-    last = int(touched[-1]) + 1 if len(touched) else 0
-    expected = [int(gone.any()), last if last > used else 0, int(lives.sum()), 7]
-    assert memory.of(report).tolist() == expected
-    assert memory.of(freed)[:count].tolist() == np.where(gone, 7, 0).tolist()
-    assert memory.of(kept).view(np.uint8)[:count].tolist() == np.where(lives, LIVED, 0).tolist()
-    memory.lists.count(slots)
-    listed = memory.words(int(lives.sum()))
-    memory.lists.list_slots(slots, True, int(lives.sum()), SLOT_NUMBERS, listed._address, 4)
-    assert memory.of(listed)[: int(lives.sum())].tolist() == np.flatnonzero(lives).tolist()
+    every = [random_bytes(size, kinds) for size in (50, count)]
+    held = [memory.slots(states) for states in every]
+    freed, report = memory.words(count), memory.words(2 * REPORT_BYTES // 4)
+    address = report._address
+    for launch in range(3):
+        begin_reports(memory.lists, address, [_Counted(), _Counted()], 7)  # type: ignore[list-item]
+        settled = [
+            Settling(slots, to, used, address + number * REPORT_BYTES)
+            for number, ((slots, _), to) in enumerate(zip(held, (0, freed._address), strict=True))
+        ]
+        memory.lists.settle(settled)
+        places = [address + REPORT_USED, address + REPORT_BYTES + REPORT_USED]
+        memory.lists.total([slots for slots, _ in held], places)
+        reports = memory.of(report).reshape(2, -1)
+        for states, (slots, kept), found in zip(every, held, reports, strict=True):
+            lives = np.isin(states, (LIVED, BORN))
+            gone = states == LIVED | ENDED
+            touched = np.flatnonzero(states & BORN)
+            last = int(touched[-1]) + 1 if len(touched) else 0
+            expected = [int(gone.any()), last if last > used else 0, int(lives.sum()), 7]
+            assert found.tolist() == expected
+            bytes = memory.of(kept).view(np.uint8)[: len(states)]
+            assert bytes.tolist() == np.where(lives, LIVED, 0).tolist()
+            check_sums(slots, memory.of(kept).view(np.uint8), lives)
+        if not launch:
+            assert memory.of(freed)[:count].tolist() == np.where(gone, 7, 0).tolist()
+        for states, (_, kept) in zip(every, held, strict=True):
+            # Made, ended, and most left alone: now and then all of a chunk.
+            states[:] = np.where(np.isin(states, (LIVED, BORN)), LIVED, 0)
+            some = random.random(len(states)) < (0.02 if launch else 0.0)
+            states[some] |= np.where(states[some] == LIVED, ENDED, BORN).astype(np.uint8)
+            bytes = memory.of(kept).view(np.uint8).copy()
+            bytes[: len(states)] = states
+            kept[:] = bytes.view(np.int32)
+        memory.heap.before_launch()
+
+
+def check_sums(slots: SlotBytes, memory: np.ndarray[Any, Any], lives: np.ndarray[Any, Any]) -> None:
+    """All levels, with what a group lacks."""
+    sums = np.zeros(slots.chunks * CHUNK, np.int64)
+    sums[: len(lives)] = lives
+    group, bytes = CHUNK, 1
+    for address, count in slots.levels:
+        sums = np.append(sums, np.zeros(-len(sums) % group, np.int64)).reshape(-1, group).sum(1)
+        first = address - slots.live
+        found = memory[first : first + count * bytes].view(f"u{bytes}")
+        assert found.tolist() == sums.tolist()
+        group, bytes = GROUP, 4
 
 
 class _Counted:
     used = 3
+
+
+def test_bytes_that_the_host_has_changed_are_counted_again(memory: Memory) -> None:
+    states = random_bytes(3 * CHUNK * GROUP, [0, LIVED])
+    slots, kept = memory.slots(states)
+    memory.lists.count([slots])
+    states[::3] ^= LIVED
+    bytes = memory.of(kept).view(np.uint8).copy()
+    bytes[: len(states)] = states
+    kept[:] = bytes.view(np.int32)
+    memory.heap.before_launch()
+    memory.lists.count([slots])
+    check_sums(slots, memory.of(kept).view(np.uint8), states == LIVED)
 
 
 def test_only_the_first_slots_are_looked_at(memory: Memory) -> None:
@@ -137,11 +195,12 @@ def test_only_the_first_slots_are_looked_at(memory: Memory) -> None:
     states[1000:] = 0
     slots, kept = memory.slots(states)
     looked = slots.first(1200)
-    memory.lists.count(slots)
-    memory.lists.count(looked)
+    memory.lists.count([slots])
+    memory.lists.count([looked])
     free = np.flatnonzero(states[:1200] == 0)
     found = memory.words(len(free))
-    memory.lists.list_slots(looked, False, len(free), SLOT_NUMBERS, found._address, 4)
+    listing = Listing(looked, False, len(free), SLOT_NUMBERS, found._address, 4)
+    memory.lists.list_slots([listing])
     assert memory.of(found).tolist() == free.tolist()
     assert len(kept)
 

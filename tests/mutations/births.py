@@ -246,28 +246,32 @@ MUTATIONS = (
     ),
     Mutation(
         "a list of who lives is kept though the launch ended some", _SEQUENCE,
-        "self._listed = {key for key in self._listed if region.cls not in key}", "pass",
+        "self._listed = {key for key in self._listed if changed.isdisjoint(key)}", "pass",
         "methods are called on objects that are gone",
         _SEQUENCES,
     ),
     Mutation(
-        "sums are kept though the launch changed what lives", _SEQUENCE,
-        "if region not in self._summed:", "if False:",
+        "sums above the next ones are not told of changes", _KERNELS,
+        "for number, sums in enumerate(levels[1:], 1):\n            with",
+        "for number, sums in enumerate(levels[1:2], 1):\n            with",
         "lists have other lengths than they say",
-        _SEQUENCES,
+        ("tests/heap/test_slots_on_device.py",),
     ),
     Mutation(
-        "sums of the first slots are taken for those of all", "sharedoa/heap/slots_on_device.py",
-        "    return bool(gone)\n",
-        "    for region in regions:\n"
-        "        region.summed = placement.class_version(region.cls)\n"
-        "    return bool(gone)\n",
+        "all regions of a launch are of one list", _KERNELS,
+        "own = [head, slots.slots,", "own = [0, slots.slots,",
+        "two objects have one place",
+        ("tests/heap/test_slots_on_device.py",),
+    ),
+    Mutation(
+        "sums are kept though the host has changed what lives", "sharedoa/heap/slots_on_device.py",
+        "each.summed != placement.class_version(each.cls)", "each.summed is None",
         "lists have other lengths than they say",
         _SEQUENCES,
     ),
     Mutation(
         "runs look at the slots that were used when they were planned", _SEQUENCE,
-        "if any(each.unused_from > s.slots for each, s in self._slots.items()):", "if False:",
+        "if any(each.unused_from > s.slots for each, s in self._looks.items()):", "if False:",
         "objects that the host has made are in no list",
         _SEQUENCES,
     ),
