@@ -9,6 +9,7 @@ from typing import Any
 
 from ..errors import ClassError, CompileError, Diagnostic, InternalError
 from ..ir.core import Location, Program
+from ..ir.receivers import narrow_receivers
 from ..model.classes import ClassType, Method, Signature
 from ..model.functions import DeviceFunction
 from ..model.signatures import resolve_signature, scope_of
@@ -40,10 +41,12 @@ class Translation:
         """The program in SSA form, which nobody changes. Raises CompileError for one that nests too
         deeply."""
         try:
-            return to_ir(self.program)
+            found = to_ir(self.program)
         except RecursionError:
             kernel = self.program.kernel
             raise too_deep(f"{kernel.name}, or of what it calls,", kernel.location) from None
+        narrow_receivers(found)
+        return found
 
     def current(self) -> bool:
         """Whether translating again would see the same world. Looked at once an epoch, which who
