@@ -33,6 +33,7 @@ SIZES = {
     "flocking": (40, 6),
     "nbody": (40, 4),
     "collision": (150, 4),
+    "barnes_hut": (30, 2),
 }
 
 
