@@ -1,16 +1,17 @@
-"""Objects that are born and die in kernels: wa-tor, sugarscape and collision at DynaSOAr's sizes,
-a launch a call and captured steps.
+"""Objects that are born and die in kernels: wa-tor, sugarscape, collision and Barnes-Hut at
+DynaSOAr's sizes, a launch a call and captured steps.
 
 Samples are seconds a step, of pieces of a run one after another, so that populations differ
 between them; both ways make the same steps. Each ends with a wait for the device. DynaSOAr takes
 1.59 ms for wa-tor and 1.50 for sugarscape on an H200, arrays without objects 0.77 and 0.55; for
-collision, in the mean of its first 50 steps, 22.3 and 24.3.
+collision, in the mean of its first 50 steps, 22.3 and 24.3. Its Barnes-Hut does not end there.
 
 Expected before running, on an H200: kernels of the programs take 0.8 ms of a step of wa-tor and 0.8
 of sugarscape; lists and settling 0.5 and 0.2; so captured steps 1.5 and 1.0, and step by step as
 much again for the host, which waits for each launch that makes objects: 2.5 and 3.5. Of collision,
 from the machine code: 200 cycles for each of 40,000 bodies to move, 35 to look who is near, so 5 ms
-in both ways while most bodies are left.
+in both ways while most bodies are left. Barnes-Hut: 60 ms for walks, in which each of 300,000
+bodies meets 25,000 bodies and nodes, and 5 for the tree.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 import sharedoa as oa
+from apps.barnes_hut.program import MASS
+from apps.barnes_hut.simulation import Simulation as BarnesHut
 from apps.collision.simulation import Simulation as Collision
 from apps.common.launches import Launches
 from apps.sugarscape.simulation import Simulation as Sugarscape
@@ -49,7 +52,7 @@ class _OneByOne(Launches):
 
 
 def run(options: Options) -> Result:
-    """Time both programs, in both ways."""
+    """Time all programs, in both ways."""
     programs = {
         "wator": _Program(Wator, _shape(2048, 2560) if options.full else _shape(64, 48), 40),
         "sugarscape": _Program(
@@ -57,6 +60,9 @@ def run(options: Options) -> Result:
         ),
         "collision": _Program(
             Collision, {"bodies": 40_000 if options.full else 300, "contact": _CONTACT}, 10
+        ),
+        "barnes_hut": _Program(
+            BarnesHut, {"bodies": 300_000 if options.full else 300, "mass": float(MASS)}, 10
         ),
     }
     with oa.Heap(backend=options.backend) as heap:

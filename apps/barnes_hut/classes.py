@@ -11,10 +11,10 @@ import math
 import sharedoa as oa
 from sharedoa import f64, i32, u32
 
-GRAVITY = 6.673e-11
+from ..common.gravity import DAMPING, GRAVITY
+from ..common.plane import Vector
+
 TIME_STEP = 0.0075
-#: Added to squared distances, so that bodies that meet do not fly apart.
-SOFTENING = 0.05
 #: A node whose centre of mass is at most this far away is opened.
 NEAR = 0.25
 #: The square reaches from -1 to 1; bodies are held within this.
@@ -22,27 +22,6 @@ BORDER = 0.99999999
 #: So often quadrants are halves of the ones above. Bodies that are still together then are told
 #: apart by their ids.
 HALVINGS = 24
-
-
-@oa.value
-class Vector:
-    x: f64
-    y: f64
-
-    def __add__(self, other: Vector) -> Vector:
-        return Vector(self.x + other.x, self.y + other.y)
-
-    def __sub__(self, other: Vector) -> Vector:
-        return Vector(self.x - other.x, self.y - other.y)
-
-    def __mul__(self, factor: f64) -> Vector:
-        return Vector(self.x * factor, self.y * factor)
-
-    def __truediv__(self, divisor: f64) -> Vector:
-        return Vector(self.x / divisor, self.y / divisor)
-
-    def square(self) -> f64:
-        return self.x * self.x + self.y * self.y
 
 
 @oa.func
@@ -91,7 +70,7 @@ class TreeNode(oa.Object):
         square = offset.square()
         if square == 0.0:
             return Vector(0.0, 0.0)
-        return offset * (self.mass / ((square + SOFTENING) * math.sqrt(square)))
+        return offset * (self.mass / ((square + DAMPING) * math.sqrt(square)))
 
     def tie(self) -> None:
         """Find out what comes next: in the same node, or else in those around it."""
@@ -137,13 +116,9 @@ class Body(TreeNode):
         parent = self.parent
         if not parent.contains(self.pos) or parent.quadrant_of(self) != self.quadrant:
             parent.children[self.quadrant] = None
-            self.wait(space)
-
-    def wait(self, space: Space) -> None:
-        """For a place somewhere in the tree."""
-        self.parent = space.root
-        self.is_waiting = True
-        space.is_crowded = True
+            self.parent = space.root
+            self.is_waiting = True
+            space.is_crowded = True
 
     def seek(self) -> None:
         """Go down to a quadrant that is no node, and ask for it."""

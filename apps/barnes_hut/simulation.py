@@ -17,8 +17,10 @@ Array = np.ndarray[Any, Any]
 
 #: What random numbers are drawn for.
 START_X, START_Y, START_VELOCITY_X, START_VELOCITY_Y, MASS = range(5)
-#: Bodies are put into the order of their places so often, in steps.
+#: After so many steps bodies and nodes are put into the order of their places again.
 SORTED_EVERY = 100
+#: Of the level of a node.
+LEVEL_BITS = 8
 #: Levels that the tree may grow by before the host looks whether that was enough.
 ROUNDS = 4
 
@@ -66,19 +68,18 @@ class Simulation:
         root = heap.new(Node, 1)
         for axis in "xy":
             root.low[axis], root.high[axis] = -1.0, 1.0
-        self.space = heap.new(Space, root=root[0])
-        bodies = heap.new(
-            Body, count, id=numbers + 1, bodies=1, mass=(shares(MASS) / 2 + 0.5) * mass
-        )
+        self.space = heap.new(Space, root=root[0], is_crowded=True)
+        bodies = heap.new(Body, count, parent=root[0], is_waiting=True)
+        bodies.id, bodies.bodies = numbers + 1, 1
+        bodies.mass = (shares(MASS) / 2 + 0.5) * mass
         bodies.pos["x"] = 1.98 * shares(START_X) - 0.99
         bodies.pos["y"] = 1.98 * shares(START_Y) - 0.99
         bodies.velocity["x"] = (shares(START_VELOCITY_X) - 0.5) / 1000
         bodies.velocity["y"] = (shares(START_VELOCITY_Y) - 0.5) / 1000
         # Enough to tell all ids apart, of two bits a level.
         self._levels = HALVINGS + (count.bit_length() + 1) // 2
-        self.sort()
-        self._launch.for_all(Body, "wait", self.space)
         self.rebuild()
+        self.sort()
 
     def advance(self) -> None:
         """One step: bodies attract each other and move, and the tree follows."""
@@ -112,10 +113,12 @@ class Simulation:
         self._launch.for_all(TreeNode, "tie")
 
     def sort(self) -> None:
-        """Put bodies that are near one another in the square near one another in memory, as they
-        walk through the same parts of the tree. It changes nothing else."""
-        bodies = self._heap.all(Body)
+        """Put what is near one another in the square near one another in memory: neighbours walk
+        through the same parts of the tree. It changes nothing else."""
+        bodies, nodes = self._heap.all(Body), self._heap.all(Node)
         oa.sort(bodies, morton(_columns(bodies.pos)))
+        levels = nodes.level.numpy().astype(np.uint64)
+        oa.sort(nodes, morton(_columns(nodes.low)) << np.uint64(LEVEL_BITS) | levels)
 
     def counts(self) -> dict[str, int]:
         """``spread`` is the root of the mean square of distances from the middle."""

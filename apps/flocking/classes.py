@@ -7,31 +7,12 @@ import math
 import sharedoa as oa
 from sharedoa import f64, i32
 
+from ..common.plane import Vector
+
 #: How much a bird heeds where those in sight are, how they fly, and those too near.
 COHESION, ALIGNMENT, SEPARATION = 0.03, 0.05, 0.015
 #: Those nearer than this are too near.
 TOO_NEAR = 1.0
-
-
-@oa.value
-class Vector:
-    x: f64
-    y: f64
-
-    def __add__(self, other: Vector) -> Vector:
-        return Vector(self.x + other.x, self.y + other.y)
-
-    def __sub__(self, other: Vector) -> Vector:
-        return Vector(self.x - other.x, self.y - other.y)
-
-    def __mul__(self, factor: f64) -> Vector:
-        return Vector(self.x * factor, self.y * factor)
-
-    def __truediv__(self, divisor: f64) -> Vector:
-        return Vector(self.x / divisor, self.y / divisor)
-
-    def square(self) -> f64:
-        return self.x * self.x + self.y * self.y
 
 
 @oa.func

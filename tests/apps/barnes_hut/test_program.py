@@ -153,8 +153,8 @@ def test_where_bodies_lie_changes_nothing() -> None:
     numbers = np.random.default_rng(5)
 
     def shuffle(running: Simulation) -> None:
-        bodies = oa.all(Body)
-        oa.sort(bodies, numbers.permutation(len(bodies)))
+        for objects in (oa.all(Body), oa.all(Node)):
+            oa.sort(objects, numbers.permutation(len(objects)))
 
     require_as_oracle(60, 4, between=shuffle, backend="cpu")
 
@@ -225,6 +225,19 @@ def test_bodies_that_see_all_have_the_direct_sum() -> None:
         running.advance()
         found = running.bodies().accelerations
     assert np.allclose(found, direct_sum(places, masses), rtol=1e-11, atol=0)
+
+
+def test_neighbours_lie_side_by_side() -> None:
+    """Nodes with the first one that is in them behind them, as walks come to them."""
+    with simulation(300, backend="cpu") as running:
+        for _ in range(2):
+            running.advance()
+        running.sort()
+        found = paths(running.tree())
+        assert found == sorted(found)
+        bodies = oa.all(Body)
+        keys = morton(np.stack([bodies.pos[axis].numpy() for axis in "xy"], axis=1))
+        assert (keys[:-1] <= keys[1:]).all()
 
 
 def test_bodies_turn_at_the_border() -> None:
