@@ -153,6 +153,7 @@ APPS: dict[str, AppInfo] = {
             seed=42,
             paper_size=1024,
             paper_steps=1000,
+            natural_makes_objects=True,
         ),
         AppInfo(
             name="wator",

@@ -137,8 +137,8 @@ def test_any_number_of_records_of_a_call_for_a_population(monkeypatch):
         # Of both classes, in two launches a step.
         "kernel_Alive_prepare": KernelSum(2.0, 20),
         "kernel_Candidate_prepare": KernelSum(3.0, 20),
-        "kernel_Agent_update": KernelSum(4.0, 20),
-        "kernel_Alive_settle": KernelSum(5.0, 21),
+        "kernel_Alive_update": KernelSum(4.0, 20),
+        "kernel_Birth_settle": KernelSum(5.0, 21),
         "sharedoa_slots_list_4": KernelSum(6.0, 100),
         "sharedoa_slots_count": KernelSum(7.0, 100),
         "sharedoa_column_move": KernelSum(8.0, 9),
@@ -147,8 +147,8 @@ def test_any_number_of_records_of_a_call_for_a_population(monkeypatch):
     monkeypatch.setattr(times, "end", lambda: found)
     sample = CuptiTimer(times).sample(life, "coal", "cpu", full=False)
     assert sample.launches == {**events.launches, timers.BOOKS: 200}
-    assert sample.seconds["Agent.prepare"] == 5.0 and sample.seconds["Alive.settle"] == 5.0
-    assert sample.seconds["Agent.update"] == 4.0 and sample.seconds[timers.BOOKS] == 13.0
+    assert sample.seconds["Agent.prepare"] == 5.0 and sample.seconds["Birth.settle"] == 5.0
+    assert sample.seconds["Alive.update"] == 4.0 and sample.seconds[timers.BOOKS] == 13.0
     assert sample.seconds["Agent.update_checksum"] == 0.0
 
 

@@ -37,8 +37,12 @@ class Cell(oa.Object):
                     count += 1
         return count
 
+    def is_invited_by(self, cell: Cell) -> bool:
+        """Whether ``cell`` is to put a candidate here: the first new one around a dead one. Nobody
+        else looks whether there is an agent."""
+        return self.first_new_neighbour() is cell and not self.is_new and self.agent is None
+
     def first_new_neighbour(self) -> Cell | None:
-        """The one that makes a candidate here, so that no two do."""
         for place in range(8):
             neighbour = self.neighbours[place]
             if neighbour is not None and neighbour.is_new:
@@ -47,8 +51,8 @@ class Cell(oa.Object):
 
 
 class Agent(oa.Object):
-    """How its cell is. While all prepare, they read cells and write only themselves; while all are
-    updated, each writes its own cell; the newborn then write dead cells around."""
+    """How its cell is. While all prepare, they read cells and write only themselves; when they are
+    updated, each writes its own cell. Births write dead cells around as well."""
 
     cell: Cell
 
@@ -59,7 +63,6 @@ class Agent(oa.Object):
     def is_alive(self) -> bool: ...
     def state(self) -> i32: ...
     def prepare(self) -> None: ...
-    def update(self) -> None: ...
     def update_checksum(self, counters: oa.Array[i32]) -> None: ...
 
 
@@ -83,7 +86,7 @@ class Candidate(Agent):
         if self.action == STAY:
             return
         if self.action == SPAWN:
-            Alive(self.cell)
+            Birth(self.cell)
         else:
             self.cell.agent = None
         oa.delete(self)
@@ -94,10 +97,6 @@ class Candidate(Agent):
 
 class Alive(Agent):
     dies: bool
-
-    def __init__(self, cell: Cell) -> None:
-        super().__init__(cell)
-        cell.is_new = True
 
     def is_alive(self) -> bool:
         return True
@@ -116,16 +115,25 @@ class Alive(Agent):
             Candidate(self.cell)
             oa.delete(self)
 
-    def settle(self) -> None:
-        """Having been born, put candidates on the dead cells around."""
-        if not self.cell.is_new:
-            return
-        for place in range(8):
-            neighbour = self.cell.neighbours[place]
-            if neighbour is None or neighbour.first_new_neighbour() is not self.cell:
-                continue  # nobody but that one may look whether there is an agent
-            if neighbour.agent is None:
-                Candidate(neighbour)
-
     def update_checksum(self, counters: oa.Array[i32]) -> None:
         oa.atomic_add(counters, LIVE, 1)
+
+
+class Birth(oa.Object):
+    """That a cell comes to life in this generation."""
+
+    cell: Cell
+
+    def __init__(self, cell: Cell) -> None:
+        self.cell = cell
+        cell.is_new = True
+
+    def settle(self) -> None:
+        """Let the cell live, put candidates on the dead cells around, and be over."""
+        cell = self.cell
+        Alive(cell)
+        for place in range(8):
+            neighbour = cell.neighbours[place]
+            if neighbour is not None and neighbour.is_invited_by(cell):
+                Candidate(neighbour)
+        oa.delete(self)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sharedoa as oa
 from sharedoa import i32
 
-from .classes import Alive, Cell
+from .classes import Birth, Cell
 
 
 @oa.kernel
@@ -23,7 +23,7 @@ def connect_cells(cells: oa.Array[Cell], rows: i32, columns: i32) -> None:
 
 @oa.kernel
 def begin_lives(cells: oa.Array[Cell], alive: oa.Array[i32]) -> None:
-    Alive(cells[alive[oa.grid(1)]])
+    Birth(cells[alive[oa.grid(1)]])
 
 
 @oa.kernel

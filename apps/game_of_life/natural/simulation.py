@@ -10,7 +10,7 @@ from ...common.automaton.rule import Flags, States
 from ...common.automaton.simulation import Simulation
 from ...common.launches import Launches
 from . import kernels
-from .classes import Agent, Alive, Cell
+from .classes import Agent, Alive, Birth, Candidate, Cell
 
 
 class NaturalSimulation(Simulation):
@@ -20,15 +20,16 @@ class NaturalSimulation(Simulation):
         super().__init__(heap, board, launches, heap.new(Cell, board.size))
         self._for_cells(kernels.connect_cells, self._rows, self._columns)
         self._for_live_cells(kernels.begin_lives, board)
-        self._launch.for_all(Alive, "settle")
+        self._launch.for_all(Birth, "settle")
 
     def advance(self) -> None:
         self._launch.repeat("step", self._step)
 
     def _step(self) -> None:
         self._launch.for_all(Agent, "prepare")
-        self._launch.for_all(Agent, "update")
-        self._launch.for_all(Alive, "settle")
+        self._launch.for_all(Alive, "update")
+        self._launch.for_all(Candidate, "update")  # those that were just made have nothing to do
+        self._launch.for_all(Birth, "settle")
 
     def tally(self) -> dict[str, int]:
         counters = self._heap.zeros(2, i32)

@@ -1,4 +1,5 @@
-"""Cells, and the agents that they hold: one at a time, of the class that says how the cell is."""
+"""Cells, and the agents on them, which say how a cell is: one where something lives, decays or may
+come to life, none where nothing happens. Agents are made and deleted as that changes."""
 
 from __future__ import annotations
 
@@ -8,97 +9,94 @@ from sharedoa import i32
 from ...common.automaton import rule
 from ..parameters import BIRTH_MASK, DECAYING_STATES, SURVIVAL_MASK
 
-#: What an agent is about to do.
+#: What a candidate is about to do.
 STAY, DIE, SPAWN = 0, 1, 2
 
 
-class Cell(oa.Object, unordered=("agent",)):
-    """A place of the board. It keeps an agent of each class ready; all dead cells share one."""
+class Cell(oa.Object):
+    """A place of the board. Where the board ends, ``neighbours`` are None. It is new in the
+    generation in which it has come to life."""
 
-    agent: Agent
-    dead: Dead
-    candidate: Candidate
-    alive: Alive
-    decaying: Decaying
+    agent: Agent | None
     neighbours: oa.inline[Cell, 8]
-    num_neighbours: i32
+    is_new: bool
+
+    def state(self) -> i32:
+        agent = self.agent
+        return i32(rule.DEAD) if agent is None else agent.state()
 
     def live_neighbours(self) -> i32:
         count = i32(0)
-        for place in range(self.num_neighbours):
-            if self.neighbours[place].agent.is_undecayed():
-                count += 1
+        for place in range(8):
+            neighbour = self.neighbours[place]
+            if neighbour is not None:
+                agent = neighbour.agent
+                if agent is not None and agent.is_undecayed():
+                    count += 1
         return count
 
-    def invite_neighbours(self) -> None:
-        """Make candidates of all dead neighbours. Others may do the same at the same time."""
-        for place in range(self.num_neighbours):
+    def is_invited_by(self, cell: Cell) -> bool:
+        """Whether ``cell`` is to put a candidate here: the first new one around a dead one. Nobody
+        else looks whether there is an agent."""
+        return self.first_new_neighbour() is cell and not self.is_new and self.agent is None
+
+    def first_new_neighbour(self) -> Cell | None:
+        for place in range(8):
             neighbour = self.neighbours[place]
-            oa.atomic_cas(neighbour, "agent", neighbour.dead, neighbour.candidate)
+            if neighbour is not None and neighbour.is_new:
+                return neighbour
+        return None
 
 
 class Agent(oa.Object):
-    """How a cell is. While all agents prepare, and while candidates are born or give up, they read
-    cells and change none but their own; the others then age, which changes dead neighbours, too."""
+    """How its cell is. While all prepare, they read cells and write only themselves; when they are
+    updated, each writes its own cell. Births write dead cells around as well."""
+
+    cell: Cell
+
+    def __init__(self, cell: Cell) -> None:
+        self.cell = cell
+        cell.agent = self
 
     def is_undecayed(self) -> bool:
         return False
 
     def state(self) -> i32: ...
 
-    def prepare(self, cell: Cell) -> None:
+    def prepare(self) -> None:
         """Decide what to do."""
-
-    def update(self, cell: Cell) -> None:
-        """Come to life, or give up doing so."""
-
-    def age(self, cell: Cell) -> None:
-        """Take note of having been born, or decay."""
 
     def update_checksum(self, counters: oa.Array[i32]) -> None:
         """Add this agent to the number of those that are not dead."""
         oa.atomic_add(counters, 0, 1)
 
 
-class Dead(Agent):
-    def state(self) -> i32:
-        return i32(rule.DEAD)
-
-    def update_checksum(self, counters: oa.Array[i32]) -> None:
-        """Dead cells do not count."""
-
-
 class Candidate(Agent):
-    """A dead cell that may come to life, as something near it changes."""
+    """On a dead cell that may come to life, as something near it changes."""
 
     action: i32
 
     def state(self) -> i32:
         return i32(rule.CANDIDATE)
 
-    def prepare(self, cell: Cell) -> None:
-        count = cell.live_neighbours()
-        if (BIRTH_MASK >> count) & 1 == 1:
-            self.action = SPAWN
-        elif count == 0:
-            self.action = DIE
+    def prepare(self) -> None:
+        """Decide whether to come to life, or to give up."""
+        count = self.cell.live_neighbours()
+        is_born = (BIRTH_MASK >> count) & 1 == 1
+        self.action = SPAWN if is_born else DIE if count == 0 else STAY
 
-    def update(self, cell: Cell) -> None:
+    def update(self) -> None:
+        if self.action == STAY:
+            return
         if self.action == SPAWN:
-            cell.alive.begin()
-            cell.agent = cell.alive
-        elif self.action == DIE:
-            cell.agent = cell.dead
-        self.action = STAY
+            Birth(self.cell)
+        else:
+            self.cell.agent = None
+        oa.delete(self)
 
 
 class Alive(Agent):
-    is_new: bool
     dies: bool
-
-    def begin(self) -> None:
-        self.is_new = True
-        self.dies = False
 
     def is_undecayed(self) -> bool:
         return True
@@ -106,29 +104,50 @@ class Alive(Agent):
     def state(self) -> i32:
         return i32(rule.ALIVE)
 
-    def prepare(self, cell: Cell) -> None:
-        self.is_new = False
-        self.dies = (SURVIVAL_MASK >> cell.live_neighbours()) & 1 == 0
+    def prepare(self) -> None:
+        """Decide whether to decay."""
+        self.cell.is_new = False
+        self.dies = (SURVIVAL_MASK >> self.cell.live_neighbours()) & 1 == 0
 
-    def age(self, cell: Cell) -> None:
-        if self.is_new:
-            cell.invite_neighbours()
-        elif self.dies:
-            cell.decaying.begin()
-            cell.agent = cell.decaying
+    def update(self) -> None:
+        if self.dies:
+            Decaying(self.cell)
+            oa.delete(self)
 
 
 class Decaying(Agent):
     stage: i32
 
-    def begin(self) -> None:
+    def __init__(self, cell: Cell) -> None:
+        super().__init__(cell)
         self.stage = 1
 
     def state(self) -> i32:
         return rule.ALIVE + self.stage
 
-    def age(self, cell: Cell) -> None:
+    def update(self) -> None:
         if self.stage == DECAYING_STATES:
-            cell.agent = cell.candidate
+            Candidate(self.cell)
+            oa.delete(self)
         else:
             self.stage += 1
+
+
+class Birth(oa.Object):
+    """That a cell comes to life in this generation."""
+
+    cell: Cell
+
+    def __init__(self, cell: Cell) -> None:
+        self.cell = cell
+        cell.is_new = True
+
+    def settle(self) -> None:
+        """Let the cell live, put candidates on the dead cells around, and be over."""
+        cell = self.cell
+        Alive(cell)
+        for place in range(8):
+            neighbour = cell.neighbours[place]
+            if neighbour is not None and neighbour.is_invited_by(cell):
+                Candidate(neighbour)
+        oa.delete(self)

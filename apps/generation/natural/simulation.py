@@ -4,40 +4,39 @@ from __future__ import annotations
 
 from typing import Any
 
+from sharedoa import i32
+
 from ...common.automaton.rule import Flags, States
 from ...common.automaton.simulation import Simulation
 from ...common.launches import Launches
 from . import kernels
-from .classes import Alive, Candidate, Cell, Dead, Decaying
+from .classes import Agent, Alive, Birth, Candidate, Cell, Decaying
 
 
 class NaturalSimulation(Simulation):
-    """A cell for each place of the board, with an agent of each class but one that it uses again;
-    the dead one is shared."""
+    """A cell for each place of the board, and agents on those where something happens."""
 
     def __init__(self, heap: Any, board: Flags, launches: Launches) -> None:
-        dead = heap.new(Dead)
-        cells = heap.new(
-            Cell,
-            board.size,
-            agent=dead,
-            dead=dead,
-            candidate=heap.new(Candidate, board.size),
-            alive=heap.new(Alive, board.size),
-            decaying=heap.new(Decaying, board.size),
-        )
-        super().__init__(heap, board, launches, cells)
+        super().__init__(heap, board, launches, heap.new(Cell, board.size))
         self._for_cells(kernels.connect_cells, self._rows, self._columns)
         self._for_live_cells(kernels.begin_lives, board)
-        self._for_cells(kernels.age)
+        self._launch.for_all(Birth, "settle")
 
     def advance(self) -> None:
-        self._for_cells(kernels.prepare)
-        self._for_cells(kernels.update)
-        self._for_cells(kernels.age)
+        self._launch.repeat("step", self._step)
+
+    def _step(self) -> None:
+        self._launch.for_all(Agent, "prepare")
+        # What one of them makes is of a class before, or has nothing to do.
+        self._launch.for_all(Decaying, "update")
+        self._launch.for_all(Alive, "update")
+        self._launch.for_all(Candidate, "update")
+        self._launch.for_all(Birth, "settle")
 
     def tally(self) -> dict[str, int]:
-        return {"checksum": self._counters(kernels.update_checksum, 1)[0]}
+        counters = self._heap.zeros(1, i32)
+        self._launch.for_all(Agent, "update_checksum", counters)
+        return {"checksum": int(counters[0])}
 
     def states(self) -> States:
         return self._shown(kernels.show_states)

@@ -7,7 +7,7 @@ import pytest
 import sharedoa as oa
 from apps.game_of_life.faithful import kernels as faithful
 from apps.game_of_life.natural import kernels as natural
-from apps.game_of_life.natural.classes import Agent, Alive
+from apps.game_of_life.natural.classes import Agent, Alive, Birth, Candidate
 from sharedoa import i32
 
 from ..gpu_code import EVERY_MODE, check_gpu_code, kernels_of
@@ -20,13 +20,18 @@ def prepare(agents: oa.Array[Agent]) -> None:
 
 
 @oa.kernel
-def update(agents: oa.Array[Agent]) -> None:
+def update_alive(agents: oa.Array[Alive]) -> None:
     agents[oa.grid(1)].update()
 
 
 @oa.kernel
-def settle(living: oa.Array[Alive]) -> None:
-    living[oa.grid(1)].settle()
+def update_candidate(agents: oa.Array[Candidate]) -> None:
+    agents[oa.grid(1)].update()
+
+
+@oa.kernel
+def settle(births: oa.Array[Birth]) -> None:
+    births[oa.grid(1)].settle()
 
 
 @oa.kernel
@@ -34,10 +39,13 @@ def update_checksum(agents: oa.Array[Agent], counters: oa.Array[i32]) -> None:
     agents[oa.grid(1)].update_checksum(counters)
 
 
+METHODS = [prepare, update_alive, update_candidate, settle, update_checksum]
+
+
 @pytest.mark.parametrize(("mode", "everything"), EVERY_MODE)
 def test_every_kernel_in_every_mode(mode: str, everything: bool) -> None:
-    kernels = [*kernels_of(faithful, natural), prepare, update, settle, update_checksum]
-    assert len(kernels) == 14
+    kernels = [*kernels_of(faithful, natural), *METHODS]
+    assert len(kernels) == 15
     if mode not in APP.natural_modes:
         kernels = kernels_of(faithful)
     check_gpu_code(kernels, mode, everything)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +25,10 @@ APP = AppInfo(
     seed=42,
     paper_size=1024,
     paper_steps=1000,
+    natural_makes_objects=True,
 )
+#: In which flavours it runs in which modes.
+RUNS = [*((mode, False) for mode in APP.modes), *((mode, True) for mode in APP.natural_modes)]
 
 #: Undecayed and live cells, candidates and weighted sum after some generations, by the side of the
 #: board; None for what is not known. No code of ours computed these.
@@ -60,7 +64,7 @@ def small_star() -> Flags:
 
 @contextmanager
 def simulation(
-    board: Flags, *, mode: str = "sharedoa", backend: str = "cpu", natural: bool = False
+    board: Flags, *, mode: str = "sharedoa", backend: Any = "cpu", natural: bool = False
 ) -> Iterator[Simulation]:
     """A simulation at its start, in a heap of its own."""
     with oa.Heap(mode=mode, backend=backend) as heap:

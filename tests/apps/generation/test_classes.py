@@ -29,6 +29,6 @@ def test_one_concrete_class_overrides_all_virtual_methods(
 
 def test_calls_have_several_classes_to_choose_from() -> None:
     with simulation(small_star(), mode="coal", natural=True):
-        text = kernels.prepare.explain()
-    for name in ("Dead", "Candidate", "Alive", "Decaying"):
+        text = kernels.show_states.explain()
+    for name in ("Candidate", "Alive", "Decaying"):
         assert name in text

@@ -13,7 +13,7 @@ from apps.common.automaton.program import run_automaton
 from apps.generation.parameters import RULE
 from apps.generation.program import GENERATION
 from apps.interface import CheckFailed, RunOptions
-from sharedoa import ArgumentError
+from sharedoa import ArgumentError, HeapError
 
 from .running import APP, small_star
 
@@ -33,7 +33,8 @@ def write(file: Path, board: np.ndarray) -> Path:
 def test_invariants_hold_after_every_step(natural: bool) -> None:
     result = APP.run(small(natural=natural, check=True))
     assert result.checks == {"cells follow the rule": 20, "agents count themselves": 20}
-    assert result.objects == 221 * 221 * (4 if natural else 2) + natural
+    agents = result.counts["checksum"] if natural else 221 * 221
+    assert result.objects == 221 * 221 + agents
 
 
 @NATURAL
@@ -85,6 +86,11 @@ def test_animation(tmp_path: Path) -> None:
     APP.run(small(out=file, steps=30))
     with Image.open(file) as image:
         assert getattr(image, "n_frames", 1) == 30
+
+
+def test_modes_without_births_in_kernels() -> None:
+    with pytest.raises(HeapError, match="mode cuda places objects one by one"):
+        APP.run(small(natural=True, mode="cuda"))
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,17 +13,17 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from apps.common.automaton.reference import Reference
 from apps.game_of_life.boards import random_board
 from apps.generation.parameters import RULE
-from dispatch.mode import MODES
 from tests.differential.effort import examples
 
-from ...modes import half_of_modes
-from .running import simulation
+from ...codegen.interpreted import InterpretedGpu
+from ...modes import modes_and_flavours
+from .running import APP, RUNS, simulation
 
 NATURAL = pytest.mark.parametrize("natural", [False, True], ids=["faithful", "natural"])
 BOARDS = arrays(np.bool_, array_shapes(min_dims=2, max_dims=2, min_side=1, max_side=12))
 
 
-def compare(board: np.ndarray, steps: int, mode: str, backend: str, natural: bool) -> int:
+def compare(board: np.ndarray, steps: int, mode: str, backend: Any, natural: bool) -> int:
     """Compare after every step; the number of live cells at the end."""
     reference = Reference(RULE, board)
     with simulation(board, mode=mode, backend=backend, natural=natural) as running:
@@ -38,15 +40,14 @@ def compare(board: np.ndarray, steps: int, mode: str, backend: str, natural: boo
 @given(
     board=BOARDS,
     steps=st.sampled_from([8, 265]),
-    mode=st.sampled_from(MODES),
-    natural=st.booleans(),
+    run=st.sampled_from(RUNS),
 )
-def test_small_boards(board: np.ndarray, steps: int, mode: str, natural: bool) -> None:
+def test_small_boards(board: np.ndarray, steps: int, run: tuple[str, bool]) -> None:
+    mode, natural = run
     compare(board, steps, mode, "cpu", natural)
 
 
-@NATURAL
-@pytest.mark.parametrize("mode", half_of_modes(0))
+@pytest.mark.parametrize(("mode", "natural"), modes_and_flavours(APP, 0))
 def test_a_random_board_in_every_mode(mode: str, natural: bool) -> None:
     assert compare(random_board(64, 3), 300, mode, "cpu", natural) > 0
 
@@ -57,6 +58,10 @@ def test_cpython_runs_the_same_program(mode: str, natural: bool) -> None:
     assert compare(random_board(8, 5), 6, mode, "python", natural) > 0
 
 
+def test_warps() -> None:
+    assert compare(random_board(5, 5), 2, "sharedoa", InterpretedGpu(), natural=True) > 0
+
+
 @NATURAL
 def test_debug_mode_finds_nothing(monkeypatch: pytest.MonkeyPatch, natural: bool) -> None:
     monkeypatch.setenv("SHAREDOA_DEBUG", "1")
@@ -64,7 +69,6 @@ def test_debug_mode_finds_nothing(monkeypatch: pytest.MonkeyPatch, natural: bool
 
 
 @pytest.mark.gpu
-@NATURAL
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(("mode", "natural"), RUNS)
 def test_a_random_board_on_a_gpu(mode: str, natural: bool) -> None:
     assert compare(random_board(300, 3), 300, mode, "cuda", natural) > 0

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from apps.generation.burst import burst
-from dispatch.mode import MODES
 
-from ...modes import half_of_modes
-from .running import ROWS, check_row, simulation
+from ...modes import modes_and_flavours
+from .running import APP, ROWS, RUNS, check_row, simulation
 
 NATURAL = pytest.mark.parametrize("natural", [False, True], ids=["faithful", "natural"])
 
@@ -22,14 +21,15 @@ def test_burst(side: int, alive: int) -> None:
     assert np.array_equal(board, board.T)
 
 
-@NATURAL
-@pytest.mark.parametrize("mode", half_of_modes(1))
+@pytest.mark.parametrize(("mode", "natural"), modes_and_flavours(APP, 1))
 def test_ten_generations(mode: str, natural: bool) -> None:
     compare(300, 10, mode, "cpu", natural)
 
 
-@NATURAL
-@pytest.mark.parametrize("mode", ["concord", "sharedoa", "range+switch"])
+@pytest.mark.parametrize(
+    ("mode", "natural"),
+    [run for run in RUNS if run[0] in ("concord", "sharedoa", "range+switch")],
+)
 def test_beyond_the_first_deaths(mode: str, natural: bool) -> None:
     """Decayed cells die from generation 256 on."""
     compare(300, 300, mode, "cpu", natural)
@@ -45,8 +45,7 @@ def test_the_paper_size_starts(natural: bool) -> None:
 
 
 @pytest.mark.gpu
-@NATURAL
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(("mode", "natural"), RUNS)
 def test_the_paper_size_on_a_gpu(mode: str, natural: bool) -> None:
     compare(1024, 1000, mode, "cuda", natural)
 
