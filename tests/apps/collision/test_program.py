@@ -97,6 +97,13 @@ def test_on_a_gpu(mode: str) -> None:
     require_as_oracle(700, 0.05, 30, backend="cuda", mode=mode)
 
 
+@pytest.mark.gpu
+def test_full_size_on_a_gpu() -> None:
+    """As on the CPU, where it takes five minutes."""
+    counts = COLLISION.run(RunOptions(size=40_000, steps=50, backend="cuda")).counts
+    assert counts == {"bodies": 27_177, "checksum": 1561767566}
+
+
 @pytest.mark.slow
 def test_fifty_steps() -> None:
     require_as_oracle(3000, 0.02, 50, backend="cpu")

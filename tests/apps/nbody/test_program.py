@@ -82,6 +82,13 @@ def test_on_a_gpu(mode: str) -> None:
     require_as_oracle(700, 20, hurry=200, backend="cuda", mode=mode)
 
 
+@pytest.mark.gpu
+def test_full_size_on_a_gpu() -> None:
+    """As on the CPU, where it takes a minute."""
+    counts = NBODY.run(RunOptions(size=20_000, steps=100, backend="cuda")).counts
+    assert counts == {"bodies": 20_000, "checksum": 3324061929}
+
+
 @pytest.mark.slow
 def test_a_hundred_steps() -> None:
     require_as_oracle(2000, 100, hurry=20, backend="cpu")
