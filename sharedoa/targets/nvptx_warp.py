@@ -21,6 +21,8 @@ _CLAMP_UP, _CLAMP = I32(0), I32(WIDTH - 1)
 class NvptxWarp:
     """Emits a warp's operations; all values are i32."""
 
+    width = WIDTH
+
     def active(self, builder: ir.IRBuilder) -> ir.Value:
         """The threads of the warp that come here together, a bit each. It may differ from one
         call to the next; those that get it from one call are together until they branch."""

@@ -12,7 +12,7 @@ from sharedoa.ir.core import operations_in
 
 
 class Base(oa.Object):
-    other: Base | None
+    other: Base
     number: i32
 
     def step(self) -> i32: ...

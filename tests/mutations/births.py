@@ -14,7 +14,7 @@ _BOUNDS = ("tests/ir/test_births.py",)
 _PROMISES = ("tests/runtime/test_births.py",)
 _RANDOM = ("tests/differential/test_births.py",)
 _MOVING, _MOVED = "sharedoa/heap/moving.py", ("tests/heap/test_moving.py",)
-_KERNELS = "sharedoa/backends/slot_kernels.py"
+_KERNELS = "sharedoa/backends/slot_code.py"
 _PLAN, _SEQUENCE = (
     "sharedoa/runtime/population_plan.py",
     "sharedoa/runtime/population_sequence.py",
@@ -227,7 +227,7 @@ MUTATIONS = (
     ),
     Mutation(
         "slots that were touched still count as never used", _KERNELS,
-        "_emit_last(builder, born, first, used, last_at)", "pass",
+        'builder.atomic_rmw("umax", last_at, last, "monotonic")', "pass",
         "the host takes memory that is not zero for new objects",
         ("tests/heap/test_slots_on_device.py",),
     ),
@@ -258,7 +258,7 @@ MUTATIONS = (
         ("tests/heap/test_slots_on_device.py",),
     ),
     Mutation(
-        "all regions of a launch are of one list", _KERNELS,
+        "all regions of a launch are of one list", "sharedoa/backends/slot_kernels.py",
         "own = [head, slots.slots,", "own = [0, slots.slots,",
         "two objects have one place",
         ("tests/heap/test_slots_on_device.py",),
