@@ -142,6 +142,7 @@ APPS: dict[str, AppInfo] = {
             paper_size=150_000,
             paper_steps=10,
             settings=(Setting("repair", bool, "0: what breaks stays so, natural flavour"),),
+            natural_makes_objects=True,
         ),
         AppInfo(
             name="generation",

@@ -20,12 +20,12 @@ HALVES = (
 )  # fmt: skip
 
 
-def half_of_modes(half: Literal[0, 1]) -> list[Any]:
-    """Parameters: every mode, those of the other half marked slow. Two tests of the same program
-    have different halves."""
+def half_of_modes(half: Literal[0, 1], modes: Sequence[str] = MODES) -> list[Any]:
+    """Parameters: every one of ``modes``, those of the other half marked slow. Two tests of the
+    same program have different halves."""
     return [
         pytest.param(mode, marks=() if mode in HALVES[half] else pytest.mark.slow, id=mode)
-        for mode in MODES
+        for mode in modes
     ]
 
 
@@ -33,11 +33,9 @@ def modes_and_flavours(app: AppInfo, half: Literal[0, 1]) -> list[Any]:
     """Parameters ``mode`` and ``natural``: ``half_of_modes`` of both flavours of a program."""
     found = []
     for natural, able in ((False, app.modes), (True, app.natural_modes)):
-        for each in half_of_modes(half):
-            (mode,) = each.values
-            if mode in able:
-                name = f"{mode}-{'natural' if natural else 'faithful'}"
-                found.append(pytest.param(mode, natural, marks=each.marks, id=name))
+        for each in half_of_modes(half, able):
+            name = f"{each.id}-{'natural' if natural else 'faithful'}"
+            found.append(pytest.param(*each.values, natural, marks=each.marks, id=name))
     return found
 
 

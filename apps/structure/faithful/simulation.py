@@ -58,8 +58,9 @@ class FaithfulSimulation:
             launch(kernels.kernel_Node_move, len(nodes), nodes)
             launch(kernels.kernel_Node_update_position, len(nodes), nodes)
         launch(kernels.kernel_NodeBase_initialize_bfs, len(nodes), nodes)
+        visit, deepest = kernels.kernel_NodeBase_bfs_visit, self._deepest
         self._search_launches += search(
-            launch, kernels.kernel_NodeBase_bfs_visit, nodes, self._deepest
+            lambda level: launch(visit, len(nodes), nodes, level, deepest), deepest
         )
         launch(kernels.kernel_NodeBase_bfs_set_delete_flags, len(nodes), nodes)
         launch(kernels.kernel_Spring_bfs_delete, len(springs), springs, self._cut_off)

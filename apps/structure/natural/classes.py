@@ -1,4 +1,5 @@
-"""Nodes that are held, pulled or free, and the springs between them."""
+"""Nodes that are held, pulled or free, and the springs between them. What comes off is deleted at
+the end of a step; for a spring that is repaired a node and two springs are made."""
 
 from __future__ import annotations
 
@@ -7,10 +8,13 @@ import numpy as np
 import sharedoa as oa
 from sharedoa import f32, i8, i32
 
+from ...common.references import NOTHING
 from ..parameters import DAMPING, DT, MASS, SLOTS, UNREACHED
 
 #: What became of a spring in this step: torn apart by force, or cut off from all anchors.
 INTACT, BROKEN, CUT_OFF = 0, 1, 2
+#: Places in the array that counts springs, beside BROKEN and CUT_OFF.
+REPAIRED = 0
 
 
 class Node(oa.Object, unordered=("distance",)):
@@ -22,20 +26,13 @@ class Node(oa.Object, unordered=("distance",)):
     distance: i32
     x: f32
     y: f32
+    #: Its number in the structure; NOTHING for one that was made in a repair.
+    origin: i32
     #: It has lost its last spring. A node that never had one is not loose.
     loose: bool
 
     # Whether the structure hangs on this node.
     def is_anchor(self) -> bool: ...
-
-    def pull(self) -> None:
-        """What moves a node from outside, once a step."""
-
-    def accelerate(self) -> None:
-        """Take in the forces of the springs."""
-
-    def move(self) -> None:
-        """Go where the velocity leads."""
 
     def distance_to(self, other: Node) -> f32:
         dx = self.x - other.x
@@ -55,14 +52,23 @@ class Node(oa.Object, unordered=("distance",)):
     def begin_search(self) -> None:
         self.distance = 0 if self.is_anchor() and not self.loose else UNREACHED
 
-    def reach_neighbours(self) -> None:
-        """Tell every neighbour that nobody has reached how far it is."""
+    def search(self, level: i32, deepest: oa.Array[i32]) -> None:
+        """At distance ``level``, tell every neighbour that nobody has reached how far it is.
+        ``deepest[0]`` becomes ``level`` if any node is there."""
+        if self.distance != level:
+            return
+        deepest[0] = level
         for slot in range(SLOTS):
             spring = self.springs[slot]
             if spring is not None:
                 other = spring.other_end(self)
                 if other.distance == UNREACHED:
-                    other.distance = self.distance + 1
+                    other.distance = level + 1
+
+    def leave(self) -> None:
+        """Go with the last spring."""
+        if self.loose:
+            oa.delete(self)
 
 
 class AnchorNode(Node):
@@ -82,6 +88,7 @@ class PulledNode(Node):
         return False
 
     def pull(self) -> None:
+        """Once a step."""
         self.x += self.velocity_x * DT
         self.y += self.velocity_y * DT
 
@@ -97,6 +104,7 @@ class FreeNode(Node):
         return False
 
     def accelerate(self) -> None:
+        """Take in the forces of the springs; no node moves meanwhile."""
         force_x, force_y = f32(0), f32(0)
         for slot in range(SLOTS):
             spring = self.springs[slot]
@@ -146,9 +154,21 @@ class Spring(oa.Object):
         self.second.detach(self.second_slot)
         self.fate = fate
 
-    def can_be_repaired(self) -> bool:
-        """Whether it broke between two nodes that still belong to the structure."""
-        return self.fate == BROKEN and not self.first.loose and not self.second.loose
+    def cut_off(self) -> None:
+        """Come off together with the part of the structure that no anchor holds."""
+        if self.fate == INTACT and self.first.distance == UNREACHED:
+            self.come_off(CUT_OFF)
+
+    def clear_up(self, counts: oa.Array[i32], repairs: bool) -> None:
+        """Having come off, be gone, or be repaired between two nodes that still belong to the
+        structure."""
+        if self.fate == INTACT:
+            return
+        oa.atomic_add(counts, self.fate, 1)
+        if repairs and self.fate == BROKEN and not self.first.loose and not self.second.loose:
+            oa.new(Repair, spring=self)
+        else:
+            oa.delete(self)
 
     def join(
         self, first: Node, first_slot: i32, second: Node, second_slot: i32, factor: f32
@@ -161,13 +181,28 @@ class Spring(oa.Object):
         first.attach(first_slot, self)
         second.attach(second_slot, self)
 
-    def repair(self, middle: FreeNode, first_half: Spring, second_half: Spring) -> None:
-        """Replace this broken spring by two, with a new node between them. Together these are as
-        stiff as it was."""
-        middle.x = (self.first.x + self.second.x) * f32(0.5)
-        middle.y = (self.first.y + self.second.y) * f32(0.5)
-        middle.mass = MASS
-        first_half.max_force = self.max_force
-        second_half.max_force = self.max_force
-        first_half.join(self.first, self.first_slot, middle, 0, self.factor * 2)
-        second_half.join(middle, 1, self.second, self.second_slot, self.factor * 2)
+
+class Repair(oa.Object):
+    """Of a broken spring."""
+
+    spring: Spring
+
+    def mend(self, counts: oa.Array[i32]) -> None:
+        """Replace it by two, with a new node between them. Together these are as stiff as it was,
+        and without force."""
+        old = self.spring
+        first, second = old.first, old.second
+        middle = oa.new(
+            FreeNode,
+            x=(first.x + second.x) * f32(0.5),
+            y=(first.y + second.y) * f32(0.5),
+            mass=MASS,
+            origin=NOTHING,
+        )
+        half = oa.new(Spring, max_force=old.max_force)
+        half.join(first, old.first_slot, middle, 0, old.factor * 2)
+        half = oa.new(Spring, max_force=old.max_force)
+        half.join(middle, 1, second, old.second_slot, old.factor * 2)
+        oa.atomic_add(counts, REPAIRED, 1)
+        oa.delete(old)
+        oa.delete(self)

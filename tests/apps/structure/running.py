@@ -29,7 +29,10 @@ APP = AppInfo(
     seed=42,
     paper_size=150_000,
     paper_steps=10,
+    natural_makes_objects=True,
 )
+#: In which flavours it runs in which modes.
+RUNS = [*((mode, False) for mode in APP.modes), *((mode, True) for mode in APP.natural_modes)]
 
 #: Nodes, search launches a step, and after some steps: springs broken and cut off so far, springs
 #: and nodes left, checksum in thousandths. No code of ours computed these.
@@ -71,7 +74,7 @@ def simulation(
     structure: Structure,
     *,
     mode: str = "sharedoa",
-    backend: str = "cpu",
+    backend: Any = "cpu",
     natural: bool = False,
     repair: bool = False,
     initial_region: int | None = None,

@@ -8,17 +8,13 @@ import pytest
 
 import sharedoa as oa
 from apps.structure.faithful import kernels as faithful
-from apps.structure.natural import kernels as natural
 from sharedoa.runtime.kernel import Kernel
 
-from ..gpu_code import EVERY_MODE, check_gpu_code
+from ..gpu_code import EVERY_MODE, check_gpu_code, kernels_of
+from . import method_kernels
+from .running import APP
 
-KERNELS = {
-    value.name: value
-    for module in (faithful, natural)
-    for value in vars(module).values()
-    if isinstance(value, Kernel)
-}
+KERNELS = kernels_of(faithful, method_kernels)
 
 
 def test_there_are_all() -> None:
@@ -27,13 +23,19 @@ def test_there_are_all() -> None:
 
 @pytest.mark.parametrize(("mode", "everything"), EVERY_MODE)
 def test_every_kernel_in_every_mode(mode: str, everything: bool) -> None:
-    check_gpu_code(list(KERNELS.values()), mode, everything)
+    check_gpu_code(_kernels(mode), mode, everything)
+
+
+def _kernels(mode: str) -> list[Kernel]:
+    """Those that there are in the mode."""
+    able = mode in APP.natural_modes
+    return [kernel for kernel in KERNELS if able or kernel not in method_kernels.CHANGING]
 
 
 @pytest.mark.parametrize("mode", ["cuda", "coal", "bits+switch"])
 def test_arithmetic_is_as_written(mode: str) -> None:
     with oa.Heap(mode=mode, backend="cpu"):
-        for kernel in KERNELS.values():
+        for kernel in _kernels(mode):
             ptx = kernel.compile("nvptx").products["ptx"]
             assert isinstance(ptx, str)
             # Rounded after each operation, so that results are those of the CPU, bit by bit; so are

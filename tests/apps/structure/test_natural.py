@@ -10,13 +10,13 @@ import pytest
 
 import sharedoa as oa
 from apps.interface import RunOptions
-from apps.structure.natural import kernels
 from apps.structure.natural.classes import AnchorNode, FreeNode, Node, PulledNode, Spring
 from apps.structure.program import run
 from apps.structure.structure import ANCHOR, FREE, Structure
-from dispatch.mode import MODES
 
+from ...codegen.interpreted import InterpretedGpu
 from ...modes import half_of_modes
+from .method_kernels import begin_search
 from .reference import Reference
 from .running import (
     APP,
@@ -30,25 +30,25 @@ from .running import (
 )
 
 
-@pytest.mark.parametrize("mode", half_of_modes(0))
+@pytest.mark.parametrize("mode", half_of_modes(0, APP.natural_modes))
 def test_small_results_in_every_mode(mode: str) -> None:
     with simulation(generated_structure(1_500), mode=mode, natural=True) as running:
         require_table(running, 1_500)
 
 
-@pytest.mark.parametrize("mode", half_of_modes(1))
+@pytest.mark.parametrize("mode", half_of_modes(1, APP.natural_modes))
 def test_results_with_repairs_in_every_mode(mode: str) -> None:
     require_repaired(1_500, mode, "cpu")
 
 
-@pytest.mark.parametrize("mode", half_of_modes(1))
+@pytest.mark.parametrize("mode", half_of_modes(1, APP.natural_modes))
 def test_medium_results_in_every_mode(mode: str) -> None:
     with simulation(generated_structure(15_000), mode=mode, natural=True) as running:
         require_table(running, 15_000)
 
 
 @pytest.mark.parametrize("repair", [False, True])
-@pytest.mark.parametrize("mode", ["auto", "concord", "typepointer"])
+@pytest.mark.parametrize("mode", ["auto", "sharedoa", "typepointer"])
 def test_places_are_those_of_the_reference(mode: str, repair: bool) -> None:
     """Bit by bit, also after most of the structure has been torn apart."""
     structure = generated_structure(400)
@@ -69,7 +69,7 @@ def references(python_class: type) -> set[int]:
     return set(oa.all(python_class).references().tolist())
 
 
-@pytest.mark.parametrize("mode", half_of_modes(0))
+@pytest.mark.parametrize("mode", half_of_modes(0, APP.natural_modes))
 def test_objects_come_and_go(mode: str) -> None:
     """What has come off is deleted, its places are used again, and regions are added."""
     structure = generated_structure(1_500)
@@ -89,8 +89,8 @@ def test_objects_come_and_go(mode: str) -> None:
             epochs.add(heap.layout_epoch)
         require_invariants(running, structure)
     assert counts["repaired"] > 200
-    assert len(epochs) > 1 or mode in ("cuda", "concord")
-    assert again or mode in ("cuda", "concord")
+    assert len(epochs) > 1
+    assert again
 
 
 def test_a_reference_to_what_was_deleted_is_refused() -> None:
@@ -128,11 +128,31 @@ def test_cpython_runs_the_same_program(mode: str) -> None:
         assert advance_to(running, 2) == expected
 
 
+def test_warps() -> None:
+    """A structure that comes off in part and is repaired, in the interpreter of PTX."""
+    structure = dataclasses.replace(
+        generated_structure(20), max_force=np.full(35, 0.01, np.float32)
+    )
+    reference = Reference(structure, repair=True)
+    reference.advance()
+    gpu = InterpretedGpu()
+    with simulation(structure, backend=gpu, natural=True, repair=True) as running:
+        counts = advance_to(running, 1)
+        require_invariants(running, structure)
+    assert counts.pop("repaired") == reference.repaired > 0
+    assert counts == reference.counts()
+
+
 def test_calls_have_several_classes_to_choose_from() -> None:
     with simulation(generated_structure(20), mode="coal", natural=True):
-        for kernel in (kernels.pull_nodes, kernels.accelerate_nodes, kernels.begin_search):
-            text = kernel.explain()
-            assert all(cls.__name__ in text for cls in (AnchorNode, PulledNode, FreeNode))
+        text = begin_search.explain()
+        assert all(cls.__name__ in text for cls in (AnchorNode, PulledNode, FreeNode))
+
+
+def test_modes_without_births_in_kernels() -> None:
+    options = RunOptions(size=100, steps=1, mode="cuda", backend="cpu", natural=True)
+    with pytest.raises(oa.HeapError, match="mode cuda places objects one by one"):
+        APP.run(options)
 
 
 def test_debug_mode_finds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,7 +168,7 @@ def test_repairs_are_what_a_run_does_unless_told_otherwise() -> None:
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("size", [1_500, 15_000, 150_000])
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", APP.natural_modes)
 def test_results_on_a_gpu(mode: str, size: int) -> None:
     with simulation(generated_structure(size), mode=mode, backend="cuda", natural=True) as running:
         require_table(running, size)
@@ -156,13 +176,13 @@ def test_results_on_a_gpu(mode: str, size: int) -> None:
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("size", [1_500, 15_000, 150_000])
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", APP.natural_modes)
 def test_results_with_repairs_on_a_gpu(mode: str, size: int) -> None:
     require_repaired(size, mode, "cuda")
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", APP.natural_modes)
 def test_invariants_hold_on_a_gpu(mode: str) -> None:
     options = RunOptions(size=15_000, steps=20, mode=mode, backend="cuda", natural=True, check=True)
     assert set(APP.run(options).checks.values()) == {20}

@@ -9,11 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from apps.structure.structure import ANCHOR, FREE, PULLED, Structure
-from dispatch.mode import MODES
 from tests.differential.effort import examples
 
 from .reference import Reference
-from .running import advance_to, bits, require_invariants, simulation
+from .running import RUNS, advance_to, bits, require_invariants, simulation
 
 #: Nodes may coincide, and springs be without length.
 PLACES = st.integers(0, 6).map(lambda n: n / 8) | st.floats(0, 1, width=32)
@@ -60,11 +59,9 @@ def structures(draw: st.DrawFn) -> Structure:
 
 
 @settings(max_examples=examples(25))
-@given(structures(), st.integers(1, 4), st.sampled_from(MODES), st.booleans(), st.data())
-def test_all_agree(
-    structure: Structure, steps: int, mode: str, repair: bool, data: st.DataObject
-) -> None:
-    natural = data.draw(st.booleans(), label="natural")
+@given(structures(), st.integers(1, 4), st.sampled_from(RUNS), st.booleans())
+def test_all_agree(structure: Structure, steps: int, run: tuple[str, bool], repair: bool) -> None:
+    mode, natural = run
     reference = Reference(structure, repair=natural and repair)
     for _ in range(steps):
         reference.advance()
