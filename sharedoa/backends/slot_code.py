@@ -259,49 +259,58 @@ def _emit_list(warp: Warp, builder: ir.IRBuilder, leaves: list[ir.Value], thread
     before = _emit_before(builder, warp, levels, top, chunk)
     first = builder.mul(chunk, I64(CHUNK))
     place = builder.add(listed, of(first, before, others))
+    # From here on 32 bits do: multiplying 64 takes several instructions.
+    first, lane, slots, place = (builder.trunc(v, _I32) for v in (first, lane, slots, place))
+    most = builder.trunc(most, _I32)
     sought = builder.trunc(builder.xor(others, I64(LIVED)), _I8)
-    to_here = builder.append_basic_block("to_here")
-    look, done = (builder.append_basic_block(name) for name in ("look", "listed"))
+    first_row = builder.add(first, lane)
+    behind = builder.add(first, _I32(CHUNK * warp.width))
+    test, look, done = (builder.append_basic_block(name) for name in ("test", "look", "listed"))
     entry = builder.block
-    builder.branch(to_here)
-    builder.position_at_end(to_here)
-    rounds, after = builder.phi(I64), builder.phi(I64)
-    rounds.add_incoming(I64(0), entry)
+    builder.branch(test)
+    builder.position_at_end(test)
+    row, after = builder.phi(_I32), builder.phi(_I32)
+    row.add_incoming(first_row, entry)
     after.add_incoming(place, entry)
     goes_on = builder.and_(
-        builder.icmp_unsigned("<", rounds, I64(CHUNK)), builder.icmp_unsigned("<", after, most)
+        builder.icmp_unsigned("<", row, behind), builder.icmp_unsigned("<", after, most)
     )
     builder.cbranch(goes_on, look, done)
     builder.position_at_end(look)
-    own_slots = []
+    found = []
     for number in range(_AT_ONCE):
-        row = builder.mul(builder.add(rounds, I64(number)), I64(warp.width))
-        slot = builder.add(builder.add(first, row), lane)
+        slot = builder.add(row, _I32(number * warp.width))
         is_one = builder.icmp_unsigned("<", slot, slots)
-        at = _pointer(builder, live, builder.select(is_one, slot, I64(0)), 1)
-        byte = builder.and_(builder.load(at, typ=_I8), _I8(LIVED))
-        own_slots.append((slot, is_one, byte))
+        own_slot = builder.zext(builder.select(is_one, slot, _I32(0)), I64)
+        byte = builder.load(_pointer(builder, live, own_slot, 1), typ=_I8)
+        found.append((slot, is_one, builder.and_(byte, _I8(LIVED))))
     following: ir.Value = after
-    for slot, is_one, byte in own_slots:
+    for slot, is_one, byte in found:
         is_wanted = builder.and_(is_one, builder.icmp_unsigned("==", byte, sought))
         wanted = warp.ballot(builder, is_wanted)
         to_this = builder.ctpop(builder.and_(wanted, warp.up_to_this(builder)))
-        place = builder.sub(builder.add(following, builder.zext(to_this, I64)), I64(1))
+        place = builder.sub(builder.add(following, to_this), _I32(1))
         has_room = builder.icmp_unsigned("<", place, most)
         with builder.if_then(builder.and_(is_wanted, has_room)):
             number = _emit_number(builder, slot, numbers)
-            here = builder.inttoptr(builder.add(to, builder.mul(place, item)), POINTER)
+            here = builder.inttoptr(builder.add(to, _product(builder, place, item)), POINTER)
             is_wide = builder.icmp_unsigned("==", item, I64(WORD))
             with builder.if_else(is_wide) as (wide, narrow):
                 with wide:
                     builder.store(number, here)
                 with narrow:
                     builder.store(builder.trunc(number, _I32), here)
-        following = builder.add(following, builder.zext(builder.ctpop(wanted), I64))
-    rounds.add_incoming(builder.add(rounds, I64(_AT_ONCE)), builder.block)
+        following = builder.add(following, builder.ctpop(wanted))
+    row.add_incoming(builder.add(row, _I32(_AT_ONCE * warp.width)), builder.block)
     after.add_incoming(following, builder.block)
-    builder.branch(to_here)
+    builder.branch(test)
     builder.position_at_end(done)
+
+
+def _product(builder: ir.IRBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
+    """Of a number of 32 bits and one of 64 that is no larger."""
+    small = builder.trunc(b, _I32)
+    return builder.mul(builder.zext(a, I64), builder.zext(small, I64))
 
 
 def _emit_word(builder: ir.IRBuilder, address: ir.Value, otherwise: ir.Value) -> ir.Value:
@@ -320,11 +329,12 @@ def _emit_word(builder: ir.IRBuilder, address: ir.Value, otherwise: ir.Value) ->
 
 
 def _emit_number(builder: ir.IRBuilder, slot: ir.Value, numbers: list[ir.Value]) -> ir.Value:
-    """See ``heap.slot_lists.Numbering``."""
+    """See ``heap.slot_lists.Numbering``; the slot has 32 bits, and so have all but the first."""
     first, shift, block, lane = numbers
+    shift = builder.trunc(shift, _I32)
     above = builder.lshr(slot, shift)
     inside = builder.sub(slot, builder.shl(above, shift))
-    within = builder.add(builder.mul(above, block), builder.mul(inside, lane))
+    within = builder.add(_product(builder, above, block), _product(builder, inside, lane))
     return builder.add(first, within)
 
 
@@ -342,7 +352,7 @@ def _emit_headers(item: ir.IntType) -> Callable[[ir.IRBuilder, list[ir.Value], i
         after = builder.load(builder.inttoptr(after_at, POINTER), typ=I64)
         with builder.if_then(builder.icmp_unsigned("<", place, after)):
             slot = builder.load(_pointer(builder, slots, place, 4), typ=_I32)
-            address = _emit_number(builder, builder.zext(slot, I64), numbers)
+            address = _emit_number(builder, slot, numbers)
             builder.store(value, builder.inttoptr(address, POINTER))
 
     return emit

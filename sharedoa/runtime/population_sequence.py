@@ -83,6 +83,7 @@ class PopulationSequence(LaunchSequence):
         self._plan: Plan | None = None
         self._made_at: tuple[Any, ...] = ()
         self._room: Counts = {}
+        self._ahead = 1
         self._looks: dict[Region, SlotBytes] = {}
         self._has_run = False
         self._reports: _Reports | None = None
@@ -160,6 +161,7 @@ class PopulationSequence(LaunchSequence):
                         memory.with_room(what, partial(placement.make_room, cls, wanted))
             except HeapError:
                 continue
+            self._ahead = ahead
             return most
         raise CannotPlanError
 
@@ -251,7 +253,8 @@ class PopulationSequence(LaunchSequence):
         what is known of them does not say so, and where too many are under way."""
         while True:
             counts, runs = reports.newest()
-            most = plan.most(counts, runs + 1)
+            # With less than the plan was made for, each run would wait for the one before.
+            most = plan.most(counts, runs + 1 if runs else self._ahead)
             has_room = all(most[cls] <= self._room[cls] for cls in plan.counted)
             if has_room and runs < _PIECES:
                 return True
