@@ -60,10 +60,10 @@ from .vectorised import geometry_of
 
 _PIECES = 4
 """Runs that are under way at most."""
-_AHEAD = 2
-"""Runs for which there is room from the counts that a plan is made for."""
-_GROWTH = 2
-"""Times as many objects as there are when it is made."""
+_ROOM = (4, 2), (2, 2), (1, 1)
+"""How many times as many objects there may be as when a plan is made, and for how many runs after
+that there is to be room; what there is memory for is taken. Another plan costs as much as some ten
+runs, room that is not used little."""
 Record = ChangingLaunch | PopulationCall | Planned
 
 
@@ -150,7 +150,7 @@ class PopulationSequence(LaunchSequence):
     def _make_room(self, plan: Plan, counts: Counts) -> Counts:
         """How many objects of each class there may be, with room for those that any run makes."""
         placement, memory = births_of(self.heap).placement, self.heap.memory
-        for growth, ahead in ((_GROWTH, _AHEAD), (1, 1)):
+        for growth, ahead in _ROOM:
             larger = {cls: n * growth if cls in plan.made else n for cls, n in counts.items()}
             most = plan.most(larger, ahead)
             try:
