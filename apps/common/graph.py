@@ -47,6 +47,15 @@ class Graph:
         """The edges sorted by target, those of one target by source."""
         return _order(self.target)
 
+    def simple(self) -> Graph:
+        """One edge in each direction between those that any edge joins, and no loops. Neighbours of
+        a vertex are in ascending order."""
+        n = max(self.vertices, 1)
+        one, other = self.source.astype(np.int64), self.target.astype(np.int64)
+        keys = np.concatenate([one * n + other, other * n + one])
+        keys = np.unique(keys[keys // n != keys % n])
+        return Graph(self.vertices, (keys // n).astype(np.int32), (keys % n).astype(np.int32))
+
 
 def _order(vertices: Any) -> Longs:
     """The positions of the vertices sorted by number, those of one vertex as they come."""

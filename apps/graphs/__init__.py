@@ -1,5 +1,5 @@
-"""GraphChi's programs on objects: breadth-first levels, connected components, PageRank.
+"""GraphChi's programs on objects: breadth-first levels, connected components, PageRank, and more.
 
 Each program is a module with a function ``run``: ``ve.bfs``, ``ve.cc`` and ``ve.pagerank`` with
-virtual edges, and the same in ``ven`` with virtual edges and vertices.
+virtual edges, the same in ``ven`` with virtual edges and vertices, and those of ``natural``.
 """

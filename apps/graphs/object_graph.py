@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,26 @@ from ..common.launches import Launches
 from .workload import Values, Workload
 
 
+@dataclass(frozen=True, kw_only=True)
+class ArtifactWorkload(Workload):
+    """Classes, their initial values, and kernels."""
+
+    vertex_class: type
+    edge_class: type
+    vertex_value: int | float
+    edge_value: int | float
+    #: Launched in this order with the vertices and the number of the sweep, for every vertex.
+    sweep: tuple[Any, ...]
+    #: Launched with the vertices and an array for their values.
+    copy_back: Any
+    #: Launched with the vertices and a counter of those that the next sweep may change, for results
+    #: that some number of sweeps makes final; None for those that every sweep improves.
+    count_unsettled: Any | None
+
+    def objects(self, heap: Any, graph: Graph, launches: Launches) -> ObjectGraph:
+        return ObjectGraph(heap, graph, self, launches)
+
+
 class ObjectGraph:
     """One object for each vertex and each directed edge.
 
@@ -21,7 +42,9 @@ class ObjectGraph:
     same objects, so that an edge is a mailbox between its two vertices.
     """
 
-    def __init__(self, heap: Any, graph: Graph, workload: Workload, launches: Launches) -> None:
+    def __init__(
+        self, heap: Any, graph: Graph, workload: ArtifactWorkload, launches: Launches
+    ) -> None:
         self._heap, self._workload, self._launch = heap, workload, launches
         #: Sweeps whose kernels have been launched.
         self.sweeps = 0

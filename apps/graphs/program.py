@@ -17,8 +17,7 @@ from ..common.launches import Launches
 from ..common.phases import timed
 from ..interface import RunOptions, RunResult
 from .chart import draw_chart, require_output, write_values
-from .object_graph import ObjectGraph
-from .workload import Workload
+from .workload import Running, Workload
 
 #: A sweep takes less than a millisecond on a GPU, which must not wait for the host after each.
 SWEEPS_BETWEEN_REPORTS = 20
@@ -27,8 +26,8 @@ SWEEPS_BETWEEN_REPORTS = 20
 def run_workload(workload: Workload, options: RunOptions) -> RunResult:
     """Run a workload. ``size`` counts the vertices of the generated graph, ``steps`` the sweeps.
 
-    Sweeps go on, ``steps`` at a time, until the results of BFS and CC are final, which the first
-    ``steps`` do not ensure in a graph with long paths.
+    The results of some programs become final: sweeps go on, ``steps`` at a time, until they are,
+    which the first ``steps`` do not ensure in a graph with long paths.
 
     ``timings["run"]`` is the time of all sweeps but the first, which compiles the kernels and has
     its own entry. Raises ArgumentError for input that cannot be read or output that cannot be
@@ -36,7 +35,7 @@ def run_workload(workload: Workload, options: RunOptions) -> RunResult:
     """
     if options.natural:
         raise ArgumentError(
-            "this program has the classes of the paper's artifact only",
+            "this program has one flavour",
             "run it without --natural, or `routes`: paths over edges of several classes",
         )
     if options.out is not None:
@@ -44,10 +43,12 @@ def run_workload(workload: Workload, options: RunOptions) -> RunResult:
     result = RunResult(counts={})
     with timed(result, "graph"):
         graph = make_graph(options)
+        if workload.is_simple:
+            graph = graph.simple()
     with oa.Heap(mode=options.mode, backend=options.backend, layout=options.layout) as heap:
         launches = Launches(heap, options.time_kernels, options.on_launch)
         with timed(result, "objects"):
-            objects = ObjectGraph(heap, graph, workload, launches)
+            objects = workload.objects(heap, graph, launches)
         _sweep(objects, heap, graph, workload, options, result)
         values = objects.values()
         result.counts = {
@@ -82,7 +83,7 @@ def make_graph(options: RunOptions) -> Graph:
 
 
 def _sweep(
-    objects: ObjectGraph,
+    objects: Running,
     heap: Any,
     graph: Graph,
     workload: Workload,

@@ -17,7 +17,8 @@ UNREACHED = 2**31 - 1
 _RANK_ERROR, _RANK_ERROR_GROWTH = 1e-5, 1e-6
 
 
-def _require(holds: Any, message: str) -> None:
+def require(holds: Any, message: str) -> None:
+    """Raise CheckFailed, with the first vertex of which ``holds`` is false."""
     bad = np.flatnonzero(~np.asarray(holds))
     if len(bad):
         raise CheckFailed(f"vertex {bad[0]} and {len(bad) - 1} more: {message}")
@@ -42,12 +43,12 @@ class Levels:
 
     def check(self, sweeps: int, values: Values) -> None:
         """Values are lengths of paths; after sweep k those of up to k edges are exact."""
-        _require(values >= self.levels, "the level is below the length of the shortest path")
+        require(values >= self.levels, "the level is below the length of the shortest path")
         near = self.levels < sweeps
-        _require(~near | (values == self.levels), "the level is not exact in time")
+        require(~near | (values == self.levels), "the level is not exact in time")
 
     def check_result(self, values: Values) -> None:
-        _require(values == self.levels, "the level is not the length of the shortest path")
+        require(values == self.levels, "the level is not the length of the shortest path")
 
 
 class Components:
@@ -69,12 +70,12 @@ class Components:
 
     def check(self, sweeps: int, values: Values) -> None:
         if sweeps == 1:
-            _require(values == self._first, "the label is not the smallest of the in-neighbours'")
-        _require(values >= self.labels, "the label is not from the component")
-        _require(values <= self._first, "the label has risen")
+            require(values == self._first, "the label is not the smallest of the in-neighbours'")
+        require(values >= self.labels, "the label is not from the component")
+        require(values <= self._first, "the label has risen")
 
     def check_result(self, values: Values) -> None:
-        _require(values == self.labels, "the label is not the smallest number of the component")
+        require(values == self.labels, "the label is not the smallest number of the component")
 
 
 class Ranks:
@@ -106,7 +107,7 @@ class Ranks:
         self.check_result(values)
 
     def check_result(self, values: Values) -> None:
-        _require(
+        require(
             np.abs(values - self.ranks) <= self._error * self.ranks,
             "the rank differs from that of the reference",
         )

@@ -24,6 +24,23 @@ def level_bars(values: Values) -> list[Bar]:
     return [Bar(str(level), int(height)) for level, height in enumerate(heights)]
 
 
+def distance_counts(values: Values) -> dict[str, int]:
+    reached = values[values != UNREACHED].astype(np.int64)
+    return {
+        "reached": len(reached),
+        "longest_distance": int(reached.max(initial=0)),
+        "distance_sum": int(reached.sum()),
+    }
+
+
+def distance_bars(values: Values) -> list[Bar]:
+    """Up to 24 columns of equal widths."""
+    reached = values[values != UNREACHED]
+    width = int(reached.max(initial=0)) // 24 + 1
+    heights = np.bincount(reached // width)
+    return [Bar(f"{place * width:,}", int(height)) for place, height in enumerate(heights)]
+
+
 def component_counts(values: Values) -> dict[str, int]:
     sizes = np.unique(values, return_counts=True)[1]
     return {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -9,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..common.graph import Graph
+from ..common.launches import Launches
 
 #: A value for each vertex, i32 or f32.
 Values = np.ndarray[Any, Any]
@@ -37,24 +39,38 @@ class Bar:
     height: int
 
 
-@dataclass(frozen=True)
-class Workload:
-    """Classes, their initial values, and kernels with what is made of their results."""
+class Running(Protocol):
+    """The objects of a program in their heap."""
+
+    #: Sweeps that have been launched.
+    sweeps: int
+
+    def advance(self) -> None:
+        """Launch one sweep."""
+        ...
+
+    def is_settled(self) -> bool:
+        """Whether no number of further sweeps would change any value; true as well of programs
+        that every sweep improves."""
+        ...
+
+    def values(self) -> Values:
+        """The value of every vertex now."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workload(ABC):
+    """How objects are made of a graph, and what is made of their values."""
 
     title: str
-    vertex_class: type
-    edge_class: type
-    vertex_value: int | float
-    edge_value: int | float
-    #: Launched in this order with the vertices and the number of the sweep, for every vertex.
-    sweep: tuple[Any, ...]
-    #: Launched with the vertices and an array for their values.
-    copy_back: Any
-    #: Launched with the vertices and a counter of those that the next sweep may change, for results
-    #: that some number of sweeps makes final; None for those that every sweep improves.
-    count_unsettled: Any | None
     reference: Callable[[Graph], Reference]
     counts: Callable[[Values], dict[str, int]]
     #: What the picture shows, and its columns.
     bars_title: str
     bars: Callable[[Values], list[Bar]]
+    #: Whether only who is whose neighbour counts: not directions, loops and repeated edges.
+    is_simple: bool = False
+
+    @abstractmethod
+    def objects(self, heap: Any, graph: Graph, launches: Launches) -> Running: ...

@@ -21,6 +21,7 @@ SIZES = {
     "bfs_ven": (150, 20),
     "cc_ven": (150, 20),
     "pagerank_ven": (150, 3),
+    "sssp": (150, 20),
     "routes": (100, 4),
     "raytracer": (8, 1),
     "scalability": (2000, 2),

@@ -11,11 +11,11 @@ from sharedoa import f32, i32
 
 from ...interface import RunOptions, RunResult
 from ..edges import EdgeFloat
+from ..object_graph import ArtifactWorkload
 from ..parameters import DAMPING, JUMP
 from ..program import run_workload
 from ..reference import Ranks
 from ..results import rank_bars, rank_counts
-from ..workload import Workload
 from .inspection import kernel_copy_back_float
 from .vertices import ChiVertexFloat
 
@@ -44,7 +44,7 @@ def kernel_PR_scatter(vertices: oa.Array[ChiVertexFloat], iteration: i32) -> Non
             out_edges[k].set_value(share)
 
 
-PAGERANK = Workload(
+PAGERANK = ArtifactWorkload(
     title="PageRank",
     vertex_class=ChiVertexFloat,
     edge_class=EdgeFloat,

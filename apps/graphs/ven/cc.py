@@ -7,10 +7,10 @@ from sharedoa import i32
 
 from ...interface import RunOptions, RunResult
 from ..edges import EdgeInt
+from ..object_graph import ArtifactWorkload
 from ..program import run_workload
 from ..reference import Components
 from ..results import component_bars, component_counts
-from ..workload import Workload
 from .inspection import kernel_copy_back_int
 from .vertices import ChiVertexInt, VirtVertexInt
 
@@ -44,7 +44,7 @@ def kernel_count_unsettled(vertices: oa.Array[VirtVertexInt], unsettled: oa.Arra
             oa.atomic_add(unsettled, 0, 1)
 
 
-CC = Workload(
+CC = ArtifactWorkload(
     title="Connected components",
     vertex_class=ChiVertexInt,
     edge_class=EdgeInt,

@@ -7,11 +7,11 @@ from sharedoa import f32, i32
 
 from ...interface import RunOptions, RunResult
 from ..edges import EdgeFloat
+from ..object_graph import ArtifactWorkload
 from ..parameters import DAMPING, JUMP
 from ..program import run_workload
 from ..reference import Ranks
 from ..results import rank_bars, rank_counts
-from ..workload import Workload
 from .inspection import kernel_copy_back_float
 from .vertices import ChiVertexFloat, VirtVertexFloat
 
@@ -40,7 +40,7 @@ def kernel_PR_scatter(vertices: oa.Array[VirtVertexFloat], iteration: i32) -> No
                 vertex.get_out_edge(k).set_value(share)
 
 
-PAGERANK = Workload(
+PAGERANK = ArtifactWorkload(
     title="PageRank",
     vertex_class=ChiVertexFloat,
     edge_class=EdgeFloat,

@@ -15,7 +15,6 @@ from apps.common.graph import Graph
 from apps.common.graph_files import read_graph
 from apps.common.graph_generators import COAUTHORS_VERTICES, coauthors
 from apps.common.launches import Launches
-from apps.graphs.object_graph import ObjectGraph
 from apps.graphs.reference import UNREACHED
 from apps.graphs.ve.bfs import BFS
 from apps.graphs.ve.cc import CC
@@ -59,7 +58,7 @@ def final_values(
 ) -> Values:
     """The values of a workload when they are final, or after so many sweeps."""
     with oa.Heap(mode=mode, backend=backend) as heap:
-        objects = ObjectGraph(heap, graph, WORKLOADS[name], Launches(heap, timed=False))
+        objects = WORKLOADS[name].objects(heap, graph, Launches(heap, timed=False))
         while True:
             for _ in range(sweeps):
                 objects.advance()

@@ -1,0 +1,35 @@
+"""What SciPy, networkx and plain Python say about the natural graph programs' values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from apps.common.graph import Graph
+from apps.graphs.natural import sssp
+from apps.graphs.natural.simulation import NaturalWorkload
+from apps.graphs.reference import UNREACHED
+from apps.graphs.workload import Values
+
+SEED = 7
+
+
+def distances(graph: Graph, seed: int = SEED, longest: int = sssp.LONGEST) -> Values:
+    if graph.vertices == 0:
+        return np.empty(0, np.int32)
+    # Of edges between the same two vertices the lengths are equal: SciPy would add them.
+    ends = np.stack([graph.source, graph.target], axis=1)
+    once = np.unique(ends, axis=0, return_index=True)[1]
+    lengths = sssp.lengths(graph, seed, longest)[once].astype(float)
+    roads = sparse.csr_array((lengths, tuple(ends[once].T)), shape=(graph.vertices,) * 2)
+    found = csgraph.dijkstra(roads, indices=0)
+    return np.where(np.isinf(found), UNREACHED, found).astype(np.int32)
+
+
+#: Programs by name.
+PROGRAMS: dict[str, NaturalWorkload] = {"sssp": sssp.shortest_paths(SEED)}
+#: What their values are, of any graph.
+EXPECTED: dict[str, Callable[[Graph], Values]] = {"sssp": distances}

@@ -1,0 +1,169 @@
+"""The natural graph programs against their oracles: in every mode and layout, on every backend, on
+graphs of every shape."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import sharedoa as oa
+from apps.common.graph import Graph, undirected
+from apps.common.graph_generators import coauthors, grid, r_mat
+from apps.common.launches import Launches
+from apps.graphs.natural import sssp
+from apps.graphs.workload import Values
+from apps.interface import CheckFailed, RunOptions, RunResult
+from apps.registry import APPS
+from sharedoa.errors import ArgumentError
+from tests.differential.effort import examples
+
+from ...codegen.interpreted import InterpretedGpu
+from ...modes import modes_and_layouts
+from .natural_oracles import EXPECTED, PROGRAMS, distances
+from .test_workloads import SMALL, graphs
+
+SWEEPS = 12
+
+
+def arranged(name: str, graph: Graph) -> Graph:
+    return graph.simple() if PROGRAMS[name].is_simple else graph
+
+
+def final_values(name: str, graph: Graph, **options: Any) -> Values:
+    """The values when they are final, or else after ``SWEEPS``."""
+    with oa.Heap(**options) as heap:
+        objects = PROGRAMS[name].objects(heap, arranged(name, graph), Launches(heap, False))
+        while True:
+            for _ in range(SWEEPS):
+                objects.advance()
+            if objects.is_settled():
+                return objects.values()
+
+
+def require_as_expected(name: str, graph: Graph, **options: Any) -> None:
+    values = final_values(name, graph, **options)
+    np.testing.assert_array_equal(values, EXPECTED[name](graph))
+    assert values.dtype == np.int32
+
+
+def run(name: str, **options: Any) -> RunResult:
+    return APPS[name].run(RunOptions(**{"size": 300, "backend": "cpu", **options}))
+
+
+MODES_AND_LAYOUTS = [
+    pytest.param(name, *case.values, marks=case.marks, id=f"{name}-{case.id}")
+    for half, name in enumerate(PROGRAMS)
+    for case in modes_and_layouts(APPS[name].modes, 0 if half % 2 else 1)
+]
+
+
+@pytest.mark.parametrize(("name", "mode", "layout"), MODES_AND_LAYOUTS)
+def test_every_mode_and_layout(name: str, mode: str, layout: str) -> None:
+    require_as_expected(name, coauthors(250), backend="cpu", mode=mode, layout=layout)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_cpython(name: str) -> None:
+    require_as_expected(name, coauthors(40), backend="python")
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_warps(name: str) -> None:
+    require_as_expected(name, coauthors(50), backend=InterpretedGpu())
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_on_a_gpu(name: str) -> None:
+    for mode in APPS[name].modes:
+        require_as_expected(name, coauthors(20_000), backend="cuda", mode=mode)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_graphs_of_all_kinds(name: str) -> None:
+    """Uneven degrees, isolated vertices, long paths, two components, one vertex, none."""
+    nobody = np.empty(0, np.int32)
+    complete = undirected(9, *np.triu_indices(9))
+    for graph in (r_mat(9), grid(40, 1), grid(7, 9), SMALL, complete):
+        require_as_expected(name, graph, backend="cpu")
+    for vertices in (0, 1, 2):
+        graph = Graph.from_edges(vertices, nobody, nobody)
+        require_as_expected(name, graph, backend="cpu")
+
+
+@settings(max_examples=examples(20))
+@given(graph=graphs())
+def test_any_graph(graph: Graph) -> None:
+    for name in PROGRAMS:
+        require_as_expected(name, graph, backend="cpu")
+
+
+@settings(max_examples=examples(20))
+@given(graph=graphs())
+def test_our_own_reference(graph: Graph) -> None:
+    for name, program in PROGRAMS.items():
+        reference = program.reference(arranged(name, graph))
+        values = EXPECTED[name](graph)
+        reference.check_result(values) if program.ends else reference.check(SWEEPS, values)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_wrong_value_is_noticed(name: str) -> None:
+    graph = coauthors(50)
+    reference = PROGRAMS[name].reference(arranged(name, graph))
+    values = EXPECTED[name](graph)
+    reference.check(SWEEPS, values)
+    for place, wrong in ((0, 1), (31, -1)):
+        changed = values.copy()
+        changed[place] += wrong
+        for judge in (reference.check_result, lambda values: reference.check(SWEEPS, values)):
+            with pytest.raises(CheckFailed, match=f"vertex {place} and 0 more"):
+                judge(changed)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_program(name: str, tmp_path: Path) -> None:
+    """Checks, pictures and text, of graphs with and without vertices."""
+    text = tmp_path / "values.txt"
+    assert set(run(name, check=True, out=text).checks.values()) > {1}
+    assert len(text.read_text().split()) == 300
+    for size in (0, 300):
+        file = tmp_path / f"{size}.png"
+        assert run(name, size=size, out=file).picture == file
+        assert file.stat().st_size > 1000
+
+
+# ---------------------------------------------------------------------- shortest paths
+
+
+def test_lengths_of_edges() -> None:
+    graph = r_mat(9)
+    lengths = sssp.lengths(graph, 3, 10)
+    assert np.unique(lengths).tolist() == list(range(1, 11))
+    back = Graph.from_edges(graph.vertices, graph.target, graph.source)
+    there = dict(zip(zip(graph.source, graph.target, strict=True), lengths, strict=True))
+    for source, target, length in zip(
+        back.source, back.target, sssp.lengths(back, 3, 10), strict=True
+    ):
+        assert there[target, source] == length
+    assert (sssp.lengths(graph, 4, 10) != lengths).mean() > 0.8
+
+
+def test_distances_depend_on_the_seed_and_the_longest_edge() -> None:
+    for seed, longest in ((0, 1), (2, 1000)):
+        expected = distances(coauthors(300, seed), seed, longest)
+        counts = run("sssp", seed=seed, settings={"longest": longest}).counts
+        assert counts["distance_sum"] == expected.sum()
+        assert counts["longest_distance"] == expected.max()
+    hops = run("sssp", settings={"longest": 1}).counts["distance_sum"]
+    assert hops == run("bfs").counts["level_sum"]
+
+
+@pytest.mark.parametrize("longest", [0, -3, 2**31 // 300 + 1])
+def test_lengths_that_cannot_be(longest: int) -> None:
+    with pytest.raises(ArgumentError, match="cannot be added up in 32 bits"):
+        run("sssp", settings={"longest": longest})
