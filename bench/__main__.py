@@ -15,6 +15,7 @@ NAMES = (
     "virtual_call_cxx",
     "population",
     "births",
+    "allocation",
     "dispatch_grid",
     "field_layout",
     "traffic",
