@@ -393,6 +393,18 @@ APPS: dict[str, AppInfo] = {
             has_natural=False,
         ),
         AppInfo(
+            name="kcore",
+            title="core numbers of a graph, by removing who has the fewest neighbours",
+            module="apps.graphs.natural.kcore",
+            unit="vertices",
+            size=20_000,
+            steps=20,
+            seed=0,
+            paper_size=299_067,
+            paper_steps=20,
+            has_natural=False,
+        ),
+        AppInfo(
             name="routes",
             title="fastest routes by road, ferry and on foot, in a town or a real network",
             module="apps.routes",

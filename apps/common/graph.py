@@ -53,7 +53,8 @@ class Graph:
         n = max(self.vertices, 1)
         one, other = self.source.astype(np.int64), self.target.astype(np.int64)
         keys = np.concatenate([one * n + other, other * n + one])
-        keys = np.unique(keys[keys // n != keys % n])
+        keys.sort()
+        keys = keys[(np.diff(keys, prepend=-1) != 0) & (keys // n != keys % n)]
         return Graph(self.vertices, (keys // n).astype(np.int32), (keys % n).astype(np.int32))
 
 

@@ -41,6 +41,19 @@ def distance_bars(values: Values) -> list[Bar]:
     return [Bar(f"{place * width:,}", int(height)) for place, height in enumerate(heights)]
 
 
+def core_counts(values: Values) -> dict[str, int]:
+    highest = int(values.max(initial=0))
+    return {
+        "highest_core": highest,
+        "in_highest_core": int((values == highest).sum()),
+        "core_sum": int(values.sum(dtype=np.int64)),
+    }
+
+
+def core_bars(values: Values) -> list[Bar]:
+    return [Bar(str(core), int(height)) for core, height in enumerate(np.bincount(values))]
+
+
 def component_counts(values: Values) -> dict[str, int]:
     sizes = np.unique(values, return_counts=True)[1]
     return {

@@ -22,6 +22,7 @@ SIZES = {
     "cc_ven": (150, 20),
     "pagerank_ven": (150, 3),
     "sssp": (150, 20),
+    "kcore": (150, 20),
     "routes": (100, 4),
     "raytracer": (8, 1),
     "scalability": (2000, 2),

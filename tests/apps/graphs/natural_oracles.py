@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import networkx as nx
 import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
 from apps.common.graph import Graph
 from apps.graphs.natural import sssp
+from apps.graphs.natural.kcore import KCORE
 from apps.graphs.natural.simulation import NaturalWorkload
 from apps.graphs.reference import UNREACHED
 from apps.graphs.workload import Values
@@ -29,7 +31,30 @@ def distances(graph: Graph, seed: int = SEED, longest: int = sssp.LONGEST) -> Va
     return np.where(np.isinf(found), UNREACHED, found).astype(np.int32)
 
 
+def neighbourhoods(graph: Graph) -> nx.Graph:
+    """Who is whose neighbour."""
+    found = nx.Graph()
+    found.add_nodes_from(range(graph.vertices))
+    pairs = zip(graph.source.tolist(), graph.target.tolist(), strict=True)
+    found.add_edges_from((one, other) for one, other in pairs if one != other)
+    return found
+
+
+def in_order(values: dict[int, int]) -> Values:
+    return np.array([values[vertex] for vertex in range(len(values))], np.int32)
+
+
+def cores(graph: Graph) -> Values:
+    return in_order(nx.core_number(neighbourhoods(graph)))
+
+
 #: Programs by name.
-PROGRAMS: dict[str, NaturalWorkload] = {"sssp": sssp.shortest_paths(SEED)}
+PROGRAMS: dict[str, NaturalWorkload] = {
+    "sssp": sssp.shortest_paths(SEED),
+    "kcore": KCORE,
+}
 #: What their values are, of any graph.
-EXPECTED: dict[str, Callable[[Graph], Values]] = {"sssp": distances}
+EXPECTED: dict[str, Callable[[Graph], Values]] = {
+    "sssp": distances,
+    "kcore": cores,
+}

@@ -167,3 +167,22 @@ def test_distances_depend_on_the_seed_and_the_longest_edge() -> None:
 def test_lengths_that_cannot_be(longest: int) -> None:
     with pytest.raises(ArgumentError, match="cannot be added up in 32 bits"):
         run("sssp", settings={"longest": longest})
+
+
+# ---------------------------------------------------------------------- core numbers
+
+
+def test_a_clique_with_tails() -> None:
+    """Five who all know each other, a triangle beside one of them, and a path that leads away."""
+    one, other = np.triu_indices(5, 1)
+    graph = undirected(11, [*one, 4, 4, 5, 6, 7, 8], [*other, 5, 6, 6, 7, 8, 9])
+    assert final_values("kcore", graph, backend="cpu").tolist() == [4] * 5 + [2] * 2 + [1] * 3 + [0]
+
+
+def test_nobody_is_removed_before_those_with_fewer_neighbours() -> None:
+    """Along a path from both ends, two a sweep."""
+    with oa.Heap(backend="cpu") as heap:
+        objects = PROGRAMS["kcore"].objects(heap, grid(7, 1), Launches(heap, False))
+        for expected in ([1, -1, -1, -1, -1, -1, 1], [1, 1, -1, -1, -1, 1, 1]):
+            objects.advance()
+            assert objects.values().tolist() == expected
