@@ -405,6 +405,18 @@ APPS: dict[str, AppInfo] = {
             has_natural=False,
         ),
         AppInfo(
+            name="triangles",
+            title="triangles of a graph, and how many each vertex is in",
+            module="apps.graphs.natural.triangles",
+            unit="vertices",
+            size=20_000,
+            steps=1,
+            seed=0,
+            paper_size=299_067,
+            paper_steps=1,
+            has_natural=False,
+        ),
+        AppInfo(
             name="routes",
             title="fastest routes by road, ferry and on foot, in a town or a real network",
             module="apps.routes",

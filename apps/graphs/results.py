@@ -54,6 +54,22 @@ def core_bars(values: Values) -> list[Bar]:
     return [Bar(str(core), int(height)) for core, height in enumerate(np.bincount(values))]
 
 
+def triangle_counts(values: Values) -> dict[str, int]:
+    """Each triangle counts at its three vertices."""
+    return {
+        "triangles": int(values.sum(dtype=np.int64)) // 3,
+        "in_triangles": int((values > 0).sum()),
+        "most_of_a_vertex": int(values.max(initial=0)),
+    }
+
+
+def triangle_bars(values: Values) -> list[Bar]:
+    """A column for none, and one for each power of two."""
+    bits = np.frexp(values.astype(np.float64))[1]
+    labels = ["0", *(f"{1 << power:,}" for power in range(31))]
+    return [Bar(labels[place], int(height)) for place, height in enumerate(np.bincount(bits))]
+
+
 def component_counts(values: Values) -> dict[str, int]:
     sizes = np.unique(values, return_counts=True)[1]
     return {

@@ -23,6 +23,7 @@ SIZES = {
     "pagerank_ven": (150, 3),
     "sssp": (150, 20),
     "kcore": (150, 20),
+    "triangles": (150, 2),
     "routes": (100, 4),
     "raytracer": (8, 1),
     "scalability": (2000, 2),

@@ -13,6 +13,7 @@ from apps.common.graph import Graph
 from apps.graphs.natural import sssp
 from apps.graphs.natural.kcore import KCORE
 from apps.graphs.natural.simulation import NaturalWorkload
+from apps.graphs.natural.triangles import TRIANGLES
 from apps.graphs.reference import UNREACHED
 from apps.graphs.workload import Values
 
@@ -48,13 +49,19 @@ def cores(graph: Graph) -> Values:
     return in_order(nx.core_number(neighbourhoods(graph)))
 
 
+def triangles(graph: Graph) -> Values:
+    return in_order(nx.triangles(neighbourhoods(graph)))
+
+
 #: Programs by name.
 PROGRAMS: dict[str, NaturalWorkload] = {
     "sssp": sssp.shortest_paths(SEED),
     "kcore": KCORE,
+    "triangles": TRIANGLES,
 }
 #: What their values are, of any graph.
 EXPECTED: dict[str, Callable[[Graph], Values]] = {
     "sssp": distances,
     "kcore": cores,
+    "triangles": triangles,
 }
