@@ -417,6 +417,18 @@ APPS: dict[str, AppInfo] = {
             has_natural=False,
         ),
         AppInfo(
+            name="label_propagation",
+            title="communities of a graph, by taking the label that most neighbours have",
+            module="apps.graphs.natural.label_propagation",
+            unit="vertices",
+            size=20_000,
+            steps=20,
+            seed=0,
+            paper_size=299_067,
+            paper_steps=20,
+            has_natural=False,
+        ),
+        AppInfo(
             name="routes",
             title="fastest routes by road, ferry and on foot, in a town or a real network",
             module="apps.routes",

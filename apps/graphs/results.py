@@ -71,10 +71,18 @@ def triangle_bars(values: Values) -> list[Bar]:
 
 
 def component_counts(values: Values) -> dict[str, int]:
+    return _group_counts(values, "components", "largest_component")
+
+
+def community_counts(values: Values) -> dict[str, int]:
+    return _group_counts(values, "communities", "largest_community")
+
+
+def _group_counts(values: Values, groups: str, largest: str) -> dict[str, int]:
     sizes = np.unique(values, return_counts=True)[1]
     return {
-        "components": len(sizes),
-        "largest_component": int(sizes.max(initial=0)),
+        groups: len(sizes),
+        largest: int(sizes.max(initial=0)),
         "label_sum": int(values.astype(np.int64).sum()),
     }
 

@@ -24,6 +24,7 @@ SIZES = {
     "sssp": (150, 20),
     "kcore": (150, 20),
     "triangles": (150, 2),
+    "label_propagation": (150, 6),
     "routes": (100, 4),
     "raytracer": (8, 1),
     "scalability": (2000, 2),

@@ -107,3 +107,32 @@ class Triangles:
 
     def check_result(self, values: Values) -> None:
         require(values == self.triangles, "the number of triangles is not that of the reference")
+
+
+class Labels:
+    """Each label is the most frequent one of the neighbours' before, of several the lowest."""
+
+    name = "labels"
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._sweeps = 0
+        self.labels = np.arange(graph.vertices, dtype=np.int64)
+
+    def advance(self) -> None:
+        graph = self._graph
+        self._sweeps += 1
+        ballots = graph.target * np.int64(graph.vertices) + self.labels[graph.source]
+        ballots, votes = np.unique(ballots, return_counts=True)
+        voter, label = np.divmod(ballots, max(graph.vertices, 1))
+        order = np.lexsort((label, -votes, voter))
+        voter, first = np.unique(voter[order], return_index=True)
+        self.labels[voter] = label[order[first]]
+
+    def check(self, sweeps: int, values: Values) -> None:
+        while self._sweeps < sweeps:
+            self.advance()
+        self.check_result(values)
+
+    def check_result(self, values: Values) -> None:
+        require(values == self.labels, "the label is not that of the reference")

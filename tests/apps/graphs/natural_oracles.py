@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 
 import networkx as nx
@@ -12,12 +13,15 @@ from scipy.sparse import csgraph
 from apps.common.graph import Graph
 from apps.graphs.natural import sssp
 from apps.graphs.natural.kcore import KCORE
+from apps.graphs.natural.label_propagation import LABEL_PROPAGATION
 from apps.graphs.natural.simulation import NaturalWorkload
 from apps.graphs.natural.triangles import TRIANGLES
 from apps.graphs.reference import UNREACHED
 from apps.graphs.workload import Values
 
 SEED = 7
+#: At a time, and of programs that do not end in all.
+SWEEPS = 12
 
 
 def distances(graph: Graph, seed: int = SEED, longest: int = sssp.LONGEST) -> Values:
@@ -53,15 +57,28 @@ def triangles(graph: Graph) -> Values:
     return in_order(nx.triangles(neighbourhoods(graph)))
 
 
+def labels(graph: Graph, sweeps: int = SWEEPS) -> Values:
+    neighbours = neighbourhoods(graph).adj
+    found = {vertex: vertex for vertex in neighbours}
+    for _ in range(sweeps):
+        votes = {who: Counter(found[other] for other in neighbours[who]) for who in neighbours}
+        for who, given in votes.items():
+            if given:
+                found[who] = min(given, key=lambda label: (-given[label], label))
+    return in_order(found)
+
+
 #: Programs by name.
 PROGRAMS: dict[str, NaturalWorkload] = {
     "sssp": sssp.shortest_paths(SEED),
     "kcore": KCORE,
     "triangles": TRIANGLES,
+    "label_propagation": LABEL_PROPAGATION,
 }
 #: What their values are, of any graph.
 EXPECTED: dict[str, Callable[[Graph], Values]] = {
     "sssp": distances,
     "kcore": cores,
     "triangles": triangles,
+    "label_propagation": labels,
 }
