@@ -115,6 +115,7 @@ APPS: dict[str, AppInfo] = {
             seed=42,
             paper_size=850,
             paper_steps=5000,
+            natural_makes_objects=True,
         ),
         AppInfo(
             name="game_of_life",

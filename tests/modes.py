@@ -18,25 +18,39 @@ HALVES = (
         "tag+switch", "auto",
     ),
 )  # fmt: skip
+#: Together both have every way to tell a class and to call. For programs that call methods of
+#: populations, of whose objects the class is known, and pay the host for each call.
+FEW = (("coal", "header+vtable", "range+switch"), ("typepointer", "bits+switch", "auto"))
 
 
-def half_of_modes(half: Literal[0, 1], modes: Sequence[str] = MODES) -> list[Any]:
-    """Parameters: every one of ``modes``, those of the other half marked slow. Two tests of the
-    same program have different halves."""
+def half_of_modes(half: Literal[0, 1]) -> list[Any]:
+    """Parameters: every mode, those of the other half marked slow. Two tests of the same program
+    have different halves."""
+    return _parameters(MODES, HALVES[half])
+
+
+def few_modes(modes: Sequence[str], half: Literal[0, 1]) -> list[Any]:
+    """Parameters: every one of ``modes``, all but a few marked slow. Two tests of the same program
+    have different halves."""
+    return _parameters(modes, FEW[half])
+
+
+def _parameters(modes: Sequence[str], quick: Sequence[str]) -> list[Any]:
     return [
-        pytest.param(mode, marks=() if mode in HALVES[half] else pytest.mark.slow, id=mode)
+        pytest.param(mode, marks=() if mode in quick else pytest.mark.slow, id=mode)
         for mode in modes
     ]
 
 
 def modes_and_flavours(app: AppInfo, half: Literal[0, 1]) -> list[Any]:
-    """Parameters ``mode`` and ``natural``: ``half_of_modes`` of both flavours of a program."""
-    found = []
-    for natural, able in ((False, app.modes), (True, app.natural_modes)):
-        for each in half_of_modes(half, able):
-            name = f"{each.id}-{'natural' if natural else 'faithful'}"
-            found.append(pytest.param(*each.values, natural, marks=each.marks, id=name))
-    return found
+    """Parameters ``mode`` and ``natural``: every mode of the faithful flavour, ``half_of_modes``,
+    and ``few_modes`` of the natural one, which makes objects."""
+    both = ("faithful", half_of_modes(half)), ("natural", few_modes(app.natural_modes, half))
+    return [
+        pytest.param(*each.values, name == "natural", marks=each.marks, id=f"{each.id}-{name}")
+        for name, parameters in both
+        for each in parameters
+    ]
 
 
 def modes_and_layouts(modes: Sequence[str], half: Literal[0, 1]) -> list[Any]:

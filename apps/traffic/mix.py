@@ -40,8 +40,5 @@ class Mix:
         """Those that do not, and lie below this, make a bus."""
         return round((self.trucks + self.buses) * _SHARES)
 
-    def fraction(self, kind: int) -> float:
-        return (1.0 - self.trucks - self.buses, self.trucks, self.buses)[kind]
-
 
 CARS_ONLY = Mix()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import sharedoa as oa
 from apps.common.launches import Launches
@@ -30,7 +31,7 @@ def simulation(
     network: Network,
     *,
     mode: str = "sharedoa",
-    backend: str = "cpu",
+    backend: Any = "cpu",
     natural: bool = False,
     mix: Mix = CARS_ONLY,
 ) -> Iterator[Simulation]:

@@ -7,12 +7,11 @@ import pytest
 from apps.interface import RunOptions
 from apps.registry import APPS
 from apps.traffic.mix import CARS_ONLY, Mix
-from apps.traffic.natural import kernels
 from apps.traffic.program import run
-from dispatch.mode import MODES
-from sharedoa import ArgumentError
+from sharedoa import ArgumentError, HeapError
 
-from ..modes import half_of_modes
+from ..codegen.interpreted import InterpretedGpu
+from ..modes import few_modes
 from .running import (
     MIXED,
     advance_to,
@@ -20,6 +19,9 @@ from .running import (
     reference_counts,
     simulation,
 )
+from .vehicle_kernels import prepare_paths
+
+MODES = APPS["traffic"].natural_modes
 
 FOUR = ("active", "created", "removed", "velocity_sum")
 
@@ -33,7 +35,7 @@ def test_against_the_reference(size: int, iteration: int, mix: Mix) -> None:
     assert counts["cars"] + counts["trucks"] + counts["buses"] == counts["active"]
 
 
-@pytest.mark.parametrize("mode", half_of_modes(1))
+@pytest.mark.parametrize("mode", few_modes(MODES, 1))
 def test_results_in_every_mode(mode: str) -> None:
     with simulation(generated_network(50), mode=mode, natural=True, mix=MIXED) as running:
         counts = advance_to(running, 200)
@@ -57,9 +59,33 @@ def test_cpython_runs_the_same_program(mode: str) -> None:
     assert expected["trucks"] + expected["buses"] > 0
 
 
+@pytest.mark.slow
+def test_warps() -> None:
+    network = generated_network(4)
+    with simulation(network, backend="cpu", natural=True, mix=MIXED) as running:
+        expected = advance_to(running, 4)
+    with simulation(network, backend=InterpretedGpu(), natural=True, mix=MIXED) as running:
+        assert advance_to(running, 4) == expected
+    assert expected["created"] > 0
+
+
+def test_only_vehicles_under_way_are_objects() -> None:
+    options = RunOptions(size=20, steps=200, backend="cpu", natural=True)
+    result = APPS["traffic"].run(options)
+    network = generated_network(20)
+    assert result.counts["removed"] > 0
+    assert result.objects == network.cells + network.lights + result.counts["active"]
+
+
+def test_modes_without_births_in_kernels() -> None:
+    options = RunOptions(size=2, steps=1, mode="concord", backend="cpu", natural=True)
+    with pytest.raises(HeapError, match="mode concord places objects one by one"):
+        APPS["traffic"].run(options)
+
+
 def test_calls_have_several_classes_to_choose_from() -> None:
     with simulation(generated_network(3), mode="coal", natural=True, mix=MIXED):
-        text = kernels.prepare_paths.explain()
+        text = prepare_paths.explain()
     for name in ("Car", "Truck", "Bus", "TargetCell", "ProducerTargetCell"):
         assert name in text
 

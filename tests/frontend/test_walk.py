@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from apps.game_of_life.natural import kernels as cells
 from apps.raytracer.natural import kernels as rays
-from apps.traffic.natural import kernels as roads
 from sharedoa.frontend import tree
 from sharedoa.frontend.walk import nodes_in
 from sharedoa.runtime.kernel import Kernel
+from tests.apps import vehicle_kernels as roads
+from tests.apps.game_of_life import method_kernels as cells
 
 _KERNELS = [
     value for module in (cells, rays, roads) for value in vars(module).values()

@@ -9,8 +9,8 @@ import pytest
 
 import sharedoa as oa
 from apps.raytracer.natural import kernels as rays
-from apps.traffic.natural import kernels as roads
 from sharedoa.targets.inline_growth import MOST_INSTRUCTIONS, grown, threshold_for
+from tests.apps import vehicle_kernels as roads
 from tests.source_files import load_module
 
 

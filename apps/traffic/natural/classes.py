@@ -1,9 +1,10 @@
-"""Cells, vehicles and lights. Cars follow the rules of DynaSOAr's traffic example."""
+"""Cells, vehicles and lights. Cars follow the rules of DynaSOAr's traffic example. Producers make
+vehicles, which are deleted when their journeys end."""
 
 from __future__ import annotations
 
 import sharedoa as oa
-from sharedoa import f32, i32, u32
+from sharedoa import f32, i32, i64, u32
 
 from ...common.xorwow import Xorwow, seeded
 from ..parameters import (
@@ -16,6 +17,9 @@ from ..parameters import (
     TRUCK_SLOW_DOWN_PROBABILITY,
     TRUCK_TOP_SPEED,
 )
+
+#: Places in the array that counts vehicles so far, and the cells that those removed have passed.
+CREATED, REMOVED, PASSED = range(3)
 
 
 class Cell(oa.Object):
@@ -64,20 +68,26 @@ class ProducerCell(Cell):
 
     random_state: Xorwow
 
-    def create_vehicle(self, traffic: Traffic) -> Vehicle | None:
-        """A vehicle of a random kind now and then while the cell is free, else None."""
+    def produce(self, truck_shares: u32, bus_shares: u32, counts: oa.Array[i64]) -> None:
+        """Make a vehicle now and then while the cell is free. The upper half of its seed chooses
+        its kind: so many of 65,536 are trucks, and trucks or buses."""
         if not self.is_free():
-            return None
+            return
         chance = self.random_state.next()
         self.random_state = chance
         if chance.uniform() >= CREATION_PROBABILITY:
-            return None
+            return
         seed = chance.next()
         speed = seed.next()
         self.random_state = speed
-        vehicle = traffic.pool_for(seed.bits()).take()
-        vehicle.begin(self, seed.bits(), i32(speed.bits() % TOP_SPEEDS) + SLOWEST)
-        return vehicle
+        share, drawn_speed = seed.bits() >> 16, i32(speed.bits() % TOP_SPEEDS) + SLOWEST
+        if share < truck_shares:
+            Truck(self, seed.bits(), drawn_speed)
+        elif share < bus_shares:
+            Bus(self, seed.bits(), drawn_speed)
+        else:
+            Car(self, seed.bits(), drawn_speed)
+        oa.atomic_add(counts, CREATED, 1)
 
 
 class ProducerTargetCell(ProducerCell):
@@ -92,11 +102,19 @@ class Vehicle(oa.Object):
 
     path: oa.inline[Cell, 10]
     position: Cell
-    pool: VehiclePool
     random_state: Xorwow
     path_length: i32
     velocity: i32
     max_velocity: i32
+    #: Cells since the journey began.
+    passed: i32
+
+    def __init__(self, cell: Cell, seed: u32, drawn_speed: i32) -> None:
+        """Start a journey."""
+        cell.occupy(self)
+        self.position = cell
+        self.max_velocity = self.top_speed(drawn_speed)
+        self.random_state = seeded(seed)
 
     # The velocity that the driver would like next, whatever the limits.
     def accelerated(self) -> i32: ...
@@ -107,15 +125,6 @@ class Vehicle(oa.Object):
 
     def slow_down_probability(self) -> f32:
         return SLOW_DOWN_PROBABILITY
-
-    def begin(self, cell: Cell, seed: u32, drawn_speed: i32) -> None:
-        """Start a journey."""
-        cell.occupy(self)
-        self.position = cell
-        self.path_length = 0
-        self.velocity = 0
-        self.max_velocity = self.top_speed(drawn_speed)
-        self.random_state = seeded(seed)
 
     def draw(self) -> u32:
         state = self.random_state.next()
@@ -163,20 +172,20 @@ class Vehicle(oa.Object):
         if state.uniform() < self.slow_down_probability() and self.velocity > 0:
             self.velocity -= 1
 
-    def step_move(self) -> bool:
-        """Go to the last cell of the planned path. True when the journey ended there."""
+    def step_move(self, counts: oa.Array[i64]) -> None:
+        """Go to the last cell of the planned path; where that is an exit, leave the network."""
         if self.velocity == 0:
-            return False
+            return
         cell = self.path[self.velocity - 1]
         self.position.release()
-        cell.occupy(self)
         self.position = cell
-        return cell.is_exit()
-
-    def end(self) -> None:
-        """Leave the network and be available again."""
-        self.position.release()
-        self.pool.give_back(self)
+        self.passed += self.velocity
+        if cell.is_exit():
+            oa.atomic_add(counts, REMOVED, 1)
+            oa.atomic_add(counts, PASSED, i64(self.passed))
+            oa.delete(self)
+        else:
+            cell.occupy(self)
 
 
 class Car(Vehicle):
@@ -208,10 +217,6 @@ class Bus(Vehicle):
     def top_speed(self, drawn: i32) -> i32:
         return min(drawn, BUS_TOP_SPEED)
 
-    def begin(self, cell: Cell, seed: u32, drawn_speed: i32) -> None:
-        super().begin(cell, seed, drawn_speed)
-        self.waiting = 0
-
     def step_prepare_path(self) -> None:
         if self.waiting > 0:
             self.waiting -= 1
@@ -220,43 +225,10 @@ class Bus(Vehicle):
         else:
             super().step_prepare_path()
 
-    def step_move(self) -> bool:
-        ended = super().step_move()
+    def step_move(self, counts: oa.Array[i64]) -> None:
+        super().step_move(counts)
         if self.velocity > 0:
             self.waiting = self.position.dwell_time()
-        return ended
-
-
-class VehiclePool(oa.Object):
-    """Vehicles of one kind that are not under way: a stack. A kernel either takes or gives back."""
-
-    vehicles: oa.Array[Vehicle]
-    available: i32
-
-    def take(self) -> Vehicle:
-        return self.vehicles[oa.atomic_sub(self, "available", 1) - 1]
-
-    def give_back(self, vehicle: Vehicle) -> None:
-        self.vehicles[oa.atomic_add(self, "available", 1)] = vehicle
-
-
-class Traffic(oa.Object):
-    """The pools, and how many vehicles of 65,536 are trucks, and trucks or buses."""
-
-    cars: VehiclePool
-    trucks: VehiclePool
-    buses: VehiclePool
-    truck_shares: u32
-    bus_shares: u32
-
-    def pool_for(self, seed: u32) -> VehiclePool:
-        """The pool of the kind that the upper half of a vehicle's seed stands for."""
-        share = seed >> 16
-        if share < self.truck_shares:
-            return self.trucks
-        if share < self.bus_shares:
-            return self.buses
-        return self.cars
 
 
 class TrafficLight(oa.Object):

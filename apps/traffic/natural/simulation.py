@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sharedoa import i32
-from sharedoa.runtime.prefix_sum import exclusive_prefix_sum
+from sharedoa import i64
 
 from ...common.launches import Launches
 from ...common.references import IndexOf, link
@@ -17,7 +16,6 @@ from ..network import PHASE_TIME, Network
 from ..parameters import BUS_STOP_SPACING
 from ..snapshot import Snapshot
 from ..state import State
-from . import kernels
 from .classes import (
     Bus,
     BusStopCell,
@@ -26,11 +24,9 @@ from .classes import (
     ProducerCell,
     ProducerTargetCell,
     TargetCell,
-    Traffic,
     TrafficLight,
     Truck,
     Vehicle,
-    VehiclePool,
 )
 
 Array = np.ndarray[Any, Any]
@@ -39,76 +35,64 @@ _KINDS = {CAR: Car, TRUCK: Truck, BUS: Bus}
 
 
 class NaturalSimulation:
-    """Cells of five classes, lights, and for each kind of vehicle a pool as large as the network,
-    so that no producer ever waits for one."""
+    """Cells of five classes, lights, and the vehicles that are under way."""
 
     def __init__(self, heap: Any, network: Network, launches: Launches, mix: Mix) -> None:
-        self._network, self._launch = network, launches
+        self._heap, self._launch, self._mix = heap, launches, mix
         self.iteration = 0
-        self._cells, self._producers = _make_cells(heap, network)
+        self._cells = _make_cells(heap, network)
         self._lights = heap.new(
             TrafficLight, network.lights, num_cells=network.light_sizes, phase_time=PHASE_TIME
         )
         link(heap, self._lights.cells, self._cells, network.light_cells)
-        self._traffic, vehicles, self._kind = _make_pools(heap, network.cells, mix)
-        self._vehicles, self._next_vehicles = (heap.zeros(network.cells, Vehicle) for _ in range(2))
-        self._count = heap.zeros(1, i32)
-        self._created = heap.zeros(len(self._producers), i32)
-        self._goes_on, self._prefix, self._removed, self._moved = (
-            heap.zeros(network.cells, i32) for _ in range(4)
-        )
-        self._prefix_sum = exclusive_prefix_sum(heap, network.cells)
-        self._cell_index, self._vehicle_index = IndexOf(self._cells), IndexOf(vehicles)
+        self._counts = heap.zeros(3, i64)
+        self._cell_index = IndexOf(self._cells)
 
     def advance(self) -> None:
-        # The arrays are those of two iterations before.
-        self._launch.repeat(self.iteration % 2, self._launch_all)
-        self._vehicles, self._next_vehicles = self._next_vehicles, self._vehicles
+        self._launch.repeat("iteration", self._iterate)
         self.iteration += 1
 
-    def _launch_all(self) -> None:
-        launch, slots = self._launch, self._network.cells
-        vehicles, count, goes_on = self._vehicles, self._count, self._goes_on
-        launch(
-            kernels.create_vehicles,
-            len(self._producers), self._producers, self._traffic, vehicles, count, self._created,
-        )  # fmt: skip
-        launch(kernels.switch_lights, self._network.lights, self._lights)
-        launch(kernels.prepare_paths, slots, vehicles, count)
-        launch(kernels.move_vehicles, slots, vehicles, count, goes_on, self._moved, self._removed)
-        self._prefix_sum.launch(launch, goes_on, self._prefix)
-        launch(kernels.keep_vehicles, slots, vehicles, goes_on, self._prefix, self._next_vehicles)
-        launch(kernels.count_vehicles, 1, goes_on, self._prefix, count)
+    def _iterate(self) -> None:
+        for_all, mix = self._launch.for_all, self._mix
+        for_all(ProducerCell, "produce", mix.truck_shares, mix.bus_shares, self._counts)
+        for_all(TrafficLight, "step")
+        for_all(Vehicle, "step_prepare_path")
+        for_all(Vehicle, "step_move", self._counts)
 
     def counts(self) -> dict[str, int]:
-        count = int(self._count[0])
-        kinds = np.bincount(self._kinds_of(self._vehicles[:count]), minlength=len(_KINDS))
+        of_kinds = [self._heap.all(_KINDS[kind]) for kind in (CAR, TRUCK, BUS)]
+        cars, trucks, buses = (len(each) for each in of_kinds)
+        created, removed, passed = self._counts.numpy().tolist()
+        passed += sum(int(each.passed.numpy().sum(dtype=np.int64)) for each in of_kinds)
         return {
-            "active": count,
-            "created": int(self._created.numpy().sum()),
-            "removed": int(self._removed.numpy().sum()),
-            "velocity_sum": int(self._moved.numpy().sum()),
-            "cars": int(kinds[CAR]),
-            "trucks": int(kinds[TRUCK]),
-            "buses": int(kinds[BUS]),
+            "active": cars + trucks + buses,
+            "created": created,
+            "removed": removed,
+            "velocity_sum": passed,
+            "cars": cars,
+            "trucks": trucks,
+            "buses": buses,
         }
 
+    def _vehicles(self) -> tuple[Any, Array]:
+        """All that are under way, and their kinds."""
+        of_kinds = [self._heap.all(python_class) for python_class in _KINDS.values()]
+        kinds = np.repeat(np.array([*_KINDS], np.int32), [len(each) for each in of_kinds])
+        return self._heap.concat(*of_kinds), kinds
+
     def snapshot(self) -> Snapshot:
-        vehicles = self._vehicles[: int(self._count[0])]
+        vehicles, kinds = self._vehicles()
         return Snapshot(
             step=self.iteration,
             cell=self._cell_index(vehicles.position.numpy()),
             velocity=np.array(vehicles.velocity),
-            kind=self._kinds_of(vehicles),
+            kind=kinds,
             limit=np.array(self._cells.current_max_velocity),
         )
 
-    def _kinds_of(self, vehicles: Any) -> Array:
-        return np.asarray(self._kind[self._vehicle_index(vehicles.numpy())])
-
     def state(self) -> State:
         counts = self.counts()
-        vehicles = self._vehicles[: counts["active"]]
+        vehicles, _ = self._vehicles()
         return State(
             created=counts["created"],
             removed=counts["removed"],
@@ -132,8 +116,8 @@ def bus_stops(network: Network) -> Array:
     return plain & (along % BUS_STOP_SPACING == BUS_STOP_SPACING // 2)
 
 
-def _make_cells(heap: Any, network: Network) -> tuple[Any, Any]:
-    """All cells in the order of the network, and the producers among them."""
+def _make_cells(heap: Any, network: Network) -> Any:
+    """All cells in the order of the network."""
     producer, target, stop = network.is_producer, network.is_target, bus_stops(network)
     classes = {
         ProducerCell: producer & ~target,
@@ -154,27 +138,4 @@ def _make_cells(heap: Any, network: Network) -> tuple[Any, Any]:
     cells.max_velocity = network.max_velocity
     cells.current_max_velocity = np.where(network.is_stop, 0, network.max_velocity)
     link(heap, cells.outgoing, cells, network.outgoing)
-    return cells, producers
-
-
-def _make_pools(heap: Any, size: int, mix: Mix) -> tuple[Any, Any, Array]:
-    """The traffic object, and all vehicles with their kinds."""
-    pools, vehicles, kinds = {}, [], []
-    for kind, python_class in _KINDS.items():
-        count = size if mix.fraction(kind) > 0 else 0
-        pool = heap.new(VehiclePool, available=count)
-        if count:
-            made = heap.new(python_class, count, pool=pool)
-            pool.vehicles = made
-            vehicles.append(made)
-            kinds += [kind]
-        pools[kind] = pool
-    traffic = heap.new(
-        Traffic,
-        cars=pools[CAR],
-        trucks=pools[TRUCK],
-        buses=pools[BUS],
-        truck_shares=mix.truck_shares,
-        bus_shares=mix.bus_shares,
-    )
-    return traffic, heap.concat(*vehicles), np.repeat(np.array(kinds, np.int32), size)
+    return cells
