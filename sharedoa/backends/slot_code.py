@@ -6,8 +6,7 @@ once, or side by side. Without warps each thread is one by itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
@@ -35,6 +34,8 @@ WORD = 8
 _GROUP_SHIFT = GROUP.bit_length() - 1
 _EACH = 0x0101010101010101
 """Times a byte: in each byte of a word."""
+_BITS = 0x0102040810204080
+"""Times a word of bytes that are 0 or 1: in its highest byte a bit for each of them."""
 STORED = 32
 """Words that one launch of ``STORE`` writes at most."""
 REGIONS = 4
@@ -56,23 +57,6 @@ def _bits(builder: ir.IRBuilder, word: ir.Value, state: int) -> ir.Value:
 def _number_of_ones(builder: ir.IRBuilder, bytes: ir.Value) -> ir.Value:
     """The sum of the bytes of a word that are 0 or 1."""
     return builder.lshr(builder.mul(bytes, I64(_EACH)), I64(56))
-
-
-@contextmanager
-def _each_byte(builder: ir.IRBuilder, ones: ir.Value) -> Iterator[ir.Value]:
-    """Code for each of a word's bytes that are 1: its number."""
-    before = builder.block
-    test, body, done = (builder.append_basic_block(name) for name in ("test", "byte", "done"))
-    builder.branch(test)
-    builder.position_at_end(test)
-    left = builder.phi(I64)
-    left.add_incoming(ones, before)
-    builder.cbranch(_is_any(builder, left), body, done)
-    builder.position_at_end(body)
-    yield builder.lshr(builder.cttz(left, I1(1)), I64(3))
-    left.add_incoming(builder.and_(left, builder.sub(left, I64(1))), builder.block)
-    builder.branch(test)
-    builder.position_at_end(done)
 
 
 def _own_region(
@@ -99,6 +83,8 @@ def _emit_settle(
         builder.inttoptr(builder.add(report, I64(place)), POINTER)
         for place in (REPORT_GONE, REPORT_LAST, REPORT_DELETION)
     )
+    lane = builder.zext(warp.lane(builder), I64)
+    first_slot = builder.mul(builder.sub(chunk, lane), I64(CHUNK))
     # The last warp has threads without a chunk, which find nothing in the first one.
     is_one = builder.icmp_unsigned("<", chunk, chunks)
     chunk = builder.select(is_one, chunk, I64(0))
@@ -108,7 +94,8 @@ def _emit_settle(
         pointer = _pointer(builder, live, at, WORD)
         found = builder.load(pointer, typ=I64, align=WORD)
         words.append((pointer, builder.select(is_one, found, I64(0))))
-    total, all_gone, last = I64(0), I64(0), I64(0)
+    total, last = I64(0), I64(0)
+    all_gone: ir.Value = _I32(0)
     for place, (pointer, word) in enumerate(words):
         lived, born = _bits(builder, word, LIVED), _bits(builder, word, BORN)
         ended = _bits(builder, word, ENDED)
@@ -116,16 +103,11 @@ def _emit_settle(
         total = builder.add(total, _number_of_ones(builder, after))
         first = builder.add(builder.mul(chunk, I64(CHUNK)), I64(place * WORD))
         gone = builder.and_(lived, ended)
-        all_gone = builder.or_(all_gone, gone)
+        bits = builder.trunc(builder.lshr(builder.mul(gone, I64(_BITS)), I64(56)), _I32)
+        all_gone = builder.or_(all_gone, builder.shl(bits, _I32(place * WORD)))
         last = builder.select(_is_any(builder, born), _behind_last(builder, first, born), last)
         with builder.if_then(builder.icmp_unsigned("!=", after, word)):
             builder.store(after, pointer)
-            goes = builder.and_(_is_any(builder, gone), _is_any(builder, freed))
-            with builder.if_then(goes):
-                number = builder.load(deletion_at, typ=_I32)
-                with _each_byte(builder, gone) as byte:
-                    slot = builder.add(first, byte)
-                    builder.store(number, _pointer(builder, freed, slot, 4))
     before = _pointer(builder, levels[0], chunk, 1)
     counted = builder.select(is_one, builder.load(before, typ=_I8), _I8(0))
     total = builder.trunc(total, _I8)
@@ -133,7 +115,7 @@ def _emit_settle(
         builder.store(total, before)
     more = builder.sub(builder.zext(total, _I32), builder.zext(counted, _I32))
     more = warp.reduce(builder, "add", more)
-    is_gone = warp.reduce(builder, "or", builder.zext(_is_any(builder, all_gone), _I32))
+    is_gone = warp.reduce(builder, "or", all_gone)
     last = warp.reduce(builder, "umax", builder.trunc(last, _I32))
     with builder.if_then(builder.icmp_unsigned("==", warp.lane(builder), _I32(0))):
         _emit_sums(builder, levels, chunk, more)
@@ -141,9 +123,38 @@ def _emit_settle(
             # Few write, as all would meet at one address.
             is_new = builder.icmp_unsigned("==", builder.load(gone_at, typ=_I32), _I32(0))
             with builder.if_then(is_new):
-                builder.store(is_gone, gone_at)
+                builder.store(_I32(1), gone_at)
         with builder.if_then(builder.icmp_unsigned(">", builder.zext(last, I64), used)):
             builder.atomic_rmw("umax", last_at, last, "monotonic")
+    is_any = builder.icmp_unsigned("!=", is_gone, _I32(0))
+    with builder.if_then(builder.and_(is_any, _is_any(builder, freed))):
+        number = builder.load(deletion_at, typ=_I32)
+        _emit_freed(builder, warp, all_gone, number, _pointer(builder, freed, first_slot, 4))
+
+
+def _emit_freed(
+    builder: ir.IRBuilder, warp: Warp, gone: ir.Value, number: ir.Value, freed: ir.Value
+) -> None:
+    """Store a number for each slot of a warp's chunks that is gone, side by side; each thread has
+    the bits of its own chunk."""
+    lane, width = warp.lane(builder), warp.width
+    entry = builder.block
+    test, row, done = (builder.append_basic_block(name) for name in ("test", "row", "freed"))
+    builder.branch(test)
+    builder.position_at_end(test)
+    first = builder.phi(_I32)
+    first.add_incoming(_I32(0), entry)
+    builder.cbranch(builder.icmp_unsigned("<", first, _I32(CHUNK * width)), row, done)
+    builder.position_at_end(row)
+    bits = warp.shuffle(builder, gone, builder.udiv(first, _I32(CHUNK)))
+    slot = builder.add(first, lane)
+    bit = builder.lshr(bits, builder.and_(slot, _I32(CHUNK - 1)))
+    with builder.if_then(builder.trunc(bit, I1)):
+        at = builder.gep(freed, [builder.zext(slot, I64)], source_etype=_I32)
+        builder.store(number, at)
+    first.add_incoming(builder.add(first, _I32(width)), builder.block)
+    builder.branch(test)
+    builder.position_at_end(done)
 
 
 def _is_any(builder: ir.IRBuilder, word: ir.Value) -> ir.Value:

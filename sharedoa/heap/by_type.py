@@ -187,9 +187,11 @@ class ByTypePlacement:
         self._drop_idle(touched.values())
 
     def release_deleted(self) -> None:
-        """Let all memory of deleted objects be given out again. No launch may be under way."""
+        """Let all memory of deleted objects be given out again, also to others. No launch may be
+        under way."""
         if self._quarantine is not None:
             self._release(self._quarantine.everything())
+        self._drop_idle([region for cls in [*self._of_class] for region in self.regions(cls)])
 
     def deleted_at(self, address: int) -> tuple[ClassType, str] | None:
         """What was deleted at ``address`` and by which line, as long as that is known."""
@@ -232,11 +234,11 @@ class ByTypePlacement:
             self._grow(cls, missing)
 
     def note_ended(self, touched: Iterable[Region]) -> None:
-        """A launch has ended objects in these regions, whose slots are free."""
+        """A launch has ended objects in these regions, whose slots are free. They stay where they
+        are empty: the next launch may make as many."""
         self.deletions += 1
         for region in touched:
             self._last_deletion[region.cls] = self.deletions
-        self._drop_idle(touched)
         self.generation += 1
 
     def selection(self, parts: list[Part]) -> RegionSelection:

@@ -129,8 +129,9 @@ class Placement(Protocol):
         ...
 
     def release_deleted(self) -> None:
-        """Give out again at once what debug mode keeps of deleted objects (``quarantine``). No
-        launch may be under way."""
+        """Give out again at once what debug mode keeps of deleted objects (``quarantine``), and to
+        others what is empty since launches have ended all objects there. No launch may be under
+        way."""
         ...
 
     def deleted_at(self, address: int) -> tuple[ClassType, str] | None:

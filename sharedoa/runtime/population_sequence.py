@@ -60,10 +60,10 @@ from .vectorised import geometry_of
 
 _PIECES = 4
 """Runs that are under way at most."""
-_ROOM = (4, 2), (2, 2), (1, 1)
+_ROOM = (2, 2), (1, 1)
 """How many times as many objects there may be as when a plan is made, and for how many runs after
-that there is to be room; what there is memory for is taken. Another plan costs as much as some ten
-runs, room that is not used little."""
+that there is to be room; what there is memory for is taken. More room means more threads without
+objects."""
 Record = ChangingLaunch | PopulationCall | Planned
 
 
@@ -141,6 +141,8 @@ class PopulationSequence(LaunchSequence):
             self._looks = _looks(plan, room, regions)
             self._reports = _Reports(heap, plan.counted, self._looks)
             self._launches = self._recorded(plan, room, self._reports)
+            if regions != [r for cls in plan.counted for r in memory.placement.regions(cls)]:
+                raise CannotPlanError  # empty ones had to go for what is recorded
             self._programs = sorted({each.program for each in self._launches}, key=id)
             self._plan, self._room, self._key, self._bindings = plan, room, [], []
             # By what the plan was made from: another thread may have changed it since.
@@ -274,6 +276,8 @@ def _looks(plan: Plan, most: Counts, regions: Sequence[Region]) -> dict[Region, 
             more = max(0, min(lacking, region.capacity - slots[region]))
             slots[region] += more
             lacking -= more
+        if lacking > 0:
+            raise CannotPlanError  # there was room, which something else was in need of
     return {region: region.slot_bytes.first(max(1, slots[region])) for region in regions}
 
 

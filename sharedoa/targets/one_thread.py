@@ -23,6 +23,9 @@ class OneThread:
     def ballot(self, builder: ir.IRBuilder, test: ir.Value) -> ir.Value:
         return builder.zext(test, I32)
 
+    def shuffle(self, builder: ir.IRBuilder, value: ir.Value, lane: ir.Value) -> ir.Value:
+        return value
+
     def reduce(
         self, builder: ir.IRBuilder, operator: Literal["add", "or", "umax"], value: ir.Value
     ) -> ir.Value:

@@ -50,6 +50,9 @@ class Being(oa.Object):
     def grow(self) -> None:
         self.age += 1
 
+    def end(self) -> None:
+        oa.delete(self)
+
 
 class Plant(Being):
     def live(self, clock: Clock) -> None:
@@ -480,6 +483,45 @@ def test_classes_without_objects() -> None:
             end_old[1](nobody, ended)
         step.run(3)
         assert int(ended[0]) == len(heap.all(Being)) == 0
+
+
+@oa.kernel
+def make_animals() -> None:
+    Animal(number=i64(oa.grid(1)))
+
+
+@oa.kernel
+def end_animals(animals: oa.Array[Animal]) -> None:
+    oa.delete(animals[oa.grid(1)])
+
+
+def test_a_step_that_ends_all_it_makes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its room stays, though the host looks in between."""
+    with oa.Heap(backend=PretendDevice(1 << 16), initial_region=32) as heap:
+        clock = Clock(turn=0)
+        with oa.capture() as step:
+            make_animals[500]()
+            oa.all(Animal).live(clock)
+            oa.all(Animal).end()
+        step.run(2)
+        made = plans(monkeypatch)
+        for _ in range(3):
+            assert len(heap.all(Animal)) == 0
+            step.run(2)
+        assert not made
+        check_invariants(heap)
+
+
+def test_others_get_what_launches_have_emptied() -> None:
+    with oa.Heap(backend=PretendDevice(1 << 16), initial_region=32, capacity="2MiB") as heap:
+        animals = heap.new(Animal, 30_000)
+        end_animals[30_000](animals)
+        del animals
+        assert len(heap.all(Animal)) == 0
+        plants = heap.new(Plant, 40_000, number=7)
+        assert len(heap.all(Plant)) == 40_000
+        assert (plants.number == 7).all()
+        check_invariants(heap)
 
 
 def test_objects_of_the_host_behind_all_slots_of_the_plan() -> None:
