@@ -1,6 +1,7 @@
 """Vertices that send each other messages over edges, in sweeps of two phases: all update what they
-have by what has come, then all whose value has changed send it. In neither phase does anybody read
-what another one writes, so no order of threads matters."""
+have by what has come, then all whose value has changed send it. In neither phase does a value
+depend on what another thread writes in it, but by atomic sums and minima of integers: no order of
+threads matters."""
 
 from __future__ import annotations
 

@@ -59,6 +59,10 @@ def run(name: str, **options: Any) -> RunResult:
     return APPS[name].run(RunOptions(**{"size": 300, "backend": "cpu", **options}))
 
 
+def is_by_type(mode: str) -> bool:
+    return parse_mode(mode).placement == "by_type"
+
+
 def modes_and_layouts() -> list[Any]:
     """Every program in every mode and layout. Each pair of these is quick with one program, the
     others are slow."""
@@ -66,7 +70,7 @@ def modes_and_layouts() -> list[Any]:
         (mode, layout)
         for mode in MODES
         for layout in ("aos", "tile")
-        if layout == "aos" or parse_mode(mode).placement == "by_type"
+        if layout == "aos" or is_by_type(mode)
     ]
     return [
         pytest.param(
@@ -92,9 +96,17 @@ def test_cpython(name: str) -> None:
     require_as_expected(name, coauthors(20), backend="python")
 
 
+@pytest.mark.parametrize(
+    "mode",
+    [
+        pytest.param(mode, marks=() if mode == "auto" else pytest.mark.slow)
+        for mode in MODES
+        if is_by_type(mode)  # what one kernel allocates the interpreter does not let others free
+    ],
+)
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_warps(name: str) -> None:
-    require_as_expected(name, coauthors(20), backend=InterpretedGpu())
+def test_warps(name: str, mode: str) -> None:
+    require_as_expected(name, coauthors(20), backend=InterpretedGpu(), mode=mode)
 
 
 @pytest.mark.gpu
