@@ -143,7 +143,7 @@ class ByTypePlacement:
         if self._residency.transfer_between(start, end) is None:
             self._residency.host_uses(region.start, start, end)
 
-    def free(self, selection: Selection, where: str = "") -> None:
+    def free(self, selection: Selection, where: str = "", keeps_room: bool = False) -> None:
         assert isinstance(selection, RegionSelection)
         parts = selection.parts
         touched = {id(part.region): part.region for part in parts}
@@ -166,7 +166,8 @@ class ByTypePlacement:
                 else:
                     region.withhold(part.slots, freed)
                     self._quarantine.add(region, freed, region.arrangement.record.size, where)
-        self._drop_idle(touched.values())
+        if not keeps_room:
+            self._drop_idle(touched.values())
         if self._quarantine is not None:
             self._release(self._quarantine.overdue())
         for cls, count in before.items():
@@ -234,8 +235,7 @@ class ByTypePlacement:
             self._grow(cls, missing)
 
     def note_ended(self, touched: Iterable[Region]) -> None:
-        """A launch has ended objects in these regions, whose slots are free. They stay where they
-        are empty: the next launch may make as many."""
+        """A launch has ended objects in these regions, whose slots are free."""
         self.deletions += 1
         for region in touched:
             self._last_deletion[region.cls] = self.deletions

@@ -98,7 +98,8 @@ def settle(heap: Heap, places: Iterable[Places], ended: Iterable[ClassType]) -> 
     gone = births.settle(places, ended)
     if gone.to_free is not None and gone.to_free.count:
         references = gone.to_free.references
-        heap.placement.free(gone.to_free, user_line() if heap.debug else "")
+        where = user_line() if heap.debug else ""
+        heap.placement.free(gone.to_free, where, keeps_room=True)  # the next one may make as many
         for region in (region for cls in ended for region in births.placement.regions(cls)):
             region.list_again()
         heap.bury(references)

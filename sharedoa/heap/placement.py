@@ -123,9 +123,10 @@ class Placement(Protocol):
         """New objects with these ``fields``, all others zero. Raises NoRoom, having made none."""
         ...
 
-    def free(self, selection: Selection, where: str = "") -> None:
+    def free(self, selection: Selection, where: str = "", keeps_room: bool = False) -> None:
         """Raises HeapError, having freed nothing, if an object occurs twice. ``where``: the line of
-        the user's that asks for it, which debug mode remembers."""
+        the user's that asks for it, which debug mode remembers; ``keeps_room``: memory of the class
+        that is empty then stays with it, until ``release_deleted``."""
         ...
 
     def release_deleted(self) -> None:

@@ -91,7 +91,7 @@ class ScatteredPlacement:
         self._count(cls, count)
         return made
 
-    def free(self, selection: Selection, where: str = "") -> None:
+    def free(self, selection: Selection, where: str = "", keeps_room: bool = False) -> None:
         assert isinstance(selection, ScatteredSelection)
         addresses = selection.addresses
         ordered = np.sort(addresses)
