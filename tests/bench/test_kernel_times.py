@@ -323,8 +323,10 @@ def test_on_a_gpu_cupti_sees_what_events_see(tmp_path):
             **events["launches"], **{name: own["launches"][name] for name in books}
         }  # fmt: skip
         assert set(own["kernels"]) == set(own["launches"]) == set(events["kernels"]) | books
-        assert all(seconds > 0 for seconds in own["kernels"].values())
-        # What faults for numbers that the host has read between launches takes any time.
+        for name, seconds in events["kernels"].items():  # some are called on nobody
+            assert (own["kernels"][name] > 0) == (seconds > 0)
+        if books:
+            continue  # the host looks between launches who lives, and what faults takes any time
         often = [name for name, launches in events["launches"].items() if launches >= 20]
         assert often
         of_own, of_events = (sum(row["kernels"][name] for name in often) for row in (own, events))
