@@ -21,7 +21,17 @@ from typing import Any
 from ptxpass.control_flow import ControlFlow
 
 from .inline_growth import threshold_for
-from .ir_blocks import NAME, Block, Call, bodies, calls_of, print_blocks, printed_name, read_blocks
+from .ir_blocks import (
+    NAME,
+    Block,
+    Call,
+    bodies,
+    calls_of,
+    print_blocks,
+    printed_name,
+    read_blocks,
+    with_predecessors,
+)
 from .optimise import optimise, parse, run_passes
 
 _MARKED = re.compile(
@@ -113,14 +123,10 @@ def _calls_apart(blocks: Sequence[Block], calls: Sequence[Call], prefix: str) ->
             label, start = after, call.line + 1
         made.append(Block(label, block.lines[start:]))
         last[block.label] = label
-    return [Block(block.label, [_renamed(line, last) for line in block.lines]) for block in made]
-
-
-def _renamed(line: str, last: dict[str, str]) -> str:
-    """A phi with the blocks that now end what it comes from."""
-    if " = phi " not in line:
-        return line
-    return re.sub(rf", %({NAME}) \]", lambda found: f", %{last[found[1]]} ]", line)
+    return [
+        Block(block.label, [with_predecessors(line, last) for line in block.lines])
+        for block in made
+    ]
 
 
 @dataclass(frozen=True)

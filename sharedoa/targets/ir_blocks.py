@@ -7,7 +7,7 @@ For what LLVM has no pass for. It reads what LLVM prints, with a name for every 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -87,6 +87,13 @@ def printed_name(name: str) -> str:
     if _PLAIN.fullmatch(plain):
         return plain
     return '"' + "".join(chr(b) if b < 128 else f"\\{b:02X}" for b in plain.encode()) + '"'
+
+
+def with_predecessors(line: str, last: Mapping[str, str]) -> str:
+    """A phi with the blocks that now end what it comes from; any other line as it is."""
+    if " = phi " not in line:
+        return line
+    return re.sub(rf", %({NAME}) \]", lambda found: f", %{last.get(found[1], found[1])} ]", line)
 
 
 def calls_of(blocks: Sequence[Block], function: str) -> list[Call] | None:

@@ -22,6 +22,7 @@ from .base import (
     print_format,
     private_text,
 )
+from .block_divisions import divide_in_groups
 from .common_calls import optimise_together
 from .gpu import AXES, GpuTarget
 from .mathematics import emit_exact, emit_library_call
@@ -131,6 +132,7 @@ class NvptxTarget(GpuTarget):
             self.machine,
             lambda module: libdevice.link(module, libdevice.used_functions(ir_text)),
         )
+        module = divide_in_groups(module, self.machine)
         return {"opt.ll": str(module), "ptx": self.machine.emit_assembly(module)}
 
 

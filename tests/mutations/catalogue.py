@@ -6,6 +6,7 @@ from . import (
     constants,
     decisions,
     dispatch,
+    divisions,
     frontend,
     host,
     passes,
@@ -23,4 +24,5 @@ MUTATIONS: tuple[Mutation, ...] = (
     *backend.MUTATIONS,
     *host.MUTATIONS,
     *summaries.MUTATIONS,
+    *divisions.MUTATIONS,
 )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
 import sharedoa as oa
@@ -39,9 +37,18 @@ def test_arithmetic_is_as_written(mode: str) -> None:
             ptx = kernel.compile("nvptx").products["ptx"]
             assert isinstance(ptx, str)
             # Rounded after each operation, so that results are those of the CPU, bit by bit; so are
-            # roots, each of which has these inside and no others (``targets.nvptx_root``).
-            roots = len(re.findall(r"rsqrt\.approx\.ftz\.f32", ptx))
-            inside = {"approx": 1, r"\.ftz": 3, r"mul\.rn\.ftz": 2, r"fma\.rn\.f32": 2, "fma": 2}
-            for pattern, times in inside.items():
-                assert len(re.findall(pattern, ptx)) == times * roots, (kernel.name, pattern)
-            assert ".full" not in ptx and "sqrt.rn" not in ptx
+            # roots (``targets.nvptx_root``) and quotients (``targets.nvptx_division``), which have
+            # these inside and no others.
+            roots = ptx.count("rsqrt.approx.ftz.f32")
+            inverses = [ptx.count(f"rcp.approx.ftz.f{bits}") for bits in (32, 64)]
+            quotients = ptx.count("setp.num.f32")
+            expected = {
+                "approx": roots + sum(inverses),
+                ".ftz": 3 * roots + sum(inverses),
+                "mul.rn.ftz": 2 * roots,
+                "fma.rn.f32": 2 * (roots + inverses[0] + quotients),
+                "fma.rn.f64": 2 * (inverses[1] + quotients),
+            }
+            assert {part: ptx.count(part) for part in expected} == expected, kernel.name
+            assert ptx.count("fma") == expected["fma.rn.f32"] + expected["fma.rn.f64"]
+            assert ".full" not in ptx and "sqrt.rn" not in ptx and "div.rn" not in ptx

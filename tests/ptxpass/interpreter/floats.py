@@ -13,6 +13,7 @@ import numpy as np
 from .errors import UnsupportedInstruction
 from .integers import COMPARISONS, Operation
 from .numbers import Type, from_float, fused, rounded, signed, to_float, to_integer
+from .reciprocals import approximate_reciprocal
 
 _ROUND_HALF_EVEN: Callable[[float], int] = round
 #: How a float becomes an integer value.
@@ -34,6 +35,8 @@ _UNARY: dict[str, Callable[[Any], Any]] = {
 def operation(opcode: str, t: Type, modifiers: tuple[str, ...]) -> Operation | None:
     """The function of an arithmetic instruction, or None if it is none."""
     bits = t.bits
+    if opcode == "rcp" and "approx" in modifiers and "ftz" in modifiers:
+        return approximate_reciprocal(bits)
     end = _saturated(bits) if "sat" in modifiers else from_float
     start = _flushed if "ftz" in modifiers else to_float
     if "rz" in modifiers and opcode == "fma":

@@ -1,0 +1,90 @@
+"""Faults in how f32 are divided on NVIDIA's GPUs."""
+
+from .mutation import Mutation
+
+_QUOTIENT = "sharedoa/targets/nvptx_division.py"
+_BLOCKS = "sharedoa/targets/block_divisions.py"
+_OF_QUOTIENTS = tuple(
+    f"tests/targets/test_divisions.py::test_{name}"
+    for name in ("special_operands", "random_operands", "midpoints", "hard_quotients")
+)
+_OF_BLOCKS = ("tests/targets/test_block_divisions.py",)
+
+MUTATIONS = (
+    # ---------------------------------------------------------------- quotients
+    Mutation(
+        "the first quotient", _QUOTIENT,
+        "    quotient = _fma(builder, inverse, rest, quotient)\n", "",
+        "the product with the inverse is not corrected", _OF_QUOTIENTS,
+    ),
+    Mutation(
+        "the first inverse", _QUOTIENT,
+        "    inverse = _fma(builder, inverse, error, inverse)\n    quotient", "    quotient",
+        "the inverse is one unit off", _OF_QUOTIENTS,
+    ),
+    Mutation(
+        "minus zero", _QUOTIENT,
+        'builder.icmp_signed("==", builder.bitcast(dividend, I32), I32(0))',
+        'builder.fcmp_ordered("==", dividend, F32(0.0))',
+        "-0 / 1 is +0", _OF_QUOTIENTS,
+    ),
+    Mutation(
+        "small dividends", _QUOTIENT, "= 2.0**-75, 2.0**-50", "= 2.0**-149, 2.0**-50",
+        "the remainder has fewer digits than it needs", _OF_QUOTIENTS,
+    ),
+    Mutation(
+        "large divisors", _QUOTIENT, "= 2.0**-75, 2.0**-50", "= 2.0**-75, 2.0**-126",
+        "a subnormal quotient is rounded twice", _OF_QUOTIENTS,
+    ),
+    Mutation(
+        "what is no number", _QUOTIENT,
+        '    is_usual = builder.and_(is_usual, builder.fcmp_ordered("ord", quotient, F32(0.0)))\n',
+        "", "infinity is NaN", _OF_QUOTIENTS,
+    ),
+    Mutation(
+        "zero and infinity as f64", _QUOTIENT, "builder.select(has_rest, better, first)", "better",
+        "quotients by zero are NaN", _OF_QUOTIENTS,
+    ),
+    Mutation(
+        "the first quotient as f64", _QUOTIENT, "builder.select(has_rest, better, first)", "first",
+        "the quotient has 20 digits", _OF_QUOTIENTS,
+    ),
+    Mutation(
+        "the first inverse as f64", _QUOTIENT,
+        "better = _fma(builder, rest, inverse, first)", "better = _fma(builder, rest, near, first)",
+        "the quotient has fewer digits than tell midpoints from their neighbours", _OF_QUOTIENTS,
+    ),
+    # ------------------------------------------------------------------ groups
+    Mutation(
+        "reads by a quick quotient", _BLOCKS,
+        "if not _is_pure(line) and (depends or not _PLAIN_LOAD.match(line)):",
+        "if not _is_pure(line) and not _PLAIN_LOAD.match(line):",
+        "the quotient is not the one that is divided by later", _OF_BLOCKS,
+    ),
+    Mutation(
+        "stores before reads", _BLOCKS,
+        "if not _is_pure(line) and (depends or not _PLAIN_LOAD.match(line)):",
+        "if not _is_pure(line) and depends:",
+        "what is stored between divisions is stored before what it uses is there", _OF_BLOCKS,
+    ),
+    Mutation(
+        "divisions that need each other", _BLOCKS,
+        "if is_division and (depends or divisions == _MOST):",
+        "if is_division and divisions == _MOST:",
+        "a quotient is divided that is there only behind the branch", _OF_BLOCKS,
+    ),
+    Mutation(
+        "operands of the others", _BLOCKS,
+        'and i1 {usual}, {other}"', 'and i1 {other}, {other}"',
+        "only the last two divisions are tested", _OF_BLOCKS,
+    ),
+    Mutation(
+        "where values come from", _BLOCKS,
+        "        if block.label in last:\n", "        if False:\n",
+        "a block that follows knows its predecessor by the name of its first part", _OF_BLOCKS,
+    ),
+    Mutation(
+        "rounds one after another", _BLOCKS, "_SIDE_BY_SIDE = 4", "_SIDE_BY_SIDE = 1",
+        "each round of a loop waits for its division", _OF_BLOCKS,
+    ),
+)  # fmt: skip
