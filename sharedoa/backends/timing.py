@@ -113,6 +113,7 @@ class EventStopwatch:
                 self.seconds()
             _occupy(self._backend, _LAUNCHES_AHEAD * _CYCLES_A_LAUNCH)
         self._name = name
+        self._seconds.setdefault(name, 0.0)  # a launch over nobody queues no kernel
         self._backend.context.stopwatch_running = self
         try:
             launch()
