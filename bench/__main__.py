@@ -15,6 +15,7 @@ NAMES = (
     "virtual_call_cxx",
     "population",
     "births",
+    "agents",
     "allocation",
     "dispatch_grid",
     "field_layout",

@@ -67,3 +67,8 @@ def draws(seed: int, step: int, agents: Array, purpose: int) -> Array:
 def all_below(bits: Array, bound: int) -> Array:
     """``below`` for each of some random numbers."""
     return (bits.astype(np.uint64) * np.uint64(bound) >> np.uint64(32)).astype(np.uint32)
+
+
+def shares(bits: Array) -> Array:
+    """Some random numbers as ``np.float32`` from 0 to less than 1: their upper 24 bits."""
+    return (bits >> np.uint32(8)).astype(np.float32) * np.float32(2.0**-24)

@@ -10,7 +10,8 @@ import numpy as np
 
 from sharedoa.errors import ArgumentError
 
-from .vector import Camera, Vec3
+from ..common.space import Vec3
+from .rays import Camera
 
 Array = np.ndarray[Any, Any]
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from ..common.counter_random import all_below, draws
 from ..common.launches import Launches
-from ..common.references import IndexOf, link
-from . import classes
+from ..common.references import IndexOf
+from . import classes, kernels
 from .classes import Animal, Cell, Sheep, Wolf
 
 Array = np.ndarray[Any, Any]
@@ -26,9 +26,8 @@ class Simulation:
         self.shape = height, width
         self._step = 0
         count = width * height
-        self._cells = heap.new(Cell, count, countdown=self._grass(count))
-        self._cells.grazer = self._cells.prey = self._cells.hunter = classes.NOBODY
-        link(heap, self._cells.around, self._cells, around(width, height))
+        self._cells = heap.new(Cell, count)
+        self._launch(kernels.begin, count, self._cells, width, height, seed)
         sheep, wolves = count * SHEEP_SHARE // 125, count * WOLVES_SHARE // 125
         ids = np.arange(sheep + wolves, dtype=np.uint64)
         self._settle(Sheep, ids[:sheep], classes.GRASS)
@@ -36,14 +35,6 @@ class Simulation:
 
     def _draws(self, agents: Array, purpose: int, bound: int) -> Array:
         return all_below(draws(self._seed, 0, agents, purpose), bound)
-
-    def _grass(self, count: int) -> Array:
-        """The countdowns of cells at the start: half of them are grown."""
-        cells = np.arange(count)
-        is_grown = self._draws(cells, classes.START_GRASS, 2) == 0
-        countdown = 1 + self._draws(cells, classes.START_COUNTDOWN, classes.REGROWTH)
-        countdown[is_grown] = 0
-        return countdown
 
     def _settle(self, cls: type, ids: Array, meal: float) -> None:
         """The first animals of a class; an energy is up to that of two meals."""
@@ -84,11 +75,3 @@ class Simulation:
         order = np.argsort(ids)
         places = IndexOf(self._cells)(all_of_them.place.numpy())
         return ids[order], places[order], all_of_them.energy.numpy()[order]
-
-
-def around(width: int, height: int) -> Array:
-    """The nine cells around each, itself first, then row by row; of shape (cells, 9)."""
-    x, y = np.arange(width * height) % width, np.arange(width * height) // width
-    steps = [(0, 0)] + [(dx, dy) for dy in (-1, 0, 1) for dx in (-1, 0, 1) if (dx, dy) != (0, 0)]
-    columns = [(y + dy) % height * width + (x + dx) % width for dx, dy in steps]
-    return np.stack(columns, axis=1).astype(np.int32)

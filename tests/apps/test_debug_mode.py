@@ -35,6 +35,8 @@ SIZES = {
     "wealth": (100, 10),
     "schelling": (16, 8),
     "flocking": (40, 6),
+    "circles": (40, 4),
+    "boids": (40, 4),
     "nbody": (40, 4),
     "collision": (150, 4),
     "barnes_hut": (30, 2),

@@ -21,7 +21,7 @@ SIZES = {
     "traffic": 20, "game_of_life": 30, "structure": 300, "generation": 221, "routes": 100,
     "raytracer": 16, "scalability": 1024, "wator": 16, "sugarscape": 16,
     "wolf_sheep": 16, "forest_fire": 16, "wealth": 100, "schelling": 16,
-    "flocking": 50, "nbody": 50, "collision": 50, "barnes_hut": 50,
+    "flocking": 50, "circles": 50, "boids": 50, "nbody": 50, "collision": 50, "barnes_hut": 50,
 }  # fmt: skip
 GRAPH = 200
 

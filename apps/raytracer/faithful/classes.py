@@ -8,7 +8,8 @@ import math
 import sharedoa as oa
 from sharedoa import f32
 
-from ..vector import Ray, Vec3
+from ...common.space import Vec3
+from ..rays import Ray
 
 #: A ray whose direction rises less than this is parallel to the plane.
 PARALLEL = f32(1e-4)

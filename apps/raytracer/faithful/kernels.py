@@ -5,7 +5,8 @@ from __future__ import annotations
 import sharedoa as oa
 from sharedoa import f32, i32, u32
 
-from ..vector import Camera, Ray, Vec3
+from ...common.space import Vec3
+from ..rays import Camera, Ray
 from .classes import Object
 
 #: The most surfaces that a ray meets.

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sharedoa as oa
 from sharedoa import f32, i32, u64
 
-from ..vector import Camera, Ray, Vec3
+from ...common.space import Vec3
+from ..rays import Camera, Ray
 from .sampling import numbers_of_path
 from .shapes import FAR, Shape
 

@@ -7,7 +7,7 @@ import math
 import sharedoa as oa
 from sharedoa import f32
 
-from ..vector import Vec3
+from ...common.space import Vec3
 from .sampling import Numbers
 
 

@@ -10,10 +10,10 @@ import numpy as np
 from sharedoa import i32
 
 from ...common.launches import Launches
+from ...common.space import Vec3
 from ..camera import Array, as_vectors, make_camera, vec3
 from ..comparison import require_agreement
 from ..rendering import Pixels, channel_sums
-from ..vector import Vec3
 from . import materials, scene, shapes
 from .kernels import Sky, add_path
 from .reference import PathTracer

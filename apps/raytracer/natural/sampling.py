@@ -7,7 +7,7 @@ import math
 import sharedoa as oa
 from sharedoa import f32, i32, u64
 
-from ..vector import Vec3
+from ...common.space import Vec3
 
 #: Tries before a direction is given up; each fails with a probability of 1 - pi / 4.
 DIRECTION_TRIES = 16

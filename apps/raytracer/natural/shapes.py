@@ -7,7 +7,8 @@ import math
 import sharedoa as oa
 from sharedoa import f32
 
-from ..vector import Ray, Vec3
+from ...common.space import Vec3
+from ..rays import Ray
 from .materials import Material
 
 #: Hits nearer than this are those of the surface that the ray comes from.

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import sharedoa as oa
+from apps.common.space import Vec3
 from apps.interface import RunOptions
 from apps.raytracer import run
 from apps.raytracer.comparison import agreement
@@ -16,7 +17,7 @@ from apps.raytracer.faithful import reference
 from apps.raytracer.faithful.classes import Object, Plain, Sphere
 from apps.raytracer.faithful.kernels import render
 from apps.raytracer.faithful.population import populate
-from apps.raytracer.vector import Ray, Vec3
+from apps.raytracer.rays import Ray
 from dispatch.mode import MODES
 from sharedoa.model.object import shared_type
 

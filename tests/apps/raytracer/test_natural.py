@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import sharedoa as oa
+from apps.common.space import Vec3
 from apps.interface import RunOptions
 from apps.raytracer import run
 from apps.raytracer.comparison import agreement
@@ -22,7 +23,7 @@ from apps.raytracer.natural.sampling import Numbers
 from apps.raytracer.natural.scene import Scene
 from apps.raytracer.natural.scene_file import DEFAULT_SCENE, read_scene
 from apps.raytracer.natural.shapes import FAR, Box, Plane, Shape, Sphere, Triangle
-from apps.raytracer.vector import Ray, Vec3
+from apps.raytracer.rays import Ray
 from dispatch.mode import MODES
 
 from ...modes import half_of_modes

@@ -1,4 +1,4 @@
-"""Vectors, rays and cameras: values that kernels compute with.
+"""Vectors in space, of f32.
 
 Only operations that IEEE 754 rounds correctly are used (+, -, *, /, square root), in a fixed order,
 so that every backend computes the same bits.
@@ -7,14 +7,19 @@ so that every backend computes the same bits.
 from __future__ import annotations
 
 import math
+from typing import Any
+
+import numpy as np
 
 import sharedoa as oa
 from sharedoa import f32
 
+Array = np.ndarray[Any, Any]
+
 
 @oa.value
 class Vec3:
-    """A point, a direction or a colour."""
+    """A point, a direction, a velocity or a colour."""
 
     x: f32
     y: f32
@@ -46,31 +51,30 @@ class Vec3:
             self.x * other.y - self.y * other.x,
         )
 
+    def length(self) -> f32:
+        return f32(math.sqrt(self.dot(self)))
+
     def normalised(self) -> Vec3:
-        return self * (1.0 / f32(math.sqrt(self.dot(self))))
+        return self * (1.0 / self.length())
 
 
-@oa.value
-class Ray:
-    """What goes from ``origin`` along ``direction``, which has length 1."""
-
-    origin: Vec3
-    direction: Vec3
-
-    def at(self, distance: f32) -> Vec3:
-        return self.origin + self.direction * distance
+# ---------------------------------------------------------------------- on the host
 
 
-@oa.value
-class Camera:
-    """A pinhole: ``forward`` leads to the picture's middle, ``right`` and ``up`` one pixel on."""
+def components(vectors: Any) -> Array:
+    """Of a view of vectors, as an array of shape (vectors, 3)."""
+    return np.stack([vectors[axis].numpy() for axis in "xyz"], axis=1)
 
-    eye: Vec3
-    forward: Vec3
-    right: Vec3
-    up: Vec3
 
-    def ray(self, across: f32, upwards: f32) -> Ray:
-        """Through a place of the picture, in pixels from its middle."""
-        direction = self.forward + self.right * across + self.up * upwards
-        return Ray(self.eye, direction.normalised())
+def set_components(vectors: Any, values: Array) -> None:
+    """Give a view of vectors ``values``, of shape (vectors, 3)."""
+    for axis, column in zip("xyz", values.T, strict=True):
+        vectors[axis] = column
+
+
+def along_cells(positions: Array, edge: float) -> Array:
+    """``positions``, of shape (n, 3), by the cube of that edge that each is in: cubes along x, then
+    y, then z, and as given within one. What is near in space then mostly is so in memory."""
+    x, y, z = np.floor(positions / np.float32(edge)).T
+    ordered: Array = positions[np.lexsort((x, y, z))]
+    return ordered
