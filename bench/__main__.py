@@ -16,12 +16,14 @@ NAMES = (
     "population",
     "births",
     "agents",
+    "programs",
     "allocation",
     "dispatch_grid",
     "field_layout",
     "traffic",
     "page_migrations",
     "cpu_numba",
+    "cpu_mesa",
     "reproduce",
 )
 

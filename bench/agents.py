@@ -47,6 +47,7 @@ from bench.harness import (
     argument_parser,
     errors_in_words,
     options_from,
+    parse_some,
     record,
     show,
     summary,
@@ -241,14 +242,6 @@ def _piece(heap: oa.Heap, simulation: Any, steps: int) -> float:
 # ---------------------------------------------------------------------- command line
 
 
-def _names(text: str) -> tuple[str, ...]:
-    names = tuple(text.split(","))
-    unknown = sorted(set(names) - set(PROGRAMS))
-    if unknown:
-        raise argparse.ArgumentTypeError(f"{unknown[0]} is none of {', '.join(PROGRAMS)}")
-    return names
-
-
 def _numbers(text: str) -> tuple[int, ...]:
     if not all(each.isdecimal() and int(each) >= _SMALL for each in text.split(",")):
         raise argparse.ArgumentTypeError(f"{text} are no numbers from {_SMALL} on")
@@ -260,7 +253,7 @@ def main() -> None:
     """The command line of this benchmark: as others have it, with parts. The name of the record of
     a part says which one it is."""
     parser = argument_parser(__doc__)
-    parser.add_argument("--programs", type=_names, help="some, with commas between; all")
+    parser.add_argument("--programs", type=parse_some(PROGRAMS), help="with commas between; all")
     parser.add_argument("--agents", type=_numbers, help="how many, with commas between")
     given = parser.parse_args()
     options = options_from(given)

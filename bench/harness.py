@@ -238,6 +238,22 @@ def parse_label(text: str) -> str:
     return text
 
 
+def parse_some(known: Iterable[str]) -> Callable[[str], tuple[str, ...]]:
+    """A parser of names with commas between, in any case."""
+    named = {name.lower(): name for name in known}
+
+    def parse(text: str) -> tuple[str, ...]:
+        given = [part.strip().lower() for part in text.split(",")]
+        unknown = sorted(set(given) - set(named))
+        if unknown:
+            raise argparse.ArgumentTypeError(
+                f"unknown {', '.join(unknown)}; there are {', '.join(named.values())}"
+            )
+        return tuple(named[name] for name in given)
+
+    return parse
+
+
 def require_folder(folder: Path) -> None:
     """Make ``folder``; raises ConfigurationError unless files can be written into it now, so that
     nothing is measured in vain."""

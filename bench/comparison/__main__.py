@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from bench.harness import (
@@ -21,6 +20,7 @@ from bench.harness import (
     errors_in_words,
     parse_label,
     parse_positive,
+    parse_some,
     require_folder,
     write,
 )
@@ -55,8 +55,8 @@ def main(arguments: list[str] | None = None) -> None:
         type=parse_positive,
         help=f"samples of each step: {REPEAT}, without --full {FEW}",
     )
-    measured.add_argument("--tools", type=_some(BY_NAME), help=", ".join(BY_NAME))
-    measured.add_argument("--workloads", type=_some(WORKLOADS), help=", ".join(WORKLOADS))
+    measured.add_argument("--tools", type=parse_some(BY_NAME), help=", ".join(BY_NAME))
+    measured.add_argument("--workloads", type=parse_some(WORKLOADS), help=", ".join(WORKLOADS))
     measured.add_argument(
         "--label", type=parse_label, default="", help="end of the record's name, for parts"
     )
@@ -105,22 +105,6 @@ def _report(given: argparse.Namespace) -> None:
 
 def _tables(given: argparse.Namespace) -> None:
     publish(tables(join(given.records)), given.into)
-
-
-def _some(known: Iterable[str]) -> Callable[[str], tuple[str, ...]]:
-    """A parser of names with commas between, in any case."""
-    named = {name.lower(): name for name in known}
-
-    def parse(text: str) -> tuple[str, ...]:
-        given = [part.strip().lower() for part in text.split(",")]
-        unknown = sorted(set(given) - set(named))
-        if unknown:
-            raise argparse.ArgumentTypeError(
-                f"unknown {', '.join(unknown)}; there are {', '.join(named.values())}"
-            )
-        return tuple(named[name] for name in given)
-
-    return parse
 
 
 if __name__ == "__main__":

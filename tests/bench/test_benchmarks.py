@@ -34,7 +34,8 @@ MODES = ("cuda", "coal", "range+switch")
 #: Benchmarks with tests of their own: they need what the tests' environment may lack, or their rows
 #: have another form.
 TESTED_APART = (
-    "virtual_call_cxx", "cpu_numba", "dispatch_grid", "field_layout", "page_migrations",
+    "virtual_call_cxx", "cpu_numba", "cpu_mesa", "dispatch_grid", "field_layout", "page_migrations",
+    "programs",
 )  # fmt: skip
 
 
