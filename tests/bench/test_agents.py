@@ -1,5 +1,4 @@
-"""The benchmarks of agents, of all programs, and beside Mesa, whose process is a script here if Mesa is not
-installed."""
+"""The benchmarks of agents, of all programs, and beside Mesa, whose process is a script here."""
 
 from __future__ import annotations
 
