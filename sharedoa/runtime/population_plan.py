@@ -116,6 +116,11 @@ class Plan:
                 room[cls] = max(room[cls], launch.most_threads(most) * each)
         return room
 
+    def needed(self, most: Mapping[ClassType, int]) -> int:
+        """Threads and free slots of a run, with so many objects at most."""
+        threads = sum(launch.most_threads(most) for launch in self.launches)
+        return threads + sum(self.room(most).values())
+
 
 def plan_of(heap: Heap, records: Sequence[ChangingLaunch | PopulationCall | Planned]) -> Plan:
     """The launches of ``records`` as the world is now; whatever captured steps did is settled.

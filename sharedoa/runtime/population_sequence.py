@@ -60,10 +60,13 @@ from .vectorised import geometry_of
 
 _PIECES = 4
 """Runs that are under way at most."""
-_ROOM = (2, 2), (1, 1)
+_ROOM = (2, 2), (2, 1), (1.25, 1), (1, 1)
 """How many times as many objects there may be as when a plan is made, and for how many runs after
-that there is to be room; what there is memory for is taken. More room means more threads without
-objects."""
+that there is to be room. The first that there is memory for is taken, and of which those runs do
+not need too much: more room means more threads without objects."""
+_MOST_NEEDED = 8
+"""How many times the threads and free slots of the last of _ROOM a plan has at most. Where each
+object may make several, another run ahead takes several times as many."""
 Record = ChangingLaunch | PopulationCall | Planned
 
 
@@ -152,9 +155,12 @@ class PopulationSequence(LaunchSequence):
     def _make_room(self, plan: Plan, counts: Counts) -> Counts:
         """How many objects of each class there may be, with room for those that any run makes."""
         placement, memory = births_of(self.heap).placement, self.heap.memory
+        least = plan.needed(plan.most(counts, 1))
         for growth, ahead in _ROOM:
-            larger = {cls: n * growth if cls in plan.made else n for cls, n in counts.items()}
+            larger = {cls: int(n * growth) if cls in plan.made else n for cls, n in counts.items()}
             most = plan.most(larger, ahead)
+            if plan.needed(most) > _MOST_NEEDED * least:
+                continue
             try:
                 for cls, more in plan.room(most).items():
                     what = f"{more:,} more objects of {cls.name} in each run"
@@ -396,6 +402,8 @@ class _Surroundings:
         places = []
         for cls, each in planned.made.items():
             loans = [Loan(region, 0, region.unused_from) for region in placement.regions(cls)]
+            if not loans:
+                raise CannotPlanError  # an empty region had to go for what is recorded
             loans[0] = replace(loans[0], count=threads * each)
             places.append(Places(cls, each, loans))
         laid_out = self._births.lay_out(places, 0, threads)
