@@ -1,11 +1,12 @@
 """Objects that kernels make and end: where new ones lie, and the byte that says whether one lives.
 
-Before a launch that makes objects the host lists free slots for them. A thread takes those whose
-numbers are its own: of a class of which each thread makes at most ``step``, thread t has the places
-from ``t * step`` on. So nobody waits for anybody, and which slot a new object has depends on what
-the threads do and not on when: the same program gives the same bytes on every machine, and new
-objects lie in the order of the threads. Where nobody knows how many a thread makes (``step`` 0)
-threads count together, in the order in which they come.
+Before a launch that makes objects the host lists places for them: free slots of regions, or, where
+objects are placed one by one, addresses. A thread takes those whose numbers are its own: of a class
+of which each thread makes at most ``step``, thread t has the places from ``t * step`` on. So nobody
+waits for anybody, and which place a new object has depends on what the threads do and not on when:
+the same program gives the same bytes on every machine, and new objects lie in the order of the
+threads. Where nobody knows how many a thread makes (``step`` 0) threads count together, in the
+order in which they come.
 
 The birth table, whose address is in the state block, has an entry for each class that the kernel
 makes objects of; the table and what it leads to change between launches only, but for counters.
@@ -20,7 +21,9 @@ from llvmlite import ir
 
 from . import state
 from .lookup import I32, I64, find_range_function, load_node
+from .mode import Placement
 from .range_table import TILE_OBJECTS, TILE_STEP, TILED
+from .registry import NOT_REGISTERED, emit_byte_address, find_registered_function
 
 ENTRY_DTYPE = np.dtype(
     [
@@ -36,11 +39,16 @@ ENTRY_DTYPE = np.dtype(
 """``room``: how many places there are; ``places``: the address of their slots, u32, in ascending
 order; ``counts``: of how many each thread has made, u32, or 0 where that is one at most; ``next``:
 how many were asked for by threads that count together; ``segments``: of the regions that the places
-are in; ``stride``: the bytes of an object (``range_table.encode_stride``)."""
+are in; ``stride``: the bytes of an object (``range_table.encode_stride``). Where objects are placed
+one by one, ``places`` is the address of ``PLACE_DTYPE`` for each, and the last two are not read."""
 
 SEGMENT_DTYPE = np.dtype([("stop", np.uint64), ("start", np.uint64), ("live", np.uint64)])
 """A region: ``stop`` is the number of the first place that is in a later one; ``start`` its first
 object's address; ``live`` the address of its bytes that say which objects live."""
+
+PLACE_DTYPE = np.dtype([("address", np.uint64), ("live", np.uint64)])
+"""A place by itself: where a new object begins, and the address of the byte that says whether it
+lives, which no thread need look up."""
 
 LIVED, BORN, ENDED = 1, 2, 4
 """Bits of such a byte: the object lived when the launch began, was made in it, was deleted in it.
@@ -50,7 +58,9 @@ PLACE, LIVE_BYTE = "sharedoa_place", "sharedoa_live_byte"
 _BIT, _I8 = ir.IntType(1), ir.IntType(8)
 
 
-def place_function(module: ir.Module, object_space: int, constant_space: int) -> ir.Function:
+def place_function(
+    module: ir.Module, placement: Placement, object_space: int, constant_space: int
+) -> ir.Function:
     """``i64 sharedoa_place(i32 entry, i64 thread)``: the address of a new object of the class with
     that entry of the birth table, marked as born; 0 if there is no place. Made at its first use."""
     found = module.globals.get(PLACE)
@@ -66,8 +76,14 @@ def place_function(module: ir.Module, object_space: int, constant_space: int) ->
     place = _emit_number(memory, entry, thread)
     with builder.if_then(builder.icmp_unsigned(">=", place, memory.word(entry, "room"))):
         builder.ret(I64(0))
-    slots = memory.word(entry, "places")
-    slot = memory.load(builder.add(slots, builder.shl(place, I64(2))), I32, is_invariant=True)
+    places = memory.word(entry, "places")
+    if placement == "scattered":
+        record = builder.add(places, builder.mul(place, I64(PLACE_DTYPE.itemsize)))
+        live = memory.word(record, "live", PLACE_DTYPE)
+        builder.store(_I8(BORN), memory.pointer(live))
+        builder.ret(memory.word(record, "address", PLACE_DTYPE))
+        return function
+    slot = memory.load(builder.add(places, builder.shl(place, I64(2))), I32, is_invariant=True)
     segment = _emit_segment(memory, memory.word(entry, "segments"), place)
     slot = builder.zext(slot, I64)
     live = builder.add(memory.word(segment, "live", SEGMENT_DTYPE), slot)
@@ -139,7 +155,9 @@ def _emit_offset(builder: ir.IRBuilder, stride: Any, slot: Any) -> Any:
     return builder.select(is_tiled, in_tiles, builder.mul(slot, size))
 
 
-def live_byte_function(module: ir.Module, object_space: int, constant_space: int) -> ir.Function:
+def live_byte_function(
+    module: ir.Module, placement: Placement, object_space: int, constant_space: int
+) -> ir.Function:
     """``i64 sharedoa_live_byte(i64 address)``: the address of the byte that says whether the object
     lives which begins there; 0 if none can. Made at its first use."""
     found = module.globals.get(LIVE_BYTE)
@@ -148,6 +166,13 @@ def live_byte_function(module: ir.Module, object_space: int, constant_space: int
     function = _declare(module, LIVE_BYTE, [I64])
     (address,) = function.args
     builder = ir.IRBuilder(function.append_basic_block("entry"))
+    if placement == "scattered":
+        find = find_registered_function(module, object_space, constant_space)
+        number = builder.call(find, [address])
+        with builder.if_then(builder.icmp_unsigned("==", number, I64(NOT_REGISTERED))):
+            builder.ret(I64(0))
+        builder.ret(emit_byte_address(builder, number, constant_space))
+        return function
     find = find_range_function(module, object_space, constant_space)
     node = builder.call(find, [address])
     with builder.if_then(builder.icmp_unsigned("==", node, I64(0))):

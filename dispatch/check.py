@@ -1,9 +1,8 @@
 """``sharedoa_check_reference``: is this the address of a live object of a class? (debug mode)
 
 Objects placed by type are checked against the range table: the address lies in a range, at the
-start of an object, and that object lives. Scattered objects are found by binary search in a sorted
-list of their addresses, which their type indices follow. The class that is found, or a base of it
-in the table of classes, is the one that is asked for.
+start of an object, and that object lives. Scattered objects are looked up in the registry. The
+class that is found, or a base of it in the table of classes, is the one that is asked for.
 """
 
 from __future__ import annotations
@@ -18,6 +17,12 @@ from .errors import ErrorCode
 from .lookup import I32, I64, find_range_function, load_node
 from .mode import Placement
 from .range_table import NO_TYPE
+from .registry import (
+    NOT_REGISTERED,
+    emit_byte_address,
+    emit_type_address,
+    find_registered_function,
+)
 
 CHECK_REFERENCE = "sharedoa_check_reference"
 ANY_CLASS = 0
@@ -101,12 +106,7 @@ def _emit_check_in_range(
     with builder.if_then(builder.not_(is_slot)):
         builder.ret(I32(ErrorCode.FOREIGN))
     place = builder.add(load_node(builder, node, "live", object_space), slot)
-    pointer = builder.inttoptr(place, ir.PointerType(None, object_space))
-    byte = builder.load(pointer, align=1, typ=ir.IntType(8))
-    # What this launch has deleted keeps its fields until it ends.
-    there = builder.and_(byte, byte.type(LIVED | BORN))
-    with builder.if_then(builder.icmp_unsigned("==", there, byte.type(0))):
-        builder.ret(I32(ErrorCode.FREED))
+    _emit_check_byte(builder, place, object_space)
     found = load_node(builder, node, "type_index", object_space)
     _emit_check_class(builder, found, wanted, object_space, constant_space)
 
@@ -114,45 +114,22 @@ def _emit_check_in_range(
 def _emit_check_in_registry(
     builder: ir.IRBuilder, address: Any, wanted: Any, object_space: int, constant_space: int
 ) -> None:
-    """Binary search for the first registered address that is not below ``address``."""
-    registry = state.load(builder, constant_space, state.REGISTRY)
-    size = state.load(builder, constant_space, state.REGISTRY_SIZE)
-
-    def load_address(index: Any) -> Any:
-        place = builder.add(registry, builder.shl(index, I64(3)))
-        pointer = builder.inttoptr(place, ir.PointerType(None, object_space))
-        return builder.load(pointer, align=8, typ=I64)
-
-    before = builder.block
-    test, halve, found, compare, foreign = (
-        builder.append_basic_block(n) for n in ("search", "halve", "found", "compare", "foreign")
-    )
-    builder.branch(test)
-    builder.position_at_end(test)
-    low, high = builder.phi(I64, "low"), builder.phi(I64, "high")
-    builder.cbranch(builder.icmp_unsigned("<", low, high), halve, found)
-
-    builder.position_at_end(halve)
-    middle = builder.lshr(builder.add(low, high), I64(1))
-    is_below = builder.icmp_unsigned("<", load_address(middle), address)
-    after = builder.add(middle, I64(1))
-    for phi, first, following in (
-        (low, I64(0), builder.select(is_below, after, low)),
-        (high, size, builder.select(is_below, high, middle)),
-    ):
-        phi.add_incoming(first, before)
-        phi.add_incoming(following, halve)
-    builder.branch(test)
-
-    builder.position_at_end(found)
-    builder.cbranch(builder.icmp_unsigned("<", low, size), compare, foreign)
-    builder.position_at_end(compare)
-    with builder.if_then(builder.icmp_unsigned("!=", load_address(low), address)):
+    find = find_registered_function(builder.module, object_space, constant_space)
+    number = builder.call(find, [address])
+    with builder.if_then(builder.icmp_unsigned("==", number, I64(NOT_REGISTERED))):
         builder.ret(I32(ErrorCode.FOREIGN))
-    types = builder.add(registry, builder.shl(size, I64(3)))
-    type_at = builder.add(types, builder.shl(low, I64(2)))
-    pointer = builder.inttoptr(type_at, ir.PointerType(None, object_space))
-    found_type = builder.load(pointer, align=4, typ=I32)
-    _emit_check_class(builder, found_type, wanted, object_space, constant_space)
-    builder.position_at_end(foreign)
-    builder.ret(I32(ErrorCode.FOREIGN))
+    _emit_check_byte(builder, emit_byte_address(builder, number, constant_space), object_space)
+    place = emit_type_address(builder, number, constant_space)
+    pointer = builder.inttoptr(place, ir.PointerType(None, object_space))
+    found = builder.load(pointer, align=4, typ=I32)
+    _emit_check_class(builder, found, wanted, object_space, constant_space)
+
+
+def _emit_check_byte(builder: ir.IRBuilder, place: Any, object_space: int) -> None:
+    """Return FREED unless the byte at ``place`` says that an object is there."""
+    pointer = builder.inttoptr(place, ir.PointerType(None, object_space))
+    byte = builder.load(pointer, align=1, typ=ir.IntType(8))
+    # What this launch has deleted keeps its fields until it ends.
+    there = builder.and_(byte, byte.type(LIVED | BORN))
+    with builder.if_then(builder.icmp_unsigned("==", there, byte.type(0))):
+        builder.ret(I32(ErrorCode.FREED))

@@ -21,10 +21,10 @@ RANGE_TREE_SIZE = 1
 ERRORS = 2
 """Address of the error record (``errors``), or 0."""
 REGISTRY = 3
-"""Address of the sorted u64 addresses of all scattered objects, followed by their u32 type indices
-(debug mode only)."""
+"""Address of the list of places of objects placed one by one (``registry``). It is read in debug
+mode, and by kernels that end objects or ask whether they live."""
 REGISTRY_SIZE = 4
-"""Number of addresses there."""
+"""Number of places there."""
 THREAD_X = 5
 """Indices of the current thread (host, debug mode only)."""
 THREAD_Y = 6

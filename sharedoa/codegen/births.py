@@ -8,9 +8,10 @@ from llvmlite import ir
 
 from dispatch import births
 from dispatch.errors import ErrorCode
+from dispatch.mode import Placement
 
 from ..ir.core import Operation
-from .emitter import FALSE, TRUE, FunctionEmitter, emits, integer
+from .emitter import FALSE, TRUE, FunctionEmitter, ProgramEmitter, emits, integer
 from .report import emit_report
 from .types import I8, I32
 
@@ -20,7 +21,7 @@ def _new(emitter: FunctionEmitter, operation: Operation) -> ir.Value:
     """A reference, null without a place; the host has written the object's header."""
     program, builder = emitter.program, emitter.builder
     type_index, space = operation["cls"].type_index, program.target.constant_space
-    place = births.place_function(program.module, program.target.object_space, space)
+    place = births.place_function(program.module, *_memory(program))
     number = integer(operation["entry"], I32)
     address = builder.call(place, [number, emitter.value(operation.operands[0])], "born")
     origin = builder.add(address, integer(program.encoding.origin(0, type_index)))
@@ -53,8 +54,8 @@ def _if_alive(
     """i1: what ``then`` makes of the address of an object's byte, if that says that it lives."""
     program, builder = emitter.program, emitter.builder
     address = program.emit_address_or_null(builder, emitter.value(operation.operands[0]))
-    spaces = program.target.object_space, program.target.constant_space
-    byte_address = builder.call(births.live_byte_function(program.module, *spaces), [address])
+    live_byte = births.live_byte_function(program.module, *_memory(program))
+    byte_address = builder.call(live_byte, [address])
 
     def look() -> ir.Value:
         pointer = builder.inttoptr(byte_address, program.object_pointer)
@@ -65,3 +66,8 @@ def _if_alive(
     is_there = builder.icmp_unsigned("!=", byte_address, integer(0))
     found: ir.Value = emitter.choose(is_there, look, lambda: FALSE, "there")
     return found
+
+
+def _memory(program: ProgramEmitter) -> tuple[Placement, int, int]:
+    """How objects are placed, and the address spaces that they and the state block are in."""
+    return program.layout.placement, program.target.object_space, program.target.constant_space

@@ -90,7 +90,8 @@ def lower(program: Program, job: Job, canonical: bool = False) -> LoweredModule:
     emitter.dispatch.complete()
     if CHECK_REFERENCE in module.globals and not canonical:
         spaces = target.object_space, target.constant_space
-        define_check_reference(module, job.mode.placement, *spaces)
+        # That of the heap: objects of any mode with the same header can be looked at.
+        define_check_reference(module, job.layout.placement, *spaces)
     target.emit_entry(
         module,
         kernel.symbol,

@@ -1,49 +1,50 @@
 """Objects that launches make and end: places for new ones before, the heap's books afterwards.
 
 The table that kernels read (``dispatch.births``), and the lists that it leads to, lie in one piece
-of heap memory, which every launch fills anew. From ``lend`` to ``settle`` free slots are lent to
+of heap memory, which every launch fills anew. From ``lend`` to ``settle`` free places are lent to
 the launch, and nobody else takes or frees them; the caller holds the lock on the heap's books.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 from weakref import WeakMethod
 
-import numpy as np
-
-from dispatch.births import ENTRY_DTYPE, SEGMENT_DTYPE
-from dispatch.range_table import encode_stride
+from dispatch.births import ENTRY_DTYPE
 
 from ..errors import HeapError
 from ..model.classes import ClassType
-from .by_type import ByTypePlacement
 from .extents import Extent, Extents
-from .regions import Loan, Region
-from .slots import Ended, Listed, Slots, Table
+from .placement import Placement, Selection
 
-_ALIGNMENT = 64
+ALIGNMENT = 64
 WithRoom = Callable[[str, Callable[[], Any]], Any]
 """Calls something that may raise NoRoom, collects what is free if it does, and tries again; then
 raises HeapError, which names what room is for."""
 
 
 @dataclass(eq=False)
-class Places:
-    """Where a launch may make objects of one class: slots that regions have lent it. ``step``: how
-    many are each thread's own, 0 where all threads take from the same; ``wanted``: how many were
-    asked for, if that was more than there are."""
+class Places(ABC):
+    """Where a launch may make objects of one class. ``step``: how many are each thread's own, 0
+    where all threads take from the same; ``wanted``: how many were asked for, if that was more than
+    there are."""
 
     cls: ClassType
     step: int
-    loans: list[Loan]
+
     wanted: int = 0
 
     @property
+    @abstractmethod
     def room(self) -> int:
-        return sum(loan.count for loan in self.loans)
+        """How many there are."""
+
+    @abstractmethod
+    def at(self, number: int) -> int | None:
+        """The address of the place of that number."""
 
     @property
     def shortage(self) -> str:
@@ -53,32 +54,19 @@ class Places:
             "to be made; the others are None to the program"
         )
 
-    def at(self, number: int) -> tuple[Region, int] | None:
-        """The place of that number."""
-        for loan in self.loans:
-            if number < loan.count:
-                assert loan.slots is not None
-                return loan.region, int(loan.slots[number])
-            number -= loan.count
-        return None
+
+Lent = TypeVar("Lent", bound=Places)
 
 
-class Births:
+class Births(ABC, Generic[Lent]):
     """Of one heap."""
 
-    def __init__(
-        self,
-        extents: Extents,
-        placement: ByTypePlacement,
-        slots: Slots,
-        with_room: WithRoom,
-    ) -> None:
-        self._extents, self._slots = extents, slots
-        self.placement = placement
+    def __init__(self, extents: Extents, placement: Placement, with_room: WithRoom) -> None:
+        self._extents = extents
+        self._placement = placement
         # What holds this would else be held by it.
         self._weak_with_room = WeakMethod(with_room)
         self._table: Extent | None = None
-        self._reports = 0
         self._reserved: dict[ClassType, int] = {}
         #: What the last launch had no room for, in words.
         self.shortages: dict[ClassType, str] = {}
@@ -87,12 +75,6 @@ class Births:
     def table(self) -> int:
         """The address of the birth table; 0 before the first launch that needs it."""
         return 0 if self._table is None else self._table.address
-
-    def show(self, ended: Iterable[ClassType]) -> None:
-        """Let kernels see which objects live, and note which of exactly these classes go. Raises
-        HeapError."""
-        self.show_living()
-        self._with_room("which objects go", lambda: self._slots.prepare(ended))
 
     def _with_room(self, what: str, attempt: Callable[[], Any]) -> Any:
         with_room = self._weak_with_room()
@@ -105,92 +87,50 @@ class Births:
         self._make_room(cls, count)
         self._reserved[cls] = count
 
-    def show_living(self) -> None:
-        """Let kernels see which objects live. Raises HeapError."""
-        self._with_room("one byte an object, for kernels", self.placement.show_living)
+    def _make_room(self, cls: ClassType, count: int) -> None:
+        what = f"{count:,} more objects of {cls.name}"
+        self._with_room(what, lambda: self._find_room(cls, count))
 
     # ------------------------------------------------------------------ before a launch
 
-    def lend(self, made: Mapping[ClassType, int | None], threads: int) -> list[Places]:
+    @abstractmethod
+    def show_living(self) -> None:
+        """Let kernels see which objects live. Raises HeapError."""
+
+    def lend(self, made: Mapping[ClassType, int | None], threads: int) -> list[Lent]:
         """Room for what ``threads`` threads may make, each so many objects of a class, None for any
         number. Where there is no room for what all may make, there is what fits."""
-        lent: list[Places] = []
+        lent: list[Lent] = []
         try:
             for cls, each in made.items():
-                lent.append(self._lend(cls, each, threads))
+                wanted = threads * each if each is not None else self._reserved.get(cls, threads)
+                try:
+                    self._make_room(cls, wanted)
+                except HeapError:
+                    each = None  # as many as there is room for
+                lent.append(self._lend(cls, each or 0, wanted))
         except BaseException:
             self.return_unused(lent)
             raise
         return lent
 
-    def _lend(self, cls: ClassType, each: int | None, threads: int) -> Places:
-        wanted = threads * each if each is not None else self._reserved.get(cls, threads)
-        try:
-            self._make_room(cls, wanted)
-        except HeapError:
-            each = None  # as many as there is room for
-        return Places(cls, each or 0, self._slots.lend(cls, wanted))
-
-    def _make_room(self, cls: ClassType, count: int) -> None:
-        what = f"{count:,} more objects of {cls.name}"
-        self._with_room(what, lambda: self.placement.make_room(cls, count))
-
-    def publish(self, places: Sequence[Places], ended: Iterable[ClassType], threads: int) -> None:
+    @abstractmethod
+    def publish(self, places: Sequence[Lent], ended: Iterable[ClassType], threads: int) -> None:
         """Write the table for a launch that makes objects in ``places`` and ends some of exactly
         the classes ``ended``. Raises HeapError without room for it."""
-        ended = [*ended]
-        self._with_room("which objects go", lambda: self._slots.prepare(ended))
-        classes = {*ended, *(each.cls for each in places)}
-        regions = sum(self.placement.region_count(cls) for cls in classes)
-        laid_out = self.lay_out(places, regions * self._slots.report_bytes, threads)
-        if laid_out is not None:
-            extent, table, self._reports = laid_out
-            self._slots.publish(extent, table)
 
-    def lay_out(
-        self, places: Sequence[Places], report_bytes: int, threads: int
-    ) -> tuple[Extent, Table, int] | None:
-        """The table of a launch, where it lies, and the address of so many bytes for reports; None
-        if there is nothing in it. Raises HeapError without room for it."""
-        segments = [_segments(each) for each in places]
-        entries = np.zeros(len(places), ENTRY_DTYPE)
-        heads = [part.view(np.uint8) for part in (entries, *segments)]
-        heads = [*heads, np.zeros(-sum(map(len, heads)) % _ALIGNMENT, np.uint8)]
-        sizes = [sum(map(len, heads)), report_bytes]
-        sizes += [4 * each.room for each in places]
-        sizes += [4 * threads if each.step > 1 else 0 for each in places]
-        starts = np.cumsum([0, *(-(-size // _ALIGNMENT) * _ALIGNMENT for size in sizes)]).tolist()
-        if not starts[-1]:
-            return None
-        self._hold(starts[-1])
-        table = self._table
-        assert table is not None
-        base = table.address
-        lists, counts = starts[2 : 2 + len(places)], starts[2 + len(places) : -1]
-        listed: list[Listed] = []
-        first = entries.nbytes
-        for place, each in enumerate(places):
-            entry = entries[place]
-            entry["step"], entry["room"] = each.step, each.room
-            entry["segments"] = base + first
-            entry["places"] = base + lists[place]
-            entry["counts"] = base + counts[place] if each.step > 1 else 0
-            entry["stride"] = _stride(each)
-            stops = range(
-                base + first, base + first + segments[place].nbytes, SEGMENT_DTYPE.itemsize
-            )
-            listed.append(Listed(base + lists[place], each.loans, stops))
-            first += segments[place].nbytes
-        zeros = [(base + starts[1], starts[2] - starts[1])]
-        zeros += [(base + counts[0], starts[-1] - counts[0])] if places else []
-        head = np.concatenate(heads)
-        found = Table(starts[-1], head, listed, [z for z in zeros if z[1]])
-        return table, found, base + starts[1]
+    @abstractmethod
+    def _find_room(self, cls: ClassType, count: int) -> None:
+        """Let there be so many free places. Raises NoRoom, having changed nothing."""
 
-    def _hold(self, size: int) -> None:
+    @abstractmethod
+    def _lend(self, cls: ClassType, step: int, count: int) -> Lent:
+        """So many free places, or as many as there is room for."""
+
+    def _hold(self, size: int) -> Extent:
         """Memory for a table of ``size`` bytes; kernels are told of another address."""
         if self._table is not None and self._table.size >= size:
-            return
+            return self._table
         made: Extent = self._with_room(
             "the list of places for new objects",
             lambda: self._extents.allocate(2 * size, from_top=True),
@@ -198,22 +138,25 @@ class Births:
         if self._table is not None:
             self._extents.free(self._table)
         self._table = made
-        self.placement.change_layout()
+        self._placement.change_layout()
+        return made
 
     # ------------------------------------------------------------------ after a launch
 
-    def settle(self, lent: Iterable[Places], ended: Iterable[ClassType]) -> Ended:
+    @abstractmethod
+    def settle(self, lent: Sequence[Lent], ended: Iterable[ClassType]) -> Ended:
         """Note the objects that were made, and those that were ended, of exactly the classes
         ``ended``."""
-        loans = {places.cls: places.loans for places in lent}
-        return self._slots.settle(loans, ended, self._reports)
 
-    def return_unused(self, lent: Iterable[Places]) -> None:
+    @abstractmethod
+    def free(self, gone: Selection, ended: Iterable[ClassType], where: str) -> None:
+        """Free objects that ``settle`` has found, of these classes (``Placement.free``)."""
+
+    @abstractmethod
+    def return_unused(self, lent: Iterable[Lent]) -> None:
         """There was no launch."""
-        for loan in (loan for places in lent for loan in places.loans):
-            loan.give_back()
 
-    def note_shortages(self, lent: Sequence[Places]) -> None:
+    def note_shortages(self, lent: Sequence[Lent]) -> None:
         """After a launch: of which classes its threads asked for more than there was room for."""
         self.shortages = {}
         common = [number for number, places in enumerate(lent) if not places.step]
@@ -222,28 +165,45 @@ class Births:
         assert self._table is not None and ENTRY_DTYPE.fields is not None
         at = ENTRY_DTYPE.fields["next"][1]
         words = [number * ENTRY_DTYPE.itemsize + at for number in common]
-        asked = self._slots.asked_for(self._table, words)
+        asked = self._asked_for(self._table, words)
         for number, wanted in zip(common, asked, strict=True):
             places = lent[number]
             places.wanted = wanted
             if places.wanted > places.room:
                 self.shortages[places.cls] = places.shortage
 
+    @abstractmethod
+    def _asked_for(self, table: Extent, places: Sequence[int]) -> Sequence[int]:
+        """The words of 64 bits at these places of the table, after the launch."""
 
-def _segments(places: Places) -> np.ndarray[Any, Any]:
-    found = np.zeros(len(places.loans), SEGMENT_DTYPE)
-    stop = 0
-    for segment, loan in zip(found, places.loans, strict=True):
-        region = loan.region
-        stop += loan.count
-        assert region.live_extent is not None
-        segment["stop"], segment["start"] = stop, region.start
-        segment["live"] = region.live_extent.address
-    return found
+    # ------------------------------------------------------------------ where CPython runs kernels
+
+    @abstractmethod
+    def state(self, address: int) -> int:
+        """The byte that says whether an object lives there (``dispatch.births``); 0 where none
+        can."""
+
+    @abstractmethod
+    def end(self, address: int) -> None:
+        """Mark the object as ended."""
+
+    @abstractmethod
+    def begin(self, cls: ClassType, address: int) -> None:
+        """Mark an object as born in a lent place, all zero."""
 
 
-def _stride(places: Places) -> int:
-    if not places.loans:
-        return 0
-    arrangement = places.loans[0].region.arrangement
-    return encode_stride(arrangement.record.size, arrangement.is_tiled)
+@dataclass(frozen=True)
+class Ended:
+    """The objects that a launch has ended: ``to_free`` are still there; others may be free already
+    (``are_freed``)."""
+
+    to_free: Selection | None = None
+    are_freed: bool = False
+
+
+def laid_out(sizes: Iterable[int]) -> list[int]:
+    """Where parts of so many bytes begin that lie one after another, aligned, and the end."""
+    starts = [0]
+    for size in sizes:
+        starts.append(starts[-1] + -(-size // ALIGNMENT) * ALIGNMENT)
+    return starts

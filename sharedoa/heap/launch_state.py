@@ -61,7 +61,9 @@ class LaunchState:
         return list(self._words)
 
     def drop_stale(self) -> None:
-        """Free a table that is to be written anew anyway. No launch may be under way."""
+        """Free tables that are to be written anew anyway. No launch may be under way."""
+        if isinstance(self._placement, ScatteredPlacement):
+            self._placement.shown.drop_stale()
         if self._table is not None and self._epoch != self._placement.layout_epoch:
             self._retire(self._table)
             self._table, self._epoch = None, -1
@@ -80,11 +82,12 @@ class LaunchState:
             wholes = self._pieces.words()
             words[state.WHOLES : state.WHOLES + len(wholes)] = wholes
             words[state.REFERENCE_BASE] = self._encoding.base
-        elif self._debug:
-            addresses, types = self._placement.registered()
-            table, places = self._stored(addresses, types, classes)
-            words[state.REGISTRY], _, classes_at = places
-            words[state.REGISTRY_SIZE] = len(addresses)
+        else:
+            shown = self._placement.shown
+            if self._debug:
+                shown.write()  # else those launches have it written that look at it
+                table, (classes_at,) = self._stored(classes)
+            words[state.REGISTRY], words[state.REGISTRY_SIZE] = shown.address, shown.count
         if self._shows_classes:
             words[state.CLASSES] = classes_at
         if self._table is not None:

@@ -3,7 +3,7 @@ launch has made and ended."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from ..model.deleted import DeletedReference
 from ..model.object import Object, require_concrete, shared_type
 from ..model.values import describe
 from .births import Births, Places
+from .births_by_class import BirthsByClass
 from .construction import count_of
 from .objects import ManyObjects
 from .placement import References, null_reference
@@ -68,15 +69,16 @@ def is_alive(heap: Heap, obj: Any) -> bool:
     return lives
 
 
-def births_of(heap: Heap) -> Births:
-    """What places objects that kernels make. Raises HeapError where none can be made."""
-    if heap.memory.births is None:
-        raise HeapError(
-            f"mode {heap.mode.name} places objects one by one, and its kernels make and delete "
-            "none",
-            "use a mode that places them by class, such as auto, coal or typepointer",
-        )
+def births_of(heap: Heap) -> Births[Any]:
+    """What places objects that kernels make."""
     return heap.memory.births
+
+
+def births_by_class(heap: Heap) -> BirthsByClass:
+    """The same, of a heap in which classes have regions."""
+    births = heap.memory.births
+    assert isinstance(births, BirthsByClass)
+    return births
 
 
 def reserve(heap: Heap, python_class: type, n: int) -> None:
@@ -86,22 +88,18 @@ def reserve(heap: Heap, python_class: type, n: int) -> None:
     cls = shared_type(python_class)
     require_concrete(cls)
     count = count_of(n, f"the number of {cls.name} objects")
-    births = births_of(heap)
     with heap.lock:
-        births.reserve(cls, count)
+        births_of(heap).reserve(cls, count)
 
 
-def settle(heap: Heap, places: Iterable[Places], ended: Iterable[ClassType]) -> None:
+def settle(heap: Heap, places: Sequence[Places], ended: Iterable[ClassType]) -> None:
     """Note what a launch that has ended made in ``places``, and free what it ended of exactly the
     classes ``ended``. The caller has held the lock since ``Births.lend``."""
     births, ended = births_of(heap), [*ended]
     gone = births.settle(places, ended)
     if gone.to_free is not None and gone.to_free.count:
         references = gone.to_free.references
-        where = user_line() if heap.debug else ""
-        heap.placement.free(gone.to_free, where, keeps_room=True)  # the next one may make as many
-        for region in (region for cls in ended for region in births.placement.regions(cls)):
-            region.list_again()
+        births.free(gone.to_free, ended, user_line() if heap.debug else "")
         heap.bury(references)
     elif gone.are_freed:
         heap.bury_dead()

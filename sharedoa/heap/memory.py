@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,8 @@ from ..model.types import ArrayType, Type
 from ..uninterrupted import interruptible, uninterrupted
 from .array_memory import Addresses, ArrayMemory, ArrayStorage
 from .births import Births
+from .births_by_class import BirthsByClass
+from .births_one_by_one import BirthsOneByOne
 from .by_type import ByTypePlacement
 from .extents import SLAB_SIZE, Extent, Extents, NoRoom
 from .launch_state import LaunchState
@@ -95,12 +97,7 @@ class HeapMemory:
         #: Whether proxies of objects that these runs have ended have yet to be told.
         self.has_ended_some = False
         self.placement = self._place()
-        placement = self.placement
-        self.births = (
-            Births(self._extents, placement, self._slots(placement), self.with_room)
-            if isinstance(placement, ByTypePlacement)
-            else None
-        )
+        self.births = self._births()
         self.population_lists = self._population_lists()
         self._launch_state = LaunchState(
             self._extents,
@@ -117,6 +114,12 @@ class HeapMemory:
         """Whether a device notes what kernels make and end. In debug mode the host does, as it
         keeps what was deleted, and who did it."""
         return self._settings.backend.target.is_device and not self._settings.debug
+
+    def _births(self) -> Births[Any]:
+        placement, with_room = self.placement, self.with_room
+        if isinstance(placement, ByTypePlacement):
+            return BirthsByClass(self._extents, placement, self._slots(placement), with_room)
+        return BirthsOneByOne(self._extents, placement, self.residency, with_room)
 
     def _slots(self, placement: ByTypePlacement) -> Slots:
         settings = self._settings
@@ -156,9 +159,11 @@ class HeapMemory:
             self._extents,
             settings.layout,
             settings.encoding,
+            self.residency,
             settings.backend,
             settings.debug,
             header,
+            self._retired.append,
         )
 
     def new_objects(self, cls: ClassType, count: int, fields: Fields) -> Selection:

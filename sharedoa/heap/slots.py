@@ -11,8 +11,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..model.classes import ClassType
+from .births import Ended
 from .extents import Extent
-from .placement import Selection
 from .regions import Loan
 
 
@@ -39,15 +39,6 @@ class Table:
     head: np.ndarray[Any, np.dtype[np.uint8]]
     lists: Sequence[Listed]
     zeros: Sequence[tuple[int, int]]
-
-
-@dataclass(frozen=True)
-class Ended:
-    """The objects that a launch has ended: ``to_free`` are still there; others may be free already
-    (``are_freed``)."""
-
-    to_free: Selection | None = None
-    are_freed: bool = False
 
 
 class Slots(Protocol):

@@ -10,6 +10,7 @@ from types import MappingProxyType
 import numpy as np
 
 from ..model.classes import ClassType
+from .births import Ended
 from .by_type import ByTypePlacement
 from .extents import Extent
 from .regions import Loan, Region
@@ -23,7 +24,7 @@ from .slot_lists import (
     SlotBytes,
     SlotLists,
 )
-from .slots import Ended, Table
+from .slots import Table
 
 
 def count_living(placement: ByTypePlacement, regions: Iterable[Region], lists: SlotLists) -> None:

@@ -10,12 +10,13 @@ import numpy as np
 from dispatch.births import BORN, ENDED, LIVED
 
 from ..model.classes import ClassType
+from .births import Ended
 from .by_type import ByTypePlacement
 from .extents import Extent
 from .region_selection import Part
 from .regions import Loan
 from .residency import Residency
-from .slots import Ended, Table
+from .slots import Table
 
 
 class SlotsOnHost:

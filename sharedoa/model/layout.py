@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
+from dispatch.mode import Placement
+
 from ..errors import ClassError
 from .arrangement import Arrangement
 from .classes import ClassType, Family
@@ -116,6 +118,11 @@ class Layout:
             assert len(set(fields)) == len(fields), f"clusters of {cls!r} overlap"
         references = self._references
         return Layout(self.name, self.header, self._tiles, self._in_regions, references, clusters)
+
+    @property
+    def placement(self) -> Placement:
+        """Whether objects lie in regions of their class, or each by itself."""
+        return "by_type" if self._in_regions else "scattered"
 
     @property
     def is_open(self) -> bool:

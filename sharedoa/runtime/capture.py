@@ -22,7 +22,6 @@ from ..errors import ArgumentError, HeapError
 from ..heap.arrays import Array
 from ..heap.blocks import Block, entered, exit_of_block
 from ..heap.heap import Heap, current_heap
-from ..heap.living import births_of
 from ..heap.population import Population
 from ..heap.recording import recorder, recording
 from ..ir.births import NO_BIRTHS
@@ -144,7 +143,6 @@ class Capture:
             )
         is_compiled = heap.backend.name != "python"
         if is_compiled and program.uses().births:
-            births_of(heap)
             if not geometry.is_empty:
                 changing = ChangingLaunch(program, geometry, arguments, mode, debug)
                 self._records.append(changing)

@@ -16,7 +16,6 @@ from ..heap.heap import Heap
 from ..heap.living import births_of, settle
 from ..heap.placement import FieldPath
 from ..heap.quarantine import user_line
-from ..heap.regions import Region
 from ..ir.births import Births
 from ..model.classes import ClassType
 from ..model.deleted import DeletedReference
@@ -53,16 +52,11 @@ class LaunchInCPython:
 
     def begin(self, in_other_threads: bool) -> None:
         """The launch begins; ``in_other_threads``: the calling thread does not run it itself."""
-        can_change = self._heap.memory.births is not None
-        if self._births is None:
-            must_open = in_other_threads and can_change
-        else:
-            must_open = self._births.changes
-        if must_open:
+        if in_other_threads if self._births is None else self._births.changes:
             self._open()
 
     def _open(self) -> None:
-        """Take the heap's books. Raises HeapError where kernels make and end no objects."""
+        """Take the heap's books."""
         if self._is_open:
             return
         births = births_of(self._heap)
@@ -98,7 +92,7 @@ class LaunchInCPython:
             found = self._take(cls)
             if found is None:
                 return None
-            made = self._begin(*found, values)
+            made = self._begin(cls, found, values)
         if has_init(cls):
             initialise(self._heap, [made], [(arguments, fields)])
         return made
@@ -108,9 +102,8 @@ class LaunchInCPython:
             if not self.is_alive(obj):
                 return False
             self._open()
-            region, slot = self._place_of(obj)
-            region.live[slot] |= ENDED
-            self._ended[region.cls] = None
+            births_of(self._heap).end(self._address_of(obj))
+            self._ended[type(obj).__sharedoa__] = None
             return True
 
     def is_alive(self, obj: Any) -> bool:
@@ -122,20 +115,16 @@ class LaunchInCPython:
             )
         if isinstance(obj._reference, DeletedReference):
             return False
-        try:
-            region, slot = self._place_of(obj)
-        except HeapError:
-            return False
-        state = int(region.live[slot])
+        state = births_of(self._heap).state(self._address_of(obj))
         return bool(state & (LIVED | BORN)) and not state & ENDED
 
     # ------------------------------------------------------------------ places
 
-    def _place_of(self, obj: Object) -> tuple[Region, int]:
-        placement = births_of(self._heap).placement
-        return placement.locate(self._heap.encoding.address(obj._reference))
+    def _address_of(self, obj: Object) -> int:
+        return int(self._heap.encoding.address(obj._reference))
 
-    def _take(self, cls: ClassType) -> tuple[Region, int] | None:
+    def _take(self, cls: ClassType) -> int | None:
+        """The address of the next place for the thread that is running."""
         places = self._places.get(cls)
         births = births_of(self._heap)
         if places is None:
@@ -158,14 +147,12 @@ class LaunchInCPython:
             places.wanted = count + 1
         return number * places.step + count
 
-    def _begin(self, region: Region, slot: int, values: dict[str, Any]) -> Any:
-        heap, place = self._heap, slice(slot, slot + 1, 1)
-        region.clear(place)
-        region.live[slot] = BORN
-        address = int(region.addresses(place)[0])
+    def _begin(self, cls: ClassType, address: int, values: dict[str, Any]) -> Any:
+        heap = self._heap
+        births_of(heap).begin(cls, address)
         for name, value in values.items():
             heap.placement.write_one(address, FieldPath(name), value, None)
-        return heap.wrap(int(heap.encoding.encode(address, region.cls.type_index)))
+        return heap.wrap(int(heap.encoding.encode(address, cls.type_index)))
 
 
 def _of_this_thread() -> hooks.KernelObjects | None:

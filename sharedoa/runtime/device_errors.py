@@ -205,9 +205,8 @@ def _race(unit: Unit, record: Any, message: str) -> str:
 def _no_room(unit: Unit, type_index: int) -> str:
     """What is known of a class of which there was no place for another object."""
     heap, cls = unit.heap(), class_of_index(type_index)
-    births = heap.memory.births if heap is not None else None
     text = f"there is no room for another object of {cls}"
-    return text if births is None or cls is None else births.shortages.get(cls, text)
+    return text if heap is None or cls is None else heap.memory.births.shortages.get(cls, text)
 
 
 def _error(unit: Unit, record: Any) -> SharedOAError:

@@ -309,8 +309,8 @@ class Program:
                 now = Now(self.uses(), heap, given)
                 if facts.still_hold(now.answer):
                     bounds = now.bounds if any(facts.asked("ranges")) else []
-                    makes = heap.memory.births if self.uses().births.made else None
-                    unit.bind(heap, words, bounds, makes.table if makes is not None else 0)
+                    table = heap.memory.births.table if self.uses().births.made else 0
+                    unit.bind(heap, words, bounds, table)
                     return unit
 
     # ---------------------------------------------------------------- compiling

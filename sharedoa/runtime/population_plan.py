@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ..heap.living import births_of
+from ..heap.living import births_by_class
 from ..heap.population import Population
 from ..ir.births import Births
 from ..model.classes import ClassType, Method
@@ -181,7 +181,7 @@ def _of_call(
     heap: Heap, call: PopulationCall, made: Iterable[ClassType], plan: Plan
 ) -> list[Planned]:
     cls, method = call.objects._cls, call.method
-    placement = births_of(heap).placement
+    placement = births_by_class(heap).placement
     concrete = [each for each in cls.concrete() if each in made or placement.count(each)]
     concrete.sort(key=_number)
     if not concrete:

@@ -18,9 +18,9 @@ import numpy as np
 
 from ..backends.base import Backend, KernelLaunch
 from ..errors import HeapError
-from ..heap.births import Places
+from ..heap.births_by_class import SlotPlaces
 from ..heap.heap import Heap
-from ..heap.living import births_of
+from ..heap.living import births_by_class
 from ..heap.population_lists import numbers_of
 from ..heap.regions import Loan, Region
 from ..heap.slot_lists import (
@@ -126,13 +126,13 @@ class PopulationSequence(LaunchSequence):
     def _now(self) -> tuple[Any, ...]:
         """Changes when there may be other launches, or other addresses in them."""
         assert self._plan is not None
-        placement = births_of(self.heap).placement
+        placement = births_by_class(self.heap).placement
         versions = {cls: placement.class_version(cls) for cls in self._plan.settled}
         return World.epoch, placement.layout_epoch, placement.moves, versions
 
     def _make_plan(self) -> None:
         heap = self.heap
-        memory = births_of(heap)
+        memory = births_by_class(heap)
         plan_of(heap, self._records)  # names that mean something else now are noticed
         world = World.epoch
         plan = plan_of(heap, self._records)
@@ -154,7 +154,7 @@ class PopulationSequence(LaunchSequence):
 
     def _make_room(self, plan: Plan, counts: Counts) -> Counts:
         """How many objects of each class there may be, with room for those that any run makes."""
-        placement, memory = births_of(self.heap).placement, self.heap.memory
+        placement, memory = births_by_class(self.heap).placement, self.heap.memory
         least = plan.needed(plan.most(counts, 1))
         for growth, ahead in _ROOM:
             larger = {cls: int(n * growth) if cls in plan.made else n for cls, n in counts.items()}
@@ -178,7 +178,7 @@ class PopulationSequence(LaunchSequence):
     def _recorded(self, plan: Plan, room: Counts, reports: _Reports) -> list[RecordedLaunch]:
         """The launches, each with what the device does before and after it. The caller holds the
         lock on the heap's books."""
-        memory = births_of(self.heap)
+        memory = births_by_class(self.heap)
         surroundings = _Surroundings(self.heap, reports)
         while True:
             table = memory.table
@@ -296,7 +296,7 @@ class _Reports:
     ) -> None:
         """``looks``: which slots of each region to look at."""
         self.classes, self.looks = classes, looks
-        self._placement = births_of(heap).placement
+        self._placement = births_by_class(heap).placement
         self.lists: SlotLists = heap.backend.slot_lists
         self._memory = heap.zeros(max(1, len(looks)) * REPORT_BYTES // 4, i32)
         self.address = self._memory._address
@@ -359,7 +359,7 @@ class _Surroundings:
 
     def __init__(self, heap: Heap, reports: _Reports) -> None:
         self._heap, self._reports = heap, reports
-        self._births = births_of(heap)
+        self._births = births_by_class(heap)
         self._lists: dict[tuple[ClassType, ...], tuple[Any, Any]] = {}
         self.forget()
 
@@ -405,7 +405,7 @@ class _Surroundings:
             if not loans:
                 raise CannotPlanError  # an empty region had to go for what is recorded
             loans[0] = replace(loans[0], count=threads * each)
-            places.append(Places(cls, each, loans))
+            places.append(SlotPlaces(cls, each, loans=loans))
         laid_out = self._births.lay_out(places, 0, threads)
         if laid_out is not None:
             extent, table, _ = laid_out

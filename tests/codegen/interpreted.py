@@ -19,7 +19,8 @@ from tests.ptxpass.interpreter import Machine
 from tests.ptxpass.interpreter.warps import Choose, all_of_them
 
 _SMALL_BLOCK = 64
-_SLAB = "a slab"
+_SLAB, _MALLOC = "a slab", "malloc("
+"""How the names of memory begin that all machines have."""
 
 
 class _Provider(HostProvider):
@@ -66,6 +67,10 @@ class InterpretedGpu(CpuBackend):
         self._target = NvptxTarget(architecture)
         self.collectives: Counter[str] = Counter()
         self.choose: Choose = all_of_them
+        #: What kernels have got from malloc, which all modules of a GPU have together, and the
+        #: machine that knows which addresses come next.
+        self._mallocs: dict[int, tuple[bytearray | memoryview, str]] = {}
+        self._last: Machine | None = None
         #: As in ``Machine``, if it is not None.
         self.unwritten: Callable[[], int] | None = None
 
@@ -106,7 +111,7 @@ class InterpretedGpu(CpuBackend):
         if 0 in launch.threads:
             return
         machine = launch.handle.machine
-        self._show_slabs(machine)
+        self._show_memory(machine)
         machine.choose = self.choose
         if self.unwritten is not None:
             machine.unwritten = self.unwritten
@@ -114,7 +119,12 @@ class InterpretedGpu(CpuBackend):
         (nx, ny), (bx, by) = launch.threads, launch.block
         blocks = -(-nx // bx), -(-ny // by), 1
         leaves = launch.slots[: launch.count]
-        machine.launch(launch.handle.symbol, [*leaves, nx, ny], blocks, (bx, by, 1))
+        try:
+            machine.launch(launch.handle.symbol, [*leaves, nx, ny], blocks, (bx, by, 1))
+        finally:
+            self._last = machine
+            own = (block for block in machine.memory.blocks if block.name.startswith(_MALLOC))
+            self._mallocs = {block.start: (block.data, block.name) for block in own}
         self.collectives.update(machine.counts.collectives)
 
     def usual_block(self, threads: tuple[int, int], block: tuple[int, int]) -> tuple[int, int]:
@@ -122,11 +132,15 @@ class InterpretedGpu(CpuBackend):
         bx, by = block
         return (_SMALL_BLOCK, 1) if by == 1 else (bx, max(1, _SMALL_BLOCK // bx))
 
-    def _show_slabs(self, machine: Machine) -> None:
+    def _show_memory(self, machine: Machine) -> None:
         """Give the machine the memory that there is now."""
         memory, slabs = machine.memory, self.provider.slabs
         for block in memory.blocks:
-            if block.name == _SLAB:
+            if block.name.startswith((_SLAB, _MALLOC)):
                 memory.remove(block)
         for slab in list(slabs.values()):  # heaps that are collected meanwhile give theirs back
             memory.add(slab.address, memoryview(slab.memory), "global", _SLAB)
+        for start, (data, name) in self._mallocs.items():
+            memory.add(start, data, "global", name)
+        if self._last is not None:
+            memory.continue_from(self._last.memory, "heap")

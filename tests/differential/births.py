@@ -294,7 +294,7 @@ class Play:
         self._create(random)
         self._remove(random)
         before = self.order()
-        if random.random() < 0.3:
+        if random.random() < 0.3 and self._heap.mode.placement == "by_type":
             self._move(random, before)
             before = self.order()
         order = [number for name in self._source.classes for number in before[name]]

@@ -20,6 +20,7 @@ from .births import play_source
 from .effort import examples, layout_for, references_for
 
 BY_CLASS = [mode for mode in MODES if parse_mode(mode).placement == "by_type"]
+ONE_BY_ONE = [mode for mode in MODES if mode not in BY_CLASS]
 seeds = st.integers(0, 2**32 - 1)
 INITIAL = 4
 
@@ -38,11 +39,11 @@ def require_equal(folder: Path, seed: int, device: Callable[[], Any], **options:
     assert there == played(folder, seed, captures=False, backend="cpu", **options)
 
 
-@pytest.mark.parametrize("mode", BY_CLASS)
+@pytest.mark.parametrize("mode", MODES)
 @settings(max_examples=examples(1))
 @given(seed=seeds)
 def test_compiled(tmp_path_factory: pytest.TempPathFactory, mode: str, seed: int) -> None:
-    seed += BY_CLASS.index(mode)  # another program in each mode
+    seed += MODES.index(mode)  # another program in each mode
     folder = tmp_path_factory.mktemp("births")
     layout, references = layout_for(mode, seed), references_for(mode, seed)
     options = {"mode": mode, "layout": layout, "references": references}
@@ -55,12 +56,12 @@ def test_compiled(tmp_path_factory: pytest.TempPathFactory, mode: str, seed: int
 @given(seed=seeds)
 def test_debug_mode(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
     folder = tmp_path_factory.mktemp("births")
-    mode = BY_CLASS[seed % len(BY_CLASS)]
+    mode = MODES[seed % len(MODES)]
     played(folder, seed, backend="cpu", mode=mode, debug=True)
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("mode", BY_CLASS)
+@pytest.mark.parametrize("mode", MODES)
 @settings(max_examples=examples(2))
 @given(seed=seeds)
 def test_on_a_gpu(tmp_path_factory: pytest.TempPathFactory, mode: str, seed: int) -> None:
@@ -73,9 +74,21 @@ def test_on_a_gpu(tmp_path_factory: pytest.TempPathFactory, mode: str, seed: int
 @given(seed=seeds)
 def test_in_the_interpreter_of_ptx(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
     folder = tmp_path_factory.mktemp("births")
-    mode = BY_CLASS[seed % len(BY_CLASS)]
+    mode = MODES[seed % len(MODES)]
     options = {"mode": mode, "layout": layout_for(mode, seed), "references": "64"}
     require_equal(folder, seed, InterpretedGpu, **options)
+
+
+@pytest.mark.parametrize("mode", ONE_BY_ONE)
+@settings(max_examples=examples(1))
+@given(seed=seeds)
+def test_debug_mode_one_by_one(
+    tmp_path_factory: pytest.TempPathFactory, mode: str, seed: int
+) -> None:
+    """Deleted objects are kept for a while, and others are in the same order."""
+    folder = tmp_path_factory.mktemp("births")
+    there = played(folder, seed, mode=mode, backend="cpu", debug=True)
+    assert there == played(folder, seed, mode=mode, backend="cpu")
 
 
 @settings(max_examples=examples(4))

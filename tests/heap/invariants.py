@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 import sharedoa as oa
+from dispatch.births import LIVED
 from sharedoa.heap.extents import Extent
 from sharedoa.heap.scattered import ScatteredPlacement
 from sharedoa.uninterrupted import uninterrupted
@@ -33,7 +34,12 @@ def check_invariants(heap: oa.Heap) -> None:
     memory.collect(thorough=True)
     if isinstance(placement, ScatteredPlacement):
         counts = {cls.type_index: count for cls, count in placement._counts.items() if count}
-        types = placement._registry.types()
+        registry = placement._registry
+        states = registry.states()
+        assert {*states.tolist()} <= {0, LIVED}
+        types = registry.types()[states == LIVED]
+        free = np.concatenate([np.zeros(0, np.uint64), *placement._free.values()])
+        assert sorted(free) == sorted(registry.addresses()[states == 0])
         assert counts == {int(each): int((types == each).sum()) for each in np.unique(types)}
         return
     starts, regions = placement._index

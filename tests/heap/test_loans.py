@@ -15,7 +15,7 @@ from sharedoa import f64, i32
 from sharedoa.errors import HeapError
 from sharedoa.heap.births import Births
 from sharedoa.heap.by_type import ByTypePlacement
-from sharedoa.heap.living import births_of
+from sharedoa.heap.living import births_by_class
 from sharedoa.heap.regions import Loan, Region, SlotNumbers
 from sharedoa.heap.slots_on_host import SlotsOnHost
 from sharedoa.model.classes import ClassType
@@ -130,7 +130,7 @@ def test_a_shortage_of_another_class_frees_nothing_that_is_lent() -> None:
         gone = oa.new(One, 20_000)
         rest = oa.new(Other, 1024)
         oa.delete(gone)
-        births = births_of(heap)
+        births = births_by_class(heap)
         with heap.lock:
             lent = births.lend({One.__sharedoa__: 1, Other.__sharedoa__: 1}, 1000)
             for places in lent:
@@ -197,7 +197,7 @@ def test_host_code_in_a_kernel_of_cpython_gets_other_slots() -> None:
 def test_what_ended_is_not_born() -> None:
     """A byte that says born and ended is of an object that nobody will see."""
     with oa.Heap(backend="cpu") as heap:
-        births = births_of(heap)
+        births = births_by_class(heap)
         with heap.lock:
             births.show_living()
             (places,) = births.lend({One.__sharedoa__: None}, 4)

@@ -55,7 +55,10 @@ class Mark(oa.Object):
 OPENED = [
     ("python", "auto", False), ("cpu", "auto", False), ("cpu", "coal", False),
     ("cpu", "typepointer", False), ("cpu", "auto", True), ("warps", "auto", False),
+    ("python", "cuda", False), ("cpu", "cuda", False), ("cpu", "concord", False),
+    ("cpu", "cuda", True), ("warps", "concord", False),
     ("cuda", "auto", False), ("cuda", "coal", False), ("cuda", "auto", True),
+    ("cuda", "cuda", False), ("cuda", "concord", False), ("cuda", "concord", True),
 ]  # fmt: skip
 
 

@@ -117,9 +117,9 @@ class Memory:
         del self._blocks[block.start]
         self._starts.remove(block.start)
 
-    def continue_from(self, other: Memory) -> None:
-        """Give out the addresses that ``other`` would give out next."""
-        self._next = dict(other._next)
+    def continue_from(self, other: Memory, window: str | None = None) -> None:
+        """Give out the addresses that ``other`` would give out next, of a window or of all."""
+        self._next |= other._next if window is None else {window: other._next[window]}
 
     def at(self, start: int) -> Block | None:
         """The block that starts there."""
