@@ -46,21 +46,6 @@ class AppInfo:
     settings: tuple[Setting, ...] = ()
     #: Whether it has the classes that a user would write: ``RunOptions.natural``.
     has_natural: bool = True
-    #: Whether its kernels make or delete objects, which modes that place them one by one do not
-    #: allow.
-    makes_objects: bool = False
-    #: Whether those of its natural flavour do.
-    natural_makes_objects: bool = False
-
-    @property
-    def modes(self) -> list[str]:
-        """The modes that it runs in, in its first or only flavour."""
-        return _modes(self.makes_objects)
-
-    @property
-    def natural_modes(self) -> list[str]:
-        """The modes that its natural flavour runs in."""
-        return _modes(self.natural_makes_objects)
 
     def settings_from(self, texts: Sequence[str]) -> dict[str, Any]:
         """``NAME=VALUE`` each. Raises ValueError, with what there is, for anything else."""
@@ -95,13 +80,6 @@ class AppInfo:
         return result
 
 
-def _modes(makes_objects: bool) -> list[str]:
-    from dispatch.mode import MODES, parse_mode  # with NumPy, which a list does not need
-
-    by_type = [mode for mode in MODES if parse_mode(mode).placement == "by_type"]
-    return by_type if makes_objects else list(MODES)
-
-
 APPS: dict[str, AppInfo] = {
     app.name: app
     for app in [
@@ -115,7 +93,6 @@ APPS: dict[str, AppInfo] = {
             seed=42,
             paper_size=850,
             paper_steps=5000,
-            natural_makes_objects=True,
         ),
         AppInfo(
             name="game_of_life",
@@ -130,7 +107,6 @@ APPS: dict[str, AppInfo] = {
             settings=(
                 Setting("as_artifact", bool, "1: read pictures with the artifact's mistake"),
             ),
-            natural_makes_objects=True,
         ),
         AppInfo(
             name="structure",
@@ -143,7 +119,6 @@ APPS: dict[str, AppInfo] = {
             paper_size=150_000,
             paper_steps=10,
             settings=(Setting("repair", bool, "0: what breaks stays so, natural flavour"),),
-            natural_makes_objects=True,
         ),
         AppInfo(
             name="generation",
@@ -155,7 +130,6 @@ APPS: dict[str, AppInfo] = {
             seed=42,
             paper_size=1024,
             paper_steps=1000,
-            natural_makes_objects=True,
         ),
         AppInfo(
             name="wator",
@@ -172,7 +146,6 @@ APPS: dict[str, AppInfo] = {
                 Setting("height", int, "cells in y, if not the size"),
             ),
             has_natural=False,
-            makes_objects=True,
         ),
         AppInfo(
             name="sugarscape",
@@ -189,7 +162,6 @@ APPS: dict[str, AppInfo] = {
                 Setting("height", int, "cells in y, if not the size"),
             ),
             has_natural=False,
-            makes_objects=True,
         ),
         AppInfo(
             name="wolf_sheep",
@@ -206,7 +178,6 @@ APPS: dict[str, AppInfo] = {
                 Setting("height", int, "cells in y, if not the size"),
             ),
             has_natural=False,
-            makes_objects=True,
         ),
         AppInfo(
             name="forest_fire",
@@ -220,7 +191,6 @@ APPS: dict[str, AppInfo] = {
             paper_steps=1000,
             settings=(Setting("density", int, "percent of the cells that have trees"),),
             has_natural=False,
-            makes_objects=True,
         ),
         AppInfo(
             name="wealth",
@@ -317,7 +287,6 @@ APPS: dict[str, AppInfo] = {
                 Setting("contact", int, "thousandths of the unit within which bodies merge"),
             ),
             has_natural=False,
-            makes_objects=True,
         ),
         AppInfo(
             name="barnes_hut",
@@ -331,7 +300,6 @@ APPS: dict[str, AppInfo] = {
             paper_steps=4000,
             settings=(Setting("mass", int, "of the heaviest body; 1000 if not given"),),
             has_natural=False,
-            makes_objects=True,
         ),
         AppInfo(
             name="bfs",

@@ -73,7 +73,7 @@ def run(options: Options) -> Result:
         backend = heap.backend.name
     result = Result("traffic", backend, {"timed_steps": _TIMED_STEPS, "full": options.full})
     for input in FULL if options.full else SMALL:
-        for mode in _modes(input, options):
+        for mode in options.modes:
             with result.attempt(f"{input} in mode {mode}"):
                 row = _run_mode(input, mode, backend)
                 result.rows.append(row)
@@ -92,13 +92,6 @@ def run(options: Options) -> Result:
         ],
     )  # fmt: skip
     return result
-
-
-def _modes(input: Input, options: Options) -> list[str]:
-    """Those that were asked for, without what the flavour cannot run in."""
-    traffic = APPS["traffic"]
-    able = traffic.natural_modes if input.natural else traffic.modes
-    return [mode for mode in options.modes if mode in able]
 
 
 def _run_mode(input: Input, mode: str, backend: str) -> dict[str, Any]:

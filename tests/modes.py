@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 import pytest
 
-from apps.registry import AppInfo
 from dispatch.mode import MODES, parse_mode
 
 #: Both have every way to tell a class, every way to call, and the mode that is the default.
@@ -20,7 +19,10 @@ HALVES = (
 )  # fmt: skip
 #: Together both have every way to tell a class and to call. For programs that call methods of
 #: populations, of whose objects the class is known, and pay the host for each call.
-FEW = (("coal", "header+vtable", "range+switch"), ("typepointer", "bits+switch", "auto"))
+FEW = (
+    ("cuda", "coal", "header+vtable", "range+switch"),
+    ("concord", "typepointer", "bits+switch", "auto"),
+)
 
 
 def half_of_modes(half: Literal[0, 1]) -> list[Any]:
@@ -29,10 +31,10 @@ def half_of_modes(half: Literal[0, 1]) -> list[Any]:
     return _parameters(MODES, HALVES[half])
 
 
-def few_modes(modes: Sequence[str], half: Literal[0, 1]) -> list[Any]:
-    """Parameters: every one of ``modes``, all but a few marked slow. Two tests of the same program
-    have different halves."""
-    return _parameters(modes, FEW[half])
+def few_modes(half: Literal[0, 1]) -> list[Any]:
+    """Parameters: every mode, all but a few marked slow. Two tests of the same program have
+    different halves."""
+    return _parameters(MODES, FEW[half])
 
 
 def _parameters(modes: Sequence[str], quick: Sequence[str]) -> list[Any]:
@@ -42,10 +44,10 @@ def _parameters(modes: Sequence[str], quick: Sequence[str]) -> list[Any]:
     ]
 
 
-def modes_and_flavours(app: AppInfo, half: Literal[0, 1]) -> list[Any]:
+def modes_and_flavours(half: Literal[0, 1]) -> list[Any]:
     """Parameters ``mode`` and ``natural``: every mode of the faithful flavour, ``half_of_modes``,
     and ``few_modes`` of the natural one, which makes objects."""
-    both = ("faithful", half_of_modes(half)), ("natural", few_modes(app.natural_modes, half))
+    both = ("faithful", half_of_modes(half)), ("natural", few_modes(half))
     return [
         pytest.param(*each.values, name == "natural", marks=each.marks, id=f"{each.id}-{name}")
         for name, parameters in both
@@ -53,12 +55,12 @@ def modes_and_flavours(app: AppInfo, half: Literal[0, 1]) -> list[Any]:
     ]
 
 
-def modes_and_layouts(modes: Sequence[str], half: Literal[0, 1]) -> list[Any]:
+def modes_and_layouts(half: Literal[0, 1]) -> list[Any]:
     """Parameters ``mode`` and ``layout``: modes of one half in records, the others in tiles, and
     the rest of the product marked slow. Programs have different halves, so that each pair is run
     with some of them."""
     found = []
-    for mode in modes:
+    for mode in MODES:
         # Modes that place objects one by one have no tiles.
         able = ("aos", "tile") if parse_mode(mode).placement == "by_type" else ("aos",)
         chosen = [("aos", "tile")[mode not in each] for each in (HALVES[half], HALVES[1 - half])]

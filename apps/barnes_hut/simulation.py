@@ -114,7 +114,10 @@ class Simulation:
 
     def sort(self) -> None:
         """Put what is near one another in the square near one another in memory: neighbours walk
-        through the same parts of the tree. It changes nothing else."""
+        through the same parts of the tree. It changes nothing else. Objects that the platform's
+        allocator has placed stay where they are."""
+        if self._heap.mode.placement == "scattered":
+            return
         bodies, nodes = self._heap.all(Body), self._heap.all(Node)
         oa.sort(bodies, morton(_columns(bodies.pos)))
         levels = nodes.level.numpy().astype(np.uint64)

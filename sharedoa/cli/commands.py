@@ -173,8 +173,7 @@ def compare(
     errors: list[SharedOAError] = []
     try:
         for each, own in given:
-            able = each.natural_modes if natural else each.modes
-            asked = list(dict.fromkeys(chosen or able))
+            asked = list(dict.fromkeys(chosen or MODES))
             found.append(comparison.compare(each, asked, repeat, own))
             report.show_comparison(found[-1])
     except SharedOAError as error:

@@ -4,22 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from apps.registry import APPS
 from apps.traffic.faithful import kernels as faithful
 from dispatch.mode import MODES
 from sharedoa.runtime import prefix_sum
-from sharedoa.runtime.kernel import Kernel
 
 from . import vehicle_kernels
 from .gpu_code import EVERY_MODE, SAMPLE, check_gpu_code, kernels_of
 
 KERNELS = kernels_of(faithful, vehicle_kernels, prefix_sum)
-
-
-def _kernels(mode: str) -> list[Kernel]:
-    """Those that there are in the mode."""
-    able = mode in APPS["traffic"].natural_modes
-    return [kernel for kernel in KERNELS if able or kernel not in vehicle_kernels.CHANGING]
 
 
 def test_there_are_all() -> None:
@@ -29,9 +21,9 @@ def test_there_are_all() -> None:
 @pytest.mark.parametrize(("mode", "everything"), EVERY_MODE)
 def test_every_kernel_in_every_mode(mode: str, everything: bool) -> None:
     """M-6: both GPU back ends accept the app; ptxas assembles it."""
-    check_gpu_code(_kernels(mode), mode, everything)
+    check_gpu_code(KERNELS, mode, everything)
 
 
 @pytest.mark.parametrize("mode", [mode for mode in MODES if mode not in SAMPLE])
 def test_some_kernels_in_the_other_modes(mode: str) -> None:
-    check_gpu_code(_kernels(mode)[MODES.index(mode) % 3 :: 3], mode)
+    check_gpu_code(KERNELS[MODES.index(mode) % 3 :: 3], mode)

@@ -8,7 +8,8 @@ from apps.interface import RunOptions
 from apps.registry import APPS
 from apps.traffic.mix import CARS_ONLY, Mix
 from apps.traffic.program import run
-from sharedoa import ArgumentError, HeapError
+from dispatch.mode import MODES
+from sharedoa import ArgumentError
 
 from ..codegen.interpreted import InterpretedGpu
 from ..modes import few_modes
@@ -20,8 +21,6 @@ from .running import (
     simulation,
 )
 from .vehicle_kernels import prepare_paths
-
-MODES = APPS["traffic"].natural_modes
 
 FOUR = ("active", "created", "removed", "velocity_sum")
 
@@ -35,7 +34,7 @@ def test_against_the_reference(size: int, iteration: int, mix: Mix) -> None:
     assert counts["cars"] + counts["trucks"] + counts["buses"] == counts["active"]
 
 
-@pytest.mark.parametrize("mode", few_modes(MODES, 1))
+@pytest.mark.parametrize("mode", few_modes(1))
 def test_results_in_every_mode(mode: str) -> None:
     with simulation(generated_network(50), mode=mode, natural=True, mix=MIXED) as running:
         counts = advance_to(running, 200)
@@ -75,12 +74,6 @@ def test_only_vehicles_under_way_are_objects() -> None:
     network = generated_network(20)
     assert result.counts["removed"] > 0
     assert result.objects == network.cells + network.lights + result.counts["active"]
-
-
-def test_modes_without_births_in_kernels() -> None:
-    options = RunOptions(size=2, steps=1, mode="concord", backend="cpu", natural=True)
-    with pytest.raises(HeapError, match="mode concord places objects one by one"):
-        APPS["traffic"].run(options)
 
 
 def test_calls_have_several_classes_to_choose_from() -> None:

@@ -28,7 +28,3 @@ def prepare_paths(vehicles: oa.Array[Vehicle]) -> None:
 @oa.kernel
 def move_vehicles(vehicles: oa.Array[Vehicle], counts: oa.Array[i64]) -> None:
     vehicles[oa.grid(1)].step_move(counts)
-
-
-#: These make or delete objects.
-CHANGING = (produce, move_vehicles)

@@ -19,6 +19,7 @@ from apps.barnes_hut.simulation import Simulation, Tree, morton
 from apps.common.launches import Launches
 from apps.interface import CheckFailed, RunOptions
 from apps.registry import APPS
+from dispatch.mode import MODES
 from sharedoa.cli import commands
 from sharedoa.errors import ArgumentError
 from sharedoa.runtime.population_sequence import PopulationSequence
@@ -99,7 +100,7 @@ def require_as_oracle(
             between(running)
 
 
-@pytest.mark.parametrize(("mode", "layout"), modes_and_layouts(BARNES_HUT.modes, 1))
+@pytest.mark.parametrize(("mode", "layout"), modes_and_layouts(1))
 def test_every_mode_and_layout(mode: str, layout: str) -> None:
     require_as_oracle(30, 3, backend="cpu", mode=mode, layout=layout)
 
@@ -139,7 +140,7 @@ def test_a_device_that_keeps_the_books(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("mode", BARNES_HUT.modes)
+@pytest.mark.parametrize("mode", MODES)
 def test_on_a_gpu(mode: str) -> None:
     require_as_oracle(300, 10, backend="cuda", mode=mode)
 
@@ -325,7 +326,6 @@ def test_a_check_that_fails(what: str, complaint: str) -> None:
         (RunOptions(steps=1, size=0), {}, "0 bodies have no tree"),
         (RunOptions(steps=1), {"mass": 0}, "a mass of 0"),
         (RunOptions(steps=1), {"mass": 10**400}, "a mass of 1000"),
-        (RunOptions(steps=1, mode="cuda", backend="cpu", size=4), {}, "one by one"),
     ],
 )
 def test_refused(options: RunOptions, settings: dict[str, int], complaint: str) -> None:

@@ -20,6 +20,7 @@ from apps.collision.simulation import Simulation, State
 from apps.common.launches import Launches
 from apps.interface import CheckFailed, RunOptions
 from apps.registry import APPS
+from dispatch.mode import MODES
 from sharedoa.cli import commands
 from sharedoa.errors import ArgumentError
 
@@ -54,7 +55,7 @@ def require_as_oracle(count: int, contact: float, steps: int, **options: Any) ->
     return crowd
 
 
-@pytest.mark.parametrize(("mode", "layout"), modes_and_layouts(COLLISION.modes, 0))
+@pytest.mark.parametrize(("mode", "layout"), modes_and_layouts(0))
 def test_every_mode_and_layout(mode: str, layout: str) -> None:
     require_as_oracle(80, 0.3, 5, backend="cpu", mode=mode, layout=layout)
 
@@ -92,7 +93,7 @@ def test_there_is_something_to_decide() -> None:
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("mode", COLLISION.modes)
+@pytest.mark.parametrize("mode", MODES)
 def test_on_a_gpu(mode: str) -> None:
     require_as_oracle(700, 0.05, 30, backend="cuda", mode=mode)
 
@@ -198,7 +199,6 @@ def test_checks_that_fail() -> None:
         (RunOptions(steps=1, input=Path("bodies.txt")), {}, "not read from files"),
         (RunOptions(steps=1, size=0), {}, "cannot be 0 bodies"),
         (RunOptions(steps=1), {"contact": -1}, "within -1 thousandths"),
-        (RunOptions(steps=1, mode="cuda", backend="cpu", size=4), {}, "one by one"),
     ],
 )
 def test_refused(options: RunOptions, settings: dict[str, int], complaint: str) -> None:

@@ -19,6 +19,7 @@ from apps.flocking.program import _check
 from apps.flocking.simulation import Simulation
 from apps.interface import CheckFailed, RunOptions
 from apps.registry import APPS
+from dispatch.mode import MODES
 from sharedoa.cli import commands
 from sharedoa.errors import ArgumentError
 
@@ -47,7 +48,7 @@ def require_as_oracle(count: int, side: float, sight: float, steps: int, **optio
             assert running.counts()["in sight"] == flock.in_sight
 
 
-@pytest.mark.parametrize(("mode", "layout"), modes_and_layouts(FLOCKING.modes, 0))
+@pytest.mark.parametrize(("mode", "layout"), modes_and_layouts(0))
 def test_every_mode_and_layout(mode: str, layout: str) -> None:
     require_as_oracle(60, 40.0, 5.0, 5, backend="cpu", mode=mode, layout=layout)
 
@@ -74,7 +75,7 @@ def test_debug_mode() -> None:
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("mode", FLOCKING.modes)
+@pytest.mark.parametrize("mode", MODES)
 def test_on_a_gpu(mode: str) -> None:
     require_as_oracle(200, 100.0, 5.0, 40, backend="cuda", mode=mode)
 

@@ -19,6 +19,7 @@ from apps.forest_fire.program import _check
 from apps.forest_fire.simulation import Simulation
 from apps.interface import CheckFailed, RunOptions
 from apps.registry import APPS
+from dispatch.mode import MODES
 from sharedoa.cli import commands
 from sharedoa.errors import ArgumentError
 
@@ -46,7 +47,7 @@ def require_as_oracle(size: int, density: float, steps: int, **options: Any) -> 
             np.testing.assert_array_equal(running.states(), np.array(forest.states))
 
 
-@pytest.mark.parametrize(("mode", "layout"), modes_and_layouts(FOREST_FIRE.modes, 1))
+@pytest.mark.parametrize(("mode", "layout"), modes_and_layouts(1))
 def test_every_mode_and_layout(mode: str, layout: str) -> None:
     require_as_oracle(25, 0.8, 30, backend="cpu", mode=mode, layout=layout)
 
@@ -71,7 +72,7 @@ def test_debug_mode() -> None:
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("mode", FOREST_FIRE.modes)
+@pytest.mark.parametrize("mode", MODES)
 def test_on_a_gpu(mode: str) -> None:
     require_as_oracle(100, 0.7, 100, backend="cuda", mode=mode)
 
@@ -108,7 +109,6 @@ def test_a_check_that_fails() -> None:
         (RunOptions(steps=1, size=0), {}, "0 by 0 cells"),
         (RunOptions(steps=1, size=1 << 15), {}, "cannot have"),
         (RunOptions(steps=1), {"density": 101}, "101 %"),
-        (RunOptions(steps=1, mode="cuda", backend="cpu", size=4), {}, "one by one"),
     ],
 )
 def test_refused(options: RunOptions, settings: dict[str, int], complaint: str) -> None:

@@ -14,6 +14,7 @@ from apps.common.automaton.simulation import Simulation
 from apps.common.launches import Launches
 from apps.game_of_life.program import GAME_OF_LIFE, measure
 from apps.registry import AppInfo
+from dispatch.mode import MODES
 
 APP = AppInfo(
     name="game-of-life",
@@ -25,10 +26,9 @@ APP = AppInfo(
     seed=42,
     paper_size=1680,
     paper_steps=3000,
-    natural_makes_objects=True,
 )
 #: In which flavours it runs in which modes.
-RUNS = [*((mode, False) for mode in APP.modes), *((mode, True) for mode in APP.natural_modes)]
+RUNS = [(mode, natural) for natural in (False, True) for mode in MODES]
 
 #: The Turing machine: alive, candidates and hash after some generations, and alive and candidates
 #: as the artifact reads the picture. No code of ours computed these.

@@ -16,7 +16,7 @@ from apps.game_of_life.boards import random_board, shifted
 from apps.game_of_life.parameters import RULE
 from apps.game_of_life.program import GAME_OF_LIFE, measure, run
 from apps.interface import CheckFailed, RunOptions
-from sharedoa import ArgumentError, HeapError
+from sharedoa import ArgumentError
 
 from .running import APP, glider
 
@@ -141,11 +141,6 @@ def test_what_cannot_be_run(options: dict[str, object], message: str) -> None:
 
     with pytest.raises(ArgumentError, match=message):
         APP.run(small(**options, progress=fail))
-
-
-def test_modes_without_births_in_kernels() -> None:
-    with pytest.raises(HeapError, match="mode cuda places objects one by one"):
-        APP.run(small(natural=True, mode="cuda"))
 
 
 def test_one_cell() -> None:

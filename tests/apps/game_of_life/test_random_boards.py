@@ -17,7 +17,7 @@ from tests.differential.effort import examples
 
 from ...codegen.interpreted import InterpretedGpu
 from ...modes import modes_and_flavours
-from .running import APP, RUNS, simulation
+from .running import RUNS, simulation
 
 NATURAL = pytest.mark.parametrize("natural", [False, True], ids=["faithful", "natural"])
 BOARDS = arrays(np.bool_, array_shapes(min_dims=2, max_dims=2, min_side=1, max_side=12))
@@ -43,7 +43,7 @@ def test_small_boards(board: np.ndarray, run: tuple[str, bool]) -> None:
     compare(board, 8, mode, "cpu", natural)
 
 
-@pytest.mark.parametrize(("mode", "natural"), modes_and_flavours(APP, 1))
+@pytest.mark.parametrize(("mode", "natural"), modes_and_flavours(1))
 def test_a_random_board_in_every_mode(mode: str, natural: bool) -> None:
     assert compare(random_board(64, 3), 60, mode, "cpu", natural) > 0
 

@@ -14,7 +14,6 @@ from apps.game_of_life.boards import shifted
 
 from ...modes import modes_and_flavours
 from .running import (
-    APP,
     RUNS,
     TURING_MACHINE,
     TURING_MACHINE_AS_ARTIFACT,
@@ -32,7 +31,7 @@ def live_cells(running: Simulation) -> list[tuple[int, int]]:
     return sorted(zip(columns.tolist(), rows.tolist(), strict=True))
 
 
-@pytest.mark.parametrize(("mode", "natural"), modes_and_flavours(APP, 0))
+@pytest.mark.parametrize(("mode", "natural"), modes_and_flavours(0))
 def test_glider(mode: str, natural: bool) -> None:
     with simulation(glider(), mode=mode, natural=natural) as running:
         start = live_cells(running)

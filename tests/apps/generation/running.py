@@ -14,6 +14,7 @@ from apps.common.automaton.simulation import Simulation
 from apps.common.launches import Launches
 from apps.generation.program import GENERATION, measure
 from apps.registry import AppInfo
+from dispatch.mode import MODES
 
 APP = AppInfo(
     name="generation",
@@ -25,10 +26,9 @@ APP = AppInfo(
     seed=42,
     paper_size=1024,
     paper_steps=1000,
-    natural_makes_objects=True,
 )
 #: In which flavours it runs in which modes.
-RUNS = [*((mode, False) for mode in APP.modes), *((mode, True) for mode in APP.natural_modes)]
+RUNS = [(mode, natural) for natural in (False, True) for mode in MODES]
 
 #: Undecayed and live cells, candidates and weighted sum after some generations, by the side of the
 #: board; None for what is not known. No code of ours computed these.

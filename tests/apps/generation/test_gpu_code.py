@@ -9,13 +9,10 @@ from apps.generation.natural import kernels as natural
 
 from ..gpu_code import EVERY_MODE, check_gpu_code, kernels_of
 from . import method_kernels
-from .running import APP
 
 
 @pytest.mark.parametrize(("mode", "everything"), EVERY_MODE)
 def test_every_kernel_in_every_mode(mode: str, everything: bool) -> None:
     kernels = kernels_of(faithful, natural, method_kernels)
     assert len(kernels) == 15
-    if mode not in APP.natural_modes:
-        kernels = kernels_of(faithful)
     check_gpu_code(kernels, mode, everything)

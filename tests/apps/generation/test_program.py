@@ -13,7 +13,7 @@ from apps.common.automaton.program import run_automaton
 from apps.generation.parameters import RULE
 from apps.generation.program import GENERATION
 from apps.interface import CheckFailed, RunOptions
-from sharedoa import ArgumentError, HeapError
+from sharedoa import ArgumentError
 
 from .running import APP, small_star
 
@@ -86,11 +86,6 @@ def test_animation(tmp_path: Path) -> None:
     APP.run(small(out=file, steps=30))
     with Image.open(file) as image:
         assert getattr(image, "n_frames", 1) == 30
-
-
-def test_modes_without_births_in_kernels() -> None:
-    with pytest.raises(HeapError, match="mode cuda places objects one by one"):
-        APP.run(small(natural=True, mode="cuda"))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from apps.generation.burst import burst
 
 from ...modes import modes_and_flavours
-from .running import APP, ROWS, RUNS, check_row, simulation
+from .running import ROWS, RUNS, check_row, simulation
 
 NATURAL = pytest.mark.parametrize("natural", [False, True], ids=["faithful", "natural"])
 
@@ -21,7 +21,7 @@ def test_burst(side: int, alive: int) -> None:
     assert np.array_equal(board, board.T)
 
 
-@pytest.mark.parametrize(("mode", "natural"), modes_and_flavours(APP, 1))
+@pytest.mark.parametrize(("mode", "natural"), modes_and_flavours(1))
 def test_ten_generations(mode: str, natural: bool) -> None:
     compare(300, 10, mode, "cpu", natural)
 

@@ -112,7 +112,7 @@ def test_warps(name: str, mode: str) -> None:
 @pytest.mark.gpu
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_on_a_gpu(name: str) -> None:
-    for mode in APPS[name].modes:
+    for mode in MODES:
         require_as_expected(name, coauthors(20_000), backend="cuda", mode=mode)
 
 

@@ -21,6 +21,7 @@ from apps.nbody.classes import Body
 from apps.nbody.program import _check
 from apps.nbody.simulation import Simulation
 from apps.registry import APPS
+from dispatch.mode import MODES
 from sharedoa import f32
 from sharedoa.cli import commands
 from sharedoa.errors import ArgumentError
@@ -54,7 +55,7 @@ def require_as_oracle(count: int, steps: int, hurry: float = 1, **options: Any) 
         assert np.array_equal(running.masses(), bodies.masses)
 
 
-@pytest.mark.parametrize(("mode", "layout"), modes_and_layouts(NBODY.modes, 1))
+@pytest.mark.parametrize(("mode", "layout"), modes_and_layouts(1))
 def test_every_mode_and_layout(mode: str, layout: str) -> None:
     require_as_oracle(60, 5, backend="cpu", mode=mode, layout=layout)
 
@@ -77,7 +78,7 @@ def test_debug_mode() -> None:
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("mode", NBODY.modes)
+@pytest.mark.parametrize("mode", MODES)
 def test_on_a_gpu(mode: str) -> None:
     require_as_oracle(700, 20, hurry=200, backend="cuda", mode=mode)
 

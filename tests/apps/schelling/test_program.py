@@ -18,6 +18,7 @@ from apps.registry import APPS
 from apps.schelling.classes import Cell, Person
 from apps.schelling.program import _check
 from apps.schelling.simulation import Simulation
+from dispatch.mode import MODES
 from sharedoa.cli import commands
 from sharedoa.errors import ArgumentError
 
@@ -48,7 +49,7 @@ def require_as_oracle(width: int, height: int, steps: int, **options: Any) -> To
     return town
 
 
-@pytest.mark.parametrize(("mode", "layout"), modes_and_layouts(SCHELLING.modes, 1))
+@pytest.mark.parametrize(("mode", "layout"), modes_and_layouts(1))
 def test_every_mode_and_layout(mode: str, layout: str) -> None:
     require_as_oracle(14, 11, 12, backend="cpu", mode=mode, layout=layout)
 
@@ -76,7 +77,7 @@ def test_debug_mode() -> None:
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("mode", SCHELLING.modes)
+@pytest.mark.parametrize("mode", MODES)
 def test_on_a_gpu(mode: str) -> None:
     require_as_oracle(40, 30, 60, backend="cuda", mode=mode)
 

@@ -55,7 +55,3 @@ def mend(repairs: oa.Array[Repair], counts: oa.Array[i32]) -> None:
 @oa.kernel
 def leave(nodes: oa.Array[Node]) -> None:
     nodes[oa.grid(1)].leave()
-
-
-#: These make or delete objects.
-CHANGING = (clear_up, mend, leave)

@@ -18,6 +18,7 @@ from apps.structure.natural.simulation import NaturalSimulation
 from apps.structure.simulation import Simulation
 from apps.structure.state import check
 from apps.structure.structure import Structure
+from dispatch.mode import MODES
 
 APP = AppInfo(
     name="structure",
@@ -29,10 +30,9 @@ APP = AppInfo(
     seed=42,
     paper_size=150_000,
     paper_steps=10,
-    natural_makes_objects=True,
 )
 #: In which flavours it runs in which modes.
-RUNS = [*((mode, False) for mode in APP.modes), *((mode, True) for mode in APP.natural_modes)]
+RUNS = [(mode, natural) for natural in (False, True) for mode in MODES]
 
 #: Nodes, search launches a step, and after some steps: springs broken and cut off so far, springs
 #: and nodes left, checksum in thousandths. No code of ours computed these.

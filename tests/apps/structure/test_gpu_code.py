@@ -6,11 +6,9 @@ import pytest
 
 import sharedoa as oa
 from apps.structure.faithful import kernels as faithful
-from sharedoa.runtime.kernel import Kernel
 
 from ..gpu_code import EVERY_MODE, check_gpu_code, kernels_of
 from . import method_kernels
-from .running import APP
 
 KERNELS = kernels_of(faithful, method_kernels)
 
@@ -21,19 +19,13 @@ def test_there_are_all() -> None:
 
 @pytest.mark.parametrize(("mode", "everything"), EVERY_MODE)
 def test_every_kernel_in_every_mode(mode: str, everything: bool) -> None:
-    check_gpu_code(_kernels(mode), mode, everything)
-
-
-def _kernels(mode: str) -> list[Kernel]:
-    """Those that there are in the mode."""
-    able = mode in APP.natural_modes
-    return [kernel for kernel in KERNELS if able or kernel not in method_kernels.CHANGING]
+    check_gpu_code(KERNELS, mode, everything)
 
 
 @pytest.mark.parametrize("mode", ["cuda", "coal", "bits+switch"])
 def test_arithmetic_is_as_written(mode: str) -> None:
     with oa.Heap(mode=mode, backend="cpu"):
-        for kernel in _kernels(mode):
+        for kernel in KERNELS:
             ptx = kernel.compile("nvptx").products["ptx"]
             assert isinstance(ptx, str)
             # Rounded after each operation, so that results are those of the CPU, bit by bit; so are

@@ -13,6 +13,7 @@ from apps.interface import RunOptions
 from apps.structure.natural.classes import AnchorNode, FreeNode, Node, PulledNode, Spring
 from apps.structure.program import run
 from apps.structure.structure import ANCHOR, FREE, Structure
+from dispatch.mode import MODES
 
 from ...codegen.interpreted import InterpretedGpu
 from ...modes import few_modes
@@ -30,18 +31,18 @@ from .running import (
 )
 
 
-@pytest.mark.parametrize("mode", few_modes(APP.natural_modes, 0))
+@pytest.mark.parametrize("mode", few_modes(0))
 def test_small_results_in_every_mode(mode: str) -> None:
     with simulation(generated_structure(1_500), mode=mode, natural=True) as running:
         require_table(running, 1_500)
 
 
-@pytest.mark.parametrize("mode", few_modes(APP.natural_modes, 1))
+@pytest.mark.parametrize("mode", few_modes(1))
 def test_results_with_repairs_in_every_mode(mode: str) -> None:
     require_repaired(1_500, mode, "cpu")
 
 
-@pytest.mark.parametrize("mode", few_modes(APP.natural_modes, 1))
+@pytest.mark.parametrize("mode", few_modes(1))
 def test_medium_results_in_every_mode(mode: str) -> None:
     with simulation(generated_structure(15_000), mode=mode, natural=True) as running:
         require_table(running, 15_000)
@@ -69,7 +70,7 @@ def references(python_class: type) -> set[int]:
     return set(oa.all(python_class).references().tolist())
 
 
-@pytest.mark.parametrize("mode", few_modes(APP.natural_modes, 0))
+@pytest.mark.parametrize("mode", few_modes(0))
 def test_objects_come_and_go(mode: str) -> None:
     """What has come off is deleted, its places are used again, and regions are added."""
     structure = generated_structure(1_500)
@@ -149,12 +150,6 @@ def test_calls_have_several_classes_to_choose_from() -> None:
         assert all(cls.__name__ in text for cls in (AnchorNode, PulledNode, FreeNode))
 
 
-def test_modes_without_births_in_kernels() -> None:
-    options = RunOptions(size=100, steps=1, mode="cuda", backend="cpu", natural=True)
-    with pytest.raises(oa.HeapError, match="mode cuda places objects one by one"):
-        APP.run(options)
-
-
 def test_debug_mode_finds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHAREDOA_DEBUG", "1")
     require_repaired(1_500, "coal", "cpu")
@@ -168,7 +163,7 @@ def test_repairs_are_what_a_run_does_unless_told_otherwise() -> None:
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("size", [1_500, 15_000, 150_000])
-@pytest.mark.parametrize("mode", APP.natural_modes)
+@pytest.mark.parametrize("mode", MODES)
 def test_results_on_a_gpu(mode: str, size: int) -> None:
     with simulation(generated_structure(size), mode=mode, backend="cuda", natural=True) as running:
         require_table(running, size)
@@ -176,13 +171,13 @@ def test_results_on_a_gpu(mode: str, size: int) -> None:
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("size", [1_500, 15_000, 150_000])
-@pytest.mark.parametrize("mode", APP.natural_modes)
+@pytest.mark.parametrize("mode", MODES)
 def test_results_with_repairs_on_a_gpu(mode: str, size: int) -> None:
     require_repaired(size, mode, "cuda")
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("mode", APP.natural_modes)
+@pytest.mark.parametrize("mode", MODES)
 def test_invariants_hold_on_a_gpu(mode: str) -> None:
     options = RunOptions(size=15_000, steps=20, mode=mode, backend="cuda", natural=True, check=True)
     assert set(APP.run(options).checks.values()) == {20}

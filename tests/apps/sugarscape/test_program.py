@@ -19,6 +19,7 @@ from apps.registry import APPS
 from apps.sugarscape.classes import Agent, Cell, Male
 from apps.sugarscape.program import _check
 from apps.sugarscape.simulation import Simulation
+from dispatch.mode import MODES
 from sharedoa.cli import commands
 from sharedoa.errors import ArgumentError
 
@@ -80,7 +81,7 @@ def require_as_oracle(
         assert running.misplaced() == 0
 
 
-@pytest.mark.parametrize(("mode", "layout"), modes_and_layouts(SUGARSCAPE.modes, 0))
+@pytest.mark.parametrize(("mode", "layout"), modes_and_layouts(0))
 def test_every_mode_and_layout(mode: str, layout: str) -> None:
     require_as_oracle(40, 30, 30, backend="cpu", mode=mode, layout=layout)
 
@@ -119,7 +120,7 @@ def test_objects_that_change_places(between: Callable[[], None], debug: bool) ->
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("mode", SUGARSCAPE.modes)
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("layout", ["aos", "tile"])
 def test_on_a_gpu(mode: str, layout: str) -> None:
     require_as_oracle(100, 75, 50, backend="cuda", mode=mode, layout=layout)
@@ -175,7 +176,6 @@ def test_a_check_that_fails() -> None:
         (RunOptions(steps=1, input=Path("land.txt")), {}, "not read from files"),
         (RunOptions(steps=1, size=-1), {}, "-1 by -1 cells"),
         (RunOptions(steps=1), {"width": 1 << 20, "height": 1 << 12}, "cannot have"),
-        (RunOptions(steps=1, mode="cuda", backend="cpu", size=4), {}, "one by one"),
     ],
 )
 def test_refused(options: RunOptions, settings: dict[str, int], complaint: str) -> None:

@@ -19,6 +19,7 @@ from apps.registry import APPS
 from apps.wator.classes import Cell, Fish
 from apps.wator.program import _check
 from apps.wator.simulation import Simulation
+from dispatch.mode import MODES
 from sharedoa.cli import commands
 from sharedoa.errors import ArgumentError
 
@@ -56,7 +57,7 @@ def require_as_oracle(width: int, height: int, steps: int, **options: Any) -> No
         assert running.misplaced() == 0
 
 
-@pytest.mark.parametrize(("mode", "layout"), modes_and_layouts(WATOR.modes, 1))
+@pytest.mark.parametrize(("mode", "layout"), modes_and_layouts(1))
 def test_every_mode_and_layout(mode: str, layout: str) -> None:
     require_as_oracle(20, 15, 25, backend="cpu", mode=mode, layout=layout)
 
@@ -79,7 +80,7 @@ def test_debug_mode() -> None:
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("mode", WATOR.modes)
+@pytest.mark.parametrize("mode", MODES)
 def test_on_a_gpu(mode: str) -> None:
     require_as_oracle(100, 75, 40, backend="cuda", mode=mode)
 
@@ -131,7 +132,6 @@ def test_a_check_that_fails() -> None:
         (RunOptions(steps=1, input=Path("ocean.txt")), {}, "not read from files"),
         (RunOptions(steps=1, size=-1), {}, "-1 by -1 cells"),
         (RunOptions(steps=1), {"width": 1 << 20, "height": 1 << 12}, "cannot have"),
-        (RunOptions(steps=1, mode="cuda", backend="cpu", size=4), {}, "one by one"),
     ],
 )
 def test_refused(options: RunOptions, settings: dict[str, int], complaint: str) -> None:

@@ -19,6 +19,7 @@ from apps.registry import APPS
 from apps.wealth.classes import Person
 from apps.wealth.program import _check
 from apps.wealth.simulation import Simulation, gini
+from dispatch.mode import MODES
 from sharedoa.cli import commands
 from sharedoa.errors import ArgumentError
 
@@ -46,7 +47,7 @@ def require_as_oracle(count: int, steps: int, **options: Any) -> None:
             assert running.counts()["gini in millionths"] == int(people.gini() * 10**6 + 1e-6)
 
 
-@pytest.mark.parametrize(("mode", "layout"), modes_and_layouts(WEALTH.modes, 0))
+@pytest.mark.parametrize(("mode", "layout"), modes_and_layouts(0))
 def test_every_mode_and_layout(mode: str, layout: str) -> None:
     require_as_oracle(70, 30, backend="cpu", mode=mode, layout=layout)
 
@@ -69,7 +70,7 @@ def test_debug_mode() -> None:
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("mode", WEALTH.modes)
+@pytest.mark.parametrize("mode", MODES)
 def test_on_a_gpu(mode: str) -> None:
     require_as_oracle(300, 100, backend="cuda", mode=mode)
 

@@ -18,6 +18,7 @@ from apps.registry import APPS
 from apps.wolf_sheep.classes import Cell, Sheep, Wolf
 from apps.wolf_sheep.program import _check
 from apps.wolf_sheep.simulation import Simulation
+from dispatch.mode import MODES
 from sharedoa.cli import commands
 from sharedoa.errors import ArgumentError
 
@@ -59,7 +60,7 @@ def require_as_oracle(width: int, height: int, steps: int, **options: Any) -> No
         require_equal(running, pasture)
 
 
-@pytest.mark.parametrize(("mode", "layout"), modes_and_layouts(WOLF_SHEEP.modes, 0))
+@pytest.mark.parametrize(("mode", "layout"), modes_and_layouts(0))
 def test_every_mode_and_layout(mode: str, layout: str) -> None:
     require_as_oracle(20, 15, 12, backend="cpu", mode=mode, layout=layout)
 
@@ -82,7 +83,7 @@ def test_debug_mode() -> None:
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("mode", WOLF_SHEEP.modes)
+@pytest.mark.parametrize("mode", MODES)
 def test_on_a_gpu(mode: str) -> None:
     require_as_oracle(60, 50, 60, backend="cuda", mode=mode)
 
@@ -185,7 +186,6 @@ def test_a_check_that_fails(cls: type, field: str, value: float, complaint: str)
         (RunOptions(steps=1, input=Path("pasture.txt")), {}, "not read from files"),
         (RunOptions(steps=1, size=-1), {}, "-1 by -1 cells"),
         (RunOptions(steps=1), {"width": 1 << 20, "height": 1 << 12}, "cannot have"),
-        (RunOptions(steps=1, mode="cuda", backend="cpu", size=4), {}, "one by one"),
     ],
 )
 def test_refused(options: RunOptions, settings: dict[str, int], complaint: str) -> None:
