@@ -7,6 +7,7 @@ no other room.
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections import deque
 from collections.abc import Iterator
@@ -21,7 +22,7 @@ SHARE = 4
 
 Owner = TypeVar("Owner")
 Places = np.ndarray[Any, Any]
-_PACKAGE = str(Path(__file__).parent.parent)
+_OWN = str(Path(__file__).parent.parent), contextlib.__file__
 
 
 @dataclass
@@ -82,8 +83,9 @@ class Quarantine(Generic[Owner]):
 
 
 def user_line() -> str:
-    """``file:line`` of the innermost call that was not made in this package."""
+    """``file:line`` of the innermost call that was not made in this package, or for it where a
+    block of one of its context managers ends."""
     frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_OWN):
         frame = frame.f_back
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"

@@ -156,7 +156,8 @@ class Registry:
         """In which of these places, which are known, the last object that is gone went after so
         many deletions."""
         with self._lock:
-            after: np.ndarray[Any, Any] = self._places.freed[self._known(addresses)] > deletions
+            indices = self._known(addresses)
+            after: np.ndarray[Any, Any] = self._places.freed[indices] > deletions
             return after
 
     # ------------------------------------------------------------------ states of places
@@ -170,7 +171,8 @@ class Registry:
     def states_of(self, addresses: Addresses) -> States:
         """The bytes of places that are known."""
         with self._lock:
-            found: States = self._places.states[self._known(addresses)]
+            indices = self._known(addresses)
+            found: States = self._places.states[indices]
             return found
 
     def set_states(self, addresses: Addresses, states: Any) -> None:

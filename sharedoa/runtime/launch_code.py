@@ -171,7 +171,8 @@ def quick_launcher(
         unusual=_UNUSUAL,
         absent=_ABSENT,
     )
-    exec(source, names)
+    # Named as part of this package, which looks for the line of the user's that launches.
+    exec(compile(source, f"{__file__}:launch", "exec"), names)
     launcher: Callable[[int, Geometry], Launch] = names["launcher"]
     return launcher
 

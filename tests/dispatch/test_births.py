@@ -9,8 +9,9 @@ import pytest
 from llvmlite import ir
 
 from dispatch import births, state
-from dispatch.births import BORN, ENDED, ENTRY_DTYPE, LIVED, SEGMENT_DTYPE
+from dispatch.births import BORN, ENDED, ENTRY_DTYPE, LIVED, PLACE_DTYPE, SEGMENT_DTYPE
 from dispatch.range_table import encode_stride
+from dispatch.registry import PLACE_BYTES, stored_registry
 
 from ..ptxpass.machine import HostCode
 
@@ -63,7 +64,7 @@ def test_places(step: int, tiled: bool) -> None:
     entry["counts"] = counts.ctypes.data if step > 1 else 0
     entry["segments"], entry["stride"] = segments.ctypes.data, encode_stride(size, tiled)
     module = ir.Module()
-    births.place_function(module, 0, 0).linkage = ""
+    births.place_function(module, "by_type", 0, 0).linkage = ""
     code = HostCode(module, optimised=True)
     code.words(state.SYMBOL, state.MOST_WORDS)[state.BIRTHS] = table.ctypes.data
     place = code.function(births.PLACE, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint64)
@@ -95,3 +96,46 @@ def test_places(step: int, tiled: bool) -> None:
     marked = [[int(slots[n]) for n in taken if (n >= 5) == late] for late in (False, True)]
     assert [sorted(np.flatnonzero(each).tolist()) for each in live] == [sorted(m) for m in marked]
     assert {int(each) for region in live for each in region if each} == {BORN}
+
+
+@pytest.mark.parametrize("step", [0, 2])
+def test_places_one_by_one(step: int) -> None:
+    """Four places that lie anywhere, with their bytes anywhere."""
+    addresses, bytes = [0x9000, 0x100, 0x7770, 0x5008], [6, 0, 3, 9]
+    live, counts = np.zeros(10, np.uint8), np.zeros(2, np.uint32)
+    places = np.zeros(4, PLACE_DTYPE)
+    places["address"], places["live"] = addresses, live.ctypes.data + np.array(bytes, np.uint64)
+    entry = np.zeros(1, ENTRY_DTYPE)
+    entry["step"], entry["room"], entry["places"] = step, 4, places.ctypes.data
+    entry["counts"] = counts.ctypes.data if step else 0
+    module = ir.Module()
+    births.place_function(module, "scattered", 0, 0).linkage = ""
+    code = HostCode(module, optimised=True)
+    code.words(state.SYMBOL, state.MOST_WORDS)[state.BIRTHS] = entry.ctypes.data
+    place = code.function(births.PLACE, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint64)
+    if step:
+        assert [place(0, thread) for thread in (1, 1, 1, 0)] == [0x7770, 0x5008, 0, 0x9000]
+        taken = [6, 3, 9]
+    else:
+        assert [place(0, 7) for _ in range(6)] == [*addresses, 0, 0]
+        taken = bytes
+    assert np.flatnonzero(live).tolist() == sorted(taken) and {*live[taken]} == {BORN}
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 7])
+def test_the_byte_of_what_is_placed_one_by_one(count: int) -> None:
+    addresses = 0x1000 + 48 * np.arange(count, dtype=np.uint64)
+    memory = np.zeros(count * PLACE_BYTES, np.uint8)
+    types = np.arange(count, dtype=np.uint32)
+    states = np.arange(1, count + 1, dtype=np.uint8)
+    bytes = stored_registry(memory, addresses, types, states)
+    assert bytes.tolist() == states.tolist()
+    module = ir.Module()
+    births.live_byte_function(module, "scattered", 0, 0).linkage = ""
+    code = HostCode(module, optimised=True)
+    words = code.words(state.SYMBOL, state.MOST_WORDS)
+    words[state.REGISTRY], words[state.REGISTRY_SIZE] = memory.ctypes.data, count
+    find = code.function(births.LIVE_BYTE, ctypes.c_uint64, ctypes.c_uint64)
+    assert [find(int(a)) for a in addresses] == [bytes.ctypes.data + n for n in range(count)]
+    nowhere = (0, 1, 0x1000 - 8, 0x1008, 0x1000 + 48 * count, 2**64 - 1)
+    assert [find(address) for address in nowhere] == [0] * len(nowhere)

@@ -14,6 +14,7 @@ from dispatch.check import ANY_CLASS, CHECK_REFERENCE, REFERENCE_OK, define_chec
 from dispatch.errors import ErrorCode
 from dispatch.mode import Placement
 from dispatch.range_table import SegmentTree, encode_stride
+from dispatch.registry import PLACE_BYTES, stored_registry
 
 from ..ptxpass.machine import HostCode
 
@@ -82,12 +83,15 @@ def test_by_type_without_any_range() -> None:
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 10])
 def test_scattered(count: int) -> None:
     addresses = 0x1000 + 48 * np.arange(count, dtype=np.uint64)
-    registry = np.concatenate([addresses, np.ones(count, np.uint64)])
+    registry = np.zeros(count * PLACE_BYTES, np.uint8)
+    states = (np.arange(count) % 2).astype(np.uint8)
+    stored_registry(registry, addresses, np.ones(count, np.uint32), states)
     check = CheckCode(
         "scattered", {state.REGISTRY: registry.ctypes.data, state.REGISTRY_SIZE: count}
     )
     assert check(0) == ErrorCode.NULL
-    assert all(check(int(address)) == REFERENCE_OK for address in addresses)
+    freed = [REFERENCE_OK if state else ErrorCode.FREED for state in states]
+    assert [check(int(address)) for address in addresses] == freed
     for foreign in (1, 0x1000 - 8, 0x1008, 0x1000 + 48 * count, 1 << 63):
         assert check(foreign) == ErrorCode.FOREIGN
 
@@ -100,7 +104,9 @@ BASES = np.array([0, 0, 0, 1, 1, 4], np.uint32)
 def test_classes(placement: Placement) -> None:
     live = np.ones(1, np.uint8)
     for found in range(1, 6):
-        registry = np.array([0x1000, found], np.uint64)
+        registry = np.zeros(PLACE_BYTES, np.uint8)
+        place, types = np.array([0x1000], np.uint64), np.array([found], np.uint32)
+        stored_registry(registry, place, types, live)
         tree = SegmentTree.build([0x1000], [0x1010], [found], [16], [live.ctypes.data])
         check = CheckCode(
             placement,

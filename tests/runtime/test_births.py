@@ -277,9 +277,10 @@ def test_the_host_has_the_places_that_nobody_took(heap: oa.Heap) -> None:
     assert sorted(ids(Simple)) == sorted(before) + list(range(10_000, 10_000 + room))
 
 
+@pytest.mark.parametrize("mode", ["auto", "concord"])
 @pytest.mark.parametrize("backend", ["python", "cpu"])
-def test_a_steady_population_needs_no_more_memory(backend: str) -> None:
-    with oa.Heap(backend=backend, initial_region=8) as heap:
+def test_a_steady_population_needs_no_more_memory(backend: str, mode: str) -> None:
+    with oa.Heap(backend=backend, mode=mode, initial_region=8) as heap:
         oa.new(Complex, 16, id=np.arange(16))
 
         @oa.kernel
@@ -431,16 +432,6 @@ def test_what_comes_to_make_objects_is_captured_again() -> None:
 
 
 # ---------------------------------------------------------------- refused
-
-
-@pytest.mark.parametrize("mode", ["cuda", "concord"])
-@pytest.mark.parametrize("backend", ["python", "cpu"])
-def test_not_where_objects_are_placed_one_by_one(mode: str, backend: str) -> None:
-    with oa.Heap(backend=backend, mode=mode):
-        cells = oa.new(Simple, 3)
-        with pytest.raises((HeapError, DeviceError), match="places objects one by one"):
-            cells.divide()
-        assert len(oa.all(Simple)) == 3
 
 
 REFUSED = {
