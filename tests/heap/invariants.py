@@ -41,6 +41,7 @@ def check_invariants(heap: oa.Heap) -> None:
         free = np.concatenate([np.zeros(0, np.uint64), *placement._free.values()])
         assert sorted(free) == sorted(registry.addresses()[states == 0])
         assert counts == {int(each): int((types == each).sum()) for each in np.unique(types)}
+        _check_partition(heap, _bytes_outside(heap, placement))
         return
     starts, regions = placement._index
     assert starts == [region.start for region in regions] == sorted(starts)
@@ -48,8 +49,9 @@ def check_invariants(heap: oa.Heap) -> None:
         assert own == [region for region in regions if region.cls is cls]
     for region in regions:
         free = region.free_list.all()
-        went_back = "a region without objects went back, but what a launch has emptied"
-        assert region.used > 0 or region._is_settled, went_back
+        went_back = "a region without objects went back, but what launches have emptied or need"
+        needed = region._is_settled or memory.births._table is not None
+        assert region.used > 0 or needed, went_back
         assert region.live.sum() == region.used == region.unused_from - len(free)
         assert len(np.unique(free)) == len(free)
         assert not region.live[free].any() and not region.live[region.unused_from :].any()
@@ -59,17 +61,25 @@ def check_invariants(heap: oa.Heap) -> None:
             # Launches that may make objects find the headers of these written.
             values = np.ascontiguousarray(records).view(np.uint8).reshape(len(records), -1)
             assert not values[:, heap.mode.header_size :].any()
-    _check_partition(heap)
+    _check_partition(heap, 0)
 
 
-def _check_partition(heap: oa.Heap) -> None:
+def _bytes_outside(heap: oa.Heap, placement: ScatteredPlacement) -> int:
+    """Of places that the platform's allocator has handed out."""
+    registered = placement._registry.types().tolist()
+    sizes = {index: heap.layout.record(cls).size for index, cls in placement._classes.items()}
+    kept = placement._quarantine._bytes if placement._quarantine is not None else 0
+    return kept + sum(sizes[each] for each in registered)
+
+
+def _check_partition(heap: oa.Heap, outside: int) -> None:
     extents = heap.memory._extents
     used = sorted(_used(heap), key=lambda extent: extent.address)
     pieces = [(each.address, each.size, True) for each in used]
     pieces += [(address, size, False) for address, size in extents._free]
     pieces.sort()
     slabs = list(extents._slabs.values())
-    assert extents.reserved == sum(slab.end - slab.address for slab in slabs)
+    assert extents.reserved == outside + sum(slab.end - slab.address for slab in slabs)
     for slab in slabs:
         place, last = slab.address, True
         for address, size, is_used in pieces:
@@ -83,12 +93,16 @@ def _check_partition(heap: oa.Heap) -> None:
 
 def _used(heap: oa.Heap) -> Iterator[Extent]:
     memory = heap.memory
-    for region in memory.placement.all_regions():  # type: ignore[union-attr]
-        yield region.extent
-        yield from region.own_extents
+    if isinstance(memory.placement, ScatteredPlacement):
+        if memory.placement.shown._extent is not None:
+            yield memory.placement.shown._extent
+    else:
+        for region in memory.placement.all_regions():
+            yield region.extent
+            yield from region.own_extents
     yield from (block.extent for block in memory._arrays._blocks.values())
     yield from memory._retired
-    if memory.births is not None and memory.births._table is not None:
+    if memory.births._table is not None:
         yield memory.births._table
     if memory.population_lists is not None:
         lists = memory.population_lists

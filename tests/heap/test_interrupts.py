@@ -43,6 +43,23 @@ class Leaf(Node):
         self.number += by
 
 
+class Mayfly(oa.Object):
+    day: i32
+
+    def live(self) -> None:
+        if self.day % 3 == 0:
+            oa.delete(self)
+        elif self.day % 3 == 1:
+            Mayfly(day=self.day + 1)
+
+
+@oa.kernel
+def hatch(days: oa.Array[i32]) -> None:
+    made = Mayfly(day=days[oa.grid(1)])
+    if made.day % 5 == 0:
+        oa.delete(made)
+
+
 @oa.kernel
 def add(nodes: oa.Array[Node], by: i32) -> None:
     i = oa.grid(1)
@@ -129,6 +146,12 @@ class World:
         oa.all(Node).step(0)
         self.kept.twice().numpy()
 
+    def births(self) -> None:
+        if len(oa.all(Mayfly)) > 200:
+            oa.delete(oa.all(Mayfly))
+        hatch[30](self.array)
+        oa.all(Mayfly).live()
+
     def run(self) -> None:
         self.step.run(3)
 
@@ -179,7 +202,7 @@ def _replacement(self: Any, by: i32) -> None:
 OPERATIONS: tuple[Callable[[World], None], ...] = (
     World.new, World.new_one, World.many, World.arrays, World.concat, World.delete, World.pieces,
     World.elements, World.launch, World.population, World.run, World.capture, World.load,
-    World.define,
+    World.define, World.births,
 )  # fmt: skip
 
 
