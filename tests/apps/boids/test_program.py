@@ -19,6 +19,7 @@ from apps.boids.simulation import Simulation
 from apps.common.launches import Launches
 from apps.interface import CheckFailed, RunOptions
 from apps.registry import APPS
+from dispatch.mode import MODES
 from sharedoa import f32
 from sharedoa.cli import commands
 from sharedoa.errors import ArgumentError
@@ -48,7 +49,7 @@ def require_as_oracle(count: int, sight: float, steps: int, **options: Any) -> N
             assert running.counts()["in sight"] == flock.in_sight
 
 
-@pytest.mark.parametrize(("mode", "layout"), modes_and_layouts(BOIDS.modes, 0))
+@pytest.mark.parametrize(("mode", "layout"), modes_and_layouts(0))
 def test_every_mode_and_layout(mode: str, layout: str) -> None:
     require_as_oracle(40, 0.3, 3, backend="cpu", mode=mode, layout=layout)
 
@@ -90,7 +91,7 @@ def test_debug_mode() -> None:
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("mode", BOIDS.modes)
+@pytest.mark.parametrize("mode", MODES)
 def test_on_a_gpu(mode: str) -> None:
     require_as_oracle(300, 0.15, 20, backend="cuda", mode=mode)
 

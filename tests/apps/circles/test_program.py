@@ -20,6 +20,7 @@ from apps.circles.simulation import Simulation
 from apps.common.launches import Launches
 from apps.interface import CheckFailed, RunOptions
 from apps.registry import APPS
+from dispatch.mode import MODES
 from sharedoa import f32
 from sharedoa.cli import commands
 from sharedoa.errors import ArgumentError
@@ -49,7 +50,7 @@ def require_as_oracle(count: int, side: float, steps: int, **options: Any) -> No
             assert running.counts()["near"] == circles.near
 
 
-@pytest.mark.parametrize(("mode", "layout"), modes_and_layouts(CIRCLES.modes, 0))
+@pytest.mark.parametrize(("mode", "layout"), modes_and_layouts(0))
 def test_every_mode_and_layout(mode: str, layout: str) -> None:
     require_as_oracle(40, 4.0, 3, backend="cpu", mode=mode, layout=layout)
 
@@ -76,7 +77,7 @@ def test_debug_mode() -> None:
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("mode", CIRCLES.modes)
+@pytest.mark.parametrize("mode", MODES)
 def test_on_a_gpu(mode: str) -> None:
     require_as_oracle(300, 6.0, 20, backend="cuda", mode=mode)
 
