@@ -14,9 +14,11 @@ import numpy as np
 from llvmlite import binding as llvm
 
 from dispatch import state
+from dispatch.births import LIVED
 from dispatch.check import CHECK_REFERENCE
 from dispatch.errors import RECORD_DTYPE
 from dispatch.mode import parse_mode
+from dispatch.registry import PLACE_BYTES, stored_registry
 from sharedoa.backends.kernel_print import printed_text
 from sharedoa.codegen import LoweredModule, lower
 from sharedoa.codegen.abi import SLOT_BYTES
@@ -97,12 +99,15 @@ class Kernel:
 
     def _fill_state(self) -> None:
         """What the runtime tells a module before a launch."""
-        self._registry = np.array(sorted(objects.LIVE), np.uint64)
+        addresses = np.array(sorted(objects.LIVE), np.uint64)
+        types = np.array([objects.LIVE[int(each)].type_index for each in addresses], np.uint32)
+        self._registry = np.zeros(len(addresses) * PLACE_BYTES, np.uint8)
+        stored_registry(self._registry, addresses, types, np.full(len(types), LIVED, np.uint8))
         block = self._engine.get_global_value_address(state.SYMBOL)
         words = (ctypes.c_int64 * state.WORDS).from_address(block)
         words[state.ERRORS] = self.record_address
         words[state.REGISTRY] = self._registry.ctypes.data
-        words[state.REGISTRY_SIZE] = len(self._registry)
+        words[state.REGISTRY_SIZE] = len(addresses)
         words[state.THREAD_X] = words[state.THREAD_Y] = -1
         words[state.REFERENCE_BASE] = self._encoding.base
 
