@@ -19,7 +19,6 @@ from apps.registry import APPS
 from apps.sugarscape.classes import Agent, Cell, Male
 from apps.sugarscape.program import _check
 from apps.sugarscape.simulation import Simulation
-from dispatch.mode import MODES
 from sharedoa.cli import commands
 from sharedoa.errors import ArgumentError
 
@@ -120,8 +119,7 @@ def test_objects_that_change_places(between: Callable[[], None], debug: bool) ->
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("layout", ["aos", "tile"])
+@pytest.mark.parametrize(("mode", "layout"), modes_and_layouts(0))
 def test_on_a_gpu(mode: str, layout: str) -> None:
     require_as_oracle(100, 75, 50, backend="cuda", mode=mode, layout=layout)
 
