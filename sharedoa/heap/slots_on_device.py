@@ -186,8 +186,11 @@ def note_reports(
         gone += [region] * has_gone
     if gone:
         placement.note_ended(gone)
+    fewer = {region.cls for region in gone}
     for cls, count in before.items():
-        placement.note_population(cls, count)
+        # Objects whose class is only called on are still the same ones.
+        if cls in fewer or placement.count(cls) != count:
+            placement.note_population(cls, count)
     for region in looks:
         region.summed = placement.class_version(region.cls)
     return bool(gone)

@@ -81,11 +81,12 @@ class Planned:
 
 @dataclass
 class Plan:
-    """``changing``: the classes of which launches make or end objects; ``counted``: these, and
-    those that stand in one list with them; ``settled``: the version of each other class whose
-    objects are called."""
+    """``changing``: the classes of which launches make or end objects; ``watched``: of which
+    somebody else does, again and again; ``counted``: these, and those that stand in one list with
+    them; ``settled``: the version of each other class whose objects would be called."""
 
     changing: set[ClassType]
+    watched: set[ClassType]
     launches: list[Planned] = field(default_factory=list)
     counted: list[ClassType] = field(default_factory=list)
     settled: dict[ClassType, tuple[int, int]] = field(default_factory=dict)
@@ -122,8 +123,13 @@ class Plan:
         return threads + sum(self.room(most).values())
 
 
-def plan_of(heap: Heap, records: Sequence[ChangingLaunch | PopulationCall | Planned]) -> Plan:
-    """The launches of ``records`` as the world is now; whatever captured steps did is settled.
+def plan_of(
+    heap: Heap,
+    records: Sequence[ChangingLaunch | PopulationCall | Planned],
+    watched: Iterable[ClassType] = (),
+) -> Plan:
+    """The launches of ``records`` as the world is now; whatever captured steps did is settled. Of
+    ``watched`` others may live in each run, as of classes that the launches change.
 
     Raises CannotPlanError.
     """
@@ -132,7 +138,7 @@ def plan_of(heap: Heap, records: Sequence[ChangingLaunch | PopulationCall | Plan
     if any(count is None for each in births for count in each.made.values()):
         raise CannotPlanError
     changing = made | {cls for each in births for cls in classes_below(each)}
-    plan = Plan(changing=changing)
+    plan = Plan(changing, {*watched} - changing)
     for record in records:
         if isinstance(record, Planned):
             plan.launches.append(record)
@@ -182,12 +188,16 @@ def _of_call(
 ) -> list[Planned]:
     cls, method = call.objects._cls, call.method
     placement = births_by_class(heap).placement
-    concrete = [each for each in cls.concrete() if each in made or placement.count(each)]
-    concrete.sort(key=_number)
+    every = sorted(cls.concrete(), key=_number)
+    growing = plan.watched.union(made)
+    concrete = [each for each in every if each in growing or placement.count(each)]
+    is_settled = (plan.changing | plan.watched).isdisjoint(concrete)
+    # Of a class without objects there may be some when the step runs again.
+    settled = every if is_settled else set(every).difference(concrete)
+    plan.settled |= {each: placement.class_version(each) for each in settled}
     if not concrete:
         return []
-    if plan.changing.isdisjoint(concrete):
-        plan.settled |= {each: placement.class_version(each) for each in concrete}
+    if is_settled:
         return _of_settled(heap, call, concrete)
     counted = CallForm(_none_each(call), exact=True, counted=True)
     births = _births(call)

@@ -67,6 +67,9 @@ not need too much: more room means more threads without objects."""
 _MOST_NEEDED = 8
 """How many times the threads and free slots of the last of _ROOM a plan has at most. Where each
 object may make several, another run ahead takes several times as many."""
+_MOST_ANEW = 63
+"""Runs with a look at the heap between two attempts at a plan at most. There are none after the
+first that fails, and after each other one twice as many and one more."""
 Record = ChangingLaunch | PopulationCall | Planned
 
 
@@ -86,7 +89,9 @@ class PopulationSequence(LaunchSequence):
         self._plan: Plan | None = None
         self._made_at: tuple[Any, ...] = ()
         self._room: Counts = {}
+        self._watched: set[ClassType] = set()
         self._ahead = 1
+        self._failures = self._anew = 0
         self._looks: dict[Region, SlotBytes] = {}
         self._has_run = False
         self._reports: _Reports | None = None
@@ -104,24 +109,43 @@ class PopulationSequence(LaunchSequence):
         while True:
             if not self._is_planned():
                 heap.settle()
+                if self._anew:
+                    self._anew -= 1
+                    self._otherwise()
+                    return
                 try:
                     self._make_plan()
+                    self._failures = 0
                 except CannotPlanError:
+                    # Looking for room in vain may take longer than the run.
+                    self._anew = min((1 << self._failures) - 1, _MOST_ANEW)
+                    self._failures += 1
                     self._otherwise()
                     return
             if not self._launches:
-                return
+                if self._is_empty():
+                    return
+                self._made_at = ()
+                continue
             self._has_run = False
             self._locked(self._programs, self._run_planned)
             if self._has_run:
                 return
-            self._plan = None
+            self._made_at = ()
 
     # ------------------------------------------------------------------ the plan
 
     def _is_planned(self) -> bool:
         """Whether the launches are still those of ``records``."""
         return self._plan is not None and self._made_at == self._now()
+
+    def _is_empty(self) -> bool:
+        """Whether no launch of the plan, which has none with threads, has got any since."""
+        plan, heap = self._plan, self.heap
+        assert plan is not None
+        heap.settle()
+        placement = births_by_class(heap).placement
+        return all(placement.count(cls) <= self._room[cls] for cls in plan.counted)
 
     def _now(self) -> tuple[Any, ...]:
         """Changes when there may be other launches, or other addresses in them."""
@@ -133,9 +157,13 @@ class PopulationSequence(LaunchSequence):
     def _make_plan(self) -> None:
         heap = self.heap
         memory = births_by_class(heap)
+        if self._plan is not None:
+            # Objects that come and go elsewhere will do so again, those that moved may not.
+            settled, now = self._plan.settled, self._now()[-1]
+            self._watched |= {cls for cls in settled if settled[cls][0] != now[cls][0]}
         plan_of(heap, self._records)  # names that mean something else now are noticed
         world = World.epoch
-        plan = plan_of(heap, self._records)
+        plan = plan_of(heap, self._records, self._watched)
         with heap.lock:
             counts = {cls: memory.placement.count(cls) for cls in plan.counted}
             room = self._make_room(plan, counts)
@@ -158,6 +186,9 @@ class PopulationSequence(LaunchSequence):
         least = plan.needed(plan.most(counts, 1))
         for growth, ahead in _ROOM:
             larger = {cls: int(n * growth) if cls in plan.made else n for cls, n in counts.items()}
+            for cls in plan.watched.intersection(larger):
+                slots = sum(region.capacity for region in placement.regions(cls))
+                larger[cls] = min(int(larger[cls] * growth), slots)
             most = plan.most(larger, ahead)
             if plan.needed(most) > _MOST_NEEDED * least:
                 continue
@@ -249,7 +280,8 @@ class PopulationSequence(LaunchSequence):
                 heap.note_launch(self._stores_references)
                 heap.backend.replay(self._ready, 1)
                 heap.memory.last_launch = object()
-                if plan.changing:
+                if plan.counted:
+                    # Before the host makes or ends any, the device is to have listed who lives.
                     heap.memory.unsettled = reports
                     reports.send()
                 self._has_run = True
