@@ -4,7 +4,7 @@ that FLAME GPU 2 is measured by at 10^6: circles and boids, which find neighbour
 
 Samples are seconds a step, of pieces of a run one after another, each of which ends with a wait for
 the device. Before the first, steps are run for compilation, and until launches have been looked at.
-Steps are captured where the program captures them: circles, boids, turnover; wolf_sheep, schelling
+Steps are captured where the program captures them: wolf_sheep, circles, boids, turnover; schelling
 and flocking launch call by call. Agents are at first as many as said: wolves eat most sheep, and
 people of schelling move for fifty steps at most. An agent of turnover has 20 bytes.
 

@@ -23,6 +23,16 @@ SHEEP_BREED, WOLVES_BREED = threshold(0.2), threshold(0.1)
 NOBODY = (1 << 64) - 1
 
 
+class Clock(oa.Object):
+    """What random numbers are drawn by, beside who draws one and what for."""
+
+    seed: u64
+    step: u32
+
+    def tick(self) -> None:
+        self.step += 1
+
+
 class Cell(oa.Object):
     """``around`` it are nine cells, of which the first is itself. Its grass is grown when
     ``countdown`` is 0. ``grazer`` is the sheep that may eat it, ``prey`` the sheep here that wolves
@@ -59,19 +69,19 @@ class Animal(oa.Object):
     def end_hunt(self) -> None: ...
     def bear(self, id: u64) -> None: ...
 
-    def walk(self, seed: u64, step: u32) -> None:
+    def walk(self, clock: Clock) -> None:
         """Go to one of the eight cells around."""
-        self.place = self.place.around[1 + below(draw(seed, step, self.id, WALK), 8)]
+        self.place = self.place.around[1 + below(draw(clock.seed, clock.step, self.id, WALK), 8)]
         self.energy -= 1.0
         self.arrive()
 
-    def live(self, seed: u64, step: u32) -> None:
+    def live(self, clock: Clock) -> None:
         """Die of hunger, or perhaps share the energy with a young one."""
         if self.energy < self.least_energy():
             oa.delete(self)
-        elif draw(seed, step, self.id, BREED) < self.breeding():
+        elif draw(clock.seed, clock.step, self.id, BREED) < self.breeding():
             self.energy *= 0.5
-            self.bear(draw_id(seed, step, self.id, NEW_ID))
+            self.bear(draw_id(clock.seed, clock.step, self.id, NEW_ID))
 
 
 class Sheep(Animal):
@@ -84,10 +94,10 @@ class Sheep(Animal):
     def arrive(self) -> None:
         oa.atomic_min(self.place, "grazer", self.id)
 
-    def live(self, seed: u64, step: u32) -> None:
+    def live(self, clock: Clock) -> None:
         if self.place.countdown == 0 and self.place.grazer == self.id:
             self.energy += GRASS
-        super().live(seed, step)
+        super().live(clock)
 
     def bear(self, id: u64) -> None:
         oa.new(Sheep, id=id, place=self.place, energy=self.energy)
@@ -119,7 +129,7 @@ class Wolf(Animal):
     def bear(self, id: u64) -> None:
         oa.new(Wolf, id=id, place=self.place, energy=self.energy)
 
-    def hunt(self, seed: u64, step: u32, turn: u32) -> None:
+    def hunt(self, clock: Clock, turn: u32) -> None:
         """Choose one of the cells around on which there is a sheep."""
         self.goal = None
         if self.is_fed:
@@ -130,7 +140,7 @@ class Wolf(Animal):
                 count += 1
         if count == 0:
             return
-        left = below(draw(seed, step, self.id, HUNT + turn), count)
+        left = below(draw(clock.seed, clock.step, self.id, HUNT + turn), count)
         for k in range(9):
             cell = place.around[k]
             if cell.prey != NOBODY:

@@ -10,7 +10,7 @@ from ..common.counter_random import all_below, draws
 from ..common.launches import Launches
 from ..common.references import IndexOf
 from . import classes, kernels
-from .classes import Animal, Cell, Sheep, Wolf
+from .classes import Animal, Cell, Clock, Sheep, Wolf
 
 Array = np.ndarray[Any, Any]
 
@@ -24,7 +24,7 @@ class Simulation:
     def __init__(self, heap: Any, width: int, height: int, seed: int, launches: Launches) -> None:
         self._heap, self._launch, self._seed = heap, launches, seed
         self.shape = height, width
-        self._step = 0
+        self._clock = heap.new(Clock, seed=seed)
         count = width * height
         self._cells = heap.new(Cell, count)
         self._launch(kernels.begin, count, self._cells, width, height, seed)
@@ -44,18 +44,21 @@ class Simulation:
 
     def advance(self) -> None:
         """One step: all walk, sheep graze, wolves hunt, grass grows."""
-        self._step += 1
-        now = self._seed, self._step
-        self._launch.for_all(Animal, "walk", *now)
-        self._launch.for_all(Sheep, "live", *now)
+        self._launch.repeat("step", self._step)
+
+    def _step(self) -> None:
+        for_all, clock = self._launch.for_all, self._clock
+        for_all(Clock, "tick")
+        for_all(Animal, "walk", clock)
+        for_all(Sheep, "live", clock)
         for turn in range(classes.TURNS):
             if turn > 0:
-                self._launch.for_all(Cell, "forget_hunt")
-            self._launch.for_all(Sheep, "appear")
-            self._launch.for_all(Wolf, "hunt", *now, turn)
-            self._launch.for_all(Animal, "end_hunt")
-        self._launch.for_all(Wolf, "live", *now)
-        self._launch.for_all(Cell, "grow")
+                for_all(Cell, "forget_hunt")
+            for_all(Sheep, "appear")
+            for_all(Wolf, "hunt", clock, turn)
+            for_all(Animal, "end_hunt")
+        for_all(Wolf, "live", clock)
+        for_all(Cell, "grow")
 
     def counts(self) -> dict[str, int]:
         return {

@@ -15,7 +15,7 @@ import sharedoa as oa
 from apps.common.launches import Launches
 from apps.interface import CheckFailed, RunOptions
 from apps.registry import APPS
-from apps.wolf_sheep.classes import Cell, Sheep, Wolf
+from apps.wolf_sheep.classes import Cell, Clock, Sheep, Wolf
 from apps.wolf_sheep.program import _check
 from apps.wolf_sheep.simulation import Simulation
 from dispatch.mode import MODES
@@ -113,10 +113,11 @@ def crowd(running: Simulation, sheep: int, wolves: int) -> None:
 
 def hunt(running: Simulation) -> None:
     """The turns of a step alone."""
+    clock = Clock(seed=42, step=1)
     for turn in range(2):
         oa.all(Cell).forget_hunt()
         oa.all(Sheep).appear()
-        oa.all(Wolf).hunt(42, 1, turn)
+        oa.all(Wolf).hunt(clock, turn)
         oa.all(Sheep).end_hunt()
         oa.all(Wolf).end_hunt()
 
@@ -143,7 +144,7 @@ def test_one_sheep_of_a_cell_grazes() -> None:
         oa.all(Cell).countdown = 0
         oa.all(Sheep).energy = 2.0
         oa.all(Sheep).arrive()
-        oa.all(Sheep).live(42, 1)
+        oa.all(Sheep).live(Clock(seed=42, step=1))
         energies = dict(zip(*(running.animals(Sheep)[k].tolist() for k in (0, 2)), strict=True))
         assert [energies[id] in (7.0, 3.5) for id in range(3)] == [True, False, False]
         oa.all(Cell).grow()
