@@ -46,6 +46,7 @@ from bench.harness import (
     Result,
     argument_parser,
     errors_in_words,
+    named_parts,
     options_from,
     parse_some,
     record,
@@ -259,7 +260,7 @@ def main() -> None:
     options = options_from(given)
     result = run(options, given.programs or PROGRAMS, given.agents)
     parts = [*(given.programs or ()), *map(str, given.agents or ())]
-    result.name = "-".join([result.name, *parts]).replace("_", "-")
+    result.name = named_parts(result.name, parts)
     record(result, options)
     if result.failures:
         sys.exit(f"{len(result.failures)} failures")

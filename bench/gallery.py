@@ -176,11 +176,13 @@ def _overrides(cls: ClassType, name: str) -> bool:
 
 def newest_records(folder: Path = RESULTS) -> list[Path]:
     """Those that the page is made of: of each name and device the newest, the oldest first."""
-    newest: dict[str, Path] = {}
-    for file in sorted(folder.glob("*.json"), key=lambda file: (file.stem[-10:], file.stem)):
-        if file.stem.startswith(tuple(f"{name}-" for name in _RECORDS)):
-            newest[file.stem[:-10]] = file
-    return list(newest.values())
+    files = [file for name in _RECORDS for file in folder.glob(f"{name}-*.json")]
+    newest = {file.stem[:-10]: file for file in sorted(files, key=_when)}
+    return sorted(newest.values(), key=_when)
+
+
+def _when(record: Path) -> str:
+    return str(json.loads(record.read_text(encoding="utf-8"))["date"])
 
 
 def _measured(records: Sequence[Path]) -> dict[str, list[str]]:

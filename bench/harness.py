@@ -32,6 +32,8 @@ RESULTS = Path(__file__).parent / "results"
 #: Samples of every timed launch; the least that quartiles mean something for.
 REPEAT = 20
 MICROSECONDS, MILLISECONDS = 1e6, 1e3
+#: So many parts of a benchmark are named in the name of its record.
+_PARTS_NAMED = 5
 _PACKAGES = ("sharedoa", "llvmlite", "numpy", "cffi", "cuda-bindings", "cuda-python")
 
 
@@ -135,6 +137,13 @@ def environment() -> dict[str, Any]:
         knobs.fastmath,
     )
     return {knob.variable: knob.value() for knob in chosen if knob.source == "environment"}
+
+
+def named_parts(name: str, parts: Sequence[str]) -> str:
+    """The name of the record of some ``parts`` of a benchmark: says which, or the first of many."""
+    if len(parts) > _PARTS_NAMED:
+        parts = [parts[0], f"and-{len(parts) - 1}-more"]
+    return "-".join([name, *parts]).replace("_", "-")
 
 
 def file_of(name: str, backend: str, folder: Path) -> Path:

@@ -24,6 +24,7 @@ from bench.harness import (
     argument_parser,
     backend_name,
     errors_in_words,
+    named_parts,
     options_from,
     parse_some,
     record,
@@ -88,7 +89,7 @@ def main() -> None:
     given = parser.parse_args()
     options = options_from(given)
     result = run(options, given.programs or APPS)
-    result.name = "-".join([result.name, *(given.programs or ())]).replace("_", "-")
+    result.name = named_parts(result.name, given.programs or ())
     record(result, options)
     if result.failures:
         sys.exit(f"{len(result.failures)} failures")

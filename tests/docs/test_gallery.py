@@ -71,20 +71,23 @@ def test_a_picture_is_made_small_enough(tmp_path, monkeypatch):
 
 def test_of_records_the_newest_count(tmp_path):
     machine = {"backend": "cuda", "device": "A GPU"}
-    for name, median in (
-        ("programs-a-gpu-2026-01-02", 0.002),
-        ("programs-a-gpu-2026-01-03", 0.003),
-        ("agents-wealth-a-gpu-2026-01-01", 0.001),
-        ("other-a-gpu-2026-01-04", 0.004),
+    for name, hour, median in (
+        ("programs-a-gpu-2026-01-02", 9, 0.002),
+        ("programs-a-gpu-2026-01-03", 7, 0.003),
+        ("programs-wealth-a-gpu-2026-01-03", 6, 0.005),
+        ("agents-wealth-a-gpu-2026-01-01", 9, 0.001),
+        ("other-a-gpu-2026-01-04", 9, 0.004),
     ):
         row = {"program": "wealth", "size": 5, "median": median}
         if name.startswith("agents"):
             row = {"program": "wealth", "agents": 7000, "median": median}
         rows = [row, {"program": "turnover", "agents": 5, "median": 1.0}]
-        (tmp_path / f"{name}.json").write_text(json.dumps({"machine": machine, "rows": rows}))
+        head = {"date": f"{name[-10:]}T0{hour}:00:00+00:00", "machine": machine}
+        (tmp_path / f"{name}.json").write_text(json.dumps(head | {"rows": rows}))
     records = gallery.newest_records(tmp_path)
     assert [file.stem for file in records] == [
         "agents-wealth-a-gpu-2026-01-01",
+        "programs-wealth-a-gpu-2026-01-03",
         "programs-a-gpu-2026-01-03",
     ]
     assert gallery._measured(records) == {
