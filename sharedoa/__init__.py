@@ -45,6 +45,7 @@ from .heap.interface import (
     zeros,
 )
 from .heap.split_array import SplitArray
+from .many.functions import count_nonzero, reduce, scan, where
 from .model.annotations import inline
 from .model.functions import func
 from .model.intrinsics import (
@@ -114,6 +115,7 @@ __all__ = [
     "capture",
     "compact",
     "concat",
+    "count_nonzero",
     "current_heap",
     "delete",
     "dump",
@@ -133,7 +135,9 @@ __all__ = [
     "new",
     "random",
     "random_bits",
+    "reduce",
     "reserve",
+    "scan",
     "sort",
     "split",
     "synchronize",
@@ -143,6 +147,7 @@ __all__ = [
     "u32",
     "u64",
     "value",
+    "where",
     "zeros",
 ]
 

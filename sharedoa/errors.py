@@ -36,6 +36,10 @@ class ArgumentError(SharedOAError, TypeError):
     """A launch, call or assignment with the wrong number or type of values."""
 
 
+class EmptyError(SharedOAError, ValueError):
+    """The smallest, or largest, of nothing."""
+
+
 class HeapError(SharedOAError, MemoryError):
     """No room, or a reference that is not a live object of this heap."""
 

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = ("dispatch", "ptxpass", "sharedoa", "apps", "bench")
 PARTS = (
     "model", "targets", "ir", "frontend", "codegen", "heap", "backends", "sampling", "runtime",
-    "cxx", "cli",
+    "cxx", "cli", "many",
 )  # fmt: skip
 
 

@@ -55,14 +55,6 @@ class FieldView(NumPyLike):
     def shape(self) -> tuple[int, ...]:
         return (self._selected.count, *self._heap.layout.dtype(self.type).shape)
 
-    @property
-    def ndim(self) -> int:
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        return int(np.prod(self.shape))
-
     def __len__(self) -> int:
         return self._selected.count
 

@@ -12,6 +12,10 @@ from ..model.classes import ClassType
 vectorised_call: Callable[[Any, str, tuple[Any, ...]], Any] | None = None
 
 
+#: ``values.name(**options)`` for a method of ``many.Many``.
+many: Callable[..., Any]
+
+
 class KernelObjects(Protocol):
     """Makes and ends objects for the thread of a launch that CPython is running."""
 

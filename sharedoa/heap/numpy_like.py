@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from ..errors import ArgumentError
 from .conversion import refuse_masked
+from .many import Many
 from .placement import Change, Values
+
+if TYPE_CHECKING:
+    from .heap import Heap
 
 
 def advice_for(name: str) -> str:
@@ -17,10 +22,11 @@ def advice_for(name: str) -> str:
     return "; use .numpy() for what NumPy arrays have" if hasattr(np.ndarray, name) else ""
 
 
-class NumPyLike(NDArrayOperatorsMixin):
+class NumPyLike(Many, NDArrayOperatorsMixin):
     """Operators make NumPy arrays; in-place operators change the memory itself, without a copy."""
 
     __slots__ = ()
+    _heap: Heap
 
     def numpy(self) -> Values:
         raise NotImplementedError
@@ -39,6 +45,15 @@ class NumPyLike(NDArrayOperatorsMixin):
     @property
     def shape(self) -> tuple[int, ...]:
         raise NotImplementedError
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return math.prod(self.shape)
 
     def _pieces(self) -> int:
         """How many pieces ``_change`` works on."""

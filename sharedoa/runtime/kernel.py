@@ -152,3 +152,13 @@ def _vectorised_call(objects: Any, name: str, arguments: tuple[Any, ...]) -> Any
 
 
 hooks.vectorised_call = _vectorised_call
+
+
+def _many(values: Any, name: str, options: dict[str, Any]) -> Any:
+    from ..many.calls import many
+
+    hooks.many = many
+    return many(values, name, options)
+
+
+hooks.many = _many

@@ -1,0 +1,1 @@
+"""Reductions, scans, sorting and selection of all elements of arrays and fields."""

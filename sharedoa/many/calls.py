@@ -1,0 +1,180 @@
+"""Which computation a call means, and where: by kernels, or by NumPy where CPython runs kernels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import ArgumentError, EmptyError
+from ..heap.arrays import Array, FieldView
+from ..heap.numpy_like import NumPyLike
+from ..model.scalars import ScalarType, i64
+from . import fields, reduction, scan, sorting
+from .operators import operator
+
+#: Elements that NumPy is done with before kernels are launched.
+_FEW = 1 << 15
+_EXTREMES = {"min": "min", "max": "max", "argmin": "min", "argmax": "max"}
+
+
+def many(values: NumPyLike, name: str, options: dict[str, Any]) -> Any:
+    """``values.name(**options)`` (``heap.many.Many``)."""
+    type = number_type(values, name)
+    if not _are_usual(values, options):
+        return _by_numpy(values, name, {k: v for k, v in options.items() if v is not None})
+    if name == "cumsum":
+        return cumsum(values, type)
+    if name == "sort":
+        return _sort(values, type)
+    if name == "argsort":
+        return _argsort(values, type)
+    return reduce(values, name, type)
+
+
+def number_type(values: NumPyLike, name: str) -> ScalarType:
+    """What the elements are. Raises ArgumentError if they are no numbers."""
+    element = fields.field_scalar(values) if isinstance(values, FieldView) else None
+    if isinstance(values, Array):
+        element = values.__sharedoa_element__
+    if not isinstance(element, ScalarType):
+        what = values._description()
+        raise ArgumentError(
+            f"{what} has no {name}, as its elements are no numbers",
+            "take a field of the objects, or a component of the values: objects.field"
+            + (", or oa.sort(objects, key)" if name in ("sort", "argsort") else ""),
+        )
+    return element
+
+
+def _are_usual(values: NumPyLike, options: dict[str, Any]) -> bool:
+    """Whether nothing is asked for but what kernels do."""
+    axis = options.get("axis")
+    others = [k for k, v in options.items() if k != "axis" and v is not None]
+    if options.get("kind") in ("stable", "quicksort", "mergesort", "heapsort"):
+        others.remove("kind")  # all give the same
+    if values.ndim == 1:
+        return not others and axis in (None, 0, -1, (0,))
+    return not others and axis is None
+
+
+def _by_numpy(values: NumPyLike, name: str, options: dict[str, Any]) -> Any:
+    if name != "sort":
+        return getattr(values._numpy(), name)(**options)
+    found = np.array(values._numpy())
+    found.sort(**options)
+    values[...] = found
+    return None
+
+
+def is_for_numpy(values: NumPyLike) -> bool:
+    """Whether NumPy computes: where CPython runs kernels, and for few elements in the memory of the
+    host."""
+    backend = values._heap.backend
+    return backend.name == "python" or (not backend.target.is_device and values.size <= _FEW)
+
+
+def array_of(values: NumPyLike, type: ScalarType) -> Array:
+    """The elements one after another: the array itself, or a new one of a field's values."""
+    if isinstance(values, Array):
+        return values
+    assert isinstance(values, FieldView)
+    return fields.values_of(values, type)
+
+
+def first_of(array: Array) -> Any:
+    """Its first element, for the host; the array stays where it is."""
+    heap, dtype = array._heap, array._dtype
+    heap.wait()
+    if not heap.backend.target.is_device:
+        return array._raw(0, 1)[0]
+    words = heap.backend.slot_lists.read(array._address, -(-dtype.itemsize // 4))
+    return words.view(dtype)[0]
+
+
+def reduce(values: NumPyLike, name: str, type: ScalarType) -> Any:
+    """One number for all elements, of NumPy's type for it."""
+    size = values.size
+    if size == 0:
+        return _of_nothing(values, name, type)
+    if name == "mean":
+        total = reduce_some(values, name, type)
+        return total.dtype.type(total / size)
+    return reduce_some(values, name, type)
+
+
+def reduce_some(values: NumPyLike, name: str, type: ScalarType) -> Any:
+    """``reduce`` of at least one element; the sum for ``mean``."""
+    of = operator(_EXTREMES.get(name, name), type)
+    is_index = name.startswith("arg")
+    if is_for_numpy(values):
+        found = _reduce_in_cpython(np.ravel(values._numpy()), name, of.total)
+    elif is_index:
+        found = reduction.index_of_extreme(array_of(values, type), of)
+        return np.int64(reduction.index_from(int(first_of(found))))
+    else:
+        found = first_of(reduction.reduce_pieces(array_of(values, type), of)[-1])
+    if is_index or not of.total.is_float:
+        return found
+    # A zero has no sign, and NaN is one, whichever came first.
+    return found.dtype.type(np.nan) if np.isnan(found) else found + found.dtype.type(0)
+
+
+def _reduce_in_cpython(values: Any, name: str, total: ScalarType) -> Any:
+    if name in ("sum", "mean") and total.is_float:
+        return reduction.sum_in_cpython(values.astype(total.dtype))
+    if name == "count":
+        return np.int64(np.count_nonzero(values))
+    if name in ("any", "all"):
+        values = values != 0  # NumPy gives objects of some types their own
+    return getattr(values, name)()
+
+
+def _of_nothing(values: NumPyLike, name: str, type: ScalarType) -> Any:
+    if name in _EXTREMES:
+        raise EmptyError(
+            f"{values._description()} has no elements, and so no {name}",
+            "look at its length first",
+        )
+    if name == "count":
+        return np.int64(0)
+    return getattr(np.empty(0, type.dtype), name)()
+
+
+def cumsum(values: NumPyLike, type: ScalarType) -> Array:
+    """Prefix sums in a new array, of the type of the sum."""
+    heap, of = values._heap, operator("sum", type)
+    if is_for_numpy(values):
+        found = np.ravel(values._numpy())
+        is_float = of.total.is_float and len(found)
+        sums = scan.sums_in_cpython(found) if is_float else np.cumsum(found, dtype=of.total.dtype)
+        return heap.array_of(of.total, sums)
+    if not values.size:
+        return heap.blank(of.total, 0)
+    return scan.scan(array_of(values, type), of.total, of.lift, of.combine)
+
+
+def _sort(values: NumPyLike, type: ScalarType) -> None:
+    if values.ndim > 1:
+        return _by_numpy(values, "sort", {})
+    if values.size < 2:
+        return
+    if not values._heap.backend.target.is_device:
+        # On one processor, with its widest vectors, as fast as kernels are on many.
+        values[...] = sorting.sort_by_numpy(np.ascontiguousarray(values._numpy()), type)
+        return
+    array = array_of(values, type)
+    sorting.sort(array, type)
+    if isinstance(values, FieldView):
+        fields.write_values(values, type, array)
+    else:
+        array._note_change()
+
+
+def _argsort(values: NumPyLike, type: ScalarType) -> Any:
+    if values.ndim > 1:
+        return _by_numpy(values, "argsort", {})
+    if is_for_numpy(values) or values.size < 2:
+        order = np.argsort(values._numpy(), kind="stable")
+        return values._heap.array_of(i64, order.astype(np.int64))
+    return sorting.argsort(array_of(values, type), type)

@@ -1,0 +1,86 @@
+"""Fields of many objects as arrays, and back, by kernels: the values stay where they are."""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ..heap.arrays import Array, FieldView, ObjectArray
+from ..heap.placement import FieldPath
+from ..heap.run import RunOfObjects
+from ..heap.run_detection import MOST_RUNS
+from ..model.classes import ClassType
+from ..model.intrinsics import grid
+from ..model.scalars import ScalarType, i64, u64
+from ..model.types import InlineType, ReferenceType
+from ..runtime.kernel import Kernel
+
+_READ = """def kernel_read(objects: Array[C], first: i64, values: Array[T]) -> None:
+    i = grid(1)
+    values[u64(first) + u64(i)] = objects[i].{path}
+"""
+_WRITE = """def kernel_write(objects: Array[C], first: i64, values: Array[T]) -> None:
+    i = grid(1)
+    objects[i].{path} = values[u64(first) + u64(i)]
+"""
+_READ_INLINE = """def kernel_read(objects: Array[C], first: i64, values: Array[T]) -> None:
+    i = grid(1)
+    for k in range({length}):
+        values[u64((first + i) * {length} + k)] = objects[i].{path}[k]
+"""
+
+
+def field_scalar(view: FieldView) -> ScalarType | None:
+    """What a view has of each object, one or in an inline array; None for what is no number."""
+    type = view.type.element if isinstance(view.type, InlineType) else view.type
+    return type if isinstance(type, ScalarType) else None
+
+
+def values_of(view: FieldView, type: ScalarType) -> Array:
+    """A new array of the view's elements, row by row where it has several for each object."""
+    found = view._heap.blank(type, view.size)
+    length = view.type.length if isinstance(view.type, InlineType) else 0
+    for objects, first in _parts(view):
+        kernel = _kernel(objects._cls, view.path, type, _READ_INLINE if length else _READ, length)
+        kernel[len(objects)](objects, first, found)
+    return found
+
+
+def write_values(view: FieldView, type: ScalarType, values: Array) -> None:
+    """Assign an array with one element an object."""
+    for objects, first in _parts(view):
+        kernel = _kernel(objects._cls, view.path, type, _WRITE, 0)
+        kernel[len(objects)](objects, first, values)
+
+
+def _parts(view: FieldView) -> Iterator[tuple[Any, int]]:
+    """The objects as arguments of kernels, each with the number of its first one."""
+    heap, selection = view._heap, view._selection
+    if not selection.count:
+        return
+    stretches = selection.stretches() if heap.uses_runs else []
+    if 0 < len(stretches) <= MOST_RUNS and all(run is not None for _, _, run in stretches):
+        for first, stop, run in stretches:
+            assert run is not None
+            yield RunOfObjects(heap, run, stop - first), first
+    elif isinstance(view.source, ObjectArray):
+        yield view.source, 0
+    else:
+        yield heap.array_of(ReferenceType(view._cls), np.asarray(selection.references)), 0
+
+
+@cache
+def _kernel(cls: ClassType, path: FieldPath, type: ScalarType, text: str, length: int) -> Kernel:
+    source = text.format(path=path, length=length)
+    lines = source.splitlines(keepends=True)
+    file = f"<{cls.name}.{path}, {lines[0].partition('(')[0]}>"
+    linecache.cache[file] = len(source), None, lines, file
+    names: dict[str, Any] = {"__name__": __name__, "grid": grid, "i64": i64, "u64": u64}
+    names |= {"Array": Array, "C": cls.python_class, "T": type}
+    exec(compile(source, file, "exec", dont_inherit=True), names)
+    (function,) = (each for name, each in names.items() if name.startswith("kernel_"))
+    return Kernel(function, {})

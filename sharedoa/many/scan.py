@@ -1,0 +1,132 @@
+"""Prefix sums, with any associative function in place of the sum.
+
+CHUNK elements are combined one after another; so are the results of CHUNK chunks, and so on: a tree
+of partial results that depends on the length alone. Then each chunk goes on from what lies before
+it (Blelloch, "Prefix Sums and Their Applications", 1990). Elements are always combined with what
+came before on the left, so the function need not be commutative.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ..heap.arrays import Array
+from ..model.functions import DeviceFunction, func
+from ..model.intrinsics import grid
+from ..model.scalars import i64
+from ..model.types import Type, ValueType
+from ..runtime.kernel import Kernel, kernel
+
+CHUNK = 16
+
+
+def scan(values: Array, total: Type, lift: DeviceFunction, combine: DeviceFunction) -> Array:
+    """A new array: element i is elements 0 to i of ``values`` combined. ``lift`` makes a ``total``
+    of an element."""
+    levels = chunks_of(values, total, lift, combine)
+    before = levels[-1]
+    for lower in (*levels[-2::-1], values):
+        first = lower is values
+        element = values.__sharedoa_element__ if first else total
+        result = values._heap.blank(total, len(values)) if first else lower
+        run = _kernel_of_scan(element, total, lift if first else same(total), combine)
+        run[-(-len(lower) // CHUNK)](lower, len(lower), before, result)
+        before = result
+    return before
+
+
+def chunks_of(
+    values: Array, total: Type, lift: DeviceFunction, combine: DeviceFunction
+) -> list[Array]:
+    """The chunks of ``values`` combined, the chunks of these, and so on until there is one."""
+    heap = values._heap
+    levels: list[Array] = []
+    element = values.__sharedoa_element__
+    while not levels or len(values) > 1:
+        count = -(-len(values) // CHUNK)
+        totals = heap.blank(total, count)
+        _kernel_of_chunks(element, total, lift, combine)[count](values, len(values), totals)
+        levels.append(totals)
+        values, element, lift = totals, total, same(total)
+    return levels
+
+
+def _annotation(type: Type) -> Any:
+    """What annotations say for it."""
+    return type.python_class if isinstance(type, ValueType) else type
+
+
+@cache
+def same(type: Type) -> DeviceFunction:
+    """Gives what it is given."""
+    T = _annotation(type)
+
+    @func
+    def same(x: T) -> T:
+        return x
+
+    return same
+
+
+@cache
+def _kernel_of_chunks(
+    element: Type, total: Type, lift: DeviceFunction, combine: DeviceFunction
+) -> Kernel:
+    E, T = _annotation(element), _annotation(total)
+
+    @kernel
+    def kernel_combine_chunks(values: Array[E], length: i64, totals: Array[T]) -> None:
+        chunk = grid(1)
+        start = chunk * CHUNK
+        total = lift(values[start])
+        for k in range(start + 1, min(start + CHUNK, length)):
+            total = combine(total, lift(values[k]))
+        totals[chunk] = total
+
+    return kernel_combine_chunks
+
+
+@cache
+def _kernel_of_scan(
+    element: Type, total: Type, lift: DeviceFunction, combine: DeviceFunction
+) -> Kernel:
+    E, T = _annotation(element), _annotation(total)
+
+    @kernel
+    def kernel_scan_chunks(
+        values: Array[E], length: i64, before: Array[T], result: Array[T]
+    ) -> None:
+        chunk = grid(1)
+        start = chunk * CHUNK
+        total = lift(values[start])
+        if chunk > 0:
+            total = combine(before[chunk - 1], total)
+        result[start] = total
+        for k in range(start + 1, min(start + CHUNK, length)):
+            total = combine(total, lift(values[k]))
+            result[k] = total
+
+    return kernel_scan_chunks
+
+
+def sums_in_cpython(values: Any) -> Any:
+    """What ``scan`` makes of the sum of floats."""
+    if len(values) <= CHUNK:
+        return np.add.accumulate(values)
+    chunks = -(-len(values) // CHUNK)
+    padded = np.zeros(chunks * CHUNK, values.dtype)
+    padded[: len(values)] = values
+    columns = padded.reshape(chunks, CHUNK).T
+    totals = columns[0].copy()
+    for column in columns[1:]:
+        totals += column
+    total = columns[0].copy()
+    total[1:] = sums_in_cpython(totals)[:-1] + total[1:]
+    result = np.empty_like(columns)
+    result[0] = total
+    for place, column in enumerate(columns[1:], 1):
+        result[place] = total = total + column
+    return result.T.reshape(-1)[: len(values)]

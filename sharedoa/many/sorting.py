@@ -1,0 +1,217 @@
+"""Stable radix sort: by eight bits of a key at a time, the lowest first.
+
+Of each digit every thread counts the keys of its piece that have it; prefix sums of the counts, by
+digit and then by piece, say where each piece puts its keys of a digit. What comes out is the one
+order in which equal keys stay as they were, however the pieces are cut.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..heap.arrays import Array, make_array
+from ..model.intrinsics import grid
+from ..model.scalars import ScalarType, i32, i64, u8, u16, u32, u64
+from ..runtime.kernel import Kernel, kernel
+from .operators import operator
+from .scan import scan
+
+DIGITS, _BITS = 256, 8
+_PIECE, _MOST_PIECES = 1 << 14, 256
+_UNSIGNED = {8: u8, 16: u16, 32: u32, 64: u64}
+
+
+class Keys(NamedTuple):
+    """Unsigned numbers in place of others, in the same order, and back: the sign bit changes, of
+    negative floats all others, too; every NaN is the largest."""
+
+    type: ScalarType
+    sign: int
+    #: Bits of infinity, 0 of integers.
+    infinity: int
+
+    @classmethod
+    def of(cls, type: ScalarType) -> Keys:
+        unsigned = _UNSIGNED[type.dtype.itemsize * 8]
+        bits = unsigned.bits
+        infinity = int(np.array(np.inf, type.dtype).view(unsigned.dtype)) if type.is_float else 0
+        return cls(unsigned, 0 if type.kind in ("uint", "bool") else 1 << (bits - 1), infinity)
+
+
+def sort_by_numpy(values: Any, type: ScalarType) -> Any:
+    """``values`` as ``sort`` leaves them."""
+    if not type.is_float:
+        return np.sort(values)
+    keys = Keys.of(type)
+    mask = keys.type.dtype.type(keys.sign)
+    bits = values.view(keys.type.dtype)
+    is_negative = (bits & mask != 0) & ~np.isnan(values)
+    found = np.sort(np.where(is_negative, ~bits, bits | mask))
+    return np.where(found & mask, found ^ mask, ~found).view(type.dtype)
+
+
+def sort(values: Array, type: ScalarType) -> None:
+    """Sort in place. -0.0 comes before 0.0, and NaN is without sign."""
+    keys = Keys.of(type)
+    bits = _as(values, keys.type)
+    if keys.sign:
+        _to_keys(keys, True)[len(bits)](bits, bits)
+    ordered, _ = _sorted(bits, None)
+    _from_keys(keys)[len(bits)](ordered, bits)
+
+
+def argsort(values: Array, type: ScalarType) -> Array:
+    """An array of i64: the order in which ``values`` are sorted, equal ones as they are."""
+    keys = Keys.of(type)
+    bits = values._heap.blank(keys.type, len(values))
+    _to_keys(keys, False)[len(bits)](_as(values, keys.type), bits)
+    order = values._heap.blank(i64, len(values))
+    kernel_count_up[len(order)](order)
+    _, found = _sorted(bits, order)
+    assert found is not None
+    return found
+
+
+def _as(values: Array, type: ScalarType) -> Array:
+    """The same memory as numbers of another type of as many bits."""
+    return make_array(values._heap, type, values._storage, values._address, len(values))
+
+
+@kernel
+def kernel_count_up(numbers: Array[i64]) -> None:
+    i = grid(1)
+    numbers[i] = i
+
+
+@cache
+def _to_keys(keys: Keys, tells_zeros: bool) -> Kernel:
+    U, sign, infinity = keys
+    rest, negative_zero = sign - 1, sign if infinity and not tells_zeros else 0
+
+    @kernel
+    def kernel_to_keys(bits: Array[U], found: Array[U]) -> None:
+        i = grid(1)
+        value = bits[i]
+        if infinity > 0:
+            if (
+                (value & U(rest)) > U(infinity)
+                or value == U(negative_zero)
+                or (value & U(sign)) == U(0)
+            ):
+                value = value | U(sign)
+            else:
+                value = ~value
+        else:
+            value = value ^ U(sign)
+        found[i] = value
+
+    return kernel_to_keys
+
+
+@cache
+def _from_keys(keys: Keys) -> Kernel:
+    U, sign, infinity = keys
+
+    @kernel
+    def kernel_from_keys(found: Array[U], bits: Array[U]) -> None:
+        i = grid(1)
+        value = found[i]
+        if infinity > 0 and (value & U(sign)) == U(0):
+            bits[i] = ~value
+        else:
+            bits[i] = value ^ U(sign)
+
+    return kernel_from_keys
+
+
+def _sorted(keys: Array, order: Array | None) -> tuple[Array, Array | None]:
+    """The keys sorted, and their numbers with them; may be in the same arrays."""
+    heap, type, length = keys._heap, keys.__sharedoa_element__, len(keys)
+    pieces = min(-(-length // _PIECE), _MOST_PIECES)
+    size = -(-length // pieces)
+    counts, starts, by_digit = (heap.blank(i64, DIGITS * pieces) for _ in range(3))
+    other = heap.blank(type, length)
+    others = None if order is None else heap.blank(i64, length)
+    add = operator("sum", i64)
+    for shift in range(0, type.bits, _BITS):
+        _count(type)[pieces](keys, size, shift, counts)
+        kernel_by_digit[len(counts)](counts, by_digit)
+        ends = scan(by_digit, i64, add.lift, add.combine)
+        kernel_by_piece[len(counts)](ends, counts, starts)
+        if order is None or others is None:
+            _move(type)[pieces](keys, size, shift, starts, other)
+        else:
+            _move_pairs(type)[pieces](keys, order, size, shift, starts, other, others)
+        keys, other, order, others = other, keys, others, order
+    return keys, order
+
+
+@kernel
+def kernel_by_digit(counts: Array[i64], by_digit: Array[i64]) -> None:
+    i = grid(1)
+    by_digit[i % DIGITS * (len(counts) // DIGITS) + i // DIGITS] = counts[i]
+
+
+@kernel
+def kernel_by_piece(ends: Array[i64], counts: Array[i64], starts: Array[i64]) -> None:
+    i = grid(1)
+    starts[i] = ends[i % DIGITS * (len(counts) // DIGITS) + i // DIGITS] - counts[i]
+
+
+@cache
+def _count(U: ScalarType) -> Kernel:
+    @kernel
+    def kernel_count_digits(keys: Array[U], size: i64, shift: i32, counts: Array[i64]) -> None:
+        piece = grid(1)
+        row = piece * DIGITS
+        for digit in range(DIGITS):
+            counts[row + digit] = 0
+        for k in range(piece * size, min((piece + 1) * size, len(keys))):
+            digit = i32((keys[u64(k)] >> U(shift)) & U(DIGITS - 1))
+            counts[u64(row) + u64(digit)] += 1
+
+    return kernel_count_digits
+
+
+@cache
+def _move(U: ScalarType) -> Kernel:
+    @kernel
+    def kernel_move(
+        keys: Array[U], size: i64, shift: i32, starts: Array[i64], to: Array[U]
+    ) -> None:
+        piece = grid(1)
+        for k in range(piece * size, min((piece + 1) * size, len(keys))):
+            key = keys[u64(k)]
+            digit = piece * DIGITS + i32((key >> U(shift)) & U(DIGITS - 1))
+            place = starts[digit]
+            starts[digit] = place + 1
+            to[place] = key
+
+    return kernel_move
+
+
+@cache
+def _move_pairs(U: ScalarType) -> Kernel:
+    @kernel
+    def kernel_move_pairs(
+        keys: Array[U],
+        order: Array[i64],
+        size: i64,
+        shift: i32,
+        starts: Array[i64],
+        to: Array[U],
+        order_to: Array[i64],
+    ) -> None:
+        piece = grid(1)
+        for k in range(piece * size, min((piece + 1) * size, len(keys))):
+            key = keys[u64(k)]
+            digit = piece * DIGITS + i32((key >> U(shift)) & U(DIGITS - 1))
+            place = starts[digit]
+            starts[digit] = place + 1
+            to[place] = key
+            order_to[place] = order[u64(k)]
+
+    return kernel_move_pairs

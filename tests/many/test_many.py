@@ -1,0 +1,232 @@
+"""Reductions, scans, sorting and selection against NumPy, and bit by bit between backends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sharedoa as oa
+from sharedoa import f32, f64, i8, i16, i32, i64, u64
+from sharedoa.many import calls, reduction, scan
+from sharedoa.model.scalars import boolean
+from sharedoa.model.world import World
+from tests.codegen.interpreted import InterpretedGpu
+
+ALL = ("sum", "mean", "min", "max", "any", "all", "argmin", "argmax")
+
+
+class Point(oa.Object):
+    x: f32
+    counts: oa.inline[i32, 3]
+
+
+class Other(Point):
+    pass
+
+
+@oa.value
+class Affine:
+    """x -> scale * x + shift; combining them is associative and not commutative."""
+
+    scale: i64
+    shift: i64
+
+
+@oa.func
+def then(f: Affine, g: Affine) -> Affine:
+    return Affine(f.scale * g.scale, f.shift * g.scale + g.shift)
+
+
+@oa.func
+def sum32(a: f32, b: f32) -> f32:
+    return a + b
+
+
+@pytest.fixture
+def small_tree(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Several levels of few elements, by kernels."""
+    monkeypatch.setattr(calls, "_FEW", 0)
+    for name, number in {"LANES": 8, "ROWS": 4, "PIECE": 32}.items():
+        monkeypatch.setattr(reduction, name, number)
+    monkeypatch.setattr(scan, "CHUNK", 4)
+    World.advance()  # kernels look for changed globals when something was defined
+    yield
+    monkeypatch.undo()
+    World.advance()
+
+
+@pytest.fixture
+def processor() -> Iterator[None]:
+    with oa.Heap(backend="cpu", capacity="64MiB"):
+        yield
+
+
+def numbers(type: Any, length: int) -> np.ndarray:
+    random = np.random.default_rng(length)
+    if type in (f32, f64):
+        return (random.normal(size=length) * 10.0 ** random.integers(-3, 6, length)).astype(
+            type.dtype
+        )
+    low, high = (0, 2) if type == boolean else type.range
+    return random.integers(low, high, length, dtype=np.int64 if low < 0 else np.uint64).astype(
+        type.dtype
+    )
+
+
+def same(found: Any, expected: Any, tolerance: float = 1e-4) -> bool:
+    """Of one type, and equal but for the rounding of sums."""
+    if found.dtype != expected.dtype:
+        return False
+    if found.dtype.kind == "f":
+        return bool(np.isclose(found, expected, rtol=tolerance, equal_nan=True))
+    return bool(found == expected)
+
+
+_SLOW = [pytest.param(each, marks=pytest.mark.slow) for each in (f64, i32, u64)]
+
+
+@pytest.mark.parametrize("type", [f32, i8, boolean, *_SLOW], ids=str)
+def test_as_numpy(small_tree: None, backend: str, type: Any) -> None:
+    with oa.Heap(backend=backend, capacity="64MiB"):
+        for length in (1, 7, 300):
+            given = numbers(type, length)
+            array = oa.array(type, given)
+            for name in ALL:
+                assert same(getattr(array, name)(), getattr(given, name)()), (name, length)
+            assert oa.count_nonzero(array) == np.count_nonzero(given)
+            order = array.argsort()
+            assert np.array_equal(order, np.argsort(given, kind="stable"))
+            sums = array.cumsum()
+            assert same(sums[length - 1], given.cumsum()[-1])
+            assert sums.dtype == given.cumsum().dtype
+            (chosen,) = oa.where(array)
+            assert np.array_equal(chosen, np.nonzero(given)[0])
+            array.sort()
+            assert np.array_equal(array, np.sort(given))
+
+
+def results(backend: Any) -> list[bytes]:
+    """Of sums whose order matters, and what else has special numbers."""
+    with oa.Heap(backend=backend, capacity="64MiB"):
+        given = numbers(f32, 700)
+        array = oa.array(f32, given)
+        strange = given[:90].copy()
+        strange[[3, 50]] = -0.0, 0.0
+        strange[[7, 60]] = np.nan, -np.nan
+        other = oa.array(f32, strange)
+        found = [array.sum(), array.mean(), array.cumsum(), oa.reduce(sum32, array)]
+        found += [oa.scan(sum32, array), other.argsort(), other.min(), other.sum()]
+        found += [oa.array(f32, [0.0, -0.0, 1.0]).min(), oa.array(f32, [-0.0, 0.0]).max()]
+        found += [oa.where(array, other[1], 2), oa.array(i16, given[:50].astype(np.int16)).sum()]
+        other.sort()
+        return [np.asarray(each).tobytes() for each in (*found, other)]
+
+
+def test_the_same_bits_everywhere(small_tree: None) -> None:
+    by_numpy = results("python")
+    assert results("cpu") == by_numpy
+    assert results(InterpretedGpu()) == by_numpy
+
+
+def test_the_same_bits_on_a_processor_at_full_size() -> None:
+    given = numbers(f32, 3 * reduction.PIECE + 1234)
+    found = []
+    for backend in ("python", "cpu"):
+        with oa.Heap(backend=backend, capacity="64MiB"):
+            array = oa.array(f32, given)
+            found.append((array.sum().tobytes(), np.asarray(array.cumsum()).tobytes()))
+    assert found[0] == found[1]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("length", [1, 5000, 8192, 8193, 3_000_000])
+def test_the_same_bits_on_a_gpu(length: int) -> None:
+    given = numbers(f32, length)
+    found = []
+    for backend in ("python", "cuda"):
+        with oa.Heap(backend=backend, capacity="256MiB"):
+            array = oa.array(f32, given)
+            some = [getattr(array, name)() for name in ALL]
+            some += [array.cumsum(), array.argsort()]
+            array.sort()
+            found.append([np.asarray(each).tobytes() for each in (*some, array)])
+    assert found[0] == found[1]
+
+
+def test_fields(small_tree: None, heap: oa.Heap) -> None:
+    x = numbers(f32, 100)
+    points = oa.new(Point, 60, x=x[:60], counts=np.arange(180).reshape(60, 3))
+    oa.new(Other, 40, x=x[60:])
+    everybody = oa.all(Point)
+    assert same(everybody.x.sum(), x.sum()) and everybody.x.argmax() == x.argmax()
+    assert points.counts.sum() == 179 * 90 and points.counts.argmax() == 179
+    assert points[::-2].x.min() == x[59::-2][:30].min()
+    assert points[[3, 9, 4]].x.argsort().numpy().tolist() == np.argsort(x[[3, 9, 4]]).tolist()
+    points.x.sort()
+    assert np.array_equal(points.x, np.sort(x[:60]))
+    assert same(np.sum(points.x), x[:60].sum()) and points.counts.sum(axis=0)[1] == 179 * 30
+    chosen = oa.where(points.x > 0, points.x, np.zeros(60, np.float32))
+    assert np.array_equal(chosen, np.maximum(np.sort(x[:60]), 0)) and chosen.dtype == np.float32
+
+
+def test_functions_of_the_user(small_tree: None, backend: str) -> None:
+    with oa.Heap(backend=backend, capacity="64MiB"):
+        maps = oa.array(Affine, [Affine(1 + i % 2, i) for i in range(33)])
+        total, before = Affine(i64(1), i64(0)), []
+        for each in maps:
+            total = then(total, each)
+            before.append((total.scale, total.shift))
+        found = oa.reduce(then, maps)
+        assert (found.scale, found.shift) == before[-1]
+        assert [(each.scale, each.shift) for each in oa.scan(then, maps)] == before
+        assert oa.reduce(sum32, oa.zeros(0, f32), 3.0) == 3.0
+        assert len(oa.scan(sum32, oa.zeros(0, f32))) == 0
+
+
+def test_of_nothing(processor: None) -> None:
+    empty = oa.zeros(0, i32)
+    assert empty.sum() == 0 and empty.any() == np.False_ and empty.all() == np.True_
+    assert oa.count_nonzero(empty) == 0 and len(empty.cumsum()) == len(empty.argsort()) == 0
+    empty.sort()
+    for name in ("min", "max", "argmin", "argmax"):
+        with pytest.raises(ValueError, match=rf"Array\[i32\] has no elements, and so no {name}"):
+            getattr(empty, name)()
+    with pytest.warns(RuntimeWarning):
+        assert np.isnan(empty.mean())
+    with pytest.raises(ValueError, match="of no elements\nhelp: give it an initial value"):
+        oa.reduce(sum32, oa.zeros(0, f32))
+
+
+def test_what_is_refused(processor: None) -> None:
+    points, numbers = oa.new(Point, 3), oa.zeros(3, i32)
+    with pytest.raises(oa.ArgumentError, match="has no sum, as its elements are no numbers\nhelp"):
+        points.sum()
+    with pytest.raises(oa.ArgumentError, match=r"or oa.sort\(objects, key\)"):
+        points.sort()
+    with pytest.raises(oa.ArgumentError, match=r"sum32.* does not combine elements of Array.i32"):
+        oa.reduce(sum32, numbers)
+    with pytest.raises(oa.ArgumentError, match=r"decorate a function .* with @oa.func"):
+        oa.scan(lambda a, b: a, numbers)
+    with pytest.raises(oa.ArgumentError, match=r"takes an array or a view"):
+        oa.reduce(sum32, [1.0])
+    with pytest.raises(oa.ArgumentError, match=r"shapes \(3,\), \(4,\)"):
+        oa.where(numbers, numbers, np.zeros(4))
+    with pytest.raises(oa.ArgumentError, match="one of two choices"):
+        oa.where(numbers, 1)
+
+
+def test_a_class_may_have_fields_of_these_names(processor: None) -> None:
+    class Named(oa.Object):
+        sum: i32
+        size: i64
+
+        def sort(self) -> None:
+            self.sum = self.sum + i32(1)
+
+    objects = oa.new(Named, 2, sum=[1, 2])
+    objects.sort()
+    assert objects.sum.numpy().tolist() == [2, 3]
+    assert objects.sum.sum() == 5 and objects.size.max() == 0
