@@ -16,6 +16,7 @@ import numpy as np
 from ..targets.base import Stages, Target
 
 if TYPE_CHECKING:
+    from ..heap.object_moves import ObjectMoves
     from ..heap.provider import Provider
     from ..heap.slot_lists import SlotLists
     from ..heap.transfer import Transfer
@@ -99,6 +100,11 @@ class Backend(Protocol):
     @property
     def slot_lists(self) -> SlotLists:
         """What lists free slots, and notes which of them launches have filled, on the device."""
+        ...
+
+    @property
+    def object_moves(self) -> ObjectMoves:
+        """What lets objects change places, where they are."""
         ...
 
     def load(

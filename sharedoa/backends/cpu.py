@@ -18,6 +18,7 @@ from .interruption import KernelFault, end_launch, watch_main_thread
 from .kernel_faults import report_fault
 from .kernel_print import print_address, raise_print_failure
 from .launch_guard import launch_guard
+from .move_kernels import MoveKernels
 from .native_code import NativeLibrary, ffi, host_target, text_bytes
 from .scattered import ScatteredMemory
 from .slot_kernels import SlotKernels
@@ -27,6 +28,7 @@ from .thread_team import barrier_address, run_team
 from .timing import ClockStopwatch, time_by_clock
 
 if TYPE_CHECKING:
+    from ..heap.object_moves import ObjectMoves
     from ..heap.provider import Provider
     from ..heap.slot_lists import ReportStaging, SlotLists
     from ..heap.transfer import Transfer
@@ -77,6 +79,10 @@ class CpuBackend:
     @cached_property
     def slot_lists(self) -> SlotLists:
         return SlotKernels(self, self._read, self._staging)
+
+    @cached_property
+    def object_moves(self) -> ObjectMoves:
+        return MoveKernels(self)
 
     def _staging(self, pieces: int, piece_bytes: int) -> ReportStaging:
         return HostStaging(self.synchronize, pieces, piece_bytes)

@@ -22,12 +22,14 @@ from .cuda_driver import driver_function
 from .cuda_graph import CudaGraph, capture_graph
 from .cuda_launch import PreparedLaunch, native_launch
 from .managed_memory import ManagedProvider, prefetch
+from .move_kernels import MoveKernels
 from .pinned_memory import PinnedStaging, StagingProvider
 from .scattered import ScatteredMemory
 from .slot_kernels import SlotKernels
 from .timing import EventStopwatch, time_by_events
 
 if TYPE_CHECKING:
+    from ..heap.object_moves import ObjectMoves
     from ..heap.provider import Provider
     from ..heap.slot_lists import SlotLists
     from ..heap.transfer import Transfer
@@ -117,6 +119,10 @@ class CudaBackend:
     @cached_property
     def slot_lists(self) -> SlotLists:
         return SlotKernels(self, self._read, partial(PinnedStaging, self.context))
+
+    @cached_property
+    def object_moves(self) -> ObjectMoves:
+        return MoveKernels(self)
 
     def load(
         self,

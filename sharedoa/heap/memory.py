@@ -175,6 +175,14 @@ class HeapMemory:
         what = f"{count:,} {cls.name} of {size} bytes"
         return self.with_room(what, lambda: self.placement.allocate(cls, count, fields))
 
+    def work_memory(self, size: int) -> Extent:
+        """Zeros for tables that are soon given back. Raises NoRoom."""
+        return self._extents.allocate(size, from_top=True)
+
+    def free_work(self, extent: Extent) -> None:
+        """Give back what ``work_memory`` gave, which nothing uses any more."""
+        self._extents.free(extent)
+
     def new_array(self, size: int, element: Type) -> ArrayStorage:
         """Zeros for an array of ``size`` bytes. Raises HeapError."""
         what = f"an array of {element!r}"

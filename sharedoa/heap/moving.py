@@ -1,14 +1,14 @@
 """``oa.compact`` and ``oa.sort``: objects change places, and every reference follows.
 
 The objects of a class go side by side into a new region of their size, in the order that is asked
-for; then references in fields, arrays, values and Python's proxies are looked up by address and
-written anew; then the old regions go. A reference to a deleted object in one of these becomes
-null: somebody else may soon live there.
+for, and references in fields, arrays, values and Python's proxies follow (``object_moves``); then
+the old regions go. A reference to a deleted object in one of these becomes null: somebody else may
+soon live there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,25 +16,34 @@ import numpy as np
 from ..errors import ArgumentError, HeapError
 from ..model.classes import ClassType
 from ..model.object import shared_type
-from ..model.types import Type
 from ..model.values import describe
 from . import hooks
+from .births import laid_out
 from .by_type import ByTypePlacement
-from .conversion import holds_references
+from .extents import Extent
+from .object_moves import (
+    ReferenceColumn,
+    Shape,
+    columns_of,
+    columns_of_array,
+    decoding,
+    forwarding,
+    numbers_of,
+    parts_of,
+)
 from .objects import ManyObjects
-from .placement import FieldPath, References, repeated_reference
+from .placement import References, repeated_reference
 from .recording import require_executing
-from .region_selection import Part, RegionSelection
-from .regions import Region, SlotNumbers
-from .relocation import translate
+from .region_selection import RegionSelection
+from .regions import Region
+from .slot_lists import Listing
+from .slots_on_device import count_living
 
 if TYPE_CHECKING:
     from .heap import Heap
 
-_CHUNK = 1 << 20
-"""Values whose references are looked up at a time."""
-Order = list[tuple[Region, SlotNumbers]]
-"""All objects of a class: slots of regions, one after the other."""
+#: All objects of classes in the order in which they are to lie; None: as they do.
+Orders = Mapping[ClassType, References | None]
 
 
 def compact(heap: Heap, python_class: type | None = None) -> None:
@@ -50,7 +59,7 @@ def compact(heap: Heap, python_class: type | None = None) -> None:
     with heap.lock:
         classes = [cls for cls in placement.holders() if below is None or cls in below]
         loose = [cls for cls in classes if _is_loose(cls, placement)]
-        _move(heap, placement, {cls: _by_address(placement, cls) for cls in loose})
+        _move(heap, placement, dict.fromkeys(loose))
 
 
 def sort(heap: Heap, objects: Any, key: Any) -> None:
@@ -75,14 +84,15 @@ def sort(heap: Heap, objects: Any, key: Any) -> None:
         assert isinstance(selection, RegionSelection)
         if len(np.unique(references)) < len(references):
             raise repeated_reference("sort")
-        ranks = np.empty(len(keys), np.int64)
-        ranks[np.argsort(keys, kind="stable")] = np.arange(len(keys))
-        orders = {}
+        order = np.argsort(keys, kind="stable")
+        orders: dict[ClassType, References | None] = {}
         # In an order that is always the same, as the new regions lie in that.
         given = {part.region.cls for part in selection.parts}
         for cls in sorted(given, key=lambda each: each.type_index):
-            parts = [part for part in selection.parts if part.region.cls is cls]
-            orders[cls] = _sorted(_by_address(placement, cls), parts, ranks)
+            is_own = np.zeros(len(keys), np.bool_)
+            for part in selection.parts:
+                is_own[part.where] |= part.region.cls is cls
+            orders[cls] = _sorted(placement, cls, references[order[is_own[order]]])
         _move(heap, placement, orders)
 
 
@@ -119,163 +129,174 @@ def _is_loose(cls: ClassType, placement: ByTypePlacement) -> bool:
     return len(regions) > 1 or regions[0].unused_from > used or regions[0].capacity > 2 * used
 
 
-def _by_address(placement: ByTypePlacement, cls: ClassType) -> Order:
-    return [
-        (each, np.flatnonzero(each.live[: each.unused_from])) for each in placement.regions(cls)
-    ]
+def _sorted(placement: ByTypePlacement, cls: ClassType, wanted: References) -> References:
+    """All objects of a class, of which those in ``wanted`` have changed places among themselves."""
+    references = placement.objects([cls]).references
+    references[np.sort(np.searchsorted(references, wanted))] = wanted
+    return references
 
 
-def _sorted(order: Order, parts: Iterable[Part], ranks: np.ndarray[Any, Any]) -> Order:
-    """The order in which those of ``parts`` have changed places among themselves."""
-    regions = [region for region, _ in order]
-    numbers = np.repeat(np.arange(len(order)), [len(slots) for _, slots in order])
-    slots = np.concatenate([slots for _, slots in order])
-    given = [(regions.index(part.region), part) for part in parts]
-    rank = np.full(len(slots), -1)
-    for number, part in given:
-        here = numbers == number
-        by_slot = np.full(part.region.capacity, -1)
-        by_slot[part.slots] = ranks[part.where]
-        rank[here] = np.maximum(rank[here], by_slot[slots[here]])
-    places = np.flatnonzero(rank >= 0)
-    after = np.arange(len(slots))
-    after[places] = places[np.argsort(rank[places], kind="stable")]
-    numbers, slots = numbers[after], slots[after]
-    cuts = np.flatnonzero(np.diff(numbers)) + 1
-    return [
-        (regions[int(number[0])], part)
-        for number, part in zip(np.split(numbers, cuts), np.split(slots, cuts), strict=True)
-        if len(part)
-    ]
-
-
-def _move(heap: Heap, placement: ByTypePlacement, orders: Mapping[ClassType, Order]) -> None:
+def _move(heap: Heap, placement: ByTypePlacement, orders: Orders) -> None:
     """Nothing has changed if this raises."""
     heap.memory.stand_still()
+    heap.memory.collect(thorough=True)
     placement.release_deleted()
     orders = {cls: order for cls, order in orders.items() if placement.regions(cls)}
     gone = [region for cls in orders for region in placement.regions(cls)]
     if not gone:
         return
-    counts = {cls: sum(len(slots) for _, slots in order) for cls, order in orders.items()}
+    counts = {cls: placement.count(cls) for cls in orders}
     come: dict[ClassType, Region] = {}
 
-    def make_room() -> None:
+    def make_room() -> _Move:
         for cls, count in counts.items():
             if count and cls not in come:
                 come[cls] = placement.new_region(cls, count)
+                come[cls].take(count)
+        return _Move(heap, placement, orders, gone, come)
 
+    what = "a second place for objects that move"
     try:
-        heap.memory.with_room("a second place for objects that move", make_room)
-        with placement.access:
-            moves = _Moves(heap, gone)
-            for cls, region in come.items():
-                _copy(heap, orders[cls], region, moves)
-            moves.close()
-            changes = [*_changes(heap, placement, gone, [*come.values()], moves)]
-            proxies = [*heap._proxies.items()]
-            references = moves(np.array([reference for reference, _ in proxies], np.uint64))
+        move: _Move = heap.memory.with_room(what, make_room)
+        try:
+            with placement.access:
+                move.run()
+                # What the old regions are then given to must not wait for this.
+                heap.backend.synchronize()
+                proxies = [*heap._proxies.items()]
+                references = move.followed([reference for reference, _ in proxies])
+        finally:
+            heap.memory.free_work(move.extent)
     except BaseException:
         for region in come.values():
             placement.free_region(region)
         raise
     # Nothing below can fail.
     with placement.access:
-        for values, part, after in changes:
-            values[part] = after
         placement.exchange(gone, [*come.values()])
         heap._proxies.clear()
-        for reference, (_, proxy) in zip(references.tolist(), proxies, strict=True):
+        for reference, (_, proxy) in zip(references, proxies, strict=True):
             proxy._reference = reference
             heap._proxies[reference] = proxy
         heap._objects_of.clear()
         heap.note_reference_writes()
 
 
-def _copy(heap: Heap, order: Order, target: Region, moves: _Moves) -> None:
-    """The objects of one class, into a region that has none."""
-    count = sum(len(slots) for _, slots in order)
-    target.take(count)
-    heap.residency.host_uses(target.start, target.start, target.end)
-    records = target.arrangement.records(target.memory)
-    first = 0
-    for region, slots in order:
-        if not len(slots):
-            continue
-        Part.at(region, 0, slots).host_uses(heap.residency)
-        part = slice(first, first + len(slots), 1)
-        records[part] = region.arrangement.records(region.memory)[slots]
-        moves.add(region.addresses(slots), target.addresses(part), target.cls)
-        first += len(slots)
+class _Move:
+    """The lists and tables of one move, in a piece of the heap's memory."""
 
+    def __init__(
+        self,
+        heap: Heap,
+        placement: ByTypePlacement,
+        orders: Orders,
+        gone: list[Region],
+        come: Mapping[ClassType, Region],
+    ) -> None:
+        """Raises NoRoom."""
+        self._heap, self._placement, self._gone, self._come = heap, placement, gone, come
+        self._decoding = decoding(heap.encoding)
+        item = self._decoding.item
+        #: Of classes whose objects the host has listed.
+        self._orders = {
+            cls: placement.objects([cls]).references if order is None else order
+            for cls, order in orders.items()
+            if cls in come
+            and (order is not None or any(r.live_extent is None for r in placement.regions(cls)))
+        }
+        stays = [each for each in placement.all_regions() if each not in gone]
+        self._columns = [*_columns(heap, [*stays, *come.values()])]
+        moves = heap.backend.object_moves
+        parts = {cls: parts_of(region.arrangement) for cls, region in come.items()}
+        columns = moves.column_table(self._columns)
+        sizes = [forwarding(gone, [0] * len(gone)).nbytes, columns.nbytes]
+        sizes += [each.nbytes for each in parts.values()]
+        # The host writes lists that come first.
+        listed = sorted(come, key=lambda cls: cls not in self._orders)
+        sizes += [item * come[cls].used for cls in listed]
+        sizes += [item * max((region.used for region in come.values()), default=0)]
+        sizes += [item * region.unused_from for region in gone]
+        starts = laid_out(sizes)
+        self.extent: Extent = heap.memory.work_memory(starts[-1])
+        addresses = iter([self.extent.address + start for start in starts])
+        self._table, self._column_table = next(addresses), next(addresses)
+        self._parts = {cls: next(addresses) for cls in parts}
+        self._lists = {cls: next(addresses) for cls in listed}
+        self._target_list = next(addresses)
+        self._words = [next(addresses) for _ in gone]
+        try:
+            self._write(self._table, forwarding(gone, self._words))
+            self._write(self._column_table, columns)
+            for cls, values in parts.items():
+                self._write(self._parts[cls], values)
+            for cls, order in self._orders.items():
+                self._write(self._lists[cls], order.astype(heap.encoding.dtype))
+        except BaseException:
+            heap.memory.free_work(self.extent)
+            raise
 
-class _Moves:
-    """Where objects have gone, by address."""
+    def _write(self, address: int, values: np.ndarray[Any, Any]) -> None:
+        start = address - self.extent.address
+        self._heap.residency.host_uses(self.extent.address, address, address + values.nbytes)
+        self.extent.memory[start : start + values.nbytes] = values.view(np.uint8)
 
-    def __init__(self, heap: Heap, gone: list[Region]) -> None:
-        self._encoding = heap.encoding
-        bounds = sorted((region.start, region.end) for region in gone)
-        self._starts = np.array([start for start, _ in bounds], np.uint64)
-        self._ends = np.array([end for _, end in bounds], np.uint64)
-        self._before: list[References] = []
-        self._after: list[References] = []
+    def run(self) -> None:
+        """Copy the objects, and let references in fields and arrays follow."""
+        heap, how = self._heap, self._decoding
+        moves = heap.backend.object_moves
+        heap.before_launch()
+        for cls, region in self._come.items():
+            arrangement, count, list = region.arrangement, region.used, self._lists[cls]
+            if cls not in self._orders:
+                self._list(cls, list)
+            moves.number(numbers_of(region, heap.encoding), count, self._target_list, how.item)
+            regions = len(self._gone)
+            moves.forward(how, self._table, regions, list, self._target_list, count)
+            shift = arrangement.lanes.bit_length() - 1
+            parts = sum(1 for _ in arrangement.parts())
+            shape = Shape(arrangement.block_bytes, shift, self._parts[cls], parts)
+            moves.gather(how, shape, list, count, region.start)
+        columns = self._columns
+        moves.follow(how, self._table, len(self._gone), columns, self._column_table, False)
 
-    def add(self, before: References, after: References, cls: ClassType) -> None:
-        self._before.append(before)
-        self._after.append(np.asarray(self._encoding.encode(after, cls.type_index), np.uint64))
+    def _list(self, cls: ClassType, to: int) -> None:
+        """A list of the objects of a class as they lie."""
+        lists = self._heap.backend.slot_lists
+        regions = self._placement.regions(cls)
+        count_living(self._placement, regions, lists)
+        listings, item = [], self._decoding.item
+        for region in regions:
+            numbers = numbers_of(region, self._heap.encoding)
+            listings.append(Listing(region.slot_bytes, True, region.used, numbers, to, item))
+            to += region.used * item
+        lists.list_slots(listings)
 
-    def close(self) -> None:
-        before = np.concatenate([np.zeros(0, np.uint64), *self._before])
-        order = np.argsort(before)
-        self._from = before[order]
-        self._to = np.concatenate([np.zeros(0, np.uint64), *self._after])[order]
-
-    def __call__(self, references: Any) -> Any:
-        """The references that now lead to the same objects; null where an object is gone."""
-        addresses = np.asarray(self._encoding.address(references.astype(np.uint64)))
-        number = np.searchsorted(self._starts, addresses, side="right") - 1
-        has_moved = (number >= 0) & (addresses < self._ends[number]) & (references != 0)
-        found = references.copy()
-        if has_moved.any():
-            wanted = addresses[has_moved]
-            place = np.minimum(np.searchsorted(self._from, wanted), max(0, len(self._from) - 1))
-            lives = self._from[place] == wanted if len(self._from) else np.zeros(len(wanted), bool)
-            there = self._to[place] if len(self._from) else np.zeros(len(wanted), np.uint64)
-            found[has_moved] = np.where(lives, there, np.uint64(0)).astype(references.dtype)
+    def followed(self, references: list[int]) -> list[int]:
+        """The references that now lead to the same objects, for few of them."""
+        address, dtype = self._heap.encoding.address, self._heap.encoding.dtype
+        bounds = [
+            (region, start - self.extent.address)
+            for region, start in zip(self._gone, self._words, strict=True)
+        ]
+        found = []
+        for reference in references:
+            for region, first in bounds:
+                slot = region.slot(address(reference))
+                if slot is not None:
+                    word = first + slot * dtype.itemsize
+                    bytes = self.extent.memory[word : word + dtype.itemsize]
+                    reference = int(bytes.view(dtype)[0])
+                    break
+            found.append(reference)
         return found
 
 
-def _changes(
-    heap: Heap,
-    placement: ByTypePlacement,
-    gone: list[Region],
-    come: list[Region],
-    moves: _Moves,
-) -> Iterator[tuple[Any, slice, Any]]:
-    """What is to be written where: values that have references which lead elsewhere now."""
-    regions = [each for each in placement.all_regions() if each not in gone]
-    for region in (*regions, *come):
+def _columns(heap: Heap, regions: list[Region]) -> Iterator[ReferenceColumn]:
+    """All references in fields and arrays."""
+    item = heap.encoding.dtype.itemsize
+    for region in regions:
         for name, type in region.cls.fields.items():
-            if holds_references(type) and region.unused_from:
-                span = region.span(0, region.unused_from - 1)
-                heap.residency.host_uses(region.start, *span)
-                values = region.field(FieldPath(name))
-                yield from _changed(values, region.unused_from, type, moves)
+            if region.unused_from:
+                yield from columns_of(region, type, name, item)
     for storage in heap.memory.all_arrays():
-        if holds_references(storage.element):
-            start = storage.address
-            heap.residency.host_uses(start, start, start + storage.size)
-            elements = np.asarray(storage).view(heap.layout.dtype(storage.element))
-            yield from _changed(elements, len(elements), storage.element, moves)
-
-
-def _changed(
-    values: Any, count: int, type: Type, moves: _Moves
-) -> Iterator[tuple[Any, slice, Any]]:
-    for first in range(0, count, _CHUNK):
-        part = slice(first, min(first + _CHUNK, count), 1)
-        before = np.array(values[part])
-        after = before.copy()
-        translate(after, type, moves, lambda addresses: addresses)
-        if after.tobytes() != before.tobytes():
-            yield values, part, after
+        yield from columns_of_array(storage.address, storage.size, storage.element, heap.layout)

@@ -9,14 +9,13 @@ from functools import cached_property
 from weakref import ref
 
 from ..model.classes import ClassType
-from ..model.field_address import WORD
 from ..model.reference import ReferenceEncoding
 from ..model.types import ReferenceType
 from .array_memory import ArrayStorage
 from .by_type import ByTypePlacement
 from .extents import Extent, Extents, NoRoom
-from .regions import Region
-from .slot_lists import Listing, Numbering, SlotLists
+from .object_moves import numbers_of
+from .slot_lists import Listing, SlotLists
 from .slots_on_device import count_living
 
 
@@ -99,11 +98,3 @@ class PopulationLists:
             listings.append(Listing(region.slot_bytes, True, region.used, numbers, address, item))
             address += region.used * item
         self._lists.list_slots(listings)
-
-
-def numbers_of(region: Region, encoding: ReferenceEncoding) -> Numbering:
-    """The references to the objects of a region, as memory holds them."""
-    arrangement, unit = region.arrangement, encoding.unit
-    first = int(encoding.encode(region.start, region.cls.type_index))
-    shift = arrangement.lanes.bit_length() - 1
-    return Numbering(first, shift, arrangement.block_bytes // unit, WORD // unit)

@@ -5,6 +5,7 @@ A region is memory for *slots*, numbered by address, each with room for one obje
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Protocol
 
 import numpy as np
@@ -81,6 +82,12 @@ class Arrangement(Protocol):
 
     def records(self, memory: Memory) -> SlotValues:
         """All that every slot holds, as one item."""
+        ...
+
+    def parts(self) -> Iterator[tuple[int, int, int]]:
+        """What together is all that every slot holds: of each its bytes, a power of two that
+        divides where it lies, where in a block it is in lane 0, and how many bytes the lanes are
+        apart."""
         ...
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,8 @@ import numpy as np
 from .arrangement import Addresses, Memory, Slots, SlotValues
 from .field_address import RECORDS, Addressing
 from .record import Component, Record
+
+_WIDEST_PART = 8
 
 
 class Records:
@@ -57,6 +61,11 @@ class Records:
 
     def records(self, memory: Memory) -> SlotValues:
         return self.header(memory, self.record.size)
+
+    def parts(self) -> Iterator[tuple[int, int, int]]:
+        size = math.gcd(self.record.size, _WIDEST_PART)
+        for first in range(0, self.record.size, size):
+            yield size, first, 0
 
     def _strided(self, memory: Memory, offset: int, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
         steps = (dtype.base.itemsize,) if dtype.shape else ()

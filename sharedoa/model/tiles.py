@@ -124,6 +124,11 @@ class Tiles:
             addressing = self.addressing(offset)
             yield size, addressing.start(offset), addressing.lane_bytes(size)
 
+    def parts(self) -> Iterator[tuple[int, int, int]]:
+        for offset, size in scalar_parts(self._whole, 0):
+            addressing = self.addressing(offset)
+            yield size, addressing.start(offset), addressing.lane_bytes(size)
+
     def _rows(self, memory: Memory, offset: int, dtype: np.dtype[Any]) -> TileRows:
         rows = [(each.members, self._view(memory, each)) for each in scalars(dtype, offset)]
         return TileRows(len(memory) // self.block_bytes, dtype, rows)

@@ -21,7 +21,7 @@ from ..errors import HeapError
 from ..heap.births_by_class import SlotPlaces
 from ..heap.heap import Heap
 from ..heap.living import births_by_class
-from ..heap.population_lists import numbers_of
+from ..heap.object_moves import numbers_of
 from ..heap.regions import Loan, Region
 from ..heap.slot_lists import (
     REPORT_BYTES,

@@ -306,16 +306,19 @@ def test_a_fault_in_the_middle_changes_nothing(monkeypatch: pytest.MonkeyPatch) 
     with oa.Heap(backend="cpu", initial_region=8) as heap:
         world = World(5)
         world.remove(0.5)
-        before, held = world.state(), heap.stats()
+        before = world.state()
 
         def fail(*_: Any) -> Any:
             raise MemoryError
 
-        with monkeypatch.context() as patch:
-            patch.setattr(moving, "translate", fail)
-            with pytest.raises(MemoryError):
-                oa.compact()
-        assert heap.stats() == held and world.state() == before
+        for stage in ("columns_of", "forwarding", "numbers_of"):
+            heap.memory.collect(thorough=True)
+            held = heap.stats()
+            with monkeypatch.context() as patch:
+                patch.setattr(moving, stage, fail)
+                with pytest.raises(MemoryError):
+                    oa.compact()
+            assert heap.stats() == held and world.state() == before
         oa.compact()
         assert world.state() == before
 

@@ -16,6 +16,7 @@ _PROMISES = ("tests/runtime/test_births.py",)
 _ONE_BY_ONE = ("tests/runtime/test_births_one_by_one.py",)
 _RANDOM = ("tests/differential/test_births.py",)
 _MOVING, _MOVED = "sharedoa/heap/moving.py", ("tests/heap/test_moving.py",)
+_MOVE_CODE = "sharedoa/backends/move_code.py"
 _KERNELS = "sharedoa/backends/slot_code.py"
 _PLAN, _SEQUENCE = (
     "sharedoa/runtime/population_plan.py",
@@ -120,21 +121,27 @@ MUTATIONS = (
         _LOANS,
     ),
     Mutation(
-        "references to what is gone lead to somebody else", _MOVING,
-        "np.where(lives, there, np.uint64(0))", "np.where(lives, there, wanted)",
+        "references to what is gone lead to where it was", _MOVE_CODE,
+        "stays = builder.and_(keeps, is_none)", "stays = is_none",
         "an object is taken for one that was deleted",
         _MOVED,
     ),
     Mutation(
         "arrays of references stay as they were", _MOVING,
-        "if holds_references(storage.element):", "if False:",
+        "for storage in heap.memory.all_arrays():", "for storage in ():",
         "threads find freed memory",
         _MOVED,
     ),
     Mutation(
-        "value structs have no references", "sharedoa/heap/conversion.py",
-        "return any(map(holds_references, type.fields.values()))", "return False",
+        "value structs have no references that follow", "sharedoa/heap/object_moves.py",
+        "    elif isinstance(type, ValueType):", "    elif False:",
         "threads find freed memory",
+        _MOVED,
+    ),
+    Mutation(
+        "only the first lanes of tiles follow", _MOVE_CODE,
+        "lanes = builder.sub(builder.shl(I64(_LANE_STEP), shift), I64(1))", "lanes = I64(0)",
+        "objects get the fields of their neighbours",
         _MOVED,
     ),
     Mutation(
