@@ -19,6 +19,7 @@ from dispatch.mode import Mode
 
 from ..backends import Backend
 from ..backends.base import KernelLaunch, Slots
+from ..collection import nothing_collected
 from ..errors import ArgumentError, SharedOAError
 from ..forks import renew_in_child
 from ..frontend import Translation
@@ -341,7 +342,8 @@ class Program:
                 found = self._compilations.get(replace(job, facts=job.facts.again(questions)))
                 if found is not None:
                     return found
-            made = self._compilations[job] = compile(job)
+            with nothing_collected():
+                made = self._compilations[job] = compile(job)
             self._asked[job.facts.questions] = None
             return made
 
@@ -382,7 +384,8 @@ class Program:
                 self._drop_units()
                 known = None
             if known is None:
-                made = self.source.translate()
+                with nothing_collected():
+                    made = self.source.translate()
                 known = self._uses = Uses(made, self.source.receivers)
                 self._names = BoundNames(made.dependencies)
             return known

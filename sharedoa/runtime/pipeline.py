@@ -61,7 +61,7 @@ class Compilation:
 def optimised_program(compilation: Compilation) -> Stages:
     """The program in SSA form after all passes."""
     compilation._program = optimised(compilation.job)
-    return {"ir": program_text(compilation.program), **_to_dump(compilation, "passes.ir")}
+    return _to_dump(compilation, "passes.ir", "ir")
 
 
 def dispatched_ir(compilation: Compilation) -> Stages:
@@ -96,15 +96,18 @@ STAGES: tuple[tuple[tuple[str, ...], Callable[[Compilation], Stages]], ...] = (
 )
 ON_DEMAND: dict[str, Callable[[Compilation], str]] = {
     "passes.ir": lambda compilation: history(compilation.job),
+    "ir": lambda compilation: program_text(compilation.program),
     "ll": lambda c: str(lower(c.program, c.job, canonical=True).module),
     "s": lambda c: assembly_of(str(c.products["opt.ll"]), c.job.target.machine),
 }
-"""What is made when somebody wants to see it: what passes do to the program; LLVM IR with virtual
-calls in canonical form; assembly."""
+"""What is made when somebody wants to see it: what passes do to the program, and what they leave;
+LLVM IR with virtual calls in canonical form; assembly."""
 
 
-def _to_dump(compilation: Compilation, extension: str) -> Stages:
-    return {} if knobs.dump.value() is None else {extension: ON_DEMAND[extension](compilation)}
+def _to_dump(compilation: Compilation, *extensions: str) -> Stages:
+    if knobs.dump.value() is None:
+        return {}
+    return {each: ON_DEMAND[each](compilation) for each in extensions}
 
 
 EXTENSIONS = ("passes.ir", "ir", "ll", "dispatch.ll", "opt.ll", "ptx", "s", "o")

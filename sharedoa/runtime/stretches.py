@@ -22,6 +22,11 @@ from .vectorised_code import cost_of
 
 MOST_STRETCHES = 16
 """Of one launch: its parameters and its code grow with them."""
+_MOST_SPECIALISED = 256
+"""Stretches that have code of their own, whatever their size: compiling more takes seconds."""
+_SMALL, _SMALL_ON_CPU = 1 << 15, 1 << 12
+"""Objects of a stretch, in the mean of many, for which a launch of its own or a part of one does
+not pay."""
 WARP = 32
 _GROUP_BYTES = 16
 """What the device loads or stores at once; elementwise arrays must begin at a multiple of it."""
@@ -60,11 +65,10 @@ class SharedOut:
 def share_out(
     heap: Heap, stretches: Sequence[Stretch], elementwise: Sequence[Array]
 ) -> Iterator[SharedOut]:
-    """The launches for all of ``stretches``; ``elementwise`` are the arrays that have one element
-    an object, arguments and results."""
+    """The launches for all of ``stretches``, which are few if they must be one (``is_one_launch``);
+    ``elementwise`` are the arrays that have one element an object, arguments and results."""
     count = sum(len(stretch.objects) for stretch in stretches)
-    if is_one_launch(heap, stretches):
-        assert len(stretches) <= MOST_STRETCHES
+    if len(stretches) <= MOST_STRETCHES and is_one_launch(heap, stretches):
         yield SharedOut(stretches, 1)
     elif not heap.backend.prefers_few_launches:
         for stretch in stretches:
@@ -96,6 +100,15 @@ def is_one_launch(heap: Heap, stretches: Sequence[Stretch]) -> bool:
     if heap.backend.name == "python":
         return True
     return any(cost_of(stretch.cls, stretch.method).changes for stretch in stretches)
+
+
+def has_many_small(heap: Heap, stretches: Sequence[Stretch]) -> bool:
+    """Whether one launch over references to all objects costs less than those of the stretches."""
+    many = len(stretches)
+    if many <= MOST_STRETCHES:
+        return False
+    small = _SMALL if heap.backend.prefers_few_launches else _SMALL_ON_CPU
+    return many > _MOST_SPECIALISED or sum(len(s.objects) for s in stretches) < small * many
 
 
 def takes_groups(heap: Heap, count: int) -> bool:

@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ..errors import ArgumentError, HeapError
+from ..heap.array_memory import ArrayStorage
 from ..heap.arrays import Array, ObjectArray
 from ..heap.heap import Heap
 from ..heap.population import Population
@@ -33,7 +34,7 @@ from .stretches import (
     MOST_STRETCHES,
     SharedOut,
     Stretch,
-    is_one_launch,
+    has_many_small,
     share_out,
     takes_groups,
 )
@@ -59,7 +60,7 @@ def call(objects: ObjectArray | Population, name: str, arguments: tuple[Any, ...
     elif not is_recorded(objects._heap):
         objects._refuse_receivers(f"{objects._cls.name}.{name}")
     stretches = _stretches(objects, name)
-    if stretches is not None and _are_too_many(objects._heap, stretches):
+    if stretches is not None and _are_too_many(objects, method, stretches):
         objects, stretches = _as_array(objects), None
     count = len(objects) if stretches is None else sum(len(each.objects) for each in stretches)
     elementwise = _elementwise(method, given, count)
@@ -72,8 +73,7 @@ def call(objects: ObjectArray | Population, name: str, arguments: tuple[Any, ...
     results = None if result == VOID else objects._heap.blank(result, count)
     values = given if results is None else [*given, results]
     if stretches is None:
-        form = CallForm(elementwise, exact=False)
-        program = call_program(objects._cls, ((objects._cls, method),), form)
+        program = _program_of_any(objects._cls, method, elementwise)
         program.launcher(geometry_of(count))(objects, *values)
         return results
     is_located = elementwise if results is None else (*elementwise, True)
@@ -98,24 +98,38 @@ def _record(objects: Population, method: Method, given: list[Any]) -> None:
 
 
 @dataclass(frozen=True)
+class _Listed:
+    """References to objects of many classes."""
+
+    element: ReferenceType
+    storage: ArrayStorage
+
+
+@dataclass(frozen=True)
 class PlannedLaunch:
-    """A launch without what differs from call to call: the arguments of the method."""
+    """A launch without what differs from call to call: the arguments of the method. Nothing in here
+    refers to the heap, which else would never go."""
 
     program: Program
     launch: Launch
-    runs: tuple[tuple[Run, int], ...]
+    receivers: tuple[tuple[Run | _Listed, int], ...]
     first_threads: tuple[int, ...]
     threads: int
 
-    def arrays(self, heap: Heap) -> list[RunOfObjects]:
+    def arrays(self, heap: Heap) -> list[RunOfObjects | ObjectArray]:
         """The objects, as the first arguments."""
-        return [RunOfObjects(heap, run, count) for run, count in self.runs]
+        return [_receivers(heap, each, count) for each, count in self.receivers]
+
+
+def _receivers(heap: Heap, objects: Run | _Listed, count: int) -> RunOfObjects | ObjectArray:
+    if isinstance(objects, Run):
+        return RunOfObjects(heap, objects, count)
+    return ObjectArray(heap, objects.element, objects.storage, objects.storage.address, count)
 
 
 @dataclass(frozen=True)
 class _Plan:
-    """The launches of ``oa.all(C).method(...)``, as long as ``facts`` are the same. Nothing in here
-    refers to the heap, which else would never go."""
+    """The launches of ``oa.all(C).method(...)``, as long as ``facts`` are the same."""
 
     facts: tuple[int, ...]
     launches: tuple[PlannedLaunch, ...]
@@ -158,8 +172,12 @@ def planned_launches(
     stretches = _stretches(objects, name) or []
     if not all(isinstance(stretch.objects, RunOfObjects) for stretch in stretches):
         return None
-    if _are_too_many(objects._heap, stretches):
+    method = objects._cls.find_method(name)
+    assert method is not None
+    if _are_too_many(objects, method, stretches):
         return None
+    if has_many_small(objects._heap, stretches):
+        return (_launch_of_list(objects, method, elementwise),)
     found = []
     for shared in share_out(objects._heap, stretches, []):
         program, threads = _program(objects._cls, shared, elementwise, is_located=False)
@@ -169,6 +187,18 @@ def planned_launches(
         launch = program.launcher(geometry_of(threads))
         found.append(PlannedLaunch(program, launch, runs, tuple(first_threads[1:]), threads))
     return tuple(found)
+
+
+def _launch_of_list(
+    objects: Population, method: Method, elementwise: tuple[bool, ...]
+) -> PlannedLaunch:
+    program = _program_of_any(objects._cls, method, elementwise)
+    listed = _as_array(objects)
+    threads, storage = len(listed), listed._storage
+    assert storage is not None
+    receivers = _Listed(listed.__sharedoa_element__, storage), threads
+    launch = program.launcher(geometry_of(threads))
+    return PlannedLaunch(program, launch, (receivers,), (), threads)
 
 
 def _stretches(objects: ObjectArray | Population, name: str) -> list[Stretch] | None:
@@ -190,9 +220,22 @@ def _stretches(objects: ObjectArray | Population, name: str) -> list[Stretch] | 
     return found
 
 
-def _are_too_many(heap: Heap, stretches: Sequence[Stretch]) -> bool:
+def _are_too_many(
+    objects: ObjectArray | Population, method: Method, stretches: Sequence[Stretch]
+) -> bool:
     """Whether a launch cannot take them stretch by stretch, and must take all."""
-    return len(stretches) > MOST_STRETCHES and is_one_launch(heap, stretches)
+    if len(stretches) <= MOST_STRETCHES:
+        return False
+    if objects._heap.backend.name == "python":
+        return True
+    # Asking each of many classes by itself would translate its method many times.
+    elementwise = (False,) * len(method.signature.types)
+    return _program_of_any(objects._cls, method, elementwise).uses().births.changes
+
+
+def _program_of_any(cls: ClassType, method: Method, elementwise: tuple[bool, ...]) -> Program:
+    """Calls ``method``, or what overrides it, on an array with objects of any class below."""
+    return call_program(cls, ((cls, method),), CallForm(elementwise, exact=False))
 
 
 def _as_array(objects: ObjectArray | Population) -> ObjectArray:
