@@ -54,7 +54,13 @@ def _write(
     """The branch and its arms, which yield to ``end``; ``skip`` instead of an empty second one."""
     arms = [Join(emitter, name) for name in ("if.then", "if.else")]
     _decide(emitter, operation.operands[0], Way(arms[0]), skip or Way(arms[1]))
-    for arm, region in zip(arms[: 1 if skip else 2], operation.regions, strict=False):
+    _write_arms(emitter, operation, arms[: 1 if skip else 2], end)
+
+
+def _write_arms(
+    emitter: FunctionEmitter, operation: Operation, arms: Sequence[Join], end: Yields
+) -> None:
+    for arm, region in zip(arms, operation.regions, strict=False):
         arm.start()
         emitter.arms.append(end)
         emitter.run(region)
@@ -84,6 +90,21 @@ class _Decision:
     def take(self, values: Sequence[Value]) -> None:
         (test,) = values
         _decide(self.emitter, test, self.then, self.otherwise)
+
+
+@emits("switch")
+def _switch(emitter: FunctionEmitter, operation: Operation) -> list[object]:
+    end = Join(emitter, "switch.end")
+    arms = [Join(emitter, "switch.case") for _ in operation.regions]
+    number = emitter.value(operation.operands[0])
+    for arm in arms:
+        arm.comes()
+    switch = emitter.builder.switch(number, arms[-1].block)
+    for arm, numbers in zip(arms, operation["cases"], strict=False):
+        for each in numbers:
+            switch.add_case(number.type(each), arm.block)
+    _write_arms(emitter, operation, arms, end)
+    return end.start()
 
 
 @emits("yield")

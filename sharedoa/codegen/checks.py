@@ -43,8 +43,7 @@ def _check_reference(
 ) -> ir.Value:
     program = emitter.program
     address = program.emit_address_or_null(emitter.builder, reference)
-    # Inlined at every access it would make debug code slow to compile. What is not cold may be
-    # inlined after all (``targets.common_calls``).
+    # Inlined at every access it would make debug code slow to compile.
     check = declare(program.module, CHECK_REFERENCE, I32, [I64, I32], "noinline", "cold")
     wanted = type.cls.type_index if isinstance(type, ReferenceType) else ANY_CLASS
     # What it answers is the code to report.

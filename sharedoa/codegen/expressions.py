@@ -25,6 +25,17 @@ def _zero(emitter: FunctionEmitter, operation: Operation) -> ir.Value:
     return zero(llvm_type(type_of(operation.result)))
 
 
+@emits("anything")
+def _anything(emitter: FunctionEmitter, operation: Operation) -> ir.Value:
+    return ir.FormattedConstant(llvm_type(type_of(operation.result)), "poison")
+
+
+@emits("opaque")
+def _opaque(emitter: FunctionEmitter, operation: Operation) -> ir.Value:
+    value, warp = emitter.value(operation.operands[0]), emitter.program.target.warp
+    return value if warp is None else warp.opaque(emitter.builder, value)
+
+
 @emits("select")
 def _select(emitter: FunctionEmitter, operation: Operation) -> ir.Value:
     test, then, otherwise = emitter.values(operation.operands)

@@ -133,8 +133,6 @@ def _declare(program: ProgramEmitter, function: Function) -> ir.Function:
     declared = ir.Function(program.module, function_type(types, function.result), function.symbol)
     declared.linkage = "internal"
     _describe(program, declared)
-    if function.melded:
-        declared.attributes.add("noinline")  # for now (``targets.common_calls``)
     return declared
 
 

@@ -128,8 +128,8 @@ ParameterFact = Union[RunForm, Lane]
 @dataclass(eq=False)
 class Function:
     """One function of a program. ``parameters[0]`` of a method is the receiver. ``known`` says of
-    parameters, by index, what holds in every call. ``melded``: threads of a warp that call it on
-    ways which exclude one another should call it together (``passes.call_melding``)."""
+    parameters, by index, what holds in every call. ``melded``: threads of a warp that come
+    to it on ways which exclude one another call it together (``passes.call_melding``)."""
 
     symbol: str
     name: str

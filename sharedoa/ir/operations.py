@@ -66,7 +66,7 @@ class Kind:
     optional: tuple[str, ...] = ()
     operands: int | None = None
     results: int | None = 1
-    regions: int = 0
+    regions: int | None = 0
     is_terminator: bool = False
     #: Rounds of its regions but the last end by ``continue``, and it by ``break``.
     is_loop: bool = False
@@ -155,7 +155,11 @@ def _pure(
 _pure("constant", "value", operands=0)
 #: 0, 0.0, false, null, or a compound of them.
 _pure("zero", operands=0)
-#: Scalar to scalar, or a reference to a base class; as ``frontend.tree.Convert`` says.
+#: A value that nobody looks at.
+_pure("anything", operands=0)
+#: The same value, of which compilers do not know that.
+_pure("opaque", operands=1)
+#: Scalar to scalar, as ``frontend.tree.Convert`` says, or a reference as one to another class.
 _pure("convert", operands=1)
 _pure("truth", operands=1)
 _pure("unary", "operator", operands=1, cost=1)
@@ -229,6 +233,9 @@ declare(
 
 #: Two regions; results are what the arm that was run yields.
 declare(Kind("if", PURE, operands=1, results=None, regions=2))
+#: As ``if``, by an integer: ``cases`` are the numbers of each region but the last, which is run for
+#: all others.
+declare(Kind("switch", PURE, ("cases",), operands=1, results=None, regions=None))
 #: Operands: start, stop, step, then what the first round begins with. Regions: the body, with the
 #: counter and what is carried from round to round, and what runs when no round is left, which has
 #: what was carried and yields the results. Leaving by ``break`` gives the results instead.

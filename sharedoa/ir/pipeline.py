@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from .core import Program
 from .job import Job
-from .passes.call_melding import mark_common_functions
+from .passes.call_melding import meld_calls
 from .passes.candidates import narrow_candidates
 from .passes.constant_arguments import fold_constants
 from .passes.cut_branches import cut_branches
@@ -78,7 +78,7 @@ PIPELINE: Sequence[Pass] = (
     Pass("narrow_counters", lambda program, job: narrow_counters(program)),
     Pass("shared_loops", lambda program, job: share_loops(program), _in_warps),
     Pass("cut_branches", lambda program, job: cut_branches(program), _in_warps),
-    Pass("call_melding", lambda program, job: mark_common_functions(program), _in_warps),
+    Pass("call_melding", lambda program, job: meld_calls(program), _in_warps),
     Pass("limit_copies", lambda program, job: limit_copies(program), _on_device),
     Pass("unroll_copies", lambda program, job: unroll_copies(program), _reorders),
     Pass("sink_stores", sink_stores, _reorders),

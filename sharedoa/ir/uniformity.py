@@ -27,8 +27,11 @@ from .operations import PURE, Effects, effects_of, kind_of
 from .passes.calls import callees, is_known
 
 _FLOW = frozenset(
-    {"if", "for", "while", "yield", "condition", "continue", "break", "return", "unreachable"}
-)
+    {
+        "if", "switch", "for", "while", "yield", "condition", "continue", "break", "return",
+        "unreachable",
+    }
+)  # fmt: skip
 """Kinds that move control or hold regions, and what they do is known here."""
 _MOVES = Effects.LEAVES_LOOP | Effects.RETURNS
 
@@ -170,7 +173,7 @@ class _Function:
                     self._end[loops[-1]].ways.append(way)
                 case "return":
                     self._returns.ways.append(way)
-                case "if":
+                case "if" | "switch":
                     self._end[operation] = self._join(operation.results, len(loops))
                     for arm in operation.regions:
                         self._survey(arm, loops, self._end[operation])
@@ -230,7 +233,7 @@ class _Function:
     def _region(self, region: Region, at: _At) -> None:
         for operation in region.operations:
             match operation.kind:
-                case "if":
+                case "if" | "switch":
                     self._branch(operation, at)
                 case "for" | "while":
                     self._loop(operation, at)

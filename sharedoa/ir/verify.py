@@ -105,7 +105,7 @@ class _Function:
             result = self._function.result
             wanted: list[Type] = [] if result == VOID else [result]
         elif kind == "yield":
-            if holder is None or (holder.kind != "if" and region is not holder.regions[-1]):
+            if holder is None or (holder.kind not in _CHOICES and region is not holder.regions[-1]):
                 raise self._fail(operation, "yields to nobody")
             wanted = [result.type for result in holder.results]
         elif kind in ("continue", "break"):
@@ -124,6 +124,7 @@ class _Function:
 
 
 _LOOPS = frozenset({"for", "while"})
+_CHOICES = frozenset({"if", "switch"})
 
 
 def _differ(values: Sequence[Value], wanted: Sequence[Type]) -> str | None:
@@ -146,6 +147,10 @@ def _type_problem(operation: Operation, program: Program) -> str | None:
         return "compares different types"
     if kind == "load" and operands[0].type != LvalueType(type_of(results[0])):
         return "loads another type"
+    if kind == "switch" and len(operation["cases"]) != len(operation.regions) - 1:
+        return f"{len(operation['cases'])} cases for {len(operation.regions)} regions"
+    if kind == "opaque" and operands[0].type != results[0].type:
+        return "gives another type"
     if kind == "store" and operands[1].type != LvalueType(type_of(operands[0])):
         return "stores another type"
     if kind == "call":
@@ -167,7 +172,9 @@ _TAKES_LVALUES = frozenset({"load", "store", "atomic", "inline_element", "member
 #: Kinds whose operands, from the one of that number on, have the type of the result.
 _SAME = {"binary": 0, "select": 1}
 #: Kinds of which more is asked than that they take no lvalues.
-_TYPED = frozenset({*_SAME, *_LOOPS, "compare", "load", "store", "call", "call_virtual"})
+_TYPED = frozenset(
+    {*_SAME, *_LOOPS, "switch", "opaque", "compare", "load", "store", "call", "call_virtual"}
+)
 
 
 def _result_problem(operation: Operation, callee: Function) -> str | None:

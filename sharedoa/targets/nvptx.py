@@ -23,11 +23,12 @@ from .base import (
     private_text,
 )
 from .block_divisions import divide_in_groups
-from .common_calls import optimise_together
 from .gpu import AXES, GpuTarget
+from .inline_growth import threshold_for
 from .mathematics import emit_exact, emit_library_call
 from .nvptx_root import emit_root
 from .nvptx_warp import LEAST_CAPABILITY, NvptxWarp
+from .optimise import optimise, parse
 
 TRIPLE = "nvptx64-nvidia-cuda"
 DEFAULT_ARCHITECTURE = "sm_90"
@@ -127,11 +128,9 @@ class NvptxTarget(GpuTarget):
         return builder.addrspacecast(private_text(builder.module, text, space=1), POINTER)
 
     def compile(self, ir_text: str) -> Stages:
-        module = optimise_together(
-            ir_text,
-            self.machine,
-            lambda module: libdevice.link(module, libdevice.used_functions(ir_text)),
-        )
+        module = parse(ir_text)
+        libdevice.link(module, libdevice.used_functions(ir_text))
+        optimise(module, self.machine, threshold_for(ir_text))
         module = divide_in_groups(module, self.machine)
         return {"opt.ll": str(module), "ptx": self.machine.emit_assembly(module)}
 

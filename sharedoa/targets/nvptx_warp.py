@@ -61,6 +61,11 @@ class NvptxWarp:
         symbol = f"llvm.nvvm.redux.sync.{operator}"
         return builder.call(declare(builder.module, symbol, I32, [I32, I32]), [value, _ALL])
 
+    def opaque(self, builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
+        """The same number, of which neither LLVM nor ptxas knows that: both would lead each way
+        past the place where threads meet."""
+        return builder.asm(ir.FunctionType(I32, [I32]), "mov.b32 $0, $1;", "=r,r", [value], False)
+
     def _register(self, builder: ir.IRBuilder, name: str) -> ir.Value:
         symbol = f"llvm.nvvm.read.ptx.sreg.{name}"
         return builder.call(declare(builder.module, symbol, I32, []), [])

@@ -42,6 +42,10 @@ class Lvalue(NamedTuple):
     path: tuple[Any, ...] = ()
 
 
+ANYTHING = object()
+"""A value that nobody may look at."""
+
+
 class OutOfRangeError(Exception):
     """There is no such element."""
 
@@ -144,6 +148,11 @@ class Machine:
 
     def _if(self, operation: Operation, given: list[Any], env: Env, thread: Thread) -> Running:
         chosen = operation.regions[0 if given[0] else 1]
+        return (yield from self._arm(chosen, env, thread))
+
+    def _switch(self, operation: Operation, given: list[Any], env: Env, thread: Thread) -> Running:
+        numbers = [given[0] in each for each in operation["cases"]]
+        chosen = operation.regions[numbers.index(True) if any(numbers) else -1]
         return (yield from self._arm(chosen, env, thread))
 
     def _for(self, operation: Operation, given: list[Any], env: Env, thread: Thread) -> Running:
@@ -276,10 +285,10 @@ class Machine:
 
 
 _EXECUTE: dict[str, Any] = {
-    "if": Machine._if, "for": Machine._for, "while": Machine._while, "call": Machine._direct,
-    "call_virtual": Machine._virtual, "load": Machine._load, "store": Machine._store,
-    "atomic": Machine._atomic, "type_test": Machine._test, "print": Machine._report,
-    "assert": Machine._report, "barrier": Machine._barrier,
+    "if": Machine._if, "switch": Machine._switch, "for": Machine._for, "while": Machine._while,
+    "call": Machine._direct, "call_virtual": Machine._virtual, "load": Machine._load,
+    "store": Machine._store, "atomic": Machine._atomic, "type_test": Machine._test,
+    "print": Machine._report, "assert": Machine._report, "barrier": Machine._barrier,
 }  # fmt: skip
 
 # --------------------------------------------------------------------- memory
@@ -397,6 +406,8 @@ def _within(base: Lvalue, part: Any) -> Lvalue:
 _COMPUTE: dict[str, Callable[[Operation, list[Any]], Any]] = {
     "constant": _constant,
     "zero": lambda operation, given: zero(operation.result.type),
+    "anything": lambda operation, given: ANYTHING,
+    "opaque": lambda operation, given: given[0],
     "convert": lambda operation, given: convert(given[0], operation.result.type),
     "truth": _truth,
     "unary": _unary,

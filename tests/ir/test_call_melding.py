@@ -9,7 +9,7 @@ import pytest
 import sharedoa as oa
 from sharedoa import i32, ir
 from sharedoa.frontend.to_ir import to_ir
-from sharedoa.ir.passes.call_melding import mark_common_functions
+from sharedoa.ir.passes.call_melding import meld_calls
 from sharedoa.ir.passes.candidates import narrow_candidates
 from sharedoa.runtime.vectorised_code import CallForm, call_program
 
@@ -96,7 +96,7 @@ def names(body: str, tmp_path: Path, populated: tuple[type[Item], ...] | None = 
 
 def melded(program: ir.Program, met: set[int] | None = None) -> set[str]:
     narrow_candidates(program, job(populated=met))
-    mark_common_functions(program)
+    meld_calls(program)
     return {function.name for function in program.functions.values() if function.melded}
 
 

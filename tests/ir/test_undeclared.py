@@ -16,7 +16,7 @@ from sharedoa.ir import operations
 from sharedoa.ir.array_use import indexed_parameters, stores_references
 from sharedoa.ir.core import Function, LvalueType, Operation, Program, Region, Value
 from sharedoa.ir.operations import Effects
-from sharedoa.ir.passes.call_melding import mark_common_functions
+from sharedoa.ir.passes.call_melding import meld_calls
 from sharedoa.ir.passes.limit_copies import limit_copies
 from sharedoa.ir.passes.shared_loops import share_loops
 from sharedoa.ir.passes.sink_stores import sink_stores
@@ -113,7 +113,7 @@ def _is_shared(program: Program) -> list[bool]:
 
 
 def _melded(program: Program) -> bool:
-    mark_common_functions(program)
+    meld_calls(program)
     return any(function.melded for function in program.functions.values())
 
 

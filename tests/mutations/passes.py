@@ -12,6 +12,11 @@ _SINK = "sharedoa/ir/passes/sink_stores.py"
 _UNROLL = "sharedoa/ir/passes/unroll_copies.py"
 _UNUSED = "sharedoa/ir/passes/unused.py"
 _MELDING = "sharedoa/ir/passes/call_melding.py"
+_AT_CALLS = "sharedoa/ir/passes/cut_at_calls.py"
+_OF_MELDED = (
+    "tests/ir/test_files.py",
+    "tests/codegen/test_melded_calls.py::test_random_methods_mean_the_same",
+)
 _COPIES = "sharedoa/ir/passes/limit_copies.py"
 _SAME = ("tests/runtime/test_same_arrays.py::test_stores_through_another_name_are_seen",)
 _OF_STREAMING = ("tests/frontend/test_streaming.py",)
@@ -218,7 +223,7 @@ MUTATIONS = (
     # ---------------------------------------------- common functions and copies
     Mutation(
         "recursive functions in common", _MELDING,
-        ".melded = symbol not in calls.behind(symbol)\n", ".melded = True\n",
+        " and not self.is_recursive(each)]", "]",
         "a function that calls itself is led through one place",
         ("tests/ir/test_call_melding.py",),
     ),
@@ -227,6 +232,27 @@ MUTATIONS = (
         "[*otherwise.operations, *(rest if returns else ())]", "[*otherwise.operations]",
         "what follows a branch that returns is its other way",
         ("tests/ir/test_call_melding.py",),
+    ),
+    Mutation(
+        "slots of ways that are not apart", _AT_CALLS,
+        "            self._give_slots(inner, taken)\n",
+        "            self._give_slots(inner, Counter())\n",
+        "what an arm passes on takes the slot of what was made before its branch", _OF_MELDED,
+    ),
+    Mutation(
+        "ways left from within loops", _AT_CALLS,
+        "parts = [None if _leaves(operation) else NO_CALL]", "parts = [NO_CALL]",
+        "the first part of a method returns what the method gives, and no code", _OF_MELDED,
+    ),
+    Mutation(
+        "the same code for both ways", _AT_CALLS,
+        "return (2 * self._exits + calls,)", "return (2 * (self._exits // 2) + calls,)",
+        "threads go on where others were", _OF_MELDED,
+    ),
+    Mutation(
+        "operands of what is repeated", _AT_CALLS,
+        "            used.update(operation.operands)\n", "",
+        "the index of an element is not passed on, as only the element is used", _OF_MELDED,
     ),
     Mutation(
         "copies of the last caller", _COPIES,

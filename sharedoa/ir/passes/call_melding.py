@@ -1,30 +1,123 @@
-"""Functions that threads of a warp should run together, though they come from different methods of
-a call, or from different branches of an ``if``. They are marked here; ``targets.common_calls``
-brings their calls together."""
+"""Calls of one function on ways that exclude one another become one call.
+
+Methods of several classes, or the branches of an ``if``, often call the same function. Threads of a
+warp that differ in the way they go would run it one group after the other. So the ways are cut at
+their calls (``cut_at_calls``): threads first do what comes before, then those that are to call the
+function do so together, then each goes on where it was. For every thread the sequence of operations
+stays.
+
+    %u = if %t {                              %code, %x, %c = if %t { A; yield 3, %a, (anything) }
+      A; %b = call %a <symbol = "f">; B               else { C; yield 4, (anything), %c }
+      yield %b                          ->    %now = opaque %code
+    } else { C; yield %c }                    %b = if %now & 1 { call %x <symbol = "f"> }
+                                              %u = switch %now { B; yield %b } { yield %c }
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
+from ...model.scalars import boolean
+from ...model.types import VOID
 from ..core import Function, Operation, Program, Region, Value, operations_in
 from ..operations import Effects, kind_of
+from ..rewrite import make
 from ..uniformity import is_of_launch
-from .calls import callees
+from .calls import called_by, callees, is_known
+from .cut_at_calls import CODE, Cut, Plans
+from .uncalled import drop_uncalled
 
 
-def mark_common_functions(program: Program) -> None:
-    """Mark functions with loops that ways of the program lead to which exclude one another. Other
-    functions take less time than meeting."""
-    if any(kind_of(operation) is None for operation in operations_in(program)):
+def meld_calls(program: Program) -> None:
+    """Functions with loops are called together. Others take less time than meeting."""
+    if not all(map(is_known, operations_in(program))):
         return
     calls = _Calls(program)
-    loops = {symbol for symbol, function in program.functions.items() if _has_loop(function)}
-    found: set[str] = set()
-    for function in program.functions.values() if loops else ():
-        found |= loops & calls.on_several_ways(function)
-    for symbol in found:
-        program.functions[symbol].melded = symbol not in calls.behind(symbol)
+    for symbol in calls.common():
+        _Melding(program, program.functions[symbol], calls).run()
+    drop_uncalled(program)
+
+
+class _Melding:
+    """Brings calls of one function together, in all that leads to it, callers first."""
+
+    def __init__(self, program: Program, callee: Function, calls: _Calls) -> None:
+        self._program, self._callee, self._calls = program, callee, calls
+        self._plans = self._made_anew()
+
+    def _made_anew(self) -> Plans:
+        return Plans(self._program, self._callee.symbol, self._calls.is_recursive)
+
+    def run(self) -> None:
+        pending, seen = [self._program.kernel.symbol], {self._callee.symbol}
+        while pending:
+            symbol = pending.pop()
+            if symbol not in seen and self._callee.symbol in self._calls.behind(symbol):
+                seen.add(symbol)
+                function = self._program.functions[symbol]
+                self._in_region(function, function.body)
+                pending += called_by(function)
+
+    def _in_region(self, function: Function, region: Region) -> None:
+        place = 0
+        while place < len(region.operations):
+            operation = region.operations[place]
+            if self._part_here(function, operation, region.operations[place + 1 :]):
+                self._meld(region, place)
+                self._plans = self._made_anew()
+            for inner in region.operations[place].regions:
+                self._in_region(function, inner)
+            place += 1
+
+    def _part_here(
+        self, function: Function, operation: Operation, rest: Sequence[Operation]
+    ) -> bool:
+        """Whether threads of a warp go different ways there, of which several lead to calls."""
+        plan = self._plans.at(operation, rest)
+        if plan is None or plan.calls < 2:
+            return False
+        if operation.regions:
+            # About the thread's number warps mostly agree, as they do about which objects are
+            # theirs (``runtime.stretches``).
+            if is_of_launch(operation.operands[0], function, Effects.ASKS_THREAD):
+                return False
+            found, _ = self._plans.of_arms(operation, rest)
+        else:
+            found = [*map(self._plans.of_function, callees(operation))]
+        return sum(way is not None and way.calls > 0 for way in found) > 1
+
+    def _meld(self, region: Region, place: int) -> None:
+        at = region.operations[place].location
+        cut = Cut(self._program, self._callee, self._plans, region, place)
+        made, (code, *passed) = cut.before()
+        arguments = passed[: len(self._callee.parameters)]
+
+        def add(kind: str, operands: Sequence[Value], **attributes: Any) -> Value:
+            type = boolean if kind == "compare" else CODE
+            made.append(make(kind, operands, at, [type], **attributes))
+            return made[-1].result
+
+        code = add("opaque", [code])
+        one, zero = add("constant", [], value=1), add("constant", [], value=0)
+        odd = add("binary", [code, one], operator="and")
+        test = add("compare", [odd, zero], operator="ne")
+        result = self._callee.result
+        call = make("call", arguments, at, [result], symbol=self._callee.symbol)
+        then, otherwise = [call], []
+        types = [] if result == VOID else [result]
+        if types:
+            otherwise.append(make("anything", [], at, types))
+        arms = [
+            Region([], [*arm, make("yield", [arm[0].result] if types else [], at)])
+            for arm in (then, otherwise)
+        ]
+        together = make("if", [test], at, types, arms)
+        given = together.result if types else None
+        behind = cut.behind(code, given, passed[len(arguments) :])
+        region.operations[place : place + 1] = [*made, together, *behind]
+        self._callee.melded = True
 
 
 def _has_loop(function: Function) -> bool:
@@ -37,6 +130,20 @@ class _Calls:
     def __init__(self, program: Program) -> None:
         self._program = program
         self._behind: dict[str, frozenset[str]] = {}
+
+    def common(self) -> list[str]:
+        """The functions with loops, no recursive ones, that several ways lead to which exclude one
+        another; those that call others of them before these."""
+        functions = self._program.functions
+        loops = {symbol for symbol, function in functions.items() if _has_loop(function)}
+        found: set[str] = set()
+        for function in functions.values() if loops else ():
+            found |= loops & self.on_several_ways(function)
+        ordered = [each for each in functions if each in found and not self.is_recursive(each)]
+        return sorted(ordered, key=lambda each: len(self.behind(each) & found), reverse=True)
+
+    def is_recursive(self, symbol: str) -> bool:
+        return symbol in self.behind(symbol)
 
     def on_several_ways(self, function: Function) -> set[str]:
         """What several methods of one call in ``function`` lead to, or several branches."""

@@ -4,26 +4,28 @@ and give the same results as if each way had run them by itself."""
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 from types import ModuleType
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sharedoa as oa
-from ptxpass.control_flow import ControlFlow
 from sharedoa import i32
-from sharedoa.targets import common_calls
-from sharedoa.targets.common_calls import optimise_together
-from sharedoa.targets.ir_blocks import calls_of, read_blocks
+from sharedoa.ir.core import Program
+from sharedoa.ir.passes.call_melding import meld_calls
+from sharedoa.ir.passes.unused import remove_unused
+from sharedoa.ir.verify import verify
 from sharedoa.targets.nvptx import NvptxTarget
 from tests.codegen.interpreted import InterpretedGpu
 from tests.differential.effort import examples
+from tests.ir.interpreter import Machine, Thing
+from tests.ir.programs import program_of
 from tests.source_files import PRELUDE, load_module
 
 GPU = InterpretedGpu()
@@ -121,7 +123,7 @@ MIXED = "x += self.seed\nx = common(x * 5, 6) - self.seed\nself.seed = x\nreturn
             ["if x % 2 == 0:\n    return common(x, 2)\nself.seed = 1\nreturn common(x, 3) - x"], 1,
             id="a branch that returns"),
         pytest.param(
-            ["for k in range(5):\n    if x % 3 == 0:\n        x = common(x, 2) + k\n"
+            ["for k in range(4 + x % 2):\n    if x % 3 == 0:\n        x = common(x, 2) + k\n"
              "    elif x % 3 == 1:\n        x += 2\n    else:\n        x = common(x + 1, k)\n"
              "return x"], 1, id="branches in a loop"),
         pytest.param(["if x % 2 == 0:\n    x = common(x, 2)\nreturn common(x, 3)"], 0,
@@ -147,32 +149,6 @@ def test_a_call_behind_another_stays_where_it_is():
 def test_many_classes_that_are_told_by_windows_meet():
     ptx = check([CALL, MIXED, "return x"] * 3, count=90)
     assert "brx.idx" in ptx and places(ptx) == 1
-
-
-def test_edges_to_where_no_thread_comes_are_no_ways() -> None:
-    """LLVM divides them, so that a block leads there that is not unreachable itself."""
-    text = """
-entry:
-  switch i32 %x, label %edge [
-    i32 1, label %one
-    i32 2, label %two
-  ]
-edge:
-  br label %nowhere
-nowhere:
-  unreachable
-one:
-  %a = call i32 @f(i32 1)
-  br label %end
-two:
-  %b = call i32 @f(i32 2)
-  br label %end
-end:
-  ret void
-"""
-    blocks = read_blocks(text)
-    region = common_calls._region_of(blocks, calls_of(blocks, "f") or [])
-    assert region is not None and region.end == "end"
 
 
 @pytest.mark.parametrize("names", [("twice", "twice_2"), ("größe", "weite")])
@@ -204,23 +180,6 @@ def test_explain_names_the_function(tmp_path):
     assert f".py:{line}: threads that come to this function from different methods" in text
 
 
-def test_hundreds_of_calls_that_cannot_meet_take_no_time_each(tmp_path, monkeypatch):
-    looked_at: list[Sequence[int]] = []
-    between = common_calls._between
-
-    def counted(flow: ControlFlow, calls: Sequence[int]) -> tuple[set[int], set[int], int] | None:
-        looked_at.append(calls)
-        return between(flow, calls)
-
-    monkeypatch.setattr(common_calls, "_between", counted)
-    monkeypatch.setattr(common_calls, "_PAIRS_OF_BLOCKS", 9_000)
-    piece = "    if x % 3 == {}:\n        x += common(x, 2)\n    x += common(x + k, 3)\n"
-    body = "for k in range(x & 3):\n" + "".join(piece.format(k % 3) for k in range(20)) + "return x"
-    module = program(tmp_path, [body] * 2)
-    assert results(module, GPU, 2, 40)[0] == results(module, "cpu", 2, 40)[0]
-    assert 2 < len(looked_at) < 400, "40 calls and more are 780 pairs and more"
-
-
 PIECES = st.sampled_from([
     "x = common(x, 3)",
     "x = common(x + self.seed, x % 5)\nself.seed = x",
@@ -238,10 +197,33 @@ PIECES = st.sampled_from([
 METHODS = st.lists(PIECES, max_size=4).map(lambda pieces: "\n".join([*pieces, "return x"]))
 
 
-@settings(max_examples=examples(20), deadline=None)
+@settings(max_examples=examples(5), deadline=None)
 @given(st.lists(METHODS, min_size=1, max_size=4))
 def test_random_methods_give_the_same(bodies):
     check(bodies)
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(st.lists(METHODS, min_size=1, max_size=4))
+def test_random_methods_mean_the_same(bodies):
+    """In the IR's interpreter, which knows values that nobody may look at."""
+    with TemporaryDirectory() as folder:
+        module = program(Path(folder), bodies)
+    written = program_of(module.run)
+    remove_unused(written, debug=False)
+    expected = observed(written, module, len(bodies))
+    meld_calls(written)
+    verify(written)
+    assert observed(written, module, len(bodies)) == expected
+
+
+def observed(program: Program, module: ModuleType, classes: int) -> tuple[list[int], list[Any]]:
+    """What the kernel leaves in an array and in the objects."""
+    kinds = [getattr(module, f"C{n % classes}").__sharedoa__ for n in range(6 * classes)]
+    things = [Thing(cls, {"seed": n * n - 40}) for n, cls in enumerate(kinds)]
+    out = [0] * len(things)
+    Machine(program).run([things, out], len(things))
+    return out, [thing.fields["seed"] for thing in things]
 
 
 @pytest.mark.gpu
@@ -253,24 +235,3 @@ def test_random_methods_give_the_same_on_a_gpu(bodies):
         expected, _ = results(module, "cpu", len(bodies), 3000)
         assert results(module, "cuda", len(bodies), 3000)[0] == expected
         assert results(module, "cuda", len(bodies), 3000)[0] == expected
-
-
-def test_what_is_not_marked_is_left_alone():
-    text = """\
-define internal i32 @f(i32 %x) nounwind {
-  ret i32 %x
-}
-define ptx_kernel void @k(ptr addrspace(1) %p) {
-  %r = call i32 @f(i32 3)
-  store i32 %r, ptr addrspace(1) %p
-  ret void
-}
-"""
-    target = NvptxTarget("sm_90")
-    linked: list[object] = []
-    plain = optimise_together(text, target.machine, linked.append)
-    marked = optimise_together(
-        text.replace("nounwind", "noinline nounwind"), target.machine, linked.append
-    )
-    assert str(plain) == str(marked) and "call" not in str(plain)
-    assert len(linked) == 3, "optimised twice where that was of no use"
