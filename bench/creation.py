@@ -128,17 +128,17 @@ def _copies(
     target = np.zeros_like(source)
     found = {"copy in memory": _samples(lambda: np.copyto(target, source), repeat)}
     if backend == "cuda":
-        from sharedoa.backends.cuda_context import cuda_context
+        from sharedoa.backends.cuda_device import cuda_device
         from sharedoa.backends.pinned_memory import PinnedStaging
 
-        context = cuda_context()
-        device = int(context.call("cuMemAlloc", source.nbytes))
-        pinned = PinnedStaging(context, 1, source.nbytes)
+        gpu = cuda_device(0)
+        device = int(gpu.call("MemAlloc", source.nbytes))
+        pinned = PinnedStaging(gpu, 1, source.nbytes)
         np.copyto(pinned.memory(0), source)
 
         def copy(address: int) -> None:
-            context.call("cuMemcpyHtoDAsync", device, address, source.nbytes, context.stream)
-            context.synchronize()
+            gpu.call("MemcpyHtoDAsync", device, address, source.nbytes, gpu.stream)
+            gpu.synchronize()
 
         for what, address in (
             ("copy to the device", int(source.ctypes.data)),
@@ -146,7 +146,7 @@ def _copies(
         ):
             found[what] = _samples(partial(copy, address), repeat)
         pinned.close()
-        context.call("cuMemFree", device)
+        gpu.call("MemFree", device)
     return found
 
 

@@ -109,9 +109,9 @@ def device_name(backend: str) -> str:
     """The GPU's name, or the processor's as LLVM knows it."""
     if backend != "cuda":
         return f"cpu {llvm.get_host_cpu_name()}"
-    from sharedoa.backends.cuda_context import cuda_context
+    from sharedoa.backends.cuda_device import cuda_devices
 
-    return cuda_context().device_name
+    return cuda_devices()[0].name
 
 
 def versions() -> dict[str, str]:

@@ -209,14 +209,14 @@ def _bare_cuda(heap: oa.Heap, slots: ctypes.Array[ctypes.c_uint64]) -> Callable[
     ptx = str(scale.asm["ptx"])
     found = re.search(r"\.visible \.entry ([\w$.]+)\(", ptx)
     assert found is not None
-    context: Any = heap.backend.context
+    device: Any = heap.backend.device
     image = ctypes.create_string_buffer(ptx.encode())
-    module = context.call("cuModuleLoadData", ctypes.addressof(image))
-    function = context.call("cuModuleGetFunction", module, found[1].encode())
+    module = device.call("ModuleLoadData", ctypes.addressof(image))
+    function = device.call("ModuleGetFunction", module, found[1].encode())
     base = ctypes.addressof(slots)
     pointers = (ctypes.c_uint64 * len(slots))(*(base + 8 * n for n in range(len(slots))))
-    address, stream = ctypes.addressof(pointers), context.stream
-    call = context.driver.cuLaunchKernel
+    address, stream = ctypes.addressof(pointers), device.stream
+    call = device.function("LaunchKernel")
     keep_alive = module, slots, pointers
 
     def launch(_: Any = keep_alive) -> None:

@@ -58,11 +58,11 @@ def device_copy(backend: str, count: int, repeat: int) -> list[float]:
         if backend != "cuda":
             values, into = source.numpy(), target.numpy()
             return heap.backend.time_launches(lambda: np.copyto(into, values), repeat)
-        context = heap.backend.context
+        device = heap.backend.device
 
         def launch() -> None:
             addresses = target.address, source.address
-            context.call("cuMemcpyDtoDAsync", *addresses, 4 * count, context.stream)
+            device.call("MemcpyDtoDAsync", *addresses, 4 * count, device.stream)
 
         return heap.backend.time_launches(launch, repeat)
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from sharedoa.backends.cuda import CudaBackend
-from sharedoa.backends.cuda_context import CudaContext
+from sharedoa.backends.cuda_device import CudaDevice
 from sharedoa.backends.native_code import NativeLibrary, host_target
 
 _CARD_BYTES = 8 << 30
@@ -28,7 +28,10 @@ _ATTRIBUTES = {
 }
 #: Results by the name of the function; those of all others are none.
 _ANSWERS: dict[str, tuple[Any, ...]] = {
+    "cuDeviceGetCount": (1,),
     "cuDeviceGet": (0,),
+    "cuDeviceGetName": (b"pretended\0",),
+    "cuDeviceTotalMem": (_CARD_BYTES,),
     "cuDevicePrimaryCtxRetain": ("context",),
     "cuStreamCreate": (0x57000,),
     "cuStreamEndCapture": ("graph",),
@@ -78,4 +81,4 @@ class StubDriver:
 
 
 def stub_backend() -> CudaBackend:
-    return CudaBackend(CudaContext(StubDriver()))
+    return CudaBackend(CudaDevice(driver=StubDriver()))

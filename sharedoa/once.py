@@ -1,4 +1,4 @@
-"""What there is one of in a process, made at its first use.
+"""What there is one of in a process, or one for each of some keys, made at its first use.
 
 ``functools.cache`` lets each of several threads that ask first make one of its own, and then keeps
 one of them: the code of another one would be unloaded while it runs.
@@ -7,7 +7,7 @@ one of them: the code of another one would be unloaded while it runs.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import update_wrapper
 from typing import Generic, TypeVar
 
@@ -17,21 +17,21 @@ T = TypeVar("T")
 
 
 class once(Generic[T]):
-    """A function without parameters that is called once, whoever asks; what it raises is kept by
-    nobody. A forked child has what its parent had."""
+    """A function that is called once, or once for each of its arguments, whoever asks; what it
+    raises is kept by nobody. A forked child has what its parent had."""
 
-    def __init__(self, make: Callable[[], T]) -> None:
+    def __init__(self, make: Callable[..., T]) -> None:
         self._make = make
         self._lock = renew_in_child(threading.RLock())
-        self._made: tuple[T, ...] = ()
+        self._made: dict[tuple[Hashable, ...], T] = {}
         update_wrapper(self, make)
 
-    def __call__(self) -> T:
-        if not self._made:
+    def __call__(self, *key: Hashable) -> T:
+        if key not in self._made:
             with self._lock:
-                if not self._made:
-                    self._made = (self._make(),)
-        return self._made[0]
+                if key not in self._made:
+                    self._made[key] = self._make(*key)
+        return self._made[key]
 
     @property
     def is_made(self) -> bool:
@@ -39,4 +39,4 @@ class once(Generic[T]):
 
     def cache_clear(self) -> None:
         """Make another one when it is needed again."""
-        self._made = ()
+        self._made.clear()

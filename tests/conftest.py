@@ -43,8 +43,14 @@ _WORKING = {backend.name: backend for backend in available()}
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    if item.get_closest_marker("gpu") and not _WORKING["cuda"].ok:
+    marker = item.get_closest_marker("gpu")
+    if marker is None:
+        return
+    if not _WORKING["cuda"].ok:
         pytest.skip(f"no GPU: {_WORKING['cuda'].reason}")
+    for number in range(1, *(marker.args or (1,))):
+        if f"cuda:{number}" not in _WORKING:
+            pytest.skip(f"there is no GPU cuda:{number}")
 
 
 @pytest.fixture(autouse=True)

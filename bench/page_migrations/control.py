@@ -10,27 +10,27 @@ from collections.abc import Sequence
 from typing import Any
 
 from apps.common.phases import PhaseWatcher
-from sharedoa.backends.cuda_context import CudaContext
-from sharedoa.backends.managed_memory import ManagedProvider, prefetch
+from sharedoa.backends.gpu_device import GpuDevice
+from sharedoa.backends.managed_memory import ManagedProvider
 
 BYTES = 32 << 20
 
 
-def walk(context: CudaContext, watcher: PhaseWatcher) -> None:
+def walk(device: GpuDevice, watcher: PhaseWatcher) -> None:
     """Memory that lies on the device is written by the host and by the device in turn: in the
     first step as it comes, in the second one after asking for it on either side."""
-    provider = ManagedProvider(context)
+    provider = ManagedProvider(device)
     slab = provider.allocate(BYTES)
     for name, asks in (("first step", False), ("run", True)):
         watcher(name)
         if asks:
-            prefetch(context, slab.address, slab.size, to_device=False)
-            context.synchronize()
+            device.prefetch(slab.address, slab.size, to_device=False)
+            device.synchronize()
         slab.memory[:: mmap.PAGESIZE] += 1
         if asks:
-            prefetch(context, slab.address, slab.size, to_device=True)
-        context.call("cuMemsetD8Async", slab.address, 0, slab.size, context.stream)
-        context.synchronize()
+            device.prefetch(slab.address, slab.size, to_device=True)
+        device.call("MemsetD8Async", slab.address, 0, slab.size, device.stream)
+        device.synchronize()
         watcher(None)
     provider.free(slab)
 

@@ -52,18 +52,18 @@ def _open(backend: str) -> Callable[[], None]:
     the result waits for the device once there is one."""
     if backend != "cuda":
         return lambda: None
-    from sharedoa.backends.cuda_context import cuda_context
+    from sharedoa.backends.cuda_device import cuda_device
     from sharedoa.backends.cuda_driver import load_driver
 
     load_driver()
-    return lambda: cuda_context().synchronize()
+    return lambda: cuda_device(0).synchronize()
 
 
 def _run(case: Case, backend: str, watcher: PhaseWatcher) -> dict[str, int]:
     if case.program == CONTROL:
-        from sharedoa.backends.cuda_context import cuda_context
+        from sharedoa.backends.cuda_device import cuda_device
 
-        walk(cuda_context(), watcher)
+        walk(cuda_device(0), watcher)
         return {}
     options = RunOptions(
         size=case.size, steps=case.steps, natural=case.natural, mode=MODE, backend=backend

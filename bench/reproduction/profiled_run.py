@@ -50,12 +50,10 @@ def _symbol(kernel: Any) -> str:
 
 def run(workload: Workload, mode: str, steps: int, file: Path) -> None:
     """Run it at full size on a GPU; write how often each kernel was launched."""
-    from sharedoa.backends.cuda_context import cuda_context
+    from sharedoa.backends.cuda_device import cuda_device
 
-    context = cuda_context()
-    sampler = Sampler(
-        lambda: context.call("cuProfilerStart"), lambda: context.call("cuProfilerStop")
-    )
+    device = cuda_device(0)
+    sampler = Sampler(lambda: device.call("ProfilerStart"), lambda: device.call("ProfilerStop"))
     result = workload.run(mode, "cuda", full=True, steps=steps, timed=False, on_launch=sampler)
     sampler.close()
     file.write_text(json.dumps({"launches": sampler.launches, "counts": result.counts}))

@@ -183,7 +183,7 @@ def open_timer(wanted: str | None, options: Options) -> tuple[Timer, str]:
 
 def _start() -> KernelTimes | None:
     """Kernels timed from now on; None without a driver, of which opening the backend tells."""
-    from sharedoa.backends.cuda_context import cuda_context
+    from sharedoa.backends.cuda_device import cuda_device
     from sharedoa.backends.cuda_driver import load_driver
 
     try:
@@ -191,6 +191,6 @@ def _start() -> KernelTimes | None:
     except BackendError:
         return None
     cupti = Cupti.load(find())
-    times = KernelTimes(cupti, Buffers(), lambda: cuda_context().synchronize())
+    times = KernelTimes(cupti, Buffers(), lambda: cuda_device(0).synchronize())
     times.start()
     return times

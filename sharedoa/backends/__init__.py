@@ -1,27 +1,29 @@
-"""Where kernels run: python, cpu, cuda; hip is known but not there yet."""
+"""Where kernels run: python, cpu, and each device of cuda; hip is known but not there yet."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from ..errors import BackendError, ConfigurationError, DeviceError
 from .base import Availability, Backend
-from .cuda_driver import was_forked
+from .forked import was_forked
 
 __all__ = ["BACKENDS", "Availability", "Backend", "available", "open_backend"]
 
 BACKENDS = ("cuda", "hip", "cpu", "python")
 #: ``auto`` takes the first of these that works; the last one always does.
 _AUTOMATIC = ("cuda", "hip", "cpu")
+_OF_DEVICES = ("cuda", "hip")
 
 
-def _open_cuda() -> Backend:
+def _open_cuda(ordinal: int) -> Backend:
     from .cuda import CudaBackend
+    from .cuda_device import cuda_device
 
-    return CudaBackend()
+    return CudaBackend(cuda_device(ordinal))
 
 
-def _open_hip() -> Backend:
+def _open_hip(ordinal: int) -> Backend:
     raise BackendError(
         "the hip backend cannot launch kernels yet; kernels are compiled for AMD GPUs only to be "
         "checked",
@@ -29,19 +31,19 @@ def _open_hip() -> Backend:
     )
 
 
-def _open_cpu() -> Backend:
+def _open_cpu(_: int) -> Backend:
     from .cpu import CpuBackend
 
     return CpuBackend()
 
 
-def _open_python() -> Backend:
+def _open_python(_: int) -> Backend:
     from .python import PythonBackend
 
     return PythonBackend()
 
 
-_OPENERS: dict[str, Callable[[], Backend]] = {
+_OPENERS: dict[str, Callable[[int], Backend]] = {
     "cuda": _open_cuda,
     "hip": _open_hip,
     "cpu": _open_cpu,
@@ -51,54 +53,71 @@ _OPENERS: dict[str, Callable[[], Backend]] = {
 
 def open_backend(name: str) -> Backend:
     """The backend ``name``, or for ``auto`` the first of cuda, hip, cpu that works here; in a
-    process that was forked from one which uses CUDA that is refused, too.
+    process that was forked from one which uses a GPU that is refused, too. ``cuda`` is the first
+    device, ``cuda:1`` the second.
 
     Raises ConfigurationError for an unknown name, BackendError with what is missing for one that
     does not work on this machine, DeviceError if a kernel has cost the process its device.
     """
     if name == "auto":
         return _open_first_that_works()
-    if name not in _OPENERS:
+    kind, colon, ordinal = name.partition(":")
+    is_device = kind in _OF_DEVICES and ordinal.isdecimal()
+    if kind not in _OPENERS or (colon and not is_device):
         raise ConfigurationError(
-            f"there is no backend {name!r}", f"choose one of: auto, {', '.join(BACKENDS)}"
+            f"there is no backend {name!r}",
+            f"choose one of: auto, {', '.join(BACKENDS)}; cuda:1 is the second GPU",
         )
-    return _OPENERS[name]()
+    return _OPENERS[kind](int(ordinal or 0))
 
 
 def _open_first_that_works() -> Backend:
     for name in _AUTOMATIC[:-1]:
         try:
-            return _OPENERS[name]()
+            return open_backend(name)
         except BackendError:
             # A worker that falls back to the CPU would be slow in silence.
             if was_forked():
                 raise
-    return _open_cpu()
+    return open_backend(_AUTOMATIC[-1])
 
 
 def available() -> list[Availability]:
-    """Every backend, whether it works here, and if not what is missing and how to get it."""
-    return [_probe(name) for name in BACKENDS]
+    """Every backend, and each device after the first, whether it works here, and if not what is
+    missing and how to get it."""
+    return [found for name in BACKENDS for found in _probe(name)]
 
 
-def _probe(name: str) -> Availability:
+def _probe(name: str) -> Iterator[Availability]:
     try:
-        _OPENERS[name]()
+        open_backend(name)
     except (BackendError, DeviceError) as problem:
-        return Availability(name, False, str(problem))
-    return Availability(name, True, _description(name))
+        yield Availability(name, False, str(problem))
+    else:
+        yield Availability(name, True, _description(name))
+    if name == "cuda":
+        yield from _further_devices()
+
+
+def _further_devices() -> Iterator[Availability]:
+    """They are not opened, as each would take memory for it."""
+    from .cuda_device import cuda_devices
+
+    try:
+        found = cuda_devices()
+    except BackendError:
+        return
+    for ordinal, each in enumerate(found[1:], start=1):
+        missing = "" if each.missing is None else str(BackendError(*each.missing))
+        yield Availability(f"cuda:{ordinal}", not missing, missing or str(each))
 
 
 def _description(name: str) -> str:
     if name == "cuda":
-        from .cuda_context import cuda_context
+        from .cuda_device import cuda_device
 
-        context = cuda_context()
-        major, minor = context.capability
-        return (
-            f"{context.device_name}, compute capability {major}.{minor}, "
-            f"driver for CUDA {context.driver_version}"
-        )
+        device = cuda_device(0)
+        return f"{device.description}, driver for CUDA {device.driver_version}"
     if name == "cpu":
         from .native_code import host_target
         from .thread_pool import worker_count

@@ -70,6 +70,8 @@ class Backend(Protocol):
     """Where kernels run and where their objects live."""
 
     name: str
+    label: str
+    """The name, and which device of several: cuda:0."""
     prefers_few_launches: bool
     """Whether a launch should take objects of several classes, and a thread several neighbours."""
     scattered_capacity: int | None

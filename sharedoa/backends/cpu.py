@@ -57,7 +57,7 @@ class LoadedKernel:
 class CpuBackend:
     """Kernels on the cores of this machine; a launch has ended when ``launch`` returns."""
 
-    name = "cpu"
+    name = label = "cpu"
     prefers_few_launches = False
     is_lost = False
     transfer: Transfer | None = None

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .base import Bytes
-from .cuda_context import CudaContext
-from .cuda_wait import NOT_READY, Wait
+from .gpu_device import UNTIMED, GpuDevice
+from .gpu_wait import NOT_READY, Wait
 
 if TYPE_CHECKING:
     from ..heap.provider import Provider, Slab
@@ -27,23 +27,20 @@ class PinnedStaging:
     Raises HeapError if the system refuses.
     """
 
-    def __init__(self, context: CudaContext, pieces: int, piece_bytes: int) -> None:
+    def __init__(self, device: GpuDevice, pieces: int, piece_bytes: int) -> None:
         self.piece_bytes = piece_bytes
-        self._context = context
-        context.enter()
+        self._device = device
         size = pieces * piece_bytes
-        driver = context.driver
-        flags = int(driver.CUevent_flags.CU_EVENT_DISABLE_TIMING)
         self._events: list[Any] = []
         # After an error: that is told, not what goes wrong when giving back.
         with ExitStack() as undoing:
-            self._start = int(context.call("cuMemHostAlloc", size, 0))
-            undoing.callback(driver.cuMemFreeHost, self._start)
+            self._start = int(device.call("MemHostAlloc", size, 0))
+            undoing.callback(device.call_quietly, "MemFreeHost", self._start)
             for _ in range(pieces):
-                event = context.call("cuEventCreate", flags)
-                undoing.callback(driver.cuEventDestroy, event)
+                event = device.call("EventCreate", UNTIMED)
+                undoing.callback(device.call_quietly, "EventDestroy", event)
                 self._events.append(event)
-            self._waits = [Wait(context, "cuEventQuery", event) for event in self._events]
+            self._waits = [Wait(device, "EventQuery", event) for event in self._events]
             undoing.pop_all()
         self._memory = np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(self._start))
 
@@ -55,40 +52,38 @@ class PinnedStaging:
 
     def mark(self, piece: int) -> None:
         """An event in the stream, after everything launched."""
-        self._context.enter()
-        self._context.call("cuEventRecord", self._events[piece], self._context.stream)
+        self._device.call("EventRecord", self._events[piece], self._device.stream)
 
     def has_ended(self, piece: int) -> bool:
-        self._context.enter()
-        error = self._context.driver.cuEventQuery(self._events[piece])[0]
+        self._device.enter()
+        error = self._device.call_quietly("EventQuery", self._events[piece])[0]
         if error and int(error) != NOT_READY:
-            self._context.fail(error, "asking for a transfer")
+            self._device.fail(error, "asking for a transfer")
         return not error
 
     def wait(self, piece: int) -> None:
         """Wait for the event; of a piece that was never marked there is nothing to wait for."""
-        self._context.enter()
+        self._device.enter()
         error = self._waits[piece]()
         if error:
-            self._context.fail(self._context.driver.CUresult(error), "waiting for a transfer")
+            self._device.fail(error, "waiting for a transfer")
 
     def close(self) -> None:
         """Give the memory back; nothing may be under way."""
-        context = self._context
-        if context.is_lost:
+        device = self._device
+        if device.is_lost:
             return
-        context.enter()
         for event in self._events:
-            context.call("cuEventDestroy", event)
-        context.call("cuMemFreeHost", self._start)
+            device.call("EventDestroy", event)
+        device.call("MemFreeHost", self._start)
 
 
 class StagingProvider:
     """Slabs for what host and device hand each other: small ones page-locked, so that neither
     faults for what the other has written; others from ``large``."""
 
-    def __init__(self, context: CudaContext, large: Provider) -> None:
-        self._context = context
+    def __init__(self, device: GpuDevice, large: Provider) -> None:
+        self._device = device
         self._large = large
         self._pinned: dict[int, PinnedStaging] = {}
 
@@ -98,7 +93,7 @@ class StagingProvider:
 
         if size > _SMALL:
             return self._large.allocate(size)
-        staging = PinnedStaging(self._context, 1, size)
+        staging = PinnedStaging(self._device, 1, size)
         address = staging.address(0)
         self._pinned[address] = staging
         return Slab(address, size, staging.memory(0))

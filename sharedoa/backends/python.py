@@ -9,4 +9,4 @@ class PythonBackend(CpuBackend):
     """Memory as on the CPU backend; the runtime calls the user's own functions, so nothing is
     loaded or launched, except what places objects one by one."""
 
-    name = "python"
+    name = label = "python"

@@ -15,7 +15,7 @@ from ..targets.base import I64, VOID, Target, declare
 from .base import KernelLaunch
 
 if TYPE_CHECKING:
-    from .cuda import CudaBackend, CudaKernel
+    from .gpu import GpuBackend, GpuKernel
 
 Launch = Callable[[], None]
 
@@ -44,32 +44,32 @@ def time_by_clock(launch: Launch, repeat: int, synchronize: Callable[[], None]) 
     return samples
 
 
-def time_by_events(backend: CudaBackend, launch: Launch, repeat: int) -> list[float]:
+def time_by_events(backend: GpuBackend, launch: Launch, repeat: int) -> list[float]:
     """Seconds between an event before and one after each of ``repeat`` launches.
 
     All are queued while another kernel occupies the device, so that none waits for the host, also
     where ``launch`` queues several kernels. The events add about 3 us to each.
     """
-    context = backend.context
+    device = backend.device
     for _ in range(WARM_UP):
         begun = perf_counter()
         launch()
         queueing = perf_counter() - begun
     backend.synchronize()
-    events = [context.call("cuEventCreate", 0) for _ in range(2 * repeat)]
+    events = [device.call("EventCreate", 0) for _ in range(2 * repeat)]
     pairs = list(zip(events[::2], events[1::2], strict=True))
     try:
         cycles = max(_CYCLES_A_LAUNCH, int(2 * queueing * _HIGHEST_CLOCK))
         _occupy(backend, repeat * cycles)
         for before, after in pairs:
-            context.call("cuEventRecord", before, context.stream)
+            device.call("EventRecord", before, device.stream)
             launch()
-            context.call("cuEventRecord", after, context.stream)
+            device.call("EventRecord", after, device.stream)
         backend.synchronize()
-        return [context.call("cuEventElapsedTime", *pair) / 1000 for pair in pairs]
+        return [device.call("EventElapsedTime", *pair) / 1000 for pair in pairs]
     finally:
         for event in events:
-            context.call("cuEventDestroy", event)
+            device.call("EventDestroy", event)
 
 
 class ClockStopwatch:
@@ -98,7 +98,7 @@ class EventStopwatch:
     time between launches is counted.
     """
 
-    def __init__(self, backend: CudaBackend) -> None:
+    def __init__(self, backend: GpuBackend) -> None:
         self._backend = backend
         self._seconds: dict[str, float] = {}
         self._free: list[tuple[Any, Any]] = []
@@ -107,59 +107,58 @@ class EventStopwatch:
         weakref.finalize(self, _destroy, backend, self._free).atexit = False
 
     def time(self, name: str, launch: Launch) -> None:
-        self._backend.context.enter()
         if len(self._under_way) % _LAUNCHES_AHEAD == 0:
             if len(self._under_way) >= _EVENTS:
                 self.seconds()
             _occupy(self._backend, _LAUNCHES_AHEAD * _CYCLES_A_LAUNCH)
         self._name = name
         self._seconds.setdefault(name, 0.0)  # a launch over nobody queues no kernel
-        self._backend.context.stopwatch_running = self
+        self._backend.device.stopwatch_running = self
         try:
             launch()
         finally:
-            self._backend.context.stopwatch_running = None
+            self._backend.device.stopwatch_running = None
 
     def before_kernel(self) -> None:
         """The backend is about to queue a kernel, while ``time`` runs."""
-        context = self._backend.context
+        device = self._backend.device
         if not self._free:
-            self._free.append((context.call("cuEventCreate", 0), context.call("cuEventCreate", 0)))
+            self._free.append((device.call("EventCreate", 0), device.call("EventCreate", 0)))
         events = self._free.pop()
-        context.call("cuEventRecord", events[0], context.stream)
+        device.call("EventRecord", events[0], device.stream)
         self._under_way.append((self._name, events))
 
     def after_kernel(self) -> None:
-        context = self._backend.context
-        context.call("cuEventRecord", self._under_way[-1][1][1], context.stream)
+        device = self._backend.device
+        device.call("EventRecord", self._under_way[-1][1][1], device.stream)
 
     def seconds(self) -> dict[str, float]:
         self._backend.synchronize()
-        context = self._backend.context
+        device = self._backend.device
         for name, events in self._under_way:
-            passed = context.call("cuEventElapsedTime", *events) / 1000
+            passed = device.call("EventElapsedTime", *events) / 1000
             self._seconds[name] = self._seconds.get(name, 0.0) + passed
             self._free.append(events)
         self._under_way.clear()
         return dict(self._seconds)
 
 
-def _destroy(backend: CudaBackend, pairs: list[tuple[Any, Any]]) -> None:
-    if backend.context.is_lost:
+def _destroy(backend: GpuBackend, pairs: list[tuple[Any, Any]]) -> None:
+    if backend.device.is_lost:
         return
     for pair in pairs:
         for event in pair:
-            backend.context.call("cuEventDestroy", event)
+            backend.device.call("EventDestroy", event)
 
 
-def _occupy(backend: CudaBackend, cycles: int) -> None:
+def _occupy(backend: GpuBackend, cycles: int) -> None:
     """Queue a kernel of one thread that takes ``cycles`` clock cycles."""
     slots = (ctypes.c_uint64 * 1)(cycles)
     backend.prepare(KernelLaunch(_occupying_kernel(backend), (1, 1), (1, 1), slots, 1))()
 
 
 @cache
-def _occupying_kernel(backend: CudaBackend) -> CudaKernel:
+def _occupying_kernel(backend: GpuBackend) -> GpuKernel:
     stages = backend.target.compile(occupying_ir(backend.target))
     return backend.load(OCCUPY, stages, uses_barrier=False, recursive=False)
 

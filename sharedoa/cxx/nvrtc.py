@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from ..backends.cuda_context import cuda_context
+from ..backends.cuda_device import cuda_devices
 from ..errors import BackendError, ConfigurationError
 from ..runtime import code_cache, knobs
 from ..targets.base import Stages
@@ -156,10 +156,11 @@ def _checked(options: Sequence[str]) -> list[str]:
 
 def _device_architecture() -> int | None:
     """Compute capability times 10 of the device that kernels run on, None without one."""
-    if knobs.backend.value() not in ("auto", "cuda"):
+    kind, _, ordinal = knobs.backend.value().partition(":")
+    if kind not in ("auto", "cuda"):
         return None
     try:
-        major, minor = cuda_context().capability
-    except BackendError:
+        device = cuda_devices()[int(ordinal or 0)]
+    except (BackendError, IndexError):
         return None
-    return 10 * major + minor
+    return int(device.architecture.removeprefix("sm_"))

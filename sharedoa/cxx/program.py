@@ -15,7 +15,8 @@ from ptxpass.text import CallReport, PtxError, Rewriting, print_module, read_mod
 from ptxpass.text.syntax import Call, Function, Module
 from ptxpass.text.tables import VTABLES
 
-from ..backends.cuda import CudaBackend, CudaKernel, CudaModule
+from ..backends.cuda import CudaBackend
+from ..backends.gpu import GpuKernel, GpuModule
 from ..errors import ArgumentError, ClassError, CompileError, Diagnostic
 from ..forks import renew_in_child
 from ..heap.heap import Heap
@@ -66,14 +67,14 @@ class Loaded:
     """The module of one mode on the device; ``vtables`` are what objects point to, by symbol."""
 
     backend: CudaBackend
-    module: CudaModule
+    module: GpuModule
     vtables: Mapping[str, int]
     lock: Any = field(default_factory=lambda: renew_in_child(threading.RLock()))
-    _kernels: dict[str, CudaKernel] = field(default_factory=dict)
+    _kernels: dict[str, GpuKernel] = field(default_factory=dict)
     _heap: Callable[[], Heap | None] = lambda: None
     _epoch: int = -1
 
-    def kernel(self, kernel: Kernel) -> CudaKernel:
+    def kernel(self, kernel: Kernel) -> GpuKernel:
         found = self._kernels.get(kernel.symbol)
         if found is None:
             found = self._kernels[kernel.symbol] = self.backend.kernel(

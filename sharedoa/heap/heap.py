@@ -73,11 +73,12 @@ _path = lru_cache(maxsize=4096)(FieldPath)
 class Heap:
     """Objects of any classes, placed as ``mode`` says; the environment gives what is not given.
 
-    ``with oa.Heap(...)`` makes it the current heap. ``capacity`` is the most bytes that it may
-    reserve, ``initial_region`` the number of objects in the first region of a class,
-    ``references`` the bits that memory holds of a reference ("32", "64", "auto"); ``fastmath``
-    whether kernels may approximate floating-point arithmetic. Its memory goes when nothing refers
-    to the heap, its objects or its arrays any more.
+    ``with oa.Heap(...)`` makes it the current heap. ``backend`` says where its kernels run: "cuda"
+    is the first GPU, "cuda:1" the second. ``capacity`` is the most bytes that it may reserve,
+    ``initial_region`` the number of objects in the first region of a class, ``references`` the bits
+    that memory holds of a reference ("32", "64", "auto"); ``fastmath`` whether kernels may
+    approximate floating-point arithmetic. Its memory goes when nothing refers to the heap, its
+    objects or its arrays any more.
 
     Raises ConfigurationError for unknown names or values, BackendError where that does not work.
     """
@@ -579,7 +580,7 @@ class Heap:
 
     def __repr__(self) -> str:
         objects = sum(map(self.placement.count, self.placement.classes()))
-        return f"<Heap {self.mode.name} on {self.backend.name}: {objects:,} objects>"
+        return f"<Heap {self.mode.name} on {self.backend.label}: {objects:,} objects>"
 
 
 #: The blocks of heaps, innermost last; those that are not open count no more. Every thread and task

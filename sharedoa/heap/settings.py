@@ -122,11 +122,12 @@ def _layout_name(name: str, mode: Mode) -> str:
 
 
 def _open(name: str) -> Any:
-    """The backend of that name; heaps share one, and with it the code that it has loaded."""
+    """The backend of that name; heaps on a device share one, and with it the code that it has
+    loaded."""
     from ..backends import open_backend
 
     found = _opened.get(name)
     if found is None:
         opened = open_backend(name)
-        found = _opened[name] = _opened.setdefault(opened.name, opened)
+        found = _opened[name] = _opened.setdefault(opened.label, opened)
     return found

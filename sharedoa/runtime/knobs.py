@@ -144,6 +144,14 @@ def _folder_or_off(given: Any) -> Path | Literal["off"]:
     return "off" if isinstance(given, str) and given.lower() == "off" else _folder(given)
 
 
+def _backend(given: Any) -> str:
+    match = re.fullmatch(r"(auto|cpu|python)|(cuda|hip)(?::(\d{1,9}))?", str(given).strip().lower())
+    if match is None:
+        raise ValueError("unknown name")
+    name, kind, ordinal = match.groups()
+    return name or (f"{kind}:{int(ordinal)}" if int(ordinal or 0) else kind)
+
+
 mode: Knob[str] = Knob(
     "mode",
     "auto",
@@ -154,9 +162,9 @@ mode: Knob[str] = Knob(
 backend: Knob[str] = Knob(
     "backend",
     "auto",
-    "auto, cuda, hip, cpu, python",
+    "auto, cuda, cuda:1 (the second GPU), hip, cpu, python",
     "where kernels run; auto takes the first of cuda, hip and cpu that works",
-    _choice(("auto", "cuda", "hip", "cpu", "python")),
+    _backend,
 )
 layout: Knob[str] = Knob(
     "layout",

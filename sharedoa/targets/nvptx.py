@@ -39,10 +39,9 @@ ARCHITECTURES = (
 )  # fmt: skip
 
 
-def architecture_for(capability: tuple[int, int]) -> str:
-    """The newest of ``ARCHITECTURES`` whose PTX a device of ``capability`` (major, minor) runs."""
-    number = capability[0] * 10 + capability[1]
-    usable = [name for name in ARCHITECTURES if int(name[3:]) <= number]
+def architecture_for(device: str) -> str:
+    """The newest of ``ARCHITECTURES`` whose PTX a device runs that is one of these, or newer."""
+    usable = [name for name in ARCHITECTURES if int(name[3:]) <= int(device[3:])]
     return usable[-1] if usable else ARCHITECTURES[0]
 
 

@@ -26,7 +26,7 @@ class PretendTarget(HostTarget):
 class PretendDevice(CpuBackend):
     """``moved`` notes what is prefetched: address, size, whether to the device."""
 
-    name = "pretended"
+    name = label = "pretended"
 
     def __init__(self, piece_bytes: int) -> None:
         super().__init__()

@@ -1,8 +1,12 @@
-"""A CUDA driver that notes what it is asked to do, for tests that need no GPU."""
+"""A CUDA driver that notes what it is asked to do, for tests that need no GPU.
+
+What belongs to a context is refused, or goes to the wrong device, where another one is current.
+"""
 
 from __future__ import annotations
 
 import ctypes
+import threading
 from typing import Any
 
 import numpy as np
@@ -12,7 +16,9 @@ from sharedoa.backends.native_code import NativeLibrary, host_target
 
 bindings = pytest.importorskip("cuda.bindings.driver")
 GIB = 1 << 30
-#: What a stream, a kernel and the event before the first are known by.
+#: What a stream, a kernel and the event before the first are known by; of each further device
+#: the first two are larger by ``APART``.
+APART = 0x1000000
 STREAM, FUNCTION, FIRST_EVENT = 0x57000, 0xF0000, 0xE0000
 _LAUNCH = ctypes.CFUNCTYPE(
     ctypes.c_int, ctypes.c_uint64, *[ctypes.c_uint32] * 7, *[ctypes.c_uint64] * 3
@@ -22,24 +28,31 @@ _QUERY = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_uint64)
 _BY_ADDRESS = {"cuLaunchKernel": _LAUNCH, "cuStreamQuery": _QUERY, "cuEventQuery": _QUERY}
 
 
-class PretendDriver:
-    """One card of 8 GiB with 16 multiprocessors; every call is noted and succeeds, except those
-    named in ``failures``. Managed and page-locked memory is this process's."""
+CONTEXTS = ["context", "other context"]
+_HANDLES = {"cuStreamCreate": STREAM, "cuModuleGetFunction": FUNCTION}
 
-    def __init__(self) -> None:
+
+class PretendDriver:
+    """Cards of 8 GiB with 16 multiprocessors; every call is noted and succeeds, except those named
+    in ``failures``, by name, or by name and the device that is current. Managed and page-locked
+    memory is this process's."""
+
+    def __init__(self, devices: int = 1) -> None:
+        self.devices = devices
         self.calls: list[tuple[str, tuple[Any, ...]]] = []
-        self.failures: dict[str, object] = {}
+        #: The device that was current at each of ``calls``.
+        self.called_on: list[int] = []
+        self._thread = threading.local()
+        self.failures: dict[str | tuple[str, int], object] = {}
         self.memory: list[np.ndarray] = []
         self.of_functions = {"MAX_THREADS_PER_BLOCK": 1024}
         self.limits = {"STACK_SIZE": 1024, "MALLOC_HEAP_SIZE": 8 << 20}
         self.answers = {
-            "cuDeviceGet": 0,
+            "cuDeviceGetCount": devices,
             "cuDeviceGetName": b"Pretended GPU\0",
-            "cuDevicePrimaryCtxRetain": "context",
-            "cuStreamCreate": STREAM,
+            "cuDeviceTotalMem": 8 * GIB,
             "cuMemGetInfo": (8 * GIB, 8 * GIB),
             "cuModuleLoadDataEx": "module",
-            "cuModuleGetFunction": FUNCTION,
             "cuModuleGetGlobal": (0x5000, 128),
             "cuGetErrorString": b"pretended",
             "cuStreamEndCapture": "graph",
@@ -66,8 +79,22 @@ class PretendDriver:
 
     def answer(self, name: str, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
         self.calls.append((name, arguments))
-        if name in self.failures:
-            return self.failures[name], None
+        self.called_on.append(self.current)
+        for key in (name, (name, self.current)):
+            if key in self.failures:
+                return self.failures[key], None
+        if name == "cuCtxSetCurrent":
+            self._thread.device = CONTEXTS.index(arguments[0])
+        elif name == "cuLaunchKernel" and self.devices > 1:
+            kernel, stream = arguments[0] - FUNCTION, arguments[8] - STREAM
+            if not kernel == stream == APART * self.current:
+                return bindings.CUresult.CUDA_ERROR_INVALID_HANDLE, None
+        if name == "cuDeviceGet":
+            return bindings.CUresult.CUDA_SUCCESS, arguments[0]
+        if name == "cuDevicePrimaryCtxRetain":
+            return bindings.CUresult.CUDA_SUCCESS, CONTEXTS[arguments[0]]
+        if name in _HANDLES and name not in self.answers:
+            return bindings.CUresult.CUDA_SUCCESS, _HANDLES[name] + APART * self.current
         if name == "cuDeviceGetAttribute":
             return bindings.CUresult.CUDA_SUCCESS, self.attributes[arguments[0]]
         if name in ("cuMemAllocManaged", "cuMemHostAlloc"):
@@ -93,6 +120,22 @@ class PretendDriver:
     @staticmethod
     def limit_name(key) -> str:
         return key.name.removeprefix("CU_LIMIT_")
+
+    @property
+    def current(self) -> int:
+        """The device that is current in the calling thread."""
+        found: int = getattr(self._thread, "device", 0)
+        return found
+
+    def devices_of(self, name: str) -> list[int]:
+        """On which device each call of the function was."""
+        asked = zip(self.calls, self.called_on, strict=True)
+        return [device for (called, _), device in asked if called == name]
+
+    def forget(self) -> None:
+        """What was called until now."""
+        self.calls.clear()
+        self.called_on.clear()
 
     def called(self, name: str) -> list[tuple[Any, ...]]:
         return [arguments for called, arguments in self.calls if called == name]

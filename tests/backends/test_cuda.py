@@ -10,7 +10,7 @@ from llvmlite import ir
 
 from sharedoa.backends import Backend
 from sharedoa.backends.base import KernelLaunch
-from sharedoa.backends.cuda_context import cuda_context
+from sharedoa.backends.cuda_device import cuda_device
 from sharedoa.errors import ArgumentError, HeapError, InternalError
 from sharedoa.targets.base import F64, I64
 
@@ -29,7 +29,7 @@ def test_attributes(cuda_backend: Backend):
 
 
 def test_slabs_are_zero_and_counted(cuda_backend: Backend):
-    context = cuda_context()
+    context = cuda_device(0)
     before = context.managed_bytes
     slab = cuda_backend.provider.allocate(64 << 20)
     assert not slab.memory.any()
@@ -114,6 +114,6 @@ def test_threads_launch_what_another_has_prepared(cuda_backend: Backend):
     thread = threading.Thread(target=start)
     thread.start()
     thread.join()
-    assert list(cuda_context().launched) == ["kernel"]
+    assert list(cuda_device(0).launched) == ["kernel"]
     cuda_backend.synchronize()
     np.testing.assert_array_equal(out, np.arange(256))

@@ -13,11 +13,13 @@ from typing import Any
 import pytest
 from llvmlite import ir
 
-from sharedoa.backends import available, cuda_context, open_backend
+from sharedoa.backends import available, cuda_device, open_backend
 from sharedoa.backends.base import KernelLaunch
-from sharedoa.backends.cuda import CudaBackend, CudaKernel
-from sharedoa.backends.cuda_context import INDIRECT_STACK, RECURSIVE_STACK, CudaContext
-from sharedoa.backends.cuda_launch import PreparedLaunch
+from sharedoa.backends.cuda import CudaBackend
+from sharedoa.backends.cuda_device import CudaDevice
+from sharedoa.backends.gpu import GpuKernel
+from sharedoa.backends.gpu_device import INDIRECT_STACK, RECURSIVE_STACK
+from sharedoa.backends.gpu_launch import PreparedLaunch
 from sharedoa.backends.pinned_memory import PinnedStaging
 from sharedoa.errors import ArgumentError, BackendError, DeviceError, HeapError
 
@@ -39,14 +41,14 @@ def in_a_thread(work: Callable[[], None]) -> None:
 @pytest.fixture
 def driver(monkeypatch: pytest.MonkeyPatch):
     pretended = PretendDriver()
-    monkeypatch.setattr(cuda_context, "load_driver", lambda: pretended)
-    cuda_context.cuda_context.cache_clear()
+    monkeypatch.setattr(cuda_device, "load_driver", lambda: pretended)
+    cuda_device.cuda_device.cache_clear()
     yield pretended
-    cuda_context.cuda_context.cache_clear()
+    cuda_device.cuda_device.cache_clear()
 
 
 def prepared(threads: Shape, block: Shape, slots: ctypes.Array[ctypes.c_uint64]) -> PreparedLaunch:
-    kernel = CudaKernel("kernel", FUNCTION, 0x5000, 1024, False)
+    kernel = GpuKernel("kernel", FUNCTION, 0x5000, 1024, False)
     return PreparedLaunch(KernelLaunch(kernel, threads, block, slots, len(slots)))
 
 
@@ -90,7 +92,7 @@ def test_launches(driver):
     start = backend.prepare(KernelLaunch(handle, (1000, 1), (128, 1), slots, 1))
     for _ in range(2):
         start()
-    assert list(backend.context.launched) == ["kernel"]
+    assert list(backend.device.launched) == ["kernel"]
     launched = driver.called("cuLaunchKernel")
     address = launched[0][9]
     expected = (FUNCTION, 8, 1, 1, 128, 1, 1, 0, STREAM, address, 0)
@@ -131,7 +133,7 @@ def test_launches_make_the_context_current_where_it_is_not(driver, refusal):
     backend = CudaBackend()
     handle = backend.load("kernel", stages(), False, False)
     start = backend.prepare(KernelLaunch(handle, (8, 1), (8, 1), NO_SLOTS, 0))
-    driver.calls.clear()
+    driver.forget()
     current: list[str] = []
 
     def answer(name: str, arguments: tuple[Any, ...], answer=driver.answer) -> tuple[Any, ...]:
@@ -156,7 +158,7 @@ def test_launches_make_the_context_current_where_it_is_not(driver, refusal):
 def test_every_thread_makes_the_context_current_once(driver):
     """Also where it has the identity of a thread that has ended, as these have."""
     backend = CudaBackend()
-    driver.calls.clear()
+    driver.forget()
 
     def wait_twice() -> None:
         backend.synchronize()
@@ -165,7 +167,7 @@ def test_every_thread_makes_the_context_current_once(driver):
     for _ in range(3):
         in_a_thread(wait_twice)
     assert driver.called("cuCtxSetCurrent") == [("context",)] * 3
-    driver.calls.clear()
+    driver.forget()
     backend.synchronize()
     assert not driver.called("cuCtxSetCurrent")
 
@@ -239,7 +241,7 @@ def test_registers_are_bounded_where_nothing_spills(driver, emit, local_bytes, t
 
 def test_stack_leaves_most_of_the_memory(driver):
     driver.answers["cuMemGetInfo"] = (GIB, 8 * GIB)
-    CudaContext().raise_stack(RECURSIVE_STACK)
+    CudaDevice().raise_stack(RECURSIVE_STACK)
     assert driver.limits["STACK_SIZE"] == GIB // 8 // (16 * 2048)
 
 
@@ -247,7 +249,7 @@ def test_stack_leaves_most_of_the_memory(driver):
     ("capacity", "expected"), [(None, 4 * GIB), (1 * GIB, GIB), (100 * GIB, 4 * GIB)]
 )
 def test_malloc_heap_is_sized_once(driver, capacity, expected):
-    context = CudaContext()
+    context = CudaDevice()
     context.open_malloc_heap(capacity)
     context.open_malloc_heap(3 * GIB)
     assert driver.limits["MALLOC_HEAP_SIZE"] == expected
@@ -255,7 +257,7 @@ def test_malloc_heap_is_sized_once(driver, capacity, expected):
 
 
 def test_managed_memory_is_never_more_than_the_card(driver):
-    context = CudaContext()
+    context = CudaDevice()
     context.reserve_managed(5 * GIB)
     with pytest.raises(HeapError, match="holds 5,368,709,120 and the card has room for 3,221,2"):
         context.reserve_managed(4 * GIB)
@@ -264,7 +266,7 @@ def test_managed_memory_is_never_more_than_the_card(driver):
 
 
 def test_threads_do_not_reserve_the_same_memory(driver, monkeypatch):
-    context, refused = CudaContext(), []
+    context, refused = CudaDevice(), []
     memory = context.memory
 
     def slow_memory() -> tuple[int, int]:
@@ -288,7 +290,7 @@ def test_threads_do_not_reserve_the_same_memory(driver, monkeypatch):
 
 
 def test_a_finalizer_gives_memory_back_while_more_is_reserved(driver, monkeypatch):
-    context = CudaContext()
+    context = CudaDevice()
     context.reserve_managed(GIB)
     memory = context.memory
 
@@ -308,7 +310,7 @@ def test_dropped_memory_in_cycles_is_collected_before_more_is_refused(driver):
             context.reserve_managed(5 * GIB)
             weakref.finalize(self, context.release_managed, 5 * GIB)
 
-    context = CudaContext()
+    context = CudaDevice()
     gc.disable()
     try:
         Owner()
@@ -329,11 +331,11 @@ def test_slabs_that_cannot_be_made_ready_are_given_back(driver, failing):
         backend.provider.allocate(1 << 20)
     made = [(memory.ctypes.data,) for memory in driver.memory]
     assert driver.called("cuMemFree") == made
-    assert backend.context.managed_bytes == 0
+    assert backend.device.managed_bytes == 0
 
 
 def test_pinned_memory_whose_events_fail_is_given_back(driver, monkeypatch):
-    context, create = CudaContext(), driver.cuEventCreate
+    context, create = CudaDevice(), driver.cuEventCreate
 
     def create_two(flags: int) -> tuple[object, ...]:
         if len(driver.called("cuEventCreate")) == 2:
@@ -354,7 +356,7 @@ def test_pinned_memory_whose_events_fail_is_given_back(driver, monkeypatch):
 def test_driver_errors_have_words(driver, error, expected):
     answer = (getattr(bindings.CUresult, error),)
     with pytest.raises(expected, match=rf"cuSomething: pretended \({error}, \d+\)") as caught:
-        CudaContext().checked(answer, "cuSomething")
+        CudaDevice().checked(answer, "cuSomething")
     assert caught.value.help
 
 

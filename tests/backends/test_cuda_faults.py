@@ -74,7 +74,7 @@ try:
 except oa.DeviceError as problem:
     told = str(problem)
 assert NAME in told, told
-assert "context of this process is lost" in told and "SHAREDOA_DEBUG=1" in told, told
+assert "This process has lost cuda:0" in told and "SHAREDOA_DEBUG=1" in told, told
 def refused(*uses):
     for use in uses:
         try:

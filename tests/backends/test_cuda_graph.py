@@ -13,7 +13,7 @@ import sharedoa as oa
 from sharedoa import f32
 from sharedoa.backends.column_kernels import NUMBER
 from sharedoa.backends.cuda import CudaBackend
-from sharedoa.backends.cuda_context import CudaContext
+from sharedoa.backends.cuda_device import CudaDevice
 from sharedoa.backends.own_kernels import OwnKernels
 from sharedoa.errors import ArgumentError, BackendError
 
@@ -51,7 +51,7 @@ def driver():
 
 @pytest.fixture
 def heap(driver):
-    backend = CudaBackend(CudaContext(driver))
+    backend = CudaBackend(CudaDevice(driver=driver))
     with oa.Heap("auto", backend, capacity="64MiB", initial_region=32) as made:
         yield made
 
@@ -59,7 +59,7 @@ def heap(driver):
 def names(driver: PretendDriver, *wanted: str) -> list[str]:
     """The calls whose names begin as ``wanted``, since the last time; all others are forgotten."""
     found = [name for name, _ in driver.calls if name.startswith(wanted)]
-    driver.calls.clear()
+    driver.forget()
     return found
 
 
@@ -217,7 +217,7 @@ def test_blocks_too_large_are_refused(driver, heap):
 def heap_that_is_lost(driver: PretendDriver) -> Iterator[None]:
     """A heap whose device is lost in the block, as its end finds, too."""
     with pytest.raises(oa.DeviceError, match=r"lost to this process in .*copy: pretended"):
-        with oa.Heap(backend=CudaBackend(CudaContext(driver))):
+        with oa.Heap(backend=CudaBackend(CudaDevice(driver=driver))):
             yield
 
 
@@ -253,7 +253,7 @@ def test_printing_kernels_flush_what_python_has_printed(driver, heap, monkeypatc
     monkeypatch.setattr("sys.stdout.flush", lambda: flushed.append(1), raising=False)
     step.run(2)
     assert flushed == [1]
-    assert heap.backend.context._printing
+    assert heap.backend.device._printing
 
 
 def test_a_stopwatch_leaves_out_kernels_of_the_backend_itself(driver, heap):
@@ -280,8 +280,8 @@ def test_a_stopwatch_times_each_run(driver, heap):
         copy[64](numbers, numbers)
     watch = heap.backend.stopwatch()
     names(driver)
-    heap.backend.context.stopwatch_running = watch
+    heap.backend.device.stopwatch_running = watch
     step.run(2)
-    heap.backend.context.stopwatch_running = None
+    heap.backend.device.stopwatch_running = None
     calls = names(driver, "cuEventRecord", "cuGraph")
     assert calls == ["cuEventRecord", "cuGraphLaunch", "cuEventRecord"] * 2

@@ -16,10 +16,10 @@ import pytest
 
 import sharedoa as oa
 from sharedoa import f32
-from sharedoa.backends import cuda_context, cuda_driver, open_backend
+from sharedoa.backends import cuda_device, forked, open_backend
 from sharedoa.backends.base import KernelLaunch
 from sharedoa.backends.cuda import CudaBackend
-from sharedoa.backends.cuda_context import CudaContext
+from sharedoa.backends.cuda_device import CudaDevice
 from sharedoa.errors import BackendError, DeviceError
 
 from ..targets.hand_written import kernel_text, store_coordinates
@@ -32,10 +32,10 @@ FAULT = bindings.CUresult.CUDA_ERROR_ILLEGAL_ADDRESS
 @pytest.fixture
 def driver(monkeypatch: pytest.MonkeyPatch):
     pretended = PretendDriver()
-    monkeypatch.setattr(cuda_context, "load_driver", lambda: pretended)
-    cuda_context.cuda_context.cache_clear()
+    monkeypatch.setattr(cuda_device, "load_driver", lambda: pretended)
+    cuda_device.cuda_device.cache_clear()
     yield pretended
-    cuda_context.cuda_context.cache_clear()
+    cuda_device.cuda_device.cache_clear()
 
 
 @oa.kernel
@@ -45,7 +45,7 @@ def double(numbers: oa.Array[f32]):
         numbers[i] *= 2
 
 
-def lose(driver: PretendDriver, context: CudaContext) -> DeviceError:
+def lose(driver: PretendDriver, context: CudaDevice) -> DeviceError:
     context.launched = {"first": None, "second": None}
     driver.failures["cuStreamQuery"] = FAULT
     with pytest.raises(DeviceError) as caught:
@@ -54,17 +54,17 @@ def lose(driver: PretendDriver, context: CudaContext) -> DeviceError:
 
 
 def test_a_loss_names_the_kernels_what_is_lost_and_what_helps(driver):
-    context = CudaContext()
+    context = CudaDevice()
     context.reserve_managed(1 << 20)
     told = lose(driver, context)
     assert "in first, second: the device stopped" in told.message
-    assert "context of this process is lost" in told.message
+    assert "This process has lost cuda:0" in told.message
     assert "1,048,576 bytes" in told.message
     assert "SHAREDOA_DEBUG=1" in told.help and "backend='cpu'" in told.help
 
 
 def test_whatever_call_the_driver_tells_a_fault_by_the_kernels_are_named(driver):
-    context = CudaContext()
+    context = CudaDevice()
     context.launched = {"first": None}
     driver.failures["cuMemGetInfo"] = FAULT
     with pytest.raises(DeviceError, match="in first: the device stopped"):
@@ -76,7 +76,7 @@ def test_after_a_loss_every_use_says_which_kernel_it_was(driver):
     stages = backend.target.compile(kernel_text(backend.target, store_coordinates))
     handle = backend.load("kernel", stages, False, False)
     start = backend.prepare(KernelLaunch(handle, (8, 1), (8, 1), (ctypes.c_uint64 * 1)(), 1))
-    lose(driver, backend.context)
+    lose(driver, backend.device)
     driver.failures["cuLaunchKernel"] = FAULT
     for use in (start, backend.synchronize, lambda: backend.provider.allocate(1 << 20)):
         with pytest.raises(DeviceError, match="lost to this process in first, second: pretended"):
@@ -90,13 +90,13 @@ def test_nothing_is_given_back_to_a_driver_that_refuses_everything(driver):
     slab = backend.provider.allocate(1 << 20)
     stages = backend.target.compile(kernel_text(backend.target, store_coordinates))
     handle = backend.load("kernel", stages, False, False)
-    lose(driver, backend.context)
-    driver.calls.clear()
+    lose(driver, backend.device)
+    driver.forget()
     backend.provider.free(slab)
     del handle
     backend.close()
     assert driver.calls == []
-    assert backend.context.managed_bytes == 0
+    assert backend.device.managed_bytes == 0
 
 
 def test_what_no_launch_was_under_way_on_can_be_read_and_dumped(driver, tmp_path):
@@ -105,7 +105,7 @@ def test_what_no_launch_was_under_way_on_can_be_read_and_dumped(driver, tmp_path
     lost = other.array(f32, np.arange(8))
     heap.synchronize()
     other.note_launch()
-    lose(driver, heap.backend.context)
+    lose(driver, heap.backend.device)
     assert numbers.numpy().tolist() == list(range(8))
     heap.dump(tmp_path / "numbers.oa", numbers=numbers)
     assert oa.Heap(backend="cpu").load(tmp_path / "numbers.oa")["numbers"][7] == 7
@@ -115,7 +115,7 @@ def test_what_no_launch_was_under_way_on_can_be_read_and_dumped(driver, tmp_path
 
 
 def test_ctrl_c_ends_a_wait_and_nothing_is_forgotten(driver):
-    device, context = BusyDevice(driver), CudaContext()
+    device, context = BusyDevice(driver), CudaDevice()
     context.launched = {"endless": None}
     threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     begun = time.monotonic()
@@ -130,7 +130,7 @@ def test_ctrl_c_ends_a_wait_and_nothing_is_forgotten(driver):
 
 
 def test_a_wait_ends_when_the_device_is_done(driver):
-    device, context = BusyDevice(driver), CudaContext()
+    device, context = BusyDevice(driver), CudaDevice()
     threading.Timer(0.2, device.is_done).start()
     begun = time.monotonic()
     context.synchronize()
@@ -154,15 +154,15 @@ def in_a_child(check) -> None:
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_forked_child_is_told_at_its_first_use(driver, monkeypatch):
-    monkeypatch.setattr(cuda_driver, "_forked", [])
+    monkeypatch.setattr(forked, "_forked", [])
     heap = oa.Heap(backend=CudaBackend())
     numbers = heap.array(f32, np.arange(8))
     double[8](numbers)
     heap.synchronize()
 
     def check() -> None:
-        cuda_driver._note_fork()
-        driver.calls.clear()
+        forked.note_fork("CUDA", lambda: None)
+        driver.forget()
         uses = [
             lambda: oa.Heap(backend="cuda"),
             lambda: open_backend("auto"),

@@ -11,7 +11,7 @@ import pytest
 
 import sharedoa as oa
 from sharedoa import f32, i32
-from sharedoa.backends import bulk_transfer, cuda_context
+from sharedoa.backends import bulk_transfer, cuda_device
 from sharedoa.backends.bulk_transfer import PIECES, BulkTransfer
 from sharedoa.backends.cuda import CudaBackend
 from sharedoa.backends.pinned_memory import PinnedStaging
@@ -37,17 +37,17 @@ class Grain(oa.Object):
 @pytest.fixture
 def driver(monkeypatch: pytest.MonkeyPatch):
     pretended = PretendDriver()
-    monkeypatch.setattr(cuda_context, "load_driver", lambda: pretended)
+    monkeypatch.setattr(cuda_device, "load_driver", lambda: pretended)
     monkeypatch.setattr(residency, "DEVICE_BULK", 1 << 20)
-    cuda_context.cuda_context.cache_clear()
+    cuda_device.cuda_device.cache_clear()
     yield pretended
-    cuda_context.cuda_context.cache_clear()
+    cuda_device.cuda_device.cache_clear()
 
 
 def open_backend() -> CudaBackend:
     backend = CudaBackend()
     backend._transfer = BulkTransfer(
-        backend, lambda: PinnedStaging(backend.context, PIECES, PIECE_BYTES)
+        backend, lambda: PinnedStaging(backend.device, PIECES, PIECE_BYTES)
     )
     return backend
 
@@ -75,7 +75,7 @@ def prefetched(driver: PretendDriver) -> list[tuple[int, int, bool]]:
 
 def test_each_piece_is_waited_for_before_it_is_filled_again(heap, driver):
     objects = oa.new(Grain, COUNT)
-    driver.calls.clear()
+    driver.forget()
     objects.x = np.ones(COUNT, np.float32)
     pieces = COUNT * 4 // PIECE_BYTES
     used = names(driver, "cuEventQuery", "cuLaunchKernel", "cuEventRecord")
@@ -96,7 +96,7 @@ def test_each_piece_is_waited_for_before_it_is_filled_again(heap, driver):
 
 def test_another_thread_has_the_context_first(heap, driver):
     objects = oa.new(Grain, COUNT)
-    driver.calls.clear()
+    driver.forget()
     values = np.ones(COUNT, np.float32)
     thread = threading.Thread(target=lambda: objects.selection().write(FieldPath("x"), values))
     thread.start()
@@ -106,7 +106,7 @@ def test_another_thread_has_the_context_first(heap, driver):
 
 
 def test_new_objects_stay_on_the_device(heap, driver):
-    driver.calls.clear()
+    driver.forget()
     oa.new(Grain, COUNT, x=np.ones(COUNT, np.float32), number=3)
     assert all(to_device for _, size, to_device in prefetched(driver) if size >= residency.BULK)
     # A launch for each piece of x, and one each for header, number and references.
@@ -163,7 +163,7 @@ def test_the_buffer_is_given_back(driver):
 
 @pytest.mark.gpu
 def test_page_locked_memory_is_reached_by_both_sides():
-    context = cuda_context.cuda_context()
+    context = cuda_device.cuda_device(0)
     staging = PinnedStaging(context, 2, 1 << 16)
     try:
         for piece in (0, 1):

@@ -13,7 +13,7 @@ from sharedoa.errors import BackendError, ConfigurationError
 
 def test_all_are_listed_with_a_reason():
     found = available()
-    assert tuple(entry.name for entry in found) == BACKENDS
+    assert tuple(entry.name for entry in found if ":" not in entry.name) == BACKENDS
     assert all(entry.reason for entry in found)
     works = {entry.name: entry.ok for entry in found}
     assert works["cpu"]

@@ -59,7 +59,7 @@ def test_a_stopwatch_counts_kernels_alone(cuda_backend):
     long, short = 30_000_000, 30_000
 
     def moves_first() -> None:
-        context = cuda_backend.context
+        context = cuda_backend.device
         block = context.call("cuMemAllocManaged", 1 << 28, 1)
         context.call("cuMemsetD8Async", block, 0, 1 << 28, context.stream)
         cuda_backend.prefetch(block, 1 << 28, False)

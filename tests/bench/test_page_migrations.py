@@ -208,10 +208,10 @@ def test_faults_are_told_by_kernel():
 
 def test_the_control_walks_with_and_without_asking():
     pretend = pytest.importorskip("tests.backends.pretend_driver")
-    from sharedoa.backends.cuda_context import CudaContext
+    from sharedoa.backends.cuda_device import CudaDevice
 
     driver, phases = pretend.PretendDriver(), []
-    context = CudaContext(driver)
+    context = CudaDevice(driver=driver)
     del driver.calls[:]
     control.walk(context, lambda phase: phases.append((phase, len(driver.calls))))
     assert [phase for phase, _ in phases] == ["first step", None, "run", None]

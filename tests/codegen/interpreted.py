@@ -60,7 +60,7 @@ class InterpretedGpu(CpuBackend):
     """Launches have ended when ``launch`` returns. ``collectives`` counts what threads of warps did
     together, by the instruction; ``choose`` says who is active together."""
 
-    name = "interpreted"
+    name = label = "interpreted"
 
     def __init__(self, architecture: str = "sm_90") -> None:
         super().__init__()

@@ -10,7 +10,7 @@ import pytest
 
 from sharedoa.backends.base import KernelLaunch
 from sharedoa.backends.cuda import CudaBackend
-from sharedoa.backends.cuda_context import INDIRECT_STACK, RECURSIVE_STACK
+from sharedoa.backends.gpu_device import INDIRECT_STACK, RECURSIVE_STACK
 
 # The module that is imported next is skipped without them.
 pytest.importorskip("cuda.bindings.driver")
@@ -38,7 +38,7 @@ def test_two_kernels_of_one_module(driver: PretendDriver):  # noqa: F811
         start()
     assert pointed_to(driver.called("cuLaunchKernel")[0][9], 3) == [7, 8, 9]
     assert list(slots) == [7, 8, 0, 0, 9]
-    assert list(backend.context.launched) == ["first", "second"]
+    assert list(backend.device.launched) == ["first", "second"]
     for words in ([1] * 16, [1] * 16, [2] * 16):
         backend.set_module_state(module, words)
     assert len(driver.called("cuMemcpyHtoDAsync")) == 2

@@ -77,7 +77,7 @@ def cuda_device() -> Any:
 
     backend: Any = Noting()
     backend._transfer = BulkTransfer(
-        backend, lambda: PinnedStaging(backend.context, PIECES, PIECE_BYTES)
+        backend, lambda: PinnedStaging(backend.device, PIECES, PIECE_BYTES)
     )
     backend.moved = []
     return backend

@@ -29,7 +29,26 @@ _OF_PIECES = (
 _OF_ADDRESSES = ("tests/model/test_field_address.py",)
 _OF_STRETCHES = ("tests/runtime/test_stretches.py",)
 
+_DEVICE = "sharedoa/backends/gpu_device.py"
+_TWO_DEVICES = ("tests/backends/test_two_devices.py",)
+
 MUTATIONS = (
+    # ------------------------------------------------------------ devices
+    Mutation(
+        "the device of the last call", _DEVICE,
+        "if self.has_others or _current.device is not self:", "if _current.device is None:",
+        "what is asked for goes to the device that is current", _TWO_DEVICES,
+    ),
+    Mutation(
+        "finalizers change the device", _DEVICE,
+        "        before.make_current()\n", "        pass\n",
+        "a collection of garbage leaves another device current", _TWO_DEVICES,
+    ),
+    Mutation(
+        "one backend a driver", "sharedoa/heap/settings.py",
+        "_opened.setdefault(opened.label, opened)", "_opened.setdefault(opened.name, opened)",
+        "heaps on the second GPU are on the first", _TWO_DEVICES,
+    ),
     # ------------------------------------------------------------ shared loops
     Mutation(
         "rounds of others", _SHARED,

@@ -52,11 +52,11 @@ def test_every_architecture(architecture: str):
 
 
 @pytest.mark.parametrize(
-    ("capability", "expected"),
-    [((7, 0), "sm_70"), ((8, 7), "sm_86"), ((9, 0), "sm_90"), ((13, 1), ARCHITECTURES[-1])],
+    ("device", "expected"),
+    [("sm_70", "sm_70"), ("sm_87", "sm_86"), ("sm_90", "sm_90"), ("sm_131", ARCHITECTURES[-1])],
 )
-def test_architecture_for_a_device(capability: tuple[int, int], expected: str):
-    assert architecture_for(capability) == expected
+def test_architecture_for_a_device(device: str, expected: str):
+    assert architecture_for(device) == expected
 
 
 def test_the_architectures_are_in_order():

@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING
 
 from ..once import once
 from ..uninterrupted import uninterrupted
-from .cuda_driver import driver_function
 from .interpreter_function import interpreter_function
 
 if TYPE_CHECKING:
-    from .cuda_context import CudaContext
+    from .gpu_device import GpuDevice
 
 NOT_READY = 600
-"""CUDA_ERROR_NOT_READY."""
+"""What both drivers answer meanwhile."""
 _ROUNDS = 10_000
 """Questions before Python looks for signals: some milliseconds."""
 _SPARED_SHARE, _MOST_SPARED, _LEAST_SPARED = 1 / 256, 0.005, 0.0005
@@ -60,11 +59,11 @@ def _native_ask() -> Callable[[int], int]:
 
 
 class Wait:
-    """Waits for a stream (``query`` is "cuStreamQuery") or an event ("cuEventQuery")."""
+    """Waits for a stream (``query`` is "StreamQuery") or an event ("EventQuery")."""
 
-    def __init__(self, context: CudaContext, query: str, handle: object) -> None:
+    def __init__(self, device: GpuDevice, query: str, handle: object) -> None:
         self._ask = _native_ask()
-        function = driver_function(context, query)
+        function = device.entry_point(query)
         self._words = (ctypes.c_uint64 * 2)(function, int(handle))  # type: ignore[call-overload]
         self._address = ctypes.addressof(self._words)
 

@@ -17,7 +17,7 @@ from .base import KernelLaunch
 from .interpreter_function import interpreter_function
 
 if TYPE_CHECKING:
-    from .cuda import CudaKernel
+    from .gpu import GpuKernel
 
 _LARGEST_ROW = (1 << 31) - 1
 _LARGEST_GRID_Y = (1 << 16) - 1
@@ -35,7 +35,7 @@ class PreparedLaunch:
 
     def __init__(self, launch: KernelLaunch) -> None:
         """Raises ArgumentError for a grid or a block that the device cannot launch."""
-        kernel: CudaKernel = launch.handle
+        kernel: GpuKernel = launch.handle
         gx, gy = _grid(kernel, launch.threads, launch.block)
         bx, by = launch.block
         self.shape = (gx, gy, 1, bx, by, 1)
@@ -52,14 +52,14 @@ class PreparedLaunch:
 
     def words(self, function: int, stream: int) -> int:
         """The address of the words that ``native_launch`` gives takes; ``function`` is that of the
-        driver's ``cuLaunchKernel``."""
+        driver's that launches."""
         kernel = int(self._launch.handle.function)
         words = (function, kernel, *self.shape, 0, stream, self.parameters)
         self._words = (ctypes.c_uint64 * len(_TYPES))(*words)
         return ctypes.addressof(self._words)
 
 
-def _grid(kernel: CudaKernel, threads: tuple[int, int], block: tuple[int, int]) -> tuple[int, int]:
+def _grid(kernel: GpuKernel, threads: tuple[int, int], block: tuple[int, int]) -> tuple[int, int]:
     (nx, ny), (bx, by) = threads, block
     if not 0 < bx * by <= kernel.max_threads or bx < 1:
         raise ArgumentError(
