@@ -48,6 +48,7 @@ from bench.harness import (
 from bench.weighted_family import BODIES, WeightedFamily, distinct_bodies, expected, weighted_family
 from dispatch.mode import AUTO
 from sharedoa import f32
+from sharedoa.model.object import shared_type
 
 FIXED = ("sharedoa", "header+switch", "tag+switch", "range+switch", "bits+switch")
 LAYOUTS = ("aos", "tile")
@@ -139,7 +140,7 @@ def _name(grid: Grid, types: tuple[int, ...] | None) -> str:
 def _defaults(modes: tuple[str, ...], backend: str) -> tuple[str, dict[str, str]]:
     """The backend's name, and the layout that each mode takes on it by default."""
     found = {}
-    cls = weighted_family(1, 16).base.__sharedoa__
+    cls = shared_type(weighted_family(1, 16).base)
     for mode in modes:
         with oa.Heap(mode=mode, backend=backend, layout="auto") as heap:
             found[mode] = "tile" if heap.layout.is_tiled(cls) else "aos"

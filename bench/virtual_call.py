@@ -48,6 +48,7 @@ import sharedoa as oa
 from bench.class_family import FIELD, FIELDS, WIDTHS, Family, family, updated
 from bench.harness import MICROSECONDS, Options, Result, main, show, summary
 from dispatch.mode import parse_mode
+from sharedoa.model.object import shared_type
 
 MI = 1 << 20
 ORDERS = ("mixed", "sorted")
@@ -159,7 +160,7 @@ def _measure(case: Case, backend: str, repeat: int) -> Iterator[dict[str, Any]]:
                 ("virtual call", counted(call, items)),
             ):
                 samples = heap.backend.time_launches(launch, repeat)
-                size = heap.layout.record(kinds[0].__sharedoa__).size
+                size = heap.layout.record(shared_type(kinds[0])).size
                 yield {
                     **asdict(case),
                     "order": order,
@@ -176,7 +177,7 @@ def _reason_to_skip(case: Case, heap: oa.Heap) -> str:
     limit = SCATTERED_LIMIT.get(heap.backend.name, 0)
     if scattered and case.objects > limit:
         return f"placed one by one, which is measured up to {limit:,} objects"
-    record = heap.layout.record(family(case.types, case.fields).classes[0].__sharedoa__)
+    record = heap.layout.record(shared_type(family(case.types, case.fields).classes[0]))
     # Two arrays of references, and the staging of values that the host hands over.
     needed = case.objects * (record.size + 3 * _REFERENCE_BYTES)
     free = heap.backend.free_memory()
@@ -200,7 +201,7 @@ def _require_distinct_bodies(made: Family, case: Case) -> None:
             )
 
 
-def _check(group: oa.ObjectArray, kind: int, values: np.ndarray[Any, Any], launches: int) -> None:
+def _check(group: oa.Array, kind: int, values: np.ndarray[Any, Any], launches: int) -> None:
     expected = updated(kind, values, launches)
     found = np.asarray(getattr(group, FIELD))
     if not np.array_equal(found, expected):

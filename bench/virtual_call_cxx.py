@@ -49,6 +49,7 @@ from dispatch.header_format import VTABLE_POINTER
 from dispatch.mode import Mode, parse_mode
 from ptxpass.text import LEFT_ALONE, read_module
 from sharedoa.heap.arrays import Array
+from sharedoa.model.object import shared_type
 
 NAME = "virtual-call-cxx"
 OBJECT_BYTES = 32
@@ -82,7 +83,7 @@ class Side:
 
     language: str
     heap: oa.Heap
-    groups: list[oa.ObjectArray]
+    groups: list[oa.Array]
     arrays: dict[str, Array]
     call: Callable[[Array], None]
     branch: Callable[[Array, int, int], None]
@@ -231,10 +232,10 @@ def _cxx_side(case: Case, heap: oa.Heap, values: np.ndarray[Any, Any]) -> Side:
 
 def _objects(
     made: Family | CxxFamily, case: Case, heap: oa.Heap, values: np.ndarray[Any, Any]
-) -> tuple[list[oa.ObjectArray], Array, Array]:
+) -> tuple[list[Array], Array, Array]:
     """A group a class, the references in order, and room for the mixed ones."""
     for cls in made.classes:
-        size = heap.layout.record(cls.__sharedoa__).size
+        size = heap.layout.record(shared_type(cls)).size
         if size != OBJECT_BYTES:
             raise AssertionError(f"objects of {cls.__name__} have {size} bytes")
     groups = [oa.new(cls, len(values), **{FIELD: values}) for cls in made.classes]

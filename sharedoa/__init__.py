@@ -11,8 +11,6 @@ Everything public is a name of this package; see README.md for a first program a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from . import search_path  # noqa: F401  first: what follows imports our other packages
 from .errors import (
     ArgumentError,
@@ -46,7 +44,6 @@ from .heap.interface import (
 )
 from .heap.split_array import SplitArray
 from .many.functions import count_nonzero, reduce, scan, where
-from .model.annotations import inline
 from .model.functions import func
 from .model.intrinsics import (
     atomic_add,
@@ -61,28 +58,11 @@ from .model.intrinsics import (
 )
 from .model.object import Object
 from .model.structs import value
+from .model.type_names import f32, f64, i8, i16, i32, i64, inline, u8, u16, u32, u64
 from .random import random, random_bits
 from .runtime.capture import Capture, capture
 from .runtime.hash_grid import HashGrid
 from .runtime.kernel import Kernel, kernel
-
-if TYPE_CHECKING:
-    # To a type checker the scalar types are Python's own numbers, so that kernels check as the
-    # ordinary Python that they also are.
-    from typing import TypeAlias
-
-    i8: TypeAlias = int
-    i16: TypeAlias = int
-    i32: TypeAlias = int
-    i64: TypeAlias = int
-    u8: TypeAlias = int
-    u16: TypeAlias = int
-    u32: TypeAlias = int
-    u64: TypeAlias = int
-    f32: TypeAlias = float
-    f64: TypeAlias = float
-else:
-    from .model.scalars import f32, f64, i8, i16, i32, i64, u8, u16, u32, u64
 
 __all__ = [
     "ArgumentError",

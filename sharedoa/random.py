@@ -7,7 +7,7 @@ Numbers: As Easy as 1, 2, 3" (SC'11). It is written in the subset that kernels a
 from __future__ import annotations
 
 from .model.functions import func
-from .model.scalars import f32, u32, u64
+from .model.type_names import f32, u32, u64
 
 _ROUNDS = 10
 _MULTIPLIER_0, _MULTIPLIER_1 = 0xD2511F53, 0xCD9E8D57

@@ -39,7 +39,7 @@ def compare(selection: Selection, keep: Callable[[Result], object]) -> Result:
     """Measure all cases with all tools. What could not be measured is a row with the reason; a
     wrong result is a failure. ``keep`` gets what there is after every tool, so that a call that is
     ended leaves that."""
-    settings = {"repeat": selection.repeat, "full": selection.full, "tools": {}}
+    settings: dict[str, Any] = {"repeat": selection.repeat, "full": selection.full, "tools": {}}
     name = f"{NAME}-{selection.label}" if selection.label else NAME
     result = Result(name, selection.backend, settings)
     for tool in selection.tools:

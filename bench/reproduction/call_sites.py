@@ -8,6 +8,7 @@ from typing import Any
 from apps.common.launches import PopulationCall
 from sharedoa.heap.heap import current_heap
 from sharedoa.model.classes import ClassType
+from sharedoa.model.object import shared_type
 
 from .population_calls import programs_of
 
@@ -32,7 +33,7 @@ class CallSites:
             decisions.update(site.decision for site in compiled.reports)
         self.decisions[kernel.name] = dict(decisions)
         for _, _, python_class in heap.ranges():
-            self._add(python_class.__sharedoa__)
+            self._add(shared_type(python_class))
 
     def _add(self, cls: ClassType) -> None:
         for each in cls.ancestry():

@@ -6,6 +6,7 @@ A ``break`` in the body leaves the inner loop; a variable of ours tells the oute
 from __future__ import annotations
 
 import ast
+from typing import Any
 
 from ..model.functions import DeviceFunction
 from ..model.grid_search import NEAR, SEARCHES, form_of, members_of, other_form
@@ -161,7 +162,7 @@ class NearSearch:
         return convert_scalar(self._context, value, type, self._call)
 
     def _call_of(
-        self, function: DeviceFunction, arguments: list[tree.Expression]
+        self, function: DeviceFunction[..., Any], arguments: list[tree.Expression]
     ) -> tree.Expression:
         symbol = self._context.program.require_function(function)
         return tree.DirectCall(function.signature.result, self._location, symbol, arguments)

@@ -92,7 +92,7 @@ class ProgramBuilder:
             ReferenceType(method.owner), method.owner,
         )  # fmt: skip
 
-    def require_function(self, function: DeviceFunction) -> str:
+    def require_function(self, function: DeviceFunction[..., Any]) -> str:
         symbol = f"func.{function.name}.{len(self._symbols)}"
         return self._require(
             function, symbol, function.name, function.function, lambda: function.signature,

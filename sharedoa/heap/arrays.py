@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 import numpy as np
 
@@ -12,12 +12,13 @@ from ..model.annotations import ArrayAnnotation
 from ..model.classes import ClassType
 from ..model.layout import pack_array
 from ..model.object import Object
+from ..model.type_names import T_co
 from ..model.types import ReferenceType, Type
 from ..model.values import to_host
 from .array_memory import ArrayStorage
 from .conversion import column, holds_references, raw_value
 from .field_view import FieldView
-from .numpy_like import NumPyLike, advice_for
+from .numpy_like import NumPyLike, One, Several, advice_for
 from .objects import ManyObjects
 from .pieces import WholeArray
 from .placement import Change, FieldPath, References, Selection, Values
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["Array", "FieldReferences", "FieldView", "ObjectArray", "make_array"]
 
 
-class Array(NumPyLike):
+class Array(NumPyLike, Generic[T_co]):
     """Scalars, values or references; made by ``oa.array``, ``oa.zeros``, ``oa.concat``, ``oa.new``.
 
     Every access by the host first waits for launches. A slice of step 1 shares memory.
@@ -48,6 +49,7 @@ class Array(NumPyLike):
         "_packed",
         "_storage",
     )
+    __sharedoa_element__: Type
     _heap: Heap
     _address: int
     #: What kernels take for it.
@@ -67,8 +69,11 @@ class Array(NumPyLike):
         put(self, "_length", length)
         put(self, "_packed", pack_array(address, length))
 
-    def __class_getitem__(cls, element: Any) -> Any:
-        return ArrayAnnotation(element)
+    if not TYPE_CHECKING:
+
+        def __class_getitem__(cls, element: Any) -> Any:
+            # With its own type variable it is the base of a class, else an annotation.
+            return cls if isinstance(element, TypeVar) else ArrayAnnotation(element)
 
     @property
     def heap(self) -> Heap:
@@ -131,6 +136,10 @@ class Array(NumPyLike):
         self._heap.wait()
         return self._raw(place, place + 1)
 
+    @overload
+    def __getitem__(self, key: One) -> T_co: ...
+    @overload
+    def __getitem__(self, key: Several) -> Array[T_co]: ...
     def __getitem__(self, key: Any) -> Any:
         """One element for an int; a slice of step 1 is a view, every other selection a copy."""
         if isinstance(key, (int, np.integer)):
@@ -146,6 +155,10 @@ class Array(NumPyLike):
         storage = self._storage if length else None
         return make_array(self._heap, self.__sharedoa_element__, storage, address, length)
 
+    @overload
+    def __setitem__(self, key: One, value: T_co | np.number[Any] | None) -> None: ...
+    @overload
+    def __setitem__(self, key: Several, value: Any) -> None: ...
     def __setitem__(self, key: Any, value: Any) -> None:
         element = self.__sharedoa_element__
         self._heap.held_arrays.note_store_to(element, self, self._description())
@@ -181,7 +194,7 @@ class Array(NumPyLike):
         if self._storage is not None:
             self._raw(0, self._length)[:] = values
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[T_co]:
         element, heap = self.__sharedoa_element__, self._heap
         return (to_host(element, value, heap) for value in self._values())
 
@@ -216,14 +229,26 @@ class Array(NumPyLike):
             "by itself; make another one from its .numpy(), or keep the heap with oa.dump"
         )
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name in Array.__slots__:
-            # Not of this class, or of an array that copy or pickle has yet to fill.
-            raise AttributeError(name)
-        raise AttributeError(f"{self._description()} has no attribute {name!r}{advice_for(name)}")
+    if TYPE_CHECKING:
+        # Of an array of objects. A checker cannot know which attributes their class has: to it a
+        # field is an array, and so is a method, which when it is called gives one.
+        def __getattr__(self: Array[Object], name: str) -> Array: ...
+
+        def __setattr__(self, name: str, value: Any) -> None: ...
+
+        def __call__(self: Array[Any], *arguments: Any) -> Array: ...
+    else:
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("__") or name in Array.__slots__:
+                # Not of this class, or of an array that copy or pickle has yet to fill.
+                raise AttributeError(name)
+            advice = advice_for(name)
+            raise AttributeError(f"{self._description()} has no attribute {name!r}{advice}")
 
 
-class ObjectArray(ManyObjects, Array):
+
+class ObjectArray(ManyObjects[T_co], Array[T_co]):
     """References to objects of one class or its subclasses, or null."""
 
     __slots__ = ("_known_run", "_selected")
@@ -261,7 +286,7 @@ class ObjectArray(ManyObjects, Array):
         storage = self._storage
         return run if version == (0 if storage is None else storage.version) else None
 
-    def _stretches(self) -> Iterator[ObjectArray]:
+    def _stretches(self) -> Iterator[ObjectArray[T_co]]:
         """The array cut into views that are runs, where it consists of a few."""
         pieces = self._selection().stretches()
         if len(pieces) > MOST_RUNS:
@@ -312,6 +337,10 @@ class ObjectArray(ManyObjects, Array):
             if references.nbytes == storage.size:
                 storage.known = now
 
+    @overload
+    def __getitem__(self, key: One) -> T_co: ...
+    @overload
+    def __getitem__(self, key: Several) -> ObjectArray[T_co]: ...
     def __getitem__(self, key: Any) -> Any:
         storage = self._storage
         if storage is None:
@@ -329,7 +358,7 @@ class ObjectArray(ManyObjects, Array):
             found._storage.lived = storage.lived
         return found
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[T_co]:
         self._refuse_deleted(self._values())
         return super().__iter__()
 

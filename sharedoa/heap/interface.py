@@ -3,20 +3,38 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
 
 from ..errors import ArgumentError
 from ..model.intrinsics import known_in_kernels
-from ..model.object import shared_type
+from ..model.object import Object, shared_type
 from . import hooks, living, moving
 from .arrays import Array
 from .heap import Heap, current_heap
 from .population import Population
 from .split_array import SplitArray, split_array
 
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
 
+    T = TypeVar("T", default=Any)
+else:
+    from typing import TypeVar
+
+    T = TypeVar("T")
+#: Numbers of elements.
+Shape = int | np.integer[Any] | tuple[int, ...]
+
+
+@overload
+def new(python_class: type[T], /, **fields: Any) -> T: ...
+@overload
+def new(python_class: type[T], n: int | np.integer[Any], /, **fields: Any) -> Array[T]: ...
 @known_in_kernels("new")
-def new(python_class: type, n: int | None = None, /, **fields: Any) -> Any:
+def new(python_class: type, n: Any = None, /, **fields: Any) -> Any:
     """``n`` objects of a class, or without ``n`` one (``Heap.new``). In kernels and methods that
     they call: one object, which belongs to ``oa.all(C)`` from the next launch on; None, and a
     HeapError at the end, if there is no room (``reserve``)."""
@@ -28,23 +46,39 @@ def new(python_class: type, n: int | None = None, /, **fields: Any) -> Any:
     return current_heap().new(python_class, n, **fields)
 
 
+@overload
+def array(element: type[np.floating[Any]], data: Any) -> Array[float]: ...
+@overload
+def array(element: type[np.integer[Any]], data: Any) -> Array[int]: ...
+@overload
+def array(element: type[T], data: Any) -> Array[T]: ...
+@overload
+def array(element: np.dtype[Any], data: Any) -> Array: ...
 def array(element: Any, data: Any) -> Array:
     """An array that kernels can reach (``Heap.array``)."""
     return current_heap().array(element, data)
 
 
-def zeros(n: int, element: Any) -> Array:
+@overload
+def zeros(n: Shape, element: type[np.floating[Any]]) -> Array[float]: ...
+@overload
+def zeros(n: Shape, element: type[np.integer[Any]]) -> Array[int]: ...
+@overload
+def zeros(n: Shape, element: type[T]) -> Array[T]: ...
+@overload
+def zeros(n: Shape, element: np.dtype[Any]) -> Array: ...
+def zeros(n: Any, element: Any) -> Array:
     """An array of zeros or null references (``Heap.zeros``)."""
     return current_heap().zeros(n, element)
 
 
-def concat(*parts: Any) -> Array:
+def concat(*parts: Array[T] | Population[T]) -> Array[T]:
     """Arrays one after another (``Heap.concat``), in the heap that they lie in."""
     heap = _heap_of(parts[0]) if parts else current_heap()
     return heap.concat(*parts)
 
 
-def split(array: Array, lengths: Any) -> SplitArray:
+def split(array: Array[T], lengths: Any) -> SplitArray[T]:
     """The array cut into consecutive pieces, which share its memory; ``lengths`` are the numbers of
     elements of each, ints of shape (pieces,), 0 for an empty one.
 
@@ -56,11 +90,15 @@ def split(array: Array, lengths: Any) -> SplitArray:
     return split_array(array, lengths)
 
 
-def all(python_class: type) -> Population:
+def all(python_class: type[T]) -> Population[T]:
     """Every live object of a class and its subclasses (``Heap.all``)."""
     return current_heap().all(python_class)
 
 
+@overload
+def delete(objects: Object | None) -> bool: ...
+@overload
+def delete(objects: Array | Population | Sequence[Object | None]) -> None: ...
 @known_in_kernels("delete")
 def delete(objects: Any) -> Any:
     """Free objects (``Heap.delete``), in the heap that they lie in. In kernels and methods that
@@ -74,7 +112,7 @@ def delete(objects: Any) -> Any:
 
 
 @known_in_kernels("is_alive")
-def is_alive(obj: Any) -> bool:
+def is_alive(obj: Object | None) -> bool:
     """Whether an object lives: False for None, and for what was deleted, in this launch too, as
     long as its memory was not given out again."""
     inside = hooks.kernel_objects()

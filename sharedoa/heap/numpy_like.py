@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from types import EllipsisType
+from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
@@ -16,6 +18,10 @@ from .placement import Change, Values
 if TYPE_CHECKING:
     from .heap import Heap
 
+#: Keys of one element, and of several.
+One = int | np.integer[Any] | tuple[int, ...]
+Several = Union[slice, EllipsisType, Sequence[Any], np.ndarray[Any, Any], "NumPyLike"]
+
 
 def advice_for(name: str) -> str:
     """What to say of an attribute that there is not."""
@@ -27,6 +33,16 @@ class NumPyLike(Many, NDArrayOperatorsMixin):
 
     __slots__ = ()
     _heap: Heap
+
+    if TYPE_CHECKING:
+        # What selects elements; NumPy's own mixin says Any.
+        def __eq__(self, other: object) -> Values: ...  # type: ignore[override]
+        def __ne__(self, other: object) -> Values: ...  # type: ignore[override]
+        def __lt__(self, other: Any) -> Values: ...
+        def __le__(self, other: Any) -> Values: ...
+        def __gt__(self, other: Any) -> Values: ...
+        def __ge__(self, other: Any) -> Values: ...
+        def __setitem__(self, key: Any, value: Any) -> None: ...
 
     def numpy(self) -> Values:
         raise NotImplementedError

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import inspect
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic
 
 from ..errors import ArgumentError, InternalError
 from ..model.classes import ClassType
+from ..model.type_names import T_co
 from ..model.types import ReferenceType
 from . import hooks
 from .conversion import column
@@ -15,6 +16,7 @@ from .field_view import FieldView
 from .placement import FieldPath, References, Selection
 
 if TYPE_CHECKING:
+    from .arrays import Array
     from .heap import Heap
 
 
@@ -31,7 +33,7 @@ class _GivesWay:
         return self._own.__get__(instance, owner)
 
 
-class ManyObjects:
+class ManyObjects(Generic[T_co]):
     """``objects.field`` is a view of the field of each, ``objects.method(...)`` calls it on each.
 
     Declared fields and methods come before attributes that arrays themselves have. That is why this
@@ -105,12 +107,20 @@ class ManyObjects:
             values = column(type, value, selection.count, what, self._heap)
             selection.write(FieldPath(name), values)
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        if not self._declares(name):
-            raise AttributeError(self._unknown(name))
-        return self._declared(name)
+    if TYPE_CHECKING:
+
+        def __len__(self) -> int: ...
+
+        # As of an array of objects.
+        def __getattr__(self, name: str) -> Array: ...
+    else:
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("__"):
+                raise AttributeError(name)
+            if not self._declares(name):
+                raise AttributeError(self._unknown(name))
+            return self._declared(name)
 
     def _declares(self, name: str) -> bool:
         return name in self._cls.slots or name in self._cls.fields

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from ..model.classes import ClassType
+from ..model.type_names import T_co
 from .arrays import ObjectArray
+from .numpy_like import One, Several
 from .objects import ManyObjects
 from .placement import Placement, References, Selection
 from .run import Run, RunOfObjects
@@ -40,7 +42,7 @@ class RunsOfClasses:
         return runs
 
 
-class Population(ManyObjects):
+class Population(ManyObjects[T_co]):
     """The objects as they are when asked: those made later belong to it, too. They are in order of
     class and, within a class, as they were made; an object in a reused place has that place."""
 
@@ -60,11 +62,11 @@ class Population(ManyObjects):
         populated = self._heap.placement.classes()
         return [cls for cls in populated if cls.is_subclass_of(self._cls)]
 
-    def by_class(self) -> Iterator[ObjectArray]:
+    def by_class(self) -> Iterator[ObjectArray[T_co]]:
         """The objects of each class that has any, class by class."""
         return (self._heap.objects_of(cls) for cls in self._classes())
 
-    def _stretches(self) -> Iterator[ObjectArray | RunOfObjects]:
+    def _stretches(self) -> Iterator[ObjectArray[T_co] | RunOfObjects]:
         """The objects class by class, as arguments for kernels: where these use runs, as such."""
         heap = self._heap
         for cls in self._classes():
@@ -89,9 +91,13 @@ class Population(ManyObjects):
     def __len__(self) -> int:
         return sum(map(self._heap.placement.count, self._classes()))
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[T_co]:
         return map(self._heap.wrap, self._references().tolist())
 
+    @overload
+    def __getitem__(self, key: One) -> T_co: ...
+    @overload
+    def __getitem__(self, key: Several) -> ObjectArray[T_co]: ...
     def __getitem__(self, key: Any) -> Any:
         """An object for an int, an array of objects for a slice."""
         references = self._references()

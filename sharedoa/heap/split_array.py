@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, overload
 
 import numpy as np
 
 from ..errors import ArgumentError
 from ..model.layout import ARRAY_DTYPE
+from ..model.type_names import T_co
 from ..model.values import describe
 from .placement import Values
 
 if TYPE_CHECKING:
     from .arrays import Array
+    from .numpy_like import One, Several
 
 Longs = np.ndarray[Any, np.dtype[np.int64]]
 
 
-class SplitArray:
+class SplitArray(Generic[T_co]):
     """Pieces of one array, which share its memory; made by ``oa.split``.
 
     ``pieces[k]`` is an ``oa.Array``; a slice, an array of positions or a mask selects pieces.
@@ -27,12 +29,12 @@ class SplitArray:
 
     __slots__ = ("_starts", "array", "lengths")
 
-    array: Array
+    array: Array[T_co]
     """What was split. Pieces keep its memory, as slices do."""
     lengths: Longs
     """Elements of each piece, of shape (pieces,); read-only."""
 
-    def __init__(self, array: Array, starts: Longs, lengths: Longs) -> None:
+    def __init__(self, array: Array[T_co], starts: Longs, lengths: Longs) -> None:
         """Piece k has ``lengths[k]`` elements from ``starts[k]``, all inside of the array."""
         self.array = array
         self._starts = starts
@@ -42,6 +44,10 @@ class SplitArray:
     def __len__(self) -> int:
         return len(self.lengths)
 
+    @overload
+    def __getitem__(self, key: One) -> Array[T_co]: ...
+    @overload
+    def __getitem__(self, key: Several) -> SplitArray[T_co]: ...
     def __getitem__(self, key: Any) -> Any:
         if not isinstance(key, (int, np.integer)):
             starts, lengths = self._starts[key], self.lengths[key]
@@ -52,12 +58,11 @@ class SplitArray:
             raise IndexError(f"index {key} is outside {len(self)} pieces")
         return self._piece(int(self._starts[key]), int(self.lengths[key]))
 
-    def __iter__(self) -> Iterator[Array]:
+    def __iter__(self) -> Iterator[Array[T_co]]:
         return map(self._piece, self._starts.tolist(), self.lengths.tolist())
 
-    def _piece(self, start: int, length: int) -> Array:
-        piece: Array = self.array[start : start + length]
-        return piece
+    def _piece(self, start: int, length: int) -> Array[T_co]:
+        return self.array[start : start + length]
 
     def stored(self) -> Values:
         """The pieces as fields hold them, of shape (pieces,) and ``ARRAY_DTYPE``."""

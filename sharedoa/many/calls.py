@@ -10,6 +10,7 @@ from ..errors import ArgumentError, EmptyError
 from ..heap.arrays import Array, FieldView
 from ..heap.numpy_like import NumPyLike
 from ..model.scalars import ScalarType, i64
+from ..model.types import Type
 from . import fields, reduction, scan, sorting
 from .operators import operator
 
@@ -34,7 +35,7 @@ def many(values: NumPyLike, name: str, options: dict[str, Any]) -> Any:
 
 def number_type(values: NumPyLike, name: str) -> ScalarType:
     """What the elements are. Raises ArgumentError if they are no numbers."""
-    element = fields.field_scalar(values) if isinstance(values, FieldView) else None
+    element: Type | None = fields.field_scalar(values) if isinstance(values, FieldView) else None
     if isinstance(values, Array):
         element = values.__sharedoa_element__
     if not isinstance(element, ScalarType):
@@ -156,7 +157,8 @@ def cumsum(values: NumPyLike, type: ScalarType) -> Array:
 
 def _sort(values: NumPyLike, type: ScalarType) -> None:
     if values.ndim > 1:
-        return _by_numpy(values, "sort", {})
+        _by_numpy(values, "sort", {})
+        return
     if values.size < 2:
         return
     if not values._heap.backend.target.is_device:

@@ -59,7 +59,7 @@ def _tested(E: ScalarType, T: ScalarType) -> DeviceFunction:
 def _add(T: ScalarType) -> DeviceFunction:
     @func
     def add(a: T, b: T) -> T:
-        return a + b  # type: ignore[operator]
+        return a + b
 
     return add
 
@@ -67,7 +67,7 @@ def _add(T: ScalarType) -> DeviceFunction:
 def _smaller(T: ScalarType) -> DeviceFunction:
     @func
     def smaller(a: T, b: T) -> T:
-        return b if b < a or b != b else a  # type: ignore[operator]
+        return b if b < a or b != b else a
 
     return smaller
 
@@ -75,7 +75,7 @@ def _smaller(T: ScalarType) -> DeviceFunction:
 def _larger(T: ScalarType) -> DeviceFunction:
     @func
     def larger(a: T, b: T) -> T:
-        return b if b > a or b != b else a  # type: ignore[operator]
+        return b if b > a or b != b else a
 
     return larger
 

@@ -132,6 +132,7 @@ def _sorted(keys: Array, order: Array | None) -> tuple[Array, Array | None]:
     heap, type, length = keys._heap, keys.__sharedoa_element__, len(keys)
     pieces = min(-(-length // _PIECE), _MOST_PIECES)
     size = -(-length // pieces)
+    assert isinstance(type, ScalarType)
     counts, starts, by_digit = (heap.blank(i64, DIGITS * pieces) for _ in range(3))
     other = heap.blank(type, length)
     others = None if order is None else heap.blank(i64, length)

@@ -12,13 +12,14 @@ import inspect
 import sys
 import textwrap
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Generic
 
 from ..errors import ClassError
 from .annotations import local_names
 from .classes import Signature
 from .signatures import resolve_signature, scope_of
 from .source_text import remember_source
+from .type_names import P, R_co
 from .types import VOID
 from .values import convert
 from .world import World
@@ -71,10 +72,12 @@ def refuse_lambda(function: Callable[..., Any], where: str) -> None:
         )
 
 
-class DeviceFunction:
+class DeviceFunction(Generic[P, R_co]):
     """A function made by ``@oa.func``: callable from kernels, methods and CPython alike."""
 
-    def __init__(self, function: Callable[..., Any], local: Mapping[str, Any]) -> None:
+    __name__: str
+
+    def __init__(self, function: Callable[P, R_co], local: Mapping[str, Any]) -> None:
         self.function = function
         remember_source(function)
         self._local = local
@@ -95,11 +98,12 @@ class DeviceFunction:
             )
         return self._signature
 
-    def __call__(self, *arguments: Any, **named: Any) -> Any:
-        return self._call(*arguments, **named)
+    def __call__(self, *arguments: P.args, **named: P.kwargs) -> R_co:
+        result: R_co = self._call(*arguments, **named)
+        return result
 
 
-def func(function: Callable[..., Any]) -> DeviceFunction:
+def func(function: Callable[P, R_co]) -> DeviceFunction[P, R_co]:
     """Make a plain function callable from kernels and methods (``@oa.func``).
 
     Every parameter needs a type; the result's type is the return annotation, none means nothing.
@@ -115,20 +119,32 @@ def func(function: Callable[..., Any]) -> DeviceFunction:
 
 
 def is_abstract_body(function: Callable[..., Any]) -> bool:
-    """Whether the body is ``...`` alone (after a docstring): such a method is abstract."""
+    """Whether the body is ``...`` alone (after a docstring), or ``raise NotImplementedError``: such
+    a method is abstract."""
     code = function.__code__
-    if len(code.co_code) > len(_empty.__code__.co_code) or len(code.co_consts) > 2:
+    raises = code.co_names == ("NotImplementedError",)
+    if not raises and (
+        len(code.co_code) > len(_empty.__code__.co_code) or len(code.co_consts) > 2
+    ):
         return False
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
     except (OSError, SyntaxError):
+        if raises:
+            return code.co_code == _raising.__code__.co_code
         # Without its source `...` looks like `pass`: only a declared result tells them apart.
         declared = function.__annotations__.get("return") not in (None, "None")
         return declared and set(code.co_consts) <= {None, function.__doc__}
     definition = tree.body[0]
     if not isinstance(definition, ast.FunctionDef):
         return False
-    last = definition.body[-1]
+    body = definition.body
+    if ast.get_docstring(definition) is not None and len(body) > 1:
+        body = body[1:]
+    last = body[-1]
+    if isinstance(last, ast.Raise):
+        error = last.exc.func if isinstance(last.exc, ast.Call) else last.exc
+        return len(body) == 1 and isinstance(error, ast.Name) and error.id == code.co_names[0]
     return (
         isinstance(last, ast.Expr)
         and isinstance(last.value, ast.Constant)
@@ -137,3 +153,7 @@ def is_abstract_body(function: Callable[..., Any]) -> bool:
 
 
 def _empty() -> None: ...
+
+
+def _raising() -> None:
+    raise NotImplementedError

@@ -13,20 +13,25 @@ by bit: cells are computed in f64, distances in the precision of the positions.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .annotations import ArrayAnnotation
-from .functions import func
+from .functions import DeviceFunction, func
 from .structs import value
+from .type_names import f32, f64, i32, u32
 
 if TYPE_CHECKING:
-    from .. import f32, f64, i32, u32
-else:
-    from .scalars import f32, f64, i32, u32
+    from typing import TypeAlias
 
-Indices, Singles, Doubles = (ArrayAnnotation(scalar) for scalar in (i32, f32, f64))
+    from ..heap.arrays import Array
+
+    Indices: TypeAlias = Array[i32]
+    Singles: TypeAlias = Array[f32]
+    Doubles: TypeAlias = Array[f64]
+else:  # arrays are of the heap, which rests on this package
+    Indices, Singles, Doubles = (ArrayAnnotation(scalar) for scalar in (i32, f32, f64))
 INFINITY = math.inf
 #: In the place of a cell, that of a position which is not finite.
 NOWHERE = (1 << 32) - 1
@@ -116,7 +121,7 @@ def inside64(x: f64, period: f64) -> f64:
     moved = x - np.floor(x / period) * period
     if moved < 0.0 or moved >= period:  # by rounding
         return 0.0
-    return moved
+    return f64(moved)
 
 
 @func
@@ -280,9 +285,17 @@ def is_near_3_64(points: Doubles, k: u32, search: Search64) -> bool:
 
 
 #: By the bits of positions: what begins a search, and the grid's array of positions.
-SEARCHES = {32: (search32, "_points32"), 64: (search64, "_points64")}
+SEARCHES: dict[int, tuple[DeviceFunction[..., Any], str]] = {
+    32: (search32, "_points32"),
+    64: (search64, "_points64"),
+}
 #: By form: what tells whether an object is near.
-NEAR = {232: is_near_2_32, 332: is_near_3_32, 264: is_near_2_64, 364: is_near_3_64}
+NEAR: dict[int, DeviceFunction[..., Any]] = {
+    232: is_near_2_32,
+    332: is_near_3_32,
+    264: is_near_2_64,
+    364: is_near_3_64,
+}
 
 
 def other_form(form: int) -> str:

@@ -8,7 +8,7 @@ fills in.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, Protocol, TypeVar, cast
+from typing import Any, Literal, Protocol, TypeVar, cast, overload
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 AtomicOperator = Literal["add", "sub", "min", "max", "exch", "cas"]
@@ -43,12 +43,20 @@ def known_in_kernels(name: str) -> Callable[[Function], Function]:
     return mark
 
 
+@overload
+def grid(axes: Literal[1]) -> int: ...
+@overload
+def grid(axes: Literal[2]) -> tuple[int, int]: ...
 def grid(axes: int) -> Any:
     """This thread's index: ``i = oa.grid(1)`` or ``x, y = oa.grid(2)``; only in a kernel."""
     index = host.thread_index()
     return index[0] if axes == 1 else index
 
 
+@overload
+def gridsize(axes: Literal[1]) -> int: ...
+@overload
+def gridsize(axes: Literal[2]) -> tuple[int, int]: ...
 def gridsize(axes: int) -> Any:
     """Number of threads of the launch: ``n = oa.gridsize(1)`` or ``nx, ny = oa.gridsize(2)``."""
     size = host.grid_size()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from ..errors import ClassError, UnresolvedNameError
 from .annotations import Scope, declare, local_names, refuse_grid, resolve
@@ -78,19 +78,21 @@ class ObjectMeta(type):
     def __init__(cls, name: str, bases: Any, namespace: Any, **options: Any) -> None:
         super().__init__(name, bases, namespace)
 
-    def __call__(cls, *arguments: Any, **fields: Any) -> Any:
-        """``C(**fields)``: one new object in the current heap."""
-        from ..heap import hooks
-        from ..heap.heap import current_heap
+    if not TYPE_CHECKING:  # to a checker C(...) is a C, which this would hide
 
-        if cls.__sharedoa__ is None:
-            raise ClassError(
-                "oa.Object itself cannot be instantiated", "subclass it: class C(oa.Object)"
-            )
-        inside = hooks.kernel_objects()
-        if inside is not None:
-            return inside.new(shared_type(cls), arguments, fields)
-        return current_heap().construct(shared_type(cls), arguments, fields)
+        def __call__(cls, *arguments: Any, **fields: Any) -> Any:
+            """``C(**fields)``: one new object in the current heap."""
+            from ..heap import hooks
+            from ..heap.heap import current_heap
+
+            if cls.__sharedoa__ is None:
+                raise ClassError(
+                    "oa.Object itself cannot be instantiated", "subclass it: class C(oa.Object)"
+                )
+            inside = hooks.kernel_objects()
+            if inside is not None:
+                return inside.new(shared_type(cls), arguments, fields)
+            return current_heap().construct(shared_type(cls), arguments, fields)
 
     def __setattr__(cls, name: str, value: Any) -> None:
         shared = cls.__dict__.get("__sharedoa__")
@@ -163,6 +165,11 @@ class Object(metaclass=ObjectMeta):
     _heap: Any
     #: Of a deleted object a DeletedReference.
     _reference: Any
+
+    if TYPE_CHECKING:
+        # Not by dataclass_transform: fields that are not named are zero, which it has no word for,
+        # and it would put one of its own in place of an inherited __init__.
+        def __init__(self, *arguments: Any, **fields: Any) -> None: ...
 
     def __eq__(self, other: object) -> bool:
         return (

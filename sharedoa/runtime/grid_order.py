@@ -16,11 +16,13 @@ from ..errors import ArgumentError
 from ..frontend import Translation, tree
 from ..frontend.program import ProgramBuilder, kernel_symbol
 from ..heap.arrays import Array
+from ..model import scalars
 from ..model.classes import ClassType, Signature
 from ..model.functions import DeviceFunction, func
 from ..model.grid_search import NOWHERE, SOLID, GridShape, cell_at, inside32, inside64
 from ..model.intrinsics import atomic_add, grid
-from ..model.scalars import ScalarType, boolean, f32, f64, i32, i64, u32, u64, weak_int
+from ..model.scalars import ScalarType, boolean, weak_int
+from ..model.type_names import f32, f64, i32, i64, u32, u64
 from ..model.types import VOID, ArrayType, ReferenceType, Type, ValueType
 from .kernel import kernel
 from .launch import Program, Source
@@ -241,7 +243,7 @@ def placing(cls: ClassType, listed: ClassType, bits: int) -> Program:
         location = made.location
         found = made.named(made.call(place, [made.number(), *made.rest[:-1]]))
         index = tree.Convert(weak_int, location, found)
-        zero = tree.Constant(i64, location, 0)
+        zero = tree.Constant(scalars.i64, location, 0)
         target = tree.ElementPlace(ReferenceType(listed), location, made.rest[-1], index, False)
         one = tree.Convert(ReferenceType(listed), location, made.object(cls))
         stored = tree.If(
@@ -259,12 +261,12 @@ def _filled(coordinates: list[Any], zero: Any) -> list[Any]:
     return [*coordinates, zero] if len(coordinates) == 2 else coordinates
 
 
-def _signature(cls: ClassType, function: DeviceFunction, own: int) -> Signature:
+def _signature(cls: ClassType, function: DeviceFunction[..., Any], own: int) -> Signature:
     """Objects, the number of the first one, and the parameters of ``function`` without its first
     ``own``."""
     names, types = function.signature.names[own:], function.signature.types[own:]
     objects: Type = ArrayType(ReferenceType(cls))
-    return Signature(("objects", "first", *names), (objects, i64, *types), VOID)
+    return Signature(("objects", "first", *names), (objects, scalars.i64, *types), VOID)
 
 
 def _program(
@@ -320,7 +322,7 @@ class _Kernel:
         """The number of the thread's object among all."""
         first = tree.Convert(weak_int, self.location, self._first)
         number = tree.Binary(weak_int, self.location, "add", first, self._thread)
-        return tree.Convert(u64, self.location, number)
+        return tree.Convert(scalars.u64, self.location, number)
 
     def object(self, cls: ClassType) -> tree.Expression:
         self._builder.depend_on_subclasses(cls)
@@ -341,6 +343,8 @@ class _Kernel:
             place = tree.MemberPlace(type, self.location, place, name)
         return tree.Load(type, self.location, place)
 
-    def call(self, function: DeviceFunction, arguments: list[tree.Expression]) -> tree.Expression:
+    def call(
+        self, function: DeviceFunction[..., Any], arguments: list[tree.Expression]
+    ) -> tree.Expression:
         symbol = self._builder.require_function(function)
         return tree.DirectCall(function.signature.result, self.location, symbol, arguments)

@@ -15,25 +15,18 @@ from ..heap.population import Population
 from ..heap.recording import is_recorded, recorder
 from ..model.annotations import GridAnnotation
 from ..model.scalars import ScalarType, f32, f64, i32, promote, u32
+from ..model.type_names import T_co
 from ..model.types import ReferenceType
 from ..model.values import describe, scalar_type_of
 from .host_intrinsics import current_thread
 
 if TYPE_CHECKING:
-    from typing_extensions import TypeVar
-
     from ..heap.heap import Heap
     from ..model.classes import ClassType
     from ..model.grid_search import GridShape
     from ..model.grid_type import GridType
     from .prefix_sum import ExclusivePrefixSum
 
-    # Of grids that are not annotated nothing is known.
-    T = TypeVar("T", default=Any)
-else:
-    from typing import TypeVar
-
-    T = TypeVar("T")
 #: Kernels number cells and objects by i32.
 _MOST_CELLS = (1 << 31) - 2
 _MOST_OBJECTS = (1 << 31) - 1
@@ -41,7 +34,7 @@ _MOST_OBJECTS = (1 << 31) - 1
 _SLACK = {32: 2.0**-20, 64: 2.0**-48}
 
 
-class HashGrid(Generic[T]):
+class HashGrid(Generic[T_co]):
     """A box that is cut into cells, and the objects in each.
 
     ``grid.build(birds, "pos")`` puts objects in; kernels and methods take it as
@@ -282,13 +275,13 @@ class HashGrid(Generic[T]):
     # ---------------------------------------------------------------- searching
 
     @overload
-    def near(self, position: Any, radius: float, /) -> Iterator[T]: ...
+    def near(self, position: Any, radius: float, /) -> Iterator[T_co]: ...
     @overload
-    def near(self, x: float, y: float, radius: float, /) -> Iterator[T]: ...
+    def near(self, x: float, y: float, radius: float, /) -> Iterator[T_co]: ...
     @overload
-    def near(self, x: float, y: float, z: float, radius: float, /) -> Iterator[T]: ...
+    def near(self, x: float, y: float, z: float, radius: float, /) -> Iterator[T_co]: ...
 
-    def near(self, *given: Any) -> Iterator[T]:
+    def near(self, *given: Any) -> Iterator[T_co]:
         """The objects within ``radius`` of a position: ``near(position, radius)`` or
         ``near(x, y, radius)``, in space ``near(x, y, z, radius)``. The coordinates must be of as
         many bits as those that the grid was built of; on the host Python's own numbers may be, too.

@@ -9,13 +9,16 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Generic, Protocol, overload
+
+import numpy as np
 
 from ..errors import ArgumentError, ClassError
 from ..heap import hooks
 from ..heap.heap import current_heap
 from ..model.annotations import local_names
 from ..model.source_text import remember_source
+from ..model.type_names import P
 from . import host_intrinsics  # noqa: F401  gives oa.grid and atomics their meaning in CPython
 from .geometry import parse_geometry
 from .intrinsic_use import IntrinsicUse, intrinsic_use
@@ -29,20 +32,22 @@ LAUNCH_OPTIONS = ("mode", "debug")
 _LAUNCHERS_KEPT = 256
 
 
-class Kernel:
+class Kernel(Generic[P]):
     """A kernel: ``kernel[threads](arguments)`` runs it once for each thread index.
 
     ``kernel.asm[extension]`` is the text of any stage of its compilation, ``kernel.explain()`` how
     each virtual call finds its method and why.
     """
 
-    def __init__(self, function: Callable[..., Any], local: dict[str, Any]) -> None:
+    __name__: str
+
+    def __init__(self, function: Callable[P, Any], local: dict[str, Any]) -> None:
         self.function = function
         remember_source(function)
         self.name = function.__name__
         functools.update_wrapper(self, function)
         self._local = local
-        self._launchers: dict[int, Launcher] = {}
+        self._launchers: dict[int, Launcher[P]] = {}
 
     @functools.cached_property
     def _use(self) -> IntrinsicUse:
@@ -71,7 +76,7 @@ class Kernel:
             )
         )
 
-    def __getitem__(self, item: Any) -> Launcher:
+    def __getitem__(self, item: int | np.integer[Any] | tuple[int, ...]) -> Launcher[P]:
         found = self._launchers.get(item) if item.__class__ is int else None
         if found is None:
             found = self.program.launcher(parse_geometry(item, self._use.axes))
@@ -117,9 +122,19 @@ class Kernel:
         return explain(self.program, heap, *launch_settings(heap, mode, debug))
 
 
-class Launcher(Protocol):
+class Launcher(Protocol[P]):
     """A kernel with its launch sizes; calling it launches."""
 
+    # Where options are given, arguments are checked at the launch alone: no signature of Python's
+    # types has the kernel's parameters and these.
+    @overload
+    def __call__(self, *arguments: P.args, **named: P.kwargs) -> None: ...
+    @overload
+    def __call__(
+        self, *arguments: Any, mode: str, debug: bool | None = None, **named: Any
+    ) -> None: ...
+    @overload
+    def __call__(self, *arguments: Any, debug: bool, **named: Any) -> None: ...
     def __call__(self, *arguments: Any, mode: Any = None, debug: Any = None, **named: Any) -> None:
         """Launch; ``mode`` and ``debug`` are for this launch alone. What goes wrong while the
         kernel runs is raised as DeviceError by whatever waits for it.
@@ -129,7 +144,7 @@ class Launcher(Protocol):
         ...
 
 
-def kernel(function: Callable[..., Any]) -> Kernel:
+def kernel(function: Callable[P, None]) -> Kernel[P]:
     """Make a function a kernel (``@oa.kernel``): its parameters have types, it returns nothing.
 
     Raises ClassError for anything but a function.

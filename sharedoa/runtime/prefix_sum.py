@@ -12,9 +12,10 @@ from typing import Any, Protocol
 
 from ..heap.arrays import Array
 from ..heap.heap import Heap
+from ..model import scalars
 from ..model.functions import func
 from ..model.intrinsics import grid, gridsize, syncthreads
-from ..model.scalars import i32, u32
+from ..model.type_names import i32, u32
 from .kernel import kernel
 
 #: Called with a kernel, the threads of its launch and its arguments.
@@ -120,7 +121,7 @@ class PrefixSumByChunks:
         self._lengths = [length]
         while self._lengths[-1] > CHUNK:
             self._lengths.append(-(-self._lengths[-1] // CHUNK))
-            self._sums.append(heap.blank(i32, self._lengths[-1]))
+            self._sums.append(heap.blank(scalars.i32, self._lengths[-1]))
 
     def launch(self, launches: Launches, values: Any, result: Any) -> None:
         levels = [values, *self._sums]
@@ -251,7 +252,8 @@ class PrefixSumByPieces:
             self._levels.append(self._levels[-1] + self._counts[-1] * _FANS_OF_THE_MOST)
         pieces = self._counts[0]
         fans = self._levels[-1] + _FANS_OF_THE_MOST
-        self._sums = [heap.blank(i32, n) for n in (pieces * BLOCK, pieces * FAN, fans * FAN)]
+        lengths = pieces * BLOCK, pieces * FAN, fans * FAN
+        self._sums = [heap.blank(scalars.i32, n) for n in lengths]
 
     def launch(self, launches: Launches, values: Any, result: Any) -> None:
         threads = self._counts[0] * BLOCK, BLOCK

@@ -195,7 +195,7 @@ def _launch_of_list(
     program = _program_of_any(objects._cls, method, elementwise)
     listed = _as_array(objects)
     threads, storage = len(listed), listed._storage
-    assert storage is not None
+    assert storage is not None and isinstance(listed.__sharedoa_element__, ReferenceType)
     receivers = _Listed(listed.__sharedoa_element__, storage), threads
     launch = program.launcher(geometry_of(threads))
     return PlannedLaunch(program, launch, (receivers,), (), threads)

@@ -29,6 +29,7 @@ DOCUMENTS = (
     "docs/ptxpass.md",
     "docs/reproduction.md",
     "docs/tutorial.md",
+    "docs/types.md",
 )
 DESCRIBED = sorted(path.parent.name for path in ROOT.glob("apps/*/README.md"))
 
@@ -65,6 +66,11 @@ def test_first_program_is_short_and_right(tmp_path):
     assert float(total) == pytest.approx(500_000 * (3.1415927 / 3 + 4), rel=0.01)
     alone, with_others = map(float, areas.split())
     assert alone == with_others == pytest.approx(314.15927)
+
+
+def test_types(tmp_path):
+    (program,) = programs("docs/types.md")
+    assert run(program, tmp_path).split() == ["100", "51.5", "103.0"]
 
 
 @pytest.mark.parametrize("document", ["README.md", "docs/dispatch.md"])

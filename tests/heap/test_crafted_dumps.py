@@ -67,7 +67,7 @@ def visit(nodes: oa.Array[Node], holders: oa.Array[Holder], out: oa.Array[i32]):
     out[i] = found
 
 
-def fill() -> oa.ObjectArray:
+def fill() -> oa.Array:
     circles = oa.new(Circle, 3, number=range(3), radius=[1, 2, 3])
     square = oa.new(Square, side=2.0, flag=True)
     ring = oa.new(Ring, inner=0.25, next=circles[1])

@@ -78,7 +78,7 @@ def test_the_proxy_of_a_deleted_object(heap, same):
     number = hash(old)
     others = {old: 1}
     made = reuse(heap, old, same)
-    uses = [
+    uses: list[Any] = [
         lambda: old.x, lambda: setattr(old, "x", 3.0), lambda: old.many[0],
         lambda: old.many[:], lambda: setattr(kept, "nxt", old), lambda: oa.new(Old, nxt=old),
         lambda: oa.new(Old, 2, nxt=[kept, old]), lambda: oa.array(Old, [kept, old]),
@@ -102,7 +102,7 @@ def test_arrays_and_views_of_deleted_objects(by_type, same):
     picked, joined = olds[[1, 2]], oa.concat(olds, olds)
     kept = oa.new(Old, 2, x=2.0)
     made = reuse(by_type, olds, same)
-    uses = [
+    uses: list[Any] = [
         lambda: olds.x.numpy(), lambda: olds[3].x, lambda: list(olds), lambda: part.x,
         lambda: view.numpy(), lambda: view[1], lambda: view.__setitem__(slice(None), 3.0),
         lambda: view.__setitem__([1, 2], 3.0), lambda: view.__iadd__(1.0),
@@ -130,7 +130,7 @@ def test_methods_are_not_called_on_deleted_objects(heap, same):
         swap[3](swapped)
     with oa.capture() as step:
         olds.more(1.0)
-    uses = [
+    uses: list[Any] = [
         lambda: olds.more(1.0), lambda: olds[2:5].more(1.0), lambda: picked.more(1.0),
         lambda: joined.more(1.0), step.run,
     ]  # fmt: skip

@@ -418,7 +418,7 @@ def test_what_is_no_shared_class(wrong: object) -> None:
         shared_type(wrong)
 
 
-def test_abstract_means_a_body_of_dots_alone(tmp_path: Path) -> None:
+def test_abstract_means_a_body_of_dots_or_of_not_implemented_alone(tmp_path: Path) -> None:
     module = load_module(
         tmp_path,
         '''
@@ -427,6 +427,11 @@ def test_abstract_means_a_body_of_dots_alone(tmp_path: Path) -> None:
             def documented(self) -> i32:
                 """What it does."""
                 ...
+            def raises(self) -> i32:
+                raise NotImplementedError
+            def says_more(self) -> i32:
+                """What it does."""
+                raise NotImplementedError("write it")
             def nothing(self):
                 pass
             def returns(self):
@@ -437,7 +442,7 @@ def test_abstract_means_a_body_of_dots_alone(tmp_path: Path) -> None:
                 return 1
         ''',
     )
-    assert shared_type(module.C).abstract_methods == ["dots", "documented"]
+    assert shared_type(module.C).abstract_methods == ["dots", "documented", "raises", "says_more"]
 
 
 @pytest.mark.parametrize(

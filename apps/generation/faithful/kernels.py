@@ -24,7 +24,7 @@ def num_alive_around(cells: oa.Array[CellV], cell_id: i32, rows: i32, columns: i
         for y in range(max(row - 1, 0), min(row + 2, rows)):
             cell = cells[y * columns + x]
             agent = cell.agent()
-            if agent is not None and agent.isAlive() and cell.agent().is_state_equal(0):
+            if agent is not None and agent.isAlive() and agent.is_state_equal(0):
                 count += 1
     return count
 

@@ -137,7 +137,7 @@ def kernel_Car_step_move(
         position = car.get_position()
         if position.is_sink() or position.get_is_target():
             position.release()
-            car.set_position(None)
+            car.set_position(None)  # type: ignore[arg-type]  # only of cars on the road is it asked
             active[i] = 0
             removed[i] += 1
 
