@@ -15,7 +15,18 @@ from ..ir.core import Function, Lane, Location, Program, operations_in, type_of
 from ..ir.job import Job, owners_of_fields
 from ..ir.passes.calls import called_by
 from ..ir.roles import stored_roles
-from . import arithmetic, atomics, births, branches, calls, expressions, loops, lvalues, statements
+from . import (
+    arithmetic,
+    atomics,
+    births,
+    branches,
+    calls,
+    constant_tables,
+    expressions,
+    loops,
+    lvalues,
+    statements,
+)
 from .abi import Leaf, assemble, leaves
 from .branches import tests_in
 from .emitter import FunctionEmitter, ProgramEmitter
@@ -25,7 +36,10 @@ from .roles import RoleMetadata
 from .types import I64, VOID, function_type
 
 #: Loaded for the emitters that they register.
-EMITTERS = (arithmetic, atomics, births, branches, calls, expressions, loops, lvalues, statements)
+EMITTERS = (
+    arithmetic, atomics, births, branches, calls, constant_tables, expressions, loops, lvalues,
+    statements,
+)  # fmt: skip
 _THREAD_PARAMETERS = ("x", "y", "nx", "ny")
 
 

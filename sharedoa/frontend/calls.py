@@ -70,9 +70,6 @@ def _static_call(context: Context, callee: Static, node: ast.Call) -> tree.Expre
 _INSTEAD_OF: dict[Callable[..., object], str] = {
     builtins.round: "write math.floor(x + 0.5), which rounds halves up",
     builtins.pow: "write x ** y",
-    builtins.sum: "add in a for loop over range",
-    builtins.any: "test in a for loop over range",
-    builtins.all: "test in a for loop over range",
     builtins.id: "compare references with is; give objects a field that numbers them",
 }
 

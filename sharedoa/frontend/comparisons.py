@@ -3,38 +3,70 @@
 from __future__ import annotations
 
 import ast
+import builtins
 
-from ..model.scalars import boolean
+from ..model.scalars import ScalarType, boolean
 from ..model.types import ValueType
 from . import tree
 from .context import Context
-from .expressions import expression
+from .expressions import expression, is_call_of
 from .operands import Operand
 from .operators import COMPARE, compare
 
 
 def comparison(context: Context, node: ast.Compare) -> Operand:
     """Chains evaluate each operand once and stop at the first comparison that fails."""
-    for operator in node.ops:
-        if type(operator) not in COMPARE:
-            context.reject(
-                node, "in is outside the subset that kernels can use", _instead_of_in(node)
-            )
+    if any(isinstance(operator, (ast.In, ast.NotIn)) for operator in node.ops):
+        return _membership(context, node)
     operands = [expression(context, n) for n in (node.left, *node.comparators)]
     names = [COMPARE[type(operator)][0] for operator in node.ops]
     if len(names) == 1:
-        return _compare_pair(context, names[0], operands[0], operands[1], node)
+        return compare_pair(context, names[0], operands[0], operands[1], node)
     location = context.locate(node)
     return _chain(context, names, operands[0], operands[1:], node, location)
 
 
-def _instead_of_in(node: ast.Compare) -> str:
-    items = node.comparators[0]
-    if len(node.ops) > 1 or not isinstance(items, (ast.Tuple, ast.List, ast.Set)) or not items.elts:
-        return "compare in a loop"
-    same, word = ("==", " or ") if isinstance(node.ops[0], ast.In) else ("!=", " and ")
-    left = ast.unparse(node.left)
-    return "write " + word.join(f"{left} {same} {ast.unparse(item)}" for item in items.elts)
+def _membership(context: Context, node: ast.Compare) -> Operand:
+    """``x in items`` and ``x not in items``."""
+    from .folds import contained
+
+    if len(node.ops) > 1:
+        context.reject(
+            node, "in is part of a chain of comparisons", "write two comparisons with and"
+        )
+    value, items = expression(context, node.left), node.comparators[0]
+    if is_call_of(context, items, builtins.range):
+        assert isinstance(items, ast.Call)
+        found = _in_range(context, value, items, node)
+    else:
+        found = contained(context, value, items, node)
+    if isinstance(node.ops[0], ast.In):
+        return found
+    return tree.Unary(boolean, context.locate(node), "not", found)
+
+
+def _in_range(
+    context: Context, value: tree.Expression, node: ast.Call, inside: ast.Compare
+) -> tree.Expression:
+    from .iteration import range_arguments
+
+    start, stop, step = range_arguments(context, node)
+    if not isinstance(step, tree.Constant) or step.value != 1:
+        context.reject(node, "in a range with a step", "write a <= x < b and (x - a) % step == 0")
+    if not (isinstance(value.type, ScalarType) and value.type.is_integer):
+        context.reject(
+            inside, f"{value.type!r} is looked for in a range", "write start <= x < stop"
+        )
+    location = context.locate(inside)
+    held = [context.temporary(each.type) for each in (value, start, stop)]
+    x, a, b = (tree.Local(variable.type, location, variable) for variable in held)
+    test: tree.Expression = tree.Logical(
+        boolean, location, "and",
+        compare(context, "le", a, x, inside), compare(context, "lt", x, b, inside),
+    )  # fmt: skip
+    for variable, given in reversed([*zip(held, (value, start, stop), strict=True)]):
+        test = tree.Let(boolean, location, variable, given, test)
+    return test
 
 
 def _chain(
@@ -47,7 +79,7 @@ def _chain(
 ) -> tree.Expression:
     first, second = context.temporary(left.type), context.temporary(rest[0].type)
     a, b = (_once(value, variable) for value, variable in ((left, first), (rest[0], second)))
-    test = _compare_pair(context, names[0], a, b, node)
+    test = compare_pair(context, names[0], a, b, node)
     if len(names) > 1:
         more = _chain(context, names[1:], b, rest[1:], node, location)
         test = tree.Logical(boolean, location, "and", test, more)
@@ -65,7 +97,7 @@ def _once(value: tree.Expression, variable: tree.Variable) -> tree.Expression:
     return tree.Local(value.type, value.location, variable)
 
 
-def _compare_pair(
+def compare_pair(
     context: Context,
     name: tree.CompareOperator,
     left: tree.Expression,
@@ -104,7 +136,7 @@ def _compare_values(
             tree.ValueField(type, location, tree.Local(struct, location, v), field)
             for v in (first, second)
         ]
-        same = _compare_pair(context, "eq", parts[0], parts[1], node)
+        same = compare_pair(context, "eq", parts[0], parts[1], node)
         result = tree.Logical(boolean, location, "and", same, result)
     if name == "ne":
         result = tree.Unary(boolean, location, "not", result)

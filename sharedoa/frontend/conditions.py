@@ -38,13 +38,37 @@ def _parts(
     context: Context, node: ast.BoolOp, make: Callable[[Context, ast.expr], tree.Expression]
 ) -> list[tree.Expression]:
     """The operands of ``and`` or ``or``; each knows how those before it came out."""
-    saved = dict(context.narrowed)
-    values = []
+    saved, outcome = dict(context.narrowed), isinstance(node.op, ast.And)
+    values, surely = [], None
     for part in node.values:
         values.append(make(context, part))
-        context.narrowed.update(narrowings(context, part, isinstance(node.op, ast.And)))
-    context.narrowed = saved
+        if surely is None:  # the first one is evaluated in any case
+            surely = None if context.assigned is None else set(context.assigned)
+        context.narrowed.update(narrowings(context, part, outcome))
+        context.assume(assigned_by(part, outcome))
+    context.narrowed, context.assigned = saved, surely
     return values
+
+
+def assigned_by(test: ast.expr, outcome: bool) -> set[str]:
+    """The variables that ``:=`` has surely assigned where ``test`` comes out as ``outcome``."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return assigned_by(test.operand, not outcome)
+    if isinstance(test, ast.BoolOp):
+        is_and = isinstance(test.op, ast.And)
+        if is_and == outcome:  # all came out so
+            return set().union(*(assigned_by(part, outcome) for part in test.values))
+        first = test.values[0]
+        return assigned_by(first, True) & assigned_by(first, False)
+    if isinstance(test, ast.IfExp):
+        return assigned_by(test.test, True) & assigned_by(test.test, False)
+    if isinstance(test, ast.GeneratorExp):
+        return set()
+    found = {test.target.id} if isinstance(test, ast.NamedExpr) else set()
+    for part in ast.iter_child_nodes(test):
+        if isinstance(part, ast.expr):
+            found |= assigned_by(part, True) & assigned_by(part, False)
+    return found
 
 
 def logical(context: Context, node: ast.BoolOp) -> Operand:
@@ -80,11 +104,15 @@ def _connect(
 def conditional(context: Context, node: ast.IfExp) -> Operand:
     test = condition(context, node.test)
     saved = dict(context.narrowed)
+    surely = None if context.assigned is None else set(context.assigned)
     context.narrowed.update(narrowings(context, node.test))
+    context.assume(assigned_by(node.test, True))
     then = expression(context, node.body)
+    context.assigned = None if surely is None else set(surely)
     context.narrowed = {**saved, **narrowings(context, node.test, False)}
+    context.assume(assigned_by(node.test, False))
     otherwise = expression(context, node.orelse)
-    context.narrowed = saved
+    context.narrowed, context.assigned = saved, surely
     type, (a, b) = unify(context, [then, otherwise], node, "the conditional expression")
     return tree.Conditional(type, context.locate(node), test, a, b)
 

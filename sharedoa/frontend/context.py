@@ -7,7 +7,7 @@ assignment joins its value's type into the variable's, and a wider type starts a
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -53,7 +53,7 @@ class Context:
         self.owner, self.program = owner, program
         self.names = NameScope(function)
         self.parameters = {variable.name: variable for variable in parameters}
-        self.local_names = _assigned_names(source.definition) | set(self.parameters)
+        self.local_names = assigned_names(source.definition.body) | set(self.parameters)
         self.types: dict[str, Type] = {v.name: v.type for v in parameters}
         self.nonnegative = dict.fromkeys(self.parameters, False)
         self.begin_round()
@@ -70,6 +70,8 @@ class Context:
         #: Whether a variable got its first type, and those that were read before they had any.
         self.found_types = False
         self.missed: set[str] = set()
+        #: Temporaries that are surely 0 or more.
+        self.counters: set[tree.Variable] = set()
         self.poisoned: set[str] = set()
 
     # ------------------------------------------------------------ complaints
@@ -112,7 +114,7 @@ class Context:
             if joined is None or (joined != known and name in self.parameters):
                 self.reject(
                     node,
-                    f"{name} is {known!r} and {type!r} is assigned to it",
+                    f"{shown(name)} is {known!r} and {type!r} is assigned to it",
                     "a variable has one type: use another name, or convert explicitly",
                 )
             if joined != known:
@@ -131,6 +133,11 @@ class Context:
             self.assigned.add(name)
         self.narrowed.pop(name, None)
 
+    def assume(self, names: set[str]) -> None:
+        """On the way that is translated next these have been assigned."""
+        if self.assigned is not None:
+            self.assigned |= names
+
     def require_assigned(self, name: str, node: ast.AST) -> None:
         if name in self.poisoned:
             raise Rejected
@@ -141,13 +148,18 @@ class Context:
             return
         self.reject(
             node,
-            f"{name} may be read before it has a value",
+            f"{shown(name)} may be read before it has a value",
             "assign it on every path before, for instance before the if or the loop",
         )
 
     def depend(self, dependency: Any) -> None:
         if dependency is not None:
             self.program.dependencies.append(dependency)
+
+
+def shown(name: str) -> str:
+    """A variable as the source calls it: those of comprehensions have names of their own."""
+    return name.partition(".")[0]
 
 
 def join_types(left: Type, right: Type) -> Type | None:
@@ -174,10 +186,23 @@ def join_types(left: Type, right: Type) -> Type | None:
     return None
 
 
-def _assigned_names(definition: ast.FunctionDef) -> set[str]:
-    return {
-        node.id
-        for statement in definition.body
-        for node in ast.walk(statement)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    }
+_Comprehension = (ast.GeneratorExp, ast.ListComp, ast.SetComp, ast.DictComp)
+
+
+def assigned_names(nodes: Sequence[ast.AST]) -> set[str]:
+    """The names that statements or expressions assign to. Those of a comprehension are its own,
+    but for what ``:=`` assigns to in it."""
+    found: set[str] = set()
+    pending: list[ast.AST] = [*nodes]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.add(node.id)
+        elif isinstance(node, ast.MatchAs) and node.name is not None:
+            found.add(node.name)
+        if isinstance(node, _Comprehension):
+            inner = [part for each in ast.iter_child_nodes(node) for part in ast.walk(each)]
+            found.update(each.target.id for each in inner if isinstance(each, ast.NamedExpr))
+        else:
+            pending += ast.iter_child_nodes(node)
+    return found

@@ -223,8 +223,11 @@ def is_nonnegative(context: Context, value: tree.Expression) -> bool:
         return True
     if isinstance(value.type, ScalarType) and value.type.kind in ("uint", "bool"):
         return True
+    if isinstance(value, tree.TableElement):
+        return bool((value.table.values >= 0).all())
     if isinstance(value, tree.Local):
-        return value.type == weak_int and context.nonnegative.get(value.variable.name, False)
+        is_known = context.nonnegative.get(value.variable.name, False)
+        return value.type == weak_int and (is_known or value.variable in context.counters)
     if isinstance(value, tree.Convert):
         inner = value.value.type
         widens = isinstance(inner, ScalarType) and (

@@ -12,6 +12,8 @@ from functools import cached_property
 from types import CodeType
 from typing import Any, Literal, Protocol
 
+import numpy as np
+
 from ..model.classes import ClassType, Method
 
 
@@ -55,6 +57,26 @@ class NameDependency:
     @cached_property
     def text(self) -> str:
         return repr(self.value)
+
+
+@dataclass(frozen=True, eq=False)
+class ContentDependency:
+    """What a NumPy array held that is a constant table."""
+
+    array: np.ndarray
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    data: bytes
+
+    @classmethod
+    def of(cls, array: np.ndarray) -> ContentDependency:
+        return cls(array, array.shape, array.dtype, array.tobytes())
+
+    def current(self) -> bool:
+        array = self.array
+        return (
+            array.tobytes() == self.data and array.shape == self.shape and array.dtype == self.dtype
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,17 +6,28 @@ import ast
 import enum
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
+
+import numpy as np
 
 from ..model.classes import ClassType
 from ..model.grid_type import GridType
 from ..model.scalars import boolean, weak_int
 from ..model.types import ArrayType, InlineType, ReferenceType, TupleType, ValueType
 from . import tree
+from .constant_tables import index_row, row_of, value_of
 from .context import Context, Rejected
 from .conversions import as_index, as_variable, constant_of, is_nonnegative, require_value
 from .names import attribute
-from .operands import BoundMethod, Initialiser, InlineArray, Operand, Static, UnboundMethod
+from .operands import (
+    BoundMethod,
+    ConstantRow,
+    Initialiser,
+    InlineArray,
+    Operand,
+    Static,
+    UnboundMethod,
+)
 from .operators import BINARY, binary, unary
 
 #: Constructs outside the subset: what they are called and what to write instead.
@@ -25,12 +36,14 @@ UNSUPPORTED: dict[type[ast.expr], tuple[str, str]] = {
     ast.ListComp: ("a list comprehension", "write a for loop over range"),
     ast.SetComp: ("a set comprehension", "write a for loop over range"),
     ast.DictComp: ("a dict comprehension", "write a for loop over range"),
-    ast.GeneratorExp: ("a generator expression", "write a for loop over range"),
+    ast.GeneratorExp: (
+        "a generator expression by itself",
+        "give it to sum, min, max, any or all, or write a loop",
+    ),
     ast.List: ("a list", "use an oa.Array argument, an inline array field or a tuple"),
     ast.Dict: ("a dict", "use fields of an object"),
     ast.Set: ("a set", "use fields of an object"),
     ast.JoinedStr: ("an f-string", 'pass the parts to print: print("x", x)'),
-    ast.NamedExpr: ("an assignment inside an expression", "assign in a statement before"),
     ast.Starred: ("a starred argument", "pass the arguments one by one"),
     ast.Await: ("await", "kernels are not coroutines"),
     ast.Yield: ("yield", "return a value or store it in an array"),
@@ -44,6 +57,8 @@ def expression(context: Context, node: ast.expr) -> tree.Expression:
     operand = translate(context, node)
     if isinstance(operand, tree.Expression):
         return operand
+    if isinstance(operand, ConstantRow):
+        return value_of(context, operand, node)
     if isinstance(operand, Static):
         if callable(operand.value) and not hasattr(operand.value, "dtype"):
             context.reject(
@@ -77,6 +92,10 @@ def static_value(context: Context, node: ast.expr) -> Any:
         del context.diagnostics[before:]
         return None
     return operand.value if isinstance(operand, Static) else None
+
+
+def is_call_of(context: Context, node: ast.expr, function: Callable[..., Any]) -> bool:
+    return isinstance(node, ast.Call) and static_value(context, node.func) is function
 
 
 def _constant(context: Context, node: ast.Constant) -> Operand:
@@ -116,6 +135,8 @@ def _attribute(context: Context, node: ast.Attribute) -> Operand:
         return _static_attribute(context, base, node)
     if isinstance(base, InlineArray):
         context.reject(node, f"an inline array has no attribute {node.attr}", "index it")
+    if isinstance(base, ConstantRow):
+        base = value_of(context, base, node)
     if isinstance(base, (BoundMethod, UnboundMethod, Initialiser)):
         context.reject(node, f"method {base.name} is not called", f"call it: {base.name}(...)")
     if isinstance(base.type, ReferenceType):
@@ -136,6 +157,9 @@ def _static_attribute(context: Context, base: Static, node: ast.Attribute) -> Op
             return Initialiser(shared)
         if node.attr in shared.slots:
             return UnboundMethod(shared, node.attr)
+    if isinstance(base.value, np.ndarray) and node.attr in ("shape", "size", "ndim"):
+        row_of(context, base, node)
+        return Static(getattr(base.value, node.attr), f"{base.name}.{node.attr}")
     if isinstance(base.value, enum.Enum) and node.attr == "value":
         return Static(base.value.value, f"{base.name}.value")
     if not (inspect.ismodule(base.value) or isinstance(base.value, type)):
@@ -273,9 +297,9 @@ def _super_owner(context: Context) -> ClassType | None:
 
 
 def _subscript(context: Context, node: ast.Subscript) -> Operand:
-    base = translate(context, node.value)
-    if isinstance(base, Static) and isinstance(base.value, tuple):
-        base = constant_of(context, base.value, node, base.name)
+    base = row_of(context, translate(context, node.value), node.value)
+    if isinstance(base, ConstantRow):
+        return index_row(context, base, node)
     if isinstance(base, InlineArray):
         index, wraps = _index(context, node.slice)
         length = base.type.length
@@ -287,6 +311,8 @@ def _subscript(context: Context, node: ast.Subscript) -> Operand:
             )
         place = tree.InlinePlace(base.type.element, context.locate(node), base.place, index, wraps)
         return tree.Load(place.type, place.location, place)
+    if isinstance(base, Static):
+        _refuse_indexing(context, base, node)
     if not isinstance(base, tree.Expression):
         context.reject(node, f"{base.name} cannot be indexed", "index arrays and tuples")
     if isinstance(base.type, TupleType):
@@ -298,6 +324,18 @@ def _subscript(context: Context, node: ast.Subscript) -> Operand:
     index, wraps = _index(context, node.slice)
     element = tree.ElementPlace(base.type.element, context.locate(node), base, index, wraps)
     return tree.Load(element.type, element.location, element)
+
+
+def _refuse_indexing(context: Context, base: Static, node: ast.Subscript) -> NoReturn:
+    kind, cure = type(base.value).__name__, "index arrays and tuples"
+    if isinstance(base.value, (list, dict, set)):
+        cure = "write a tuple or a NumPy array, which kernels read as a table"
+    if hasattr(type(base.value), "__sharedoa_element__"):
+        kind, cure = "n oa.Array", "pass it as an argument of the kernel, or let an object hold it"
+    article = "" if kind[:2] == "n " else " "
+    context.reject(
+        node, f"{base.name} is a{article}{kind} around the kernel, which cannot be indexed", cure
+    )
 
 
 def _index(context: Context, node: ast.expr) -> tuple[tree.Expression, bool]:
@@ -424,6 +462,16 @@ def _conditional(context: Context, node: ast.IfExp) -> Operand:
     return conditional(context, node)
 
 
+def _named(context: Context, node: ast.NamedExpr) -> Operand:
+    from .statements import assign_to
+
+    value = expression(context, node.value)
+    made = assign_to(context, node.target, value, node)
+    name = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
+    result = expression(context, name)
+    return tree.Sequence(result.type, context.locate(node), made, result)
+
+
 def _call(context: Context, node: ast.Call) -> Operand:
     from .calls import call
 
@@ -441,5 +489,6 @@ _HANDLERS: dict[type[ast.expr], Callable[[Context, Any], Operand]] = {
     ast.Compare: _compare,
     ast.BoolOp: _logical,
     ast.IfExp: _conditional,
+    ast.NamedExpr: _named,
     ast.Call: _call,
 }

@@ -16,10 +16,12 @@ from ..model.scalars import ScalarType, boolean, f64, weak_float, weak_int
 from ..model.types import ArrayType, ReferenceType, TupleType
 from . import tree
 from .conditions import type_test
+from .constant_tables import length_of, row_of
 from .context import Context
 from .conversions import coerce, constant, convert_scalar, truth
 from .expressions import expression, static_value, translate
-from .operands import InlineArray, Static
+from .folds import extreme, quantified, total
+from .operands import ConstantRow, InlineArray
 from .operators import binary, compare, unary, unify
 
 Handler = Callable[[Context, ast.Call], tree.Expression]
@@ -145,9 +147,13 @@ def _abs(context: Context, node: ast.Call) -> tree.Expression:
 
 def _extreme(operator: tree.CompareOperator) -> Handler:
     def choose(context: Context, node: ast.Call) -> tree.Expression:
+        if len(node.args) == 1:
+            return extreme(context, node, operator)
         values = arguments(context, node)
         if len(values) < 2:
-            context.reject(node, "min and max take two or more values", "pass them one by one")
+            context.reject(
+                node, "min and max take values, or what has some", "write min(a, b) or min(array)"
+            )
         type, values = unify(context, values, node, "min or max")
         location = context.locate(node)
         best = values[0]
@@ -166,12 +172,14 @@ def _extreme(operator: tree.CompareOperator) -> Handler:
 def _len(context: Context, node: ast.Call) -> tree.Expression:
     if len(node.args) != 1 or node.keywords:
         context.reject(node, "len takes one array", "write len(a)")
-    operand = translate(context, node.args[0])
+    operand = row_of(context, translate(context, node.args[0]), node)
     location = context.locate(node)
     if isinstance(operand, InlineArray):
         return constant(operand.type.length, weak_int, location)
-    if isinstance(operand, Static) and isinstance(operand.value, tuple):
-        return constant(len(operand.value), weak_int, location)
+    if isinstance(operand, ConstantRow):
+        length = length_of(operand)
+        if length is not None:
+            return constant(length, weak_int, location)
     if isinstance(operand, tree.Expression):
         if isinstance(operand.type, ArrayType):
             return tree.ArrayLength(weak_int, location, operand)
@@ -283,6 +291,13 @@ def _range(context: Context, node: ast.Call) -> tree.Expression:
     context.reject(node, "range is only known in for loops", "write for i in range(...)")
 
 
+def _for_loops(context: Context, node: ast.Call) -> tree.Expression:
+    name = ast.unparse(node.func)
+    context.reject(
+        node, f"{name} is only gone through", f"write for ... in {name}(...), or give it to sum"
+    )
+
+
 def _divmod(context: Context, node: ast.Call) -> tree.Expression:
     left, right = arguments(context, node, 2)
     location = context.locate(node)
@@ -313,7 +328,11 @@ HANDLERS: dict[int, Handler] = {
     id(builtins.len): _len,
     id(builtins.isinstance): _isinstance,
     id(builtins.divmod): _divmod,
+    id(builtins.sum): total,
+    id(builtins.any): lambda context, node: quantified(context, node, True),
+    id(builtins.all): lambda context, node: quantified(context, node, False),
     id(builtins.range): _range,
+    **dict.fromkeys(map(id, (builtins.enumerate, builtins.zip, builtins.reversed)), _for_loops),
     id(builtins.print): _statement_only,
     id(np.absolute): _abs,
     id(intrinsics.grid): _grid,

@@ -57,4 +57,16 @@ class InlineArray:
         return self.place.type
 
 
-Operand = Union[tree.Expression, Static, BoundMethod, UnboundMethod, Initialiser, InlineArray]
+@dataclass
+class ConstantRow:
+    """A tuple or NumPy array known at compile time, or what is in it at ``steps``: an index that is
+    known, or an expression, and whether it may be negative."""
+
+    value: Any
+    name: str
+    steps: list[Union[int, tuple[tree.Expression, bool]]]
+
+
+Operand = Union[
+    tree.Expression, Static, BoundMethod, UnboundMethod, Initialiser, InlineArray, ConstantRow
+]

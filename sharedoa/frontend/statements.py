@@ -10,19 +10,19 @@ from typing import Any
 from ..model import intrinsics
 from ..model.classes import ClassType
 from ..model.scalars import ScalarType, boolean, weak_int
-from ..model.types import VOID, ReferenceType, TupleType, Type, VoidType
+from ..model.types import VOID, ReferenceType, TupleType, VoidType
 from . import tree
-from .conditions import condition, narrowings
-from .context import Context, Loop, Rejected
+from .conditions import assigned_by, condition, narrowings
+from .context import Context, Loop, Rejected, assigned_names
 from .conversions import (
-    as_index,
     as_variable,
     coerce,
     constant,
     convert_scalar,
     is_nonnegative,
 )
-from .expressions import expression, operate, static_value, translate
+from .expressions import expression, is_call_of, operate, static_value, translate
+from .iteration import counter, items_of, range_arguments
 from .near_loops import NearSearch, near_call
 from .operands import InlineArray
 
@@ -38,7 +38,6 @@ UNSUPPORTED: dict[type[ast.stmt], tuple[str, str]] = {
     ast.Global: ("global", "store results in arrays or objects"),
     ast.Nonlocal: ("nonlocal", "store results in arrays or objects"),
     ast.Delete: ("del", "delete objects on the host with oa.delete"),
-    ast.Match: ("match", "use if and elif; isinstance tells classes apart"),
     ast.AsyncFor: ("async for", "use for over range"),
     ast.AsyncWith: ("async with", "kernels hold no resources"),
 }
@@ -57,11 +56,10 @@ def block(context: Context, nodes: list[ast.stmt]) -> list[tree.Statement]:
 
 def _poison_targets(context: Context, node: ast.stmt) -> None:
     """What a failed statement would have assigned has no type: later uses must not complain too."""
-    for child in ast.walk(node):
-        if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
-            context.mark_assigned(child.id)
-            if child.id not in context.types:
-                context.poisoned.add(child.id)
+    for name in assigned_names([node]):
+        context.mark_assigned(name)
+        if name not in context.types:
+            context.poisoned.add(name)
 
 
 def statement(context: Context, node: ast.stmt) -> list[tree.Statement]:
@@ -124,6 +122,8 @@ def _unpack(
         for item in value.items:  # all are evaluated before the first is assigned
             variable = context.temporary(item.type)
             if not isinstance(item, tree.Constant):
+                if is_nonnegative(context, item):
+                    context.counters.add(variable)
                 made.append(tree.Assign(location, variable, as_variable(context, item, node)))
             parts.append(_known_sign(context, item, tree.Local(item.type, location, variable)))
     else:
@@ -214,21 +214,47 @@ def _test(context: Context, node: ast.expr) -> tree.Expression | None:
 
 def _if(context: Context, node: ast.If) -> list[tree.Statement]:
     test = _test(context, node.test)
+
+    def enter(outcome: bool) -> None:
+        context.narrowed.update(narrowings(context, node.test, outcome))
+        context.assume(assigned_by(node.test, outcome))
+
+    then, otherwise = branch(
+        context,
+        lambda: enter(True),
+        lambda: block(context, node.body),
+        lambda: enter(False),
+        lambda: block(context, node.orelse),
+    )
+    if test is None:
+        raise Rejected
+    return [tree.If(context.locate(node), test, then, otherwise)]
+
+
+Block = Callable[[], list[tree.Statement]]
+
+
+def branch(
+    context: Context,
+    enter_then: Callable[[], None],
+    then: Block,
+    enter_otherwise: Callable[[], None],
+    otherwise: Block,
+) -> tuple[list[tree.Statement], list[tree.Statement]]:
+    """Two ways that part and meet again; ``enter`` says what is known on each."""
     before, narrowed = _copy(context.assigned), dict(context.narrowed)
-    context.narrowed.update(narrowings(context, node.test))
-    then = block(context, node.body)
+    enter_then()
+    first = then()
     after_then, narrowed_then = context.assigned, context.narrowed
-    context.assigned = before
-    context.narrowed = {**narrowed, **narrowings(context, node.test, False)}
-    otherwise = block(context, node.orelse)
+    context.assigned, context.narrowed = before, narrowed
+    enter_otherwise()
+    second = otherwise()
     if context.assigned is None:
         context.narrowed = narrowed_then
     elif after_then is not None:
         context.narrowed = _both(narrowed_then, context.narrowed)
     context.assigned = _meet(after_then, context.assigned)
-    if test is None:
-        raise Rejected
-    return [tree.If(context.locate(node), test, then, otherwise)]
+    return first, second
 
 
 def _both(left: dict[str, ClassType], right: dict[str, ClassType]) -> dict[str, ClassType]:
@@ -238,23 +264,23 @@ def _both(left: dict[str, ClassType], right: dict[str, ClassType]) -> dict[str, 
 
 def _forget_reassigned(context: Context, nodes: list[ast.stmt]) -> None:
     """A variable assigned in a loop body is no longer known to be of a subclass."""
-    for node in nodes:
-        for child in ast.walk(node):
-            if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
-                context.narrowed.pop(child.id, None)
+    for name in assigned_names(nodes):
+        context.narrowed.pop(name, None)
 
 
 def _while(context: Context, node: ast.While) -> list[tree.Statement]:
-    _forget_reassigned(context, node.body)
+    _forget_reassigned(context, [node])
     test = _test(context, node.test)
     endless = isinstance(test, tree.Constant) and bool(test.value)
     before, narrowed = _copy(context.assigned), dict(context.narrowed)
     context.loops.append(Loop())
     context.narrowed.update(narrowings(context, node.test))
+    context.assume(assigned_by(node.test, True))
     body = block(context, node.body)
     loop = context.loops.pop()
     context.narrowed = dict(narrowed)
     context.assigned = None if endless else before
+    context.assume(assigned_by(node.test, False))
     otherwise = block(context, node.orelse)
     context.narrowed = _both(narrowed, context.narrowed)
     for state in loop.breaks:
@@ -265,84 +291,74 @@ def _while(context: Context, node: ast.While) -> list[tree.Statement]:
 
 
 def _for(context: Context, node: ast.For) -> list[tree.Statement]:
+    _forget_reassigned(context, [node])
     call = near_call(context, node.iter)
     if call is not None:
         return _for_near(context, node, NearSearch(context, *call))
-    start, stop, step = _range_arguments(context, node.iter)
-    if not isinstance(node.target, ast.Name):
-        context.reject(node.target, "a loop counts with one variable", "write for i in range(...)")
-    _forget_reassigned(context, [node])
+    if isinstance(node.target, ast.Name) and is_call_of(context, node.iter, builtins.range):
+        return _for_range(context, node)
+    items, location = items_of(context, node.iter), context.locate(node)
+    place = counter(context)
+    index = tree.Local(weak_int, location, place)
+    body, otherwise = _rounds(
+        context, node, Loop(), lambda: assign_to(context, node.target, items.at(index), node.iter)
+    )
+    zero, one = (constant(number, weak_int, location) for number in (0, 1))
+    loop = tree.ForRange(location, place, zero, items.length, one, body, otherwise)
+    return [*items.before, loop]
+
+
+def _for_range(context: Context, node: ast.For) -> list[tree.Statement]:
+    """``for i in range(...)``, whose variable counts by itself."""
+    assert isinstance(node.iter, ast.Call) and isinstance(node.target, ast.Name)
+    name = node.target.id
+    start, stop, step = range_arguments(context, node.iter)
     location = context.locate(node)
     counts_up = isinstance(step, tree.Constant) and step.value > 0
     nonnegative = counts_up and is_nonnegative(context, start)
-    target, body, otherwise = _rounds(context, node, weak_int, nonnegative, Loop())
+
+    def begin() -> list[tree.Statement]:
+        context.give_type(name, weak_int, node, nonnegative)
+        context.mark_assigned(name)
+        return []
+
+    body, otherwise = _rounds(context, node, Loop(), begin)
+    target = context.variable(name)
     if target.type == weak_int:
         return [tree.ForRange(location, target, start, stop, step, body, otherwise)]
     # The variable has another type elsewhere: count in one of our own and convert.
-    counter = context.temporary(weak_int)
-    value = tree.Local(weak_int, location, counter)
+    counted = context.temporary(weak_int)
+    value = tree.Local(weak_int, location, counted)
     assert isinstance(target.type, ScalarType)
     converted = convert_scalar(context, value, target.type, node)
     body = [tree.Assign(location, target, converted), *body]
-    return [tree.ForRange(location, counter, start, stop, step, body, otherwise)]
+    return [tree.ForRange(location, counted, start, stop, step, body, otherwise)]
 
 
 def _rounds(
-    context: Context, node: ast.For, type: Type, nonnegative: bool, loop: Loop
-) -> tuple[tree.Variable, list[tree.Statement], list[tree.Statement]]:
-    """The variable of a loop, which takes values of ``type``, its body, and what follows where
-    nothing breaks it."""
-    assert isinstance(node.target, ast.Name)
-    name = node.target.id
+    context: Context, node: ast.For, loop: Loop, begin: Callable[[], list[tree.Statement]]
+) -> tuple[list[tree.Statement], list[tree.Statement]]:
+    """The body of a loop, which begins with what ``begin`` makes, and what follows where nothing
+    breaks it."""
     before, narrowed = _copy(context.assigned), dict(context.narrowed)
-    target = context.give_type(name, type, node, nonnegative)
-    context.mark_assigned(name)
+    body = begin()
     context.loops.append(loop)
-    body = block(context, node.body)
+    body += block(context, node.body)
     context.loops.pop()
     context.assigned, context.narrowed = before, dict(narrowed)
     otherwise = block(context, node.orelse)
     context.narrowed = _both(narrowed, context.narrowed)
     for state in loop.breaks:
         context.assigned = _meet(context.assigned, state)
-    return target, body, otherwise
+    return body, otherwise
 
 
 def _for_near(context: Context, node: ast.For, search: NearSearch) -> list[tree.Statement]:
-    if not isinstance(node.target, ast.Name):
-        context.reject(node.target, "grid.near gives objects", "write for other in grid.near(...)")
-    _forget_reassigned(context, [node])
-    location, element = context.locate(node), search.found.type
     loop = Loop(left=context.temporary(boolean))
-    target, body, otherwise = _rounds(context, node, element, False, loop)
-    found = coerce(context, search.found, target.type, node, target.name)
-    body = [tree.Assign(location, target, found), *body]
+    body, otherwise = _rounds(
+        context, node, loop, lambda: assign_to(context, node.target, search.found, node)
+    )
     return search.loops(body, otherwise, loop.left if loop.breaks else None)
-
-
-def _range_arguments(context: Context, node: ast.expr) -> list[tree.Expression]:
-    if (
-        not isinstance(node, ast.Call)
-        or static_value(context, node.func) is not builtins.range
-        or node.keywords
-        or not 1 <= len(node.args) <= 3
-    ):
-        context.reject(
-            node,
-            "for loops run over range(...)",
-            "write for i in range(len(a)) and index a[i]",
-        )
-    location = context.locate(node)
-    values = [
-        as_index(context, expression(context, argument), argument, "the bound")
-        for argument in node.args
-    ]
-    zero, one = constant(0, weak_int, location), constant(1, weak_int, location)
-    if len(values) == 1:
-        return [zero, values[0], one]
-    if isinstance(values[-1], tree.Constant) and len(values) == 3 and values[2].value == 0:  # type: ignore[attr-defined]
-        context.reject(node, "the step of range is 0", "use a step that moves")
-    return values if len(values) == 3 else [*values, one]
 
 
 def _break(context: Context, node: ast.Break) -> list[tree.Statement]:
@@ -404,6 +420,7 @@ def _assert(context: Context, node: ast.Assert) -> list[tree.Statement]:
             context.reject(node.msg, "the message of an assert is computed", "use a literal string")
         message = node.msg.value
     context.narrowed.update(narrowings(context, node.test))
+    context.assume(assigned_by(node.test, True))
     if not _asks_about_objects(test):
         return [tree.Assert(location, test, message)]
     # What follows would take a null reference, or an object of another class, for what the assert
@@ -478,6 +495,12 @@ def _print(context: Context, node: ast.Call) -> tree.Statement:
     return tree.Print(context.locate(node), items, end)
 
 
+def _match(context: Context, node: ast.Match) -> list[tree.Statement]:
+    from .matching import match
+
+    return match(context, node)
+
+
 def _pass(context: Context, node: ast.Pass) -> list[tree.Statement]:
     return []
 
@@ -494,5 +517,6 @@ _HANDLERS: dict[type[ast.stmt], Callable[[Context, Any], list[tree.Statement]]] 
     ast.Return: _return,
     ast.Assert: _assert,
     ast.Expr: _expression,
+    ast.Match: _match,
     ast.Pass: _pass,
 }

@@ -149,13 +149,21 @@ class _Converter:
         type: Type,
         then: Callable[[_Converter], Value],
         otherwise: Callable[[_Converter], Value],
+        parts: Sequence[tree.Expression],
     ) -> Value:
-        """``then`` or ``otherwise``, of which only one is evaluated."""
-        regions = []
+        """``then`` or ``otherwise``, of which only one is evaluated; ``parts`` are the expressions
+        that they may evaluate."""
+        changed, regions = _assigned_in([*parts]), []
         for produce in (then, otherwise):
             arm, region = self.within([], self.values)
-            arm.add("yield", [produce(arm)], location)
+            produced = produce(arm)
+            arm.add("yield", [produced, *_now(arm, changed, location)], location)
             regions.append(region)
+        if changed:
+            results = [Value(type), *(Value(v.type, v.name) for v in changed)]
+            self.add("if", [test], location, regions=regions, results=results)
+            self.values.update(zip(changed, results[1:], strict=True))
+            return results[0]
         if all(len(region.operations) == 1 for region in regions):
             picked = [region.terminator.operands[0] for region in regions]
             return self.add("select", [test, *picked], location, type).result
@@ -236,6 +244,12 @@ def _let(to: _Converter, node: tree.Let) -> Value:
     return to.evaluate(node.body)
 
 
+@_expression(tree.Sequence)
+def _sequence(to: _Converter, node: tree.Sequence) -> Value:
+    to.run(node.statements)
+    return to.evaluate(node.value)
+
+
 def _simple(
     kind: str, parts: Sequence[str], *attributes: str
 ) -> Callable[[_Converter, Any], Value]:
@@ -265,6 +279,7 @@ _EXPRESSIONS.update({
     tree.MakeTuple: _simple("make_tuple", ["items"]),
     tree.TupleItem: _simple("tuple_item", ["value"], "index"),
     tree.MathCall: _simple("math", ["arguments"], "name"),
+    tree.TableElement: _simple("table_element", ["indices"], "table", "may_be_negative"),
     tree.ThreadIndex: _simple("thread_index", [], "axis"),
     tree.GridSize: _simple("grid_size", [], "axis"),
     tree.TypeTest: _simple("type_test", ["value"], "cls", "matching"),
@@ -286,7 +301,7 @@ def _logical(to: _Converter, node: tree.Logical) -> Value:
         return arm.add("constant", [], node.location, boolean, value=value).result
 
     ways = (right, known) if node.operator == "and" else (known, right)
-    return to.choose(left, node.location, node.type, *ways)
+    return to.choose(left, node.location, node.type, *ways, [node.right])
 
 
 @_expression(tree.Conditional)
@@ -297,6 +312,7 @@ def _conditional(to: _Converter, node: tree.Conditional) -> Value:
         node.type,
         lambda arm: arm.evaluate(node.then),
         lambda arm: arm.evaluate(node.otherwise),
+        [node.then, node.otherwise],
     )
 
 

@@ -15,6 +15,7 @@ from typing import Literal, Union
 
 from ..ir.core import Location
 from ..model.classes import ClassType
+from ..model.constant_table import ConstantTable
 from ..model.types import (
     ArrayType,
     InlineType,
@@ -247,6 +248,24 @@ class IsAlive(Expression):
     """Whether an object lives, as far as is known."""
 
     object: Expression
+
+
+@dataclass(eq=False)
+class TableElement(Expression):
+    """A number of a constant table; a weak int for each of its axes, of which some, as
+    ``may_be_negative`` says, may count from the end."""
+
+    table: ConstantTable
+    indices: list[Expression]
+    may_be_negative: tuple[bool, ...]
+
+
+@dataclass(eq=False)
+class Sequence(Expression):
+    """Statements that are run before ``value`` is evaluated."""
+
+    statements: list[Statement]
+    value: Expression
 
 
 MATH_FUNCTIONS = (

@@ -13,7 +13,7 @@ from . import tree
 _NO_NODES = frozenset({
     "Type", "Location", "Variable", "ClassType", "str", "int", "bool", "int | float | bool",
     "UnaryOperator", "BinaryOperator", "CompareOperator", "Literal['and', 'or']", "list[Type]",
-    "list[ClassType]", "list[str]", "int | None",
+    "list[ClassType]", "list[str]", "int | None", "ConstantTable", "tuple[bool, ...]",
 })  # fmt: skip
 
 

@@ -173,6 +173,8 @@ _pure("value_field", "name", operands=1)
 _pure("make_tuple")
 _pure("tuple_item", "index", operands=1)
 _pure("math", "name", cost=_LONG)
+#: A number of a ``ConstantTable``: an index for each of its axes; some ``may_be_negative``.
+_pure("table_element", "table", "may_be_negative", cost=2, checked=True)
 
 # -------------------------------------------------------------------- threads
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeVar, Union
 
 from ..errors import SharedOAError
 from ..model.classes import ClassType
+from ..model.constant_table import ConstantTable
 from ..model.run_form import RunForm
 from ..model.types import ArrayType, InlineType, ReferenceType, TupleType
 from .core import (
@@ -310,7 +311,22 @@ class _Parser:
                 return Lane(self._integer())
             case "run":
                 return self._run_form()
+            case "table":
+                return self._table()
         raise ParseError(token.line, f"{token} is no attribute")
+
+    def _table(self) -> ConstantTable:
+        self._expect("(")
+        element = self._type()
+        shape = self._after(",", lambda: self._tuple(self._integer))
+        name = self._after(",", self._quoted)
+        token = self._next
+        data = self._after(",", self._quoted)
+        self._expect(")")
+        try:
+            return ConstantTable(name, element, shape, bytes.fromhex(data))
+        except ValueError:
+            raise ParseError(token.line, "the numbers of a table are no bytes") from None
 
     def _run_form(self) -> RunForm:
         self._expect("(")

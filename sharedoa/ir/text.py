@@ -31,6 +31,7 @@ from typing import Any, Union
 
 from ..errors import InternalError
 from ..model.classes import ClassType
+from ..model.constant_table import ConstantTable
 from ..model.grid_type import GridType
 from ..model.run_form import RunForm
 from ..model.scalars import SCALARS, ScalarType, weak_float, weak_int
@@ -150,6 +151,11 @@ class _Types:
         whole = "" if form.whole is None else f", whole {form.whole}"
         return f"run({self.named(form.cls)}{near}{whole})"
 
+    def table(self, table: ConstantTable) -> str:
+        shape = _tuple([str(length) for length in table.shape])
+        name, data = quoted(table.name), quoted(table.data.hex())
+        return f"table({table.element}, {shape}, {name}, {data})"
+
     def mapping(self, values: Mapping[Any, Any]) -> str:
         pairs = (f"{self.attribute(key)}: {self.attribute(of)}" for key, of in values.items())
         return f"{{{', '.join(pairs)}}}"
@@ -168,6 +174,7 @@ _ATTRIBUTES: dict[type, Callable[[_Types, Any], str]] = {
     Candidate: lambda types, value: f"{types.named(value.cls)} -> {_symbol(value.symbol)}",
     RunForm: _Types.run_form,
     Lane: lambda types, value: f"lane {value.number}",
+    ConstantTable: _Types.table,
     **dict.fromkeys(
         [ReferenceType, ValueType, GridType, ArrayType, InlineType, LvalueType, TupleType,
          ScalarType, type(NULL), type(VOID)],

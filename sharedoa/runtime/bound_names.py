@@ -1,8 +1,9 @@
-"""Names that a program was made from: looked at before every launch.
+"""Names that a program was made from, and constant tables: looked at before every launch.
 
-Definitions raise the world epoch; binding a name to something else does not. So a function is
-written that looks whether each name means what it meant. It looks names up as the user's functions
-do, in their globals and cells, which CPython makes quick: a few nanoseconds each.
+Definitions raise the world epoch; binding a name to something else does not, nor does a change of a
+NumPy array. So a function is written that looks whether each name means what it meant. It looks
+names up as the user's functions do, in their globals and cells, which CPython makes quick: a few
+nanoseconds each.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from types import FunctionType
 from typing import Any
 
-from ..frontend.dependencies import Dependency, NameDependency
+from ..frontend.dependencies import ContentDependency, Dependency, NameDependency
 
 _SOURCE = """
 def outer():
@@ -28,25 +29,32 @@ _OWN = "__sharedoa_{}"
 
 
 class BoundNames:
-    """The names among ``dependencies``. ``hold()``: whether every name means what it meant."""
+    """The names and tables among ``dependencies``. ``hold()``: whether every name means, and every
+    table holds, what it did."""
 
     hold: Callable[[], bool]
 
     def __init__(self, dependencies: Iterable[Dependency]) -> None:
-        found = (each for each in dependencies if isinstance(each, NameDependency))
+        given = [*dependencies]
+        found = (each for each in given if isinstance(each, NameDependency))
         self._names = list({(e.kind, id(e.owner), e.name): e for e in found}.values())
+        tables = (each for each in given if isinstance(each, ContentDependency))
+        self._tables = list({id(each.array): each for each in tables}.values())
         self._look_for({each: each.value for each in self._names})
 
     def _look_for(self, values: dict[NameDependency, Any]) -> None:
         hold: Callable[[], bool] | None = None
         for group in _groups(self._names):
             hold = _written(group, values, hold)
+        if self._tables:
+            hold = _tables_too([each.current for each in self._tables], hold)
         self.hold = hold or (lambda: True)
 
     def are_equal(self) -> bool:
         """Whether every name that does not mean what it meant is bound to an equal number. Then
         ``hold`` takes that for what it means."""
-        if not all(each.current() for each in self._names):
+        names = all(each.current() for each in self._names)
+        if not names or not all(each.current() for each in self._tables):
             return False
         self._look_for({each: each.read() for each in self._names})
         return True
@@ -108,6 +116,12 @@ def _written(
     owners = (each.owner for each in names if each.kind == "global")
     closure = tuple(cells[name] for name in code.co_freevars)
     return FunctionType(code, next(owners, {}), "hold", tuple(given), closure)
+
+
+def _tables_too(
+    are_current: Sequence[Callable[[], bool]], names: Callable[[], bool] | None
+) -> Callable[[], bool]:
+    return lambda: (names is None or names()) and all(each() for each in are_current)
 
 
 NO_NAMES = BoundNames(())

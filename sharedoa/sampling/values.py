@@ -125,6 +125,15 @@ def _inside(index: Scalars, length: Any, neighbour: int) -> tuple[Any, Flags]:
     return position, simplest(index.known & (position >= 0) & (position < length))
 
 
+def _table_element(threads: Threads, operation: Operation, *indices: Scalars) -> Value:
+    table = operation["table"]
+    flat, known = np.int64(0), ALL
+    for index, length in zip(indices, table.shape, strict=True):
+        position, inside = _inside(index, np.int64(length), 0)
+        flat, known = flat * length + position, known & inside
+    return Scalars(table.values[np.where(known, flat, 0)], simplest(known))
+
+
 def _bytes(threads: Threads, position: Any, type: Type) -> Any:
     return (position * threads.memory.dtype(type).itemsize).astype(np.uint64)
 
@@ -140,6 +149,7 @@ EVALUATE: dict[str, Callable[..., Value]] = {
     "select": _select,
     "length": lambda threads, operation, array: Scalars(array.length, array.known),
     "math": _math,
+    "table_element": _table_element,
     "make_value": _make_value,
     "value_field": _value_field,
     "make_tuple": lambda threads, operation, *given: dict(enumerate(given)),

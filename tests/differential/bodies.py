@@ -78,7 +78,8 @@ class Body:
         return choices
 
     def _compound(self) -> list[Callable[..., tuple[int, Lines, Scope]]]:
-        choices = [self._if, self._if, self._for, self._while]
+        choices = [self._if, self._if, self._for, self._while, self._for_each, self._match]
+        choices += [self._if_named]
         if self.access.narrowable:
             choices += [self._narrow, self._walk_peers, self._walk_children]
         return choices
@@ -213,6 +214,59 @@ class Body:
         lines = [f"{name} = 0", f"while {test}:", f"    {name} += 1"]
         lines += indent(self._without_calls(inside, room - 1, depth - 1))
         return room, lines + self._else(inside, depth), inside
+
+    def _for_each(self, scope: Scope, room: int, depth: int) -> tuple[int, Lines, Scope]:
+        """A loop over items, perhaps with their numbers or side by side with others."""
+        name, item = self._name("e"), self.expressions.items(scope, depth)
+        if self.access.inline_arrays and self.random.random() < 0.5:
+            array = self.random.choice(self.access.inline_arrays)
+            item = array.type, array.text
+        type, items = item
+        inside = scope.with_names(Named(name, type))
+        lines = [f"for {name} in {items}:"]
+        if self.random.random() < 0.3:
+            counter = self._name("k")
+            inside = inside.with_counter(counter)
+            lines = [f"for {counter}, {name} in enumerate({items}, {self.random.randint(0, 3)}):"]
+        elif self.random.random() < 0.4:
+            other = self._name("e")
+            second, more = "i32", scope.array
+            if not scope.array or self.random.random() < 0.7:
+                second, more = self.expressions.items(scope, depth)
+            inside = inside.with_names(Named(other, second))
+            lines = [f"for {name}, {other} in zip({items}, {more}):"]
+        lines += indent(self._without_calls(inside, room - 1, depth - 1)) + self._else(scope, depth)
+        return room, lines, scope
+
+    def _if_named(self, scope: Scope, room: int, depth: int) -> tuple[int, Lines, Scope]:
+        """A condition that keeps what it looks at."""
+        name = Named(self._name("n"), self.random.choice(SCALARS))
+        known, rest = scope.with_names(name), max(1, room - 1)
+        test = f"({name.text} := {self.expressions.make(name.type, scope, depth)})"
+        test += f" {self.random.choice(('<', '!='))} {self.expressions.make(name.type, scope, 0)}"
+        if self.random.random() < 0.5:
+            test += f" {self.random.choice(('and', 'or'))} {self.expressions.condition(known, 1)}"
+        lines = [f"if {test}:", *indent(self.block(known, rest, depth - 1, in_loop=False)[0])]
+        if self.random.random() < 0.3:
+            test = f"{self.expressions.condition(scope, depth - 1)} and ({test})"
+            lines[0] = f"if {test}:"
+            return room, lines, scope
+        return room, lines, known
+
+    def _match(self, scope: Scope, room: int, depth: int) -> tuple[int, Lines, Scope]:
+        """Cases of a number; the last one may name it."""
+        type = self.random.choice(INTEGERS)
+        lines = [f"match {self.expressions.make(type, scope, depth)}:"]
+        for _ in range(self.random.randint(1, 3)):
+            numbers = self.random.sample(range(9), self.random.randint(1, 3))
+            guard = f" if {self.expressions.condition(scope, 1)}" * (self.random.random() < 0.3)
+            lines.append(f"    case {' | '.join(map(str, numbers))}{guard}:")
+            lines += indent(indent(self.block(scope, 1, depth - 1, in_loop=False)[0]))
+        name = Named(self._name("m"), type)
+        inside = scope.with_names(name)
+        lines.append(f"    case {name.text}:")
+        lines += indent(indent(self.block(inside, 1, depth - 1, in_loop=False)[0]))
+        return room, lines, scope
 
     def _without_calls(self, scope: Scope, statements: int, depth: int) -> Lines:
         """The body of a loop: at most one call, or the work would grow with every level."""

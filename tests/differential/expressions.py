@@ -50,12 +50,25 @@ class Scope:
         return replace(self, counters=[*self.counters, name])
 
 
+@dataclass(frozen=True)
+class Table:
+    """A constant of the program: a NumPy array, or a tuple of tuples."""
+
+    name: str
+    type: str
+    shape: tuple[int, ...]
+    is_tuple: bool
+
+
 class Expressions:
     """Makes expressions; ``calls_left`` bounds how many calls a body may hold. ``safe`` ones divide
     integers by literals only, since debug mode reports a division by zero."""
 
-    def __init__(self, random: Random, structs: list[Struct], *, safe: bool) -> None:
-        self.random, self.safe = random, safe
+    def __init__(
+        self, random: Random, structs: list[Struct], tables: list[Table], *, safe: bool
+    ) -> None:
+        self.random, self.safe, self.tables = random, safe, tables
+        self._own_names = 0
         self.structs = {struct.name: struct for struct in structs}
         self.calls_left = 0
 
@@ -64,6 +77,9 @@ class Expressions:
         if depth <= 0 or type == ARRAY:
             return self.leaf(type, scope)
         choices: list[Callable[[str, Scope, int], str]] = [self._conditional, self._leaf_again]
+        if type in DTYPES:
+            choices += [self._fold]
+            choices += [self._look_up] if any(t.type == type for t in self.tables) else []
         if type in self.structs:
             choices += [self._struct, self._struct]
         elif type == "bool":
@@ -175,6 +191,48 @@ class Expressions:
 
     def _power(self, type: str, scope: Scope, depth: int) -> str:
         return f"({self.make(type, scope, depth)} ** {self.random.randint(0, 3)})"
+
+    # ------------------------------------------------------------- many items
+
+    def _look_up(self, type: str, scope: Scope, depth: int) -> str:
+        table = self.random.choice([table for table in self.tables if table.type == type])
+        indices = [self.index(str(length), scope) for length in table.shape]
+        if table.is_tuple:
+            return table.name + "".join(f"[{index}]" for index in indices)
+        return f"{table.name}[{', '.join(indices)}]"
+
+    def items(self, scope: Scope, depth: int) -> tuple[str, str]:
+        """The type of some items, two to four, and what they are in."""
+        short = [table for table in self.tables if len(table.shape) == 1]
+        if short and self.random.random() < 0.3:
+            table = self.random.choice(short)
+            return table.type, table.name
+        type = self.random.choice([*SCALARS, *self.structs])
+        parts = [self.make(type, scope, depth - 1) for _ in range(self.random.randint(2, 4))]
+        text = f"({', '.join(parts)})"
+        return type, f"reversed({text})" if self.random.random() < 0.2 else text
+
+    def _fold(self, type: str, scope: Scope, depth: int) -> str:
+        """A number made of some, in a loop of its own."""
+        item, items = self.items(scope, depth)
+        if type == "bool" and item in INTEGERS and self.random.random() < 0.4:
+            word = self.random.choice(("in", "not in"))
+            return f"({self.make(item, scope, depth)} {word} {items})"
+        self._own_names += 1
+        name, calls = f"g{self._own_names}", self.calls_left
+        inside = scope.with_names(Named(name, item))
+        self.calls_left = 0
+        each = self.make(type, inside, depth - 1)
+        rest = f"for {name} in {items}"
+        if self.random.random() < 0.4:
+            rest += f" if {self.condition(inside, depth - 1)}"
+        self.calls_left = calls
+        if type == "bool":
+            return f"{self.random.choice(('any', 'all'))}({each} {rest})"
+        name = self.random.choice(("sum", "min", "max"))
+        other = self.make(type, scope, depth - 1)
+        last = other if name == "sum" else f"default={other}"
+        return f"{name}(({each} {rest}), {last})"
 
     # ------------------------------------------------------------- conditions
 

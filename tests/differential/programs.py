@@ -11,9 +11,11 @@ import textwrap
 from dataclasses import dataclass
 from random import Random
 
+import numpy as np
+
 from .bodies import Access, Body, Lines, indent
-from .expressions import Expressions, Scope
-from .signatures import ARRAY, SCALARS, Class, Named, Routine, Struct
+from .expressions import Expressions, Scope, Table
+from .signatures import ARRAY, DTYPES, SCALARS, Class, Named, Routine, Struct
 
 MAX_CLASSES, MAX_LEVELS = 64, 5
 
@@ -60,6 +62,7 @@ class _Builder:
         self.structs: list[Struct] = []
         self.functions: list[Routine] = []
         self.pairs: list[Routine] = []
+        self.tables: list[Table] = []
         self.methods: list[Routine] = []
         self.classes: list[Class] = []
         self.with_array = random.random() < 0.5
@@ -67,6 +70,8 @@ class _Builder:
 
     def program(self) -> Program:
         lines: Lines = []
+        for number in range(self.random.randint(0, 3)):
+            lines += self._table(f"TABLE{number}")
         for number in range(self.random.randint(1, 2)):
             lines += self._struct(f"Pair{number}")
         for number in range(self.random.randint(1, 3)):
@@ -91,7 +96,22 @@ class _Builder:
         return Body(self._expressions(), result, access or Access(), self.pairs)
 
     def _expressions(self) -> Expressions:
-        return Expressions(self.random, self.structs, safe=self.size.safe)
+        return Expressions(self.random, self.structs, self.tables, safe=self.size.safe)
+
+    def _table(self, name: str) -> Lines:
+        """A constant that is indexed by what is known only when the program runs."""
+        type, is_tuple = self.random.choice(SCALARS), self.random.random() < 0.5
+        shape = tuple(self.random.randint(2, 4) for _ in range(self.random.randint(1, 2)))
+        make = self._expressions()
+
+        def part(shape: tuple[int, ...]) -> str:
+            if not shape:
+                return make.literal(type)
+            return f"({', '.join(part(shape[1:]) for _ in range(shape[0]))})"
+
+        numbers = part(shape)
+        self.tables.append(Table(name, type, shape, is_tuple))
+        return [f"{name} = {numbers if is_tuple else f'np.array({numbers}, np.{_dtype(type)})'}"]
 
     def _struct(self, name: str) -> Lines:
         fields = [
@@ -325,6 +345,10 @@ def _inline_arrays(cls: Class) -> list[Named]:
     """The inline arrays of an object of ``cls``, each with the type of its elements."""
     fields = [f for f in cls.all_fields if f.type.startswith("oa.inline[")]
     return [Named(f"self.{f.text}", f.type[10:].split(",")[0]) for f in fields]
+
+
+def _dtype(type: str) -> str:
+    return "bool" if type == "bool" else str(np.dtype(DTYPES[type]))
 
 
 def numbered(text: str) -> str:

@@ -181,7 +181,7 @@ def test_globals_that_kernels_cannot_use_are_named(tmp_path: Path) -> None:
         """,
     )
     first, second = complaints(module.kernel)
-    assert first.message == "table cannot be indexed"
+    assert first.message == "table is a list around the kernel, which cannot be indexed"
     assert second.message == "array is a Python ndarray, which kernels cannot use"
     assert "pass arrays and objects as arguments" in second.help
 

@@ -51,12 +51,12 @@ PROLOGUE = """
         ("for other in grid.near(bird.x, 1.0): pass", "f32 has no x and y of f32 or f64"),
         ("for other in grid.near(bird.x, bird, 1.0): pass", "this is Bird, and no number"),
         ("for other in grid.near(bird.pos, True): pass", "this is bool, and no number"),
-        ("for a, b in grid.near(bird.pos, 1.0): pass", "grid.near gives objects"),
+        ("for a, b in grid.near(bird.pos, 1.0): pass", "Bird cannot be unpacked into 2"),
         ("other = grid.near(bird.pos, 1.0)", r"HashGrid[Bird] is only searched in a for loop"),
         ("out[0] = grid.cell", r"HashGrid[Bird] is only searched in a for loop"),
         ("of_fish(grid)", "of_fish: grid takes HashGrid[Fish], not HashGrid[Bird]"),
-        ("for other in bird.near(1.0): pass", "for loops run over range(...)"),
-        ("for other in nobody.near(1.0): pass", "for loops run over range(...)"),
+        ("for other in bird.near(1.0): pass", "Bird has no field or method near"),
+        ("for other in nobody.near(1.0): pass", "nobody is not defined"),
         ("""
             for other in grid.near(bird.pos, 1.0):
                 last = other

@@ -131,12 +131,17 @@ def test_forms_of_range() -> None:
 @pytest.mark.parametrize(
     ("header", "message"),
     [
-        ("for x in a:", "for loops run over range(...)"),
-        ("for i, x in enumerate(a):", "for loops run over range(...)"),
+        ("for x in 3:", "int cannot be gone through"),
+        ("for i, x in enumerate(a, 0, 1):", "enumerate takes what it numbers, and a start"),
+        ("for x in reversed(enumerate(a)):", "Python cannot reverse enumerate"),
+        ("for x, y in zip(a, a, strict=True):", "zip takes what it goes through side by side"),
+        (
+            "for x in (k for k in a):",
+            "a generator expression by itself is outside the subset that kernels can use",
+        ),
         ("for k in range(0, 3, 0):", "the step of range is 0"),
         ("for k in range(1.5):", "the bound is float, not an integer"),
-        ("for k in range():", "for loops run over range(...)"),
-        ("for a[0] in range(3):", "a loop counts with one variable"),
+        ("for k in range():", "range takes one to three integers"),
     ],
 )
 def test_loops_over_something_else(tmp_path: Path, header: str, message: str) -> None:

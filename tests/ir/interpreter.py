@@ -321,6 +321,16 @@ def _with(whole: Any, path: tuple[Any, ...], value: Any) -> Any:
     return (*whole[:part], inner, *whole[part + 1 :])
 
 
+def _table_element(operation: Operation, given: list[Any]) -> Any:
+    table, flat = operation["table"], 0
+    for index, wraps, length in zip(given, operation["may_be_negative"], table.shape, strict=True):
+        position = index + length * (wraps and index < 0)
+        if not 0 <= position < length:
+            raise OutOfRangeError(f"{operation!r}: element {index} of {length}")
+        flat = flat * length + position
+    return table.values[flat].item()
+
+
 def _index(operation: Operation, index: int, length: int) -> int:
     if operation["may_be_negative"] and index < 0:
         index += length
@@ -420,6 +430,7 @@ _COMPUTE: dict[str, Callable[[Operation, list[Any]], Any]] = {
     "make_tuple": lambda operation, given: tuple(given),
     "tuple_item": lambda operation, given: given[0][operation["index"]],
     "math": _math,
+    "table_element": _table_element,
     "field": lambda operation, given: Lvalue(given[0], operation["name"]),
     "element": _element,
     "inline_element": _inline_element,

@@ -25,4 +25,31 @@ MUTATIONS = (
         "1, True and 1.0, or 0.0 and -0.0, are taken for the same",
         ("tests/runtime/test_constants.py",),
     ),
+    Mutation(
+        "tables that change", _DEPENDENCIES,
+        "            array.tobytes() == self.data\n            and ", "            ",
+        "an array that is changed in place is read as it was", ("tests/runtime/test_constants.py",),
+    ),
+    # ---------------------------------------------------------------- language
+    Mutation(
+        "assignments in what may not be evaluated", "sharedoa/frontend/conditions.py",
+        "        return assigned_by(first, True) & assigned_by(first, False)\n    if isinstance(test, ast.IfExp)",
+        "        return assigned_by(first, True) | assigned_by(first, False)\n    if isinstance(test, ast.IfExp)",
+        "a variable of := is read where nothing assigned it", ("tests/frontend/test_statements.py",),
+    ),
+    Mutation(
+        "arms that assign", "sharedoa/frontend/to_ir.py",
+        "        changed, regions = _assigned_in([*parts]), []", "        changed, regions = [], []",
+        "what := assigns within and is lost", ("tests/docs/test_language.py",),
+    ),
+    Mutation(
+        "variables of comprehensions", "sharedoa/frontend/folds.py",
+        "    _Renamed(names).visit(own)\n", "",
+        "they are those of the function", ("tests/docs/test_language.py",),
+    ),
+    Mutation(
+        "loops that nobody leaves", "sharedoa/frontend/folds.py",
+        "            if left is not None:\n", "            if False:\n",
+        "any goes on after what it looks for", ("tests/frontend/test_iteration.py",),
+    ),
 )  # fmt: skip

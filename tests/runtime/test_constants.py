@@ -296,3 +296,37 @@ def test_a_functions_code_is_looked_at_with_every_definition() -> None:
 
         run[1](out)
         assert out[0] == 4
+
+
+WEIGHTS = np.array([[1.5, 2.5], [3.5, 4.5]], np.float32)
+STEPS: Any = (1, 20, 300)
+
+
+@oa.kernel
+def look_up(out: oa.Array[f64], n: i32) -> None:
+    out[0] = WEIGHTS[n, n - 1] + STEPS[n]
+
+
+@pytest.mark.parametrize("backend", ["python", "cpu"])
+def test_tables_are_as_they_are_at_the_launch(
+    backend: str, monkeypatch: pytest.MonkeyPatch, compiled: list[Any]
+) -> None:
+    def looked_up() -> float:
+        look_up[1](out, 1)
+        oa.synchronize()
+        return float(out[0])
+
+    monkeypatch.setitem(globals(), "WEIGHTS", WEIGHTS.copy())
+    with oa.Heap(backend=backend, capacity="64MiB"):
+        out = oa.zeros(1, f64)
+        assert [looked_up(), looked_up()] == [23.5, 23.5]
+        WEIGHTS[1, 0] = 7
+        assert looked_up() == 27
+        WEIGHTS[0, 0] = 8  # not read, but nobody looks closer
+        assert looked_up() == 27
+        monkeypatch.setitem(globals(), "STEPS", (1, 30, 300))
+        assert looked_up() == 37
+        monkeypatch.setitem(globals(), "WEIGHTS", WEIGHTS.astype(np.float64) + 0.1)
+        assert looked_up() == 37.1
+        WEIGHTS.shape = (1, 4)
+        assert backend == "python" or len(compiled) == 5

@@ -1,0 +1,320 @@
+"""``sum``, ``min``, ``max``, ``any``, ``all`` and ``in`` over whatever loops run over, and over
+generator expressions: loops within an expression."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Callable
+from typing import Any
+
+from ..model.float_sum import IS_CORRECTED, corrected, correction
+from ..model.scalars import boolean, f64, weak_float, weak_int
+from ..model.types import Type
+from . import tree
+from .comparisons import compare_pair
+from .conditions import condition, narrowings
+from .context import Context, assigned_names, join_types
+from .conversions import as_variable, coerce, constant, truth
+from .expressions import expression, operate
+from .iteration import counter, items_of
+from .operators import unify
+
+Step = Callable[[tree.Expression, ast.expr], list[tree.Statement]]
+"""What to do with an item, and the source that it comes from."""
+
+
+def each_item(
+    context: Context, node: ast.expr, step: Step, left: tree.Variable | None = None
+) -> list[tree.Statement]:
+    """Statements that do ``step`` with each item, in order. A ``Break`` in them leaves the
+    innermost loop; those around it end, too, where ``left`` is true."""
+    if isinstance(node, ast.GeneratorExp):
+        own = _with_own_names(context, node)
+        narrowed, assigned = dict(context.narrowed), context.assigned
+        assigned = None if assigned is None else set(assigned)
+        made = _generated(context, own, 0, step, left)
+        context.narrowed, context.assigned = narrowed, assigned
+        return made
+    return _loop(context, node, lambda item: step(item, node))
+
+
+def _loop(
+    context: Context, node: ast.expr, step: Callable[[tree.Expression], list[tree.Statement]]
+) -> list[tree.Statement]:
+    items, location = items_of(context, node), context.locate(node)
+    place = counter(context)
+    body = step(items.at(tree.Local(weak_int, location, place)))
+    zero, one = (constant(number, weak_int, location) for number in (0, 1))
+    loop = tree.ForRange(location, place, zero, items.length, one, body, [])
+    return [*items.before, loop]
+
+
+def _generated(
+    context: Context, node: ast.GeneratorExp, depth: int, step: Step, left: tree.Variable | None
+) -> list[tree.Statement]:
+    """The loops of a generator expression, from the one numbered ``depth`` on."""
+    from .statements import assign_to
+
+    part, location = node.generators[depth], context.locate(node)
+    if part.is_async:
+        context.reject(node, "kernels are not coroutines", "write for without async")
+
+    def inner(item: tree.Expression) -> list[tree.Statement]:
+        body = assign_to(context, part.target, item, part.iter)
+        tests = []
+        for each in part.ifs:
+            tests.append(condition(context, each))
+            context.narrowed.update(narrowings(context, each))
+        if depth + 1 < len(node.generators):
+            found = _generated(context, node, depth + 1, step, left)
+            if left is not None:
+                stop = tree.Local(boolean, location, left)
+                found.append(tree.If(location, stop, [tree.Break(location)], []))
+        else:
+            found = step(expression(context, node.elt), node.elt)
+        for test in reversed(tests):
+            found = [tree.If(location, test, found, [])]
+        return [*body, *found]
+
+    return _loop(context, part.iter, inner)
+
+
+class _Renamed(ast.NodeTransformer):
+    def __init__(self, names: dict[str, str]) -> None:
+        self._names = names
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        node.id = self._names.get(node.id, node.id)
+        return node
+
+
+def _with_own_names(context: Context, node: ast.GeneratorExp) -> ast.GeneratorExp:
+    """The same, with variables that nothing else has: they are the expression's own."""
+    targets = assigned_names([part.target for part in node.generators])
+    names = {name: f"{name}.{node.lineno}.{node.col_offset}" for name in targets}
+    context.local_names |= set(names.values())
+    first = node.generators[0].iter
+    own = copy.deepcopy(node)
+    _Renamed(names).visit(own)
+    own.generators[0].iter = first  # which is evaluated outside
+    return own
+
+
+# ------------------------------------------------------------ functions of Python
+
+
+def total(context: Context, node: ast.Call) -> tree.Expression:
+    """``sum(items, start)``."""
+    given = list(node.args)
+    named = {keyword.arg: keyword.value for keyword in node.keywords}
+    if "start" in named:
+        given.append(named.pop("start"))
+    if named or not 1 <= len(given) <= 2:
+        context.reject(node, "sum takes what it adds, and a start", "write sum(a) or sum(a, 1.0)")
+    location = context.locate(node)
+    begin: tree.Expression = constant(0, weak_int, location)
+    before: list[tree.Statement] = []
+    if len(given) == 2:
+        value = as_variable(context, expression(context, given[1]), given[1])
+        held = context.temporary(value.type)
+        before.append(tree.Assign(location, held, value))
+        begin = tree.Local(value.type, location, held)
+    found: list[tree.Variable] = []
+
+    def add(item: tree.Expression, source: ast.expr) -> list[tree.Statement]:
+        type = _type_of_sum(context, begin.type, item, source)
+        variable = context.temporary(type)
+        found.append(variable)
+        so_far = tree.Local(type, location, variable)
+        if type == weak_float and item.type == weak_float and IS_CORRECTED:
+            rest = context.temporary(weak_float)
+            found.append(rest)
+            return _add_exactly(context, variable, rest, item, location)
+        more = operate(context, ast.Add(), so_far, item, source)
+        return [tree.Assign(location, variable, coerce(context, more, type, source, "the sum"))]
+
+    loops = each_item(context, given[0], add)
+    variable, *rest = found
+    started = coerce(context, begin, variable.type, node, "the sum")
+    before.append(tree.Assign(location, variable, started))
+    result: tree.Expression = tree.Local(variable.type, location, variable)
+    for each in rest:
+        before.append(tree.Assign(location, each, constant(0.0, weak_float, location)))
+        correction = tree.Local(weak_float, location, each)
+        symbol = context.program.require_function(corrected)
+        result = tree.DirectCall(f64, location, symbol, [
+            tree.Convert(f64, location, result), tree.Convert(f64, location, correction),
+        ])  # fmt: skip
+        result = tree.Convert(weak_float, location, result)
+    return tree.Sequence(result.type, location, [*before, *loops], result)
+
+
+def _type_of_sum(context: Context, begin: Type, item: tree.Expression, source: ast.expr) -> Type:
+    """The type of a variable that begins so and to which items are added."""
+    if item.type == boolean:
+        context.reject(
+            source,
+            "sum of bools means one thing in Python and another in NumPy",
+            "count with numbers: sum(1 for x in a if x > 0)",
+        )
+    type = begin
+    for _ in range(3):
+        so_far = tree.Local(type, context.locate(source), context.temporary(type))
+        more = operate(context, ast.Add(), so_far, item, source).type
+        joined = join_types(type, more)
+        if joined is None:
+            context.reject(
+                source,
+                f"the sum is {type!r}, and with an item added {more!r}",
+                "convert the items, or give sum a start of their type",
+            )
+        if joined == type:
+            break
+        type = joined
+    return type
+
+
+def _add_exactly(
+    context: Context,
+    variable: tree.Variable,
+    rest: tree.Variable,
+    item: tree.Expression,
+    location: tree.Location,
+) -> list[tree.Statement]:
+    held = context.temporary(weak_float)
+    total, one, other = (tree.Local(weak_float, location, v) for v in (variable, held, rest))
+    given: list[tree.Expression] = [
+        tree.Convert(f64, location, each) for each in (total, one, other)
+    ]
+    symbol = context.program.require_function(correction)
+    called = tree.DirectCall(f64, location, symbol, given)
+    return [
+        tree.Assign(location, held, item),
+        tree.Assign(location, rest, tree.Convert(weak_float, location, called)),
+        tree.Assign(location, variable, tree.Binary(weak_float, location, "add", total, one)),
+    ]
+
+
+def extreme(context: Context, node: ast.Call, operator: tree.CompareOperator) -> tree.Expression:
+    """``min(items)`` or ``max(items)``."""
+    name = "min" if operator == "lt" else "max"
+    named = {keyword.arg: keyword.value for keyword in node.keywords}
+    default = named.pop("default", None)
+    if named:
+        context.reject(
+            node,
+            f"{name} has no {', '.join(map(str, named))} in kernels",
+            "keep the best so far in a loop: if best is None or x.key < best.key",
+        )
+    location = context.locate(node)
+    is_found = context.temporary(boolean)
+    there = tree.Local(boolean, location, is_found)
+    found: list[tree.Variable] = []
+
+    def keep(item: tree.Expression, source: ast.expr) -> list[tree.Statement]:
+        item = as_variable(context, item, source)
+        best, held = context.temporary(item.type), context.temporary(item.type)
+        found.append(best)
+        first, second = (tree.Local(item.type, location, v) for v in (held, best))
+        better = compare_pair(context, operator, first, second, source)
+        none = tree.Unary(boolean, location, "not", there)
+        takes = tree.Logical(boolean, location, "or", none, better)
+        return [
+            tree.Assign(location, held, item),
+            tree.If(location, takes, [tree.Assign(location, best, first)], []),
+            tree.Assign(location, is_found, constant(True, boolean, location)),
+        ]
+
+    loops = each_item(context, node.args[0], keep)
+    begin = tree.Assign(location, is_found, constant(False, boolean, location))
+    result: tree.Expression = tree.Local(found[0].type, location, found[0])
+    statements: list[tree.Statement] = [begin, *loops]
+    if default is None:
+        statements.append(tree.Assert(location, there, f"{name}() of no items"))
+    else:
+        other = expression(context, default)
+        type, (result, other) = unify(context, [result, other], node, f"the result of {name}")
+        result = tree.Conditional(type, location, there, result, other)
+    return tree.Sequence(result.type, location, statements, result)
+
+
+def quantified(context: Context, node: ast.Call, stops_at: bool) -> tree.Expression:
+    """``any(items)``, which ``stops_at`` what is true, or ``all(items)``."""
+    name = "any" if stops_at else "all"
+    if len(node.args) != 1 or node.keywords:
+        context.reject(node, f"{name} takes some items", f"write {name}(x > 0 for x in a)")
+
+    def test(item: tree.Expression, source: ast.expr) -> tree.Expression:
+        return truth(context, item, source)
+
+    return _search(context, node.args[0], stops_at, test)
+
+
+def contained(
+    context: Context, value: tree.Expression, node: ast.expr, inside: Any
+) -> tree.Expression:
+    """``value in node``; ``inside`` is the comparison in the source."""
+    location = context.locate(inside)
+    held = context.temporary(value.type)
+    wanted: tree.Expression = tree.Local(value.type, location, held)
+    if isinstance(value, tree.Constant):
+        wanted = value
+    if isinstance(node, (ast.Tuple, ast.List, ast.Set)) and node.elts:
+        found = _among(context, wanted, node, inside)
+    else:
+        found = _search(
+            context, node, True,
+            lambda item, source: compare_pair(context, "eq", wanted, item, inside),
+        )  # fmt: skip
+    if wanted is value:
+        return found
+    return tree.Let(boolean, location, held, as_variable(context, value, inside), found)
+
+
+def _among(
+    context: Context, wanted: tree.Expression, node: ast.Tuple | ast.List | ast.Set, inside: Any
+) -> tree.Expression:
+    """Whether a value is one of those that are written side by side."""
+    location = context.locate(inside)
+    values = [expression(context, each) for each in node.elts]
+    held = [context.temporary(each.type) for each in values]
+    test: tree.Expression | None = None
+    for variable, value in reversed([*zip(held, values, strict=True)]):
+        one = value
+        if not isinstance(value, tree.Constant):
+            one = tree.Local(value.type, value.location, variable)
+        same = compare_pair(context, "eq", wanted, one, inside)
+        test = same if test is None else tree.Logical(boolean, location, "or", same, test)
+    assert test is not None
+    for variable, value in reversed([*zip(held, values, strict=True)]):
+        if not isinstance(value, tree.Constant):
+            test = tree.Let(boolean, location, variable, value, test)
+    return test
+
+
+def _search(
+    context: Context,
+    node: ast.expr,
+    stops_at: bool,
+    test: Callable[[tree.Expression, ast.expr], tree.Expression],
+) -> tree.Expression:
+    location = context.locate(node)
+    left = context.temporary(boolean)
+
+    def look(item: tree.Expression, source: ast.expr) -> list[tree.Statement]:
+        holds = test(item, source)
+        if not stops_at:
+            holds = tree.Unary(boolean, location, "not", holds)
+        end: list[tree.Statement] = [
+            tree.Assign(location, left, constant(True, boolean, location)),
+            tree.Break(location),
+        ]
+        return [tree.If(location, holds, end, [])]
+
+    loops = each_item(context, node, look, left)
+    begin = tree.Assign(location, left, constant(False, boolean, location))
+    outcome: tree.Expression = tree.Local(boolean, location, left)
+    if not stops_at:
+        outcome = tree.Unary(boolean, location, "not", outcome)
+    return tree.Sequence(boolean, location, [begin, *loops], outcome)

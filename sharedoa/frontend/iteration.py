@@ -1,0 +1,305 @@
+"""What loops run over: arrays, inline arrays, tuples, tables, ranges, and ``enumerate``, ``zip``
+and ``reversed`` of them. All become a number of items and what the item of a number is."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..model.scalars import weak_int
+from ..model.types import ArrayType, TupleType
+from . import tree
+from .constant_tables import item_of, length_of, row_of, value_of
+from .context import Context
+from .conversions import as_index, as_variable, constant, is_nonnegative
+from .expressions import expression, static_value, translate
+from .operands import ConstantRow, InlineArray, Static
+from .operators import binary, compare, unary, unify
+
+At = Callable[[tree.Expression], tree.Expression]
+"""The item of a number, which may be asked for more than once."""
+
+
+@dataclass
+class Items:
+    """``before`` is run before the first item is asked for; ``length`` costs nothing then."""
+
+    length: tree.Expression
+    at: At
+    before: list[tree.Statement] = field(default_factory=list)
+
+
+_HOW = (
+    "loops run over range(...), arrays, inline arrays, tuples and local arrays, and over "
+    "enumerate, zip and reversed of these"
+)
+
+
+def items_of(context: Context, node: ast.expr) -> Items:
+    """What ``for`` goes through if it is given this expression."""
+    if isinstance(node, ast.Call):
+        make = _MAKERS.get(id(static_value(context, node.func)))
+        if make is not None:
+            return make(context, node)
+    if isinstance(node, (ast.List, ast.Set)):
+        node = ast.copy_location(ast.Tuple(node.elts, ast.Load()), node)
+    operand = row_of(context, translate(context, node), node)
+    if isinstance(operand, ConstantRow):
+        return _of_row(context, operand, node)
+    if isinstance(operand, InlineArray):
+        before: list[tree.Statement] = []
+        place = _held_place(context, operand.place, before)
+        length = constant(operand.type.length, weak_int, context.locate(node))
+        return Items(length, _elements(context, place, operand.type.element, node), before)
+    if isinstance(operand, tree.Expression):
+        if isinstance(operand.type, ArrayType):
+            return _of_array(context, operand, operand.type, node)
+        if isinstance(operand.type, TupleType):
+            return _of_tuple(context, operand, operand.type, node)
+        context.reject(node, f"{operand.type!r} cannot be gone through", _HOW)
+    what = operand.name if isinstance(operand, Static) else "this"
+    context.reject(node, f"{what} cannot be gone through", _HOW)
+
+
+def counter(context: Context) -> tree.Variable:
+    """A variable that counts from 0 on."""
+    variable = context.temporary(weak_int)
+    context.counters.add(variable)
+    return variable
+
+
+def _held(
+    context: Context, value: tree.Expression, before: list[tree.Statement]
+) -> tree.Expression:
+    """``value``, computed once by ``before``."""
+    if isinstance(value, tree.Constant):
+        return value
+    variable = context.temporary(value.type)
+    if is_nonnegative(context, value):
+        context.counters.add(variable)
+    before.append(tree.Assign(value.location, variable, value))
+    return tree.Local(value.type, value.location, variable)
+
+
+def _held_place(context: Context, place: tree.Place, before: list[tree.Statement]) -> tree.Place:
+    """``place``, whose parts ``before`` computes."""
+    if isinstance(place, tree.FieldPlace):
+        return replace(place, object=_held(context, place.object, before))
+    if isinstance(place, tree.MemberPlace):
+        return replace(place, base=_held_place(context, place.base, before))
+    if isinstance(place, tree.InlinePlace):
+        base = _held_place(context, place.base, before)
+        return replace(place, base=base, index=_held(context, place.index, before))
+    array = _held(context, place.array, before)
+    return replace(place, array=array, index=_held(context, place.index, before))
+
+
+# ------------------------------------------------------------ what holds items
+
+
+def _of_array(context: Context, array: tree.Expression, type: ArrayType, node: ast.expr) -> Items:
+    before: list[tree.Statement] = []
+    held, location = _held(context, array, before), context.locate(node)
+    length = _held(context, tree.ArrayLength(weak_int, location, held), before)
+
+    def at(index: tree.Expression) -> tree.Expression:
+        place = tree.ElementPlace(type.element, location, held, index, False)
+        return tree.Load(type.element, location, place)
+
+    return Items(length, at, before)
+
+
+def _elements(context: Context, base: tree.Place, element: Any, node: ast.expr) -> At:
+    location = context.locate(node)
+
+    def at(index: tree.Expression) -> tree.Expression:
+        place = tree.InlinePlace(element, location, base, index, False)
+        return tree.Load(element, location, place)
+
+    return at
+
+
+def _of_row(context: Context, row: ConstantRow, node: ast.expr) -> Items:
+    length = length_of(row)
+    if length is None:
+        context.reject(node, f"{row.name} cannot be gone through", _HOW)
+
+    def at(index: tree.Expression) -> tree.Expression:
+        return value_of(context, item_of(context, row, index, node), node)
+
+    if length == 0:
+        context.reject(node, f"{row.name} is empty", "leave the loop out")
+    return Items(constant(length, weak_int, context.locate(node)), at)
+
+
+def _of_tuple(context: Context, value: tree.Expression, type: TupleType, node: ast.expr) -> Items:
+    before: list[tree.Statement] = []
+    location = context.locate(node)
+    if isinstance(value, tree.MakeTuple):
+        parts = [_held(context, as_variable(context, part, node), before) for part in value.items]
+    else:
+        held = _held(context, value, before)
+        parts = [
+            tree.TupleItem(each, location, held, place) for place, each in enumerate(type.items)
+        ]
+    if not parts:
+        context.reject(node, "this tuple is empty", "leave the loop out")
+    _, parts = unify(context, parts, node, "an item")
+
+    def at(index: tree.Expression) -> tree.Expression:
+        return _chosen(context, parts, index, node)
+
+    return Items(constant(len(parts), weak_int, location), at, before)
+
+
+def _chosen(
+    context: Context, parts: list[tree.Expression], index: tree.Expression, node: ast.expr
+) -> tree.Expression:
+    """The part of this number."""
+    location, type = context.locate(node), parts[0].type
+    variable = context.temporary(weak_int)
+    place = tree.Local(weak_int, location, variable)
+    found = parts[-1]
+    for number, part in reversed([*enumerate(parts[:-1])]):
+        test = compare(context, "eq", place, constant(number, weak_int, location), node)
+        found = tree.Conditional(type, location, test, part, found)
+    return tree.Let(type, location, variable, index, found)
+
+
+# ------------------------------------------------------------ range, enumerate, zip, reversed
+
+
+def range_arguments(context: Context, node: ast.Call) -> list[tree.Expression]:
+    """Start, stop and step of ``range(...)``."""
+    if node.keywords or not 1 <= len(node.args) <= 3:
+        context.reject(node, "range takes one to three integers", "write range(start, stop, step)")
+    location = context.locate(node)
+    values = [
+        as_index(context, expression(context, argument), argument, "the bound")
+        for argument in node.args
+    ]
+    zero, one = constant(0, weak_int, location), constant(1, weak_int, location)
+    if len(values) == 1:
+        return [zero, values[0], one]
+    if isinstance(values[-1], tree.Constant) and len(values) == 3 and values[2].value == 0:  # type: ignore[attr-defined]
+        context.reject(node, "the step of range is 0", "use a step that moves")
+    return values if len(values) == 3 else [*values, one]
+
+
+def _range(context: Context, node: ast.Call) -> Items:
+    before: list[tree.Statement] = []
+    location = context.locate(node)
+    start, stop, step = (_held(context, each, before) for each in range_arguments(context, node))
+    zero = constant(0, weak_int, location)
+
+    def operate(name: Any, left: tree.Expression, right: tree.Expression) -> tree.Expression:
+        return binary(context, name, left, right, node)
+
+    # As many as there are steps before ``stop``: rounded up, whichever the direction.
+    distance = operate("sub", stop, start)
+    backwards = operate("floordiv", unary(context, "neg", distance, node), step)
+    rounds = unary(context, "neg", backwards, node)
+    length = _held(context, rounds if step_moves(step) else distance, before)
+    if isinstance(length, tree.Constant):
+        length = constant(max(0, int(length.value)), weak_int, location)
+    else:
+        some = compare(context, "gt", length, zero, node)
+        length = _held(context, tree.Conditional(weak_int, location, some, length, zero), before)
+    if isinstance(length, tree.Local):
+        context.counters.add(length.variable)
+
+    def at(index: tree.Expression) -> tree.Expression:
+        moved = operate("mul", index, step) if step_moves(step) else index
+        is_from_zero = isinstance(start, tree.Constant) and start.value == 0
+        return moved if is_from_zero else operate("add", start, moved)
+
+    return Items(length, at, before)
+
+
+def step_moves(step: tree.Expression) -> bool:
+    """Whether a step is anything but the constant 1."""
+    return not (isinstance(step, tree.Constant) and step.value == 1)
+
+
+def _enumerate(context: Context, node: ast.Call) -> Items:
+    given = list(node.args)
+    named = {keyword.arg: keyword.value for keyword in node.keywords}
+    if "start" in named:
+        given.append(named.pop("start"))
+    if named or not 1 <= len(given) <= 2:
+        context.reject(
+            node, "enumerate takes what it numbers, and a start", "write enumerate(a, start=1)"
+        )
+    inner = items_of(context, given[0])
+    before, location = list(inner.before), context.locate(node)
+    start: tree.Expression = constant(0, weak_int, location)
+    if len(given) == 2:
+        value = as_index(context, expression(context, given[1]), given[1], "the start")
+        start = _held(context, value, before)
+
+    def at(index: tree.Expression) -> tree.Expression:
+        is_from_zero = isinstance(start, tree.Constant) and start.value == 0
+        number = index if is_from_zero else binary(context, "add", start, index, node)
+        item = inner.at(index)
+        return tree.MakeTuple(TupleType((weak_int, item.type)), location, [number, item])
+
+    return Items(inner.length, at, before)
+
+
+def _zip(context: Context, node: ast.Call) -> Items:
+    if node.keywords or not node.args:
+        context.reject(
+            node,
+            "zip takes what it goes through side by side",
+            "write zip(a, b); for strict=True write assert len(a) == len(b) before the loop",
+        )
+    parts = [items_of(context, argument) for argument in node.args]
+    before = [statement for part in parts for statement in part.before]
+    location, length = context.locate(node), parts[0].length
+    for part in parts[1:]:
+        shorter = compare(context, "lt", part.length, length, node)
+        if isinstance(shorter, tree.Constant):
+            length = part.length if shorter.value else length
+            continue
+        least = tree.Conditional(weak_int, location, shorter, part.length, length)
+        length = _held(context, least, before)
+
+    def at(index: tree.Expression) -> tree.Expression:
+        items = [part.at(index) for part in parts]
+        return tree.MakeTuple(TupleType(tuple(item.type for item in items)), location, items)
+
+    return Items(length, at, before)
+
+
+def _reversed(context: Context, node: ast.Call) -> Items:
+    if node.keywords or len(node.args) != 1:
+        context.reject(node, "reversed takes what it goes through", "write reversed(a)")
+    inner_call = node.args[0]
+    if isinstance(inner_call, ast.Call):
+        called = static_value(context, inner_call.func)
+        if called is builtins.enumerate or called is builtins.zip:
+            context.reject(
+                node,
+                f"Python cannot reverse {called.__name__}",
+                "write reversed(range(len(a))) and index",
+            )
+    inner = items_of(context, node.args[0])
+    before = list(inner.before)
+    one = constant(1, weak_int, context.locate(node))
+    last = _held(context, binary(context, "sub", inner.length, one, node), before)
+
+    def at(index: tree.Expression) -> tree.Expression:
+        return inner.at(binary(context, "sub", last, index, node))
+
+    return Items(inner.length, at, before)
+
+
+_MAKERS: dict[int, Callable[[Context, ast.Call], Items]] = {
+    id(builtins.range): _range,
+    id(builtins.enumerate): _enumerate,
+    id(builtins.zip): _zip,
+    id(builtins.reversed): _reversed,
+}
