@@ -46,7 +46,7 @@ def _loop(
     place = counter(context)
     body = step(items.at(tree.Local(weak_int, location, place)))
     zero, one = (constant(number, weak_int, location) for number in (0, 1))
-    loop = tree.ForRange(location, place, zero, items.length, one, body, [])
+    loop = tree.ForRange(location, place, zero, items.length, one, body, items.after)
     return [*items.before, loop]
 
 

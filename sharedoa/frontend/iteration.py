@@ -25,11 +25,13 @@ At = Callable[[tree.Expression], tree.Expression]
 
 @dataclass
 class Items:
-    """``before`` is run before the first item is asked for; ``length`` costs nothing then."""
+    """``before`` is run before the first item is asked for; ``length`` costs nothing then. ``after``
+    is run behind the last one, unless the loop is left."""
 
     length: tree.Expression
     at: At
     before: list[tree.Statement] = field(default_factory=list)
+    after: list[tree.Statement] = field(default_factory=list)
 
 
 _HOW = (
@@ -246,19 +248,23 @@ def _enumerate(context: Context, node: ast.Call) -> Items:
         item = inner.at(index)
         return tree.MakeTuple(TupleType((weak_int, item.type)), location, [number, item])
 
-    return Items(inner.length, at, before)
+    return Items(inner.length, at, before, inner.after)
 
 
 def _zip(context: Context, node: ast.Call) -> Items:
-    if node.keywords or not node.args:
+    named = {keyword.arg: static_value(context, keyword.value) for keyword in node.keywords}
+    strict = named.pop("strict", False)
+    if named or not node.args or not isinstance(strict, bool):
         context.reject(
-            node,
-            "zip takes what it goes through side by side",
-            "write zip(a, b); for strict=True write assert len(a) == len(b) before the loop",
+            node, "zip takes what it goes through side by side", "write zip(a, b, strict=True)"
         )
     parts = [items_of(context, argument) for argument in node.args]
     before = [statement for part in parts for statement in part.before]
+    after = [statement for part in parts for statement in part.after]
     location, length = context.locate(node), parts[0].length
+    for part in parts[1:] if strict else []:
+        same = compare(context, "eq", part.length, parts[0].length, node)
+        after.append(tree.Assert(location, same, "zip(strict=True) of equal lengths"))
     for part in parts[1:]:
         shorter = compare(context, "lt", part.length, length, node)
         if isinstance(shorter, tree.Constant):
@@ -271,7 +277,7 @@ def _zip(context: Context, node: ast.Call) -> Items:
         items = [part.at(index) for part in parts]
         return tree.MakeTuple(TupleType(tuple(item.type for item in items)), location, items)
 
-    return Items(length, at, before)
+    return Items(length, at, before, after)
 
 
 def _reversed(context: Context, node: ast.Call) -> Items:

@@ -304,7 +304,8 @@ def _for(context: Context, node: ast.For) -> list[tree.Statement]:
         context, node, Loop(), lambda: assign_to(context, node.target, items.at(index), node.iter)
     )
     zero, one = (constant(number, weak_int, location) for number in (0, 1))
-    loop = tree.ForRange(location, place, zero, items.length, one, body, otherwise)
+    end = [*items.after, *otherwise]
+    loop = tree.ForRange(location, place, zero, items.length, one, body, end)
     return [*items.before, loop]
 
 

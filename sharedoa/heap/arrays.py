@@ -247,7 +247,6 @@ class Array(NumPyLike, Generic[T_co]):
             raise AttributeError(f"{self._description()} has no attribute {name!r}{advice}")
 
 
-
 class ObjectArray(ManyObjects[T_co], Array[T_co]):
     """References to objects of one class or its subclasses, or null."""
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import sys
 
 from .functions import func
-from .scalars import f64
+from .type_names import f64
 
 IS_CORRECTED = sys.version_info >= (3, 12)
 

@@ -123,9 +123,7 @@ def is_abstract_body(function: Callable[..., Any]) -> bool:
     a method is abstract."""
     code = function.__code__
     raises = code.co_names == ("NotImplementedError",)
-    if not raises and (
-        len(code.co_code) > len(_empty.__code__.co_code) or len(code.co_consts) > 2
-    ):
+    if not raises and (len(code.co_code) > len(_empty.__code__.co_code) or len(code.co_consts) > 2):
         return False
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(function)))

@@ -30,9 +30,9 @@ def count(out: oa.Array[i32], a: oa.Array[i32], c: Counter) -> None:
         out[0] = c.calls
     out[1] = c.look(2) in (1, c.look(2), c.look(3))
     out[2] = c.calls
-    for k in range(c.look(3)):
+    for _ in range(c.look(3)):
         c.calls += 100
-    for k, x in zip(range(c.look(1), c.look(9)), a):
+    for k, x in zip(range(c.look(1), c.look(9)), a, strict=False):
         a[len(a) - 1 - k] = x * 10  # what is gone through is read when its turn comes
     out[3] = c.calls
     x = 40
@@ -59,13 +59,28 @@ def smallest(out: oa.Array[f32], a: oa.Array[f32]) -> None:
     out[0] = min(x for x in a if x > 0)
 
 
+@oa.kernel
+def paired(out: oa.Array[f32], a: oa.Array[f32]) -> None:
+    for x, y in zip(out, a, strict=True):
+        if y < -5:
+            break
+        out[0] = x + y
+
+
 @pytest.mark.parametrize("backend", ["python", "cpu"])
-def test_no_item_has_no_smallest(backend: str) -> None:
+def test_what_python_refuses_while_it_runs(backend: str) -> None:
     with oa.Heap(backend=backend, capacity="64MiB"):
         out, a = oa.zeros(1, f32), oa.array(f32, [-1, -2])
         with pytest.raises(oa.DeviceError, match=r"min\(\)"):
             smallest[1](out, a)
             oa.synchronize()
+        with pytest.raises(oa.DeviceError, match=r"zip\("):
+            paired[1](out, a)
+            oa.synchronize()
+        assert out[0] == -1
+        a[0] = -7
+        paired[1](out, a)
+        oa.synchronize()
 
 
 @pytest.mark.parametrize(

@@ -134,7 +134,7 @@ def test_forms_of_range() -> None:
         ("for x in 3:", "int cannot be gone through"),
         ("for i, x in enumerate(a, 0, 1):", "enumerate takes what it numbers, and a start"),
         ("for x in reversed(enumerate(a)):", "Python cannot reverse enumerate"),
-        ("for x, y in zip(a, a, strict=True):", "zip takes what it goes through side by side"),
+        ("for x, y in zip(a, a, same=True):", "zip takes what it goes through side by side"),
         (
             "for x in (k for k in a):",
             "a generator expression by itself is outside the subset that kernels can use",
