@@ -25,8 +25,8 @@ At = Callable[[tree.Expression], tree.Expression]
 
 @dataclass
 class Items:
-    """``before`` is run before the first item is asked for; ``length`` costs nothing then. ``after``
-    is run behind the last one, unless the loop is left."""
+    """``before`` is run before the first item is asked for; ``length`` costs nothing then.
+    ``after`` is run behind the last one, unless the loop is left."""
 
     length: tree.Expression
     at: At
@@ -252,8 +252,9 @@ def _enumerate(context: Context, node: ast.Call) -> Items:
 
 
 def _zip(context: Context, node: ast.Call) -> Items:
-    named = {keyword.arg: static_value(context, keyword.value) for keyword in node.keywords}
-    strict = named.pop("strict", False)
+    named = {keyword.arg: keyword.value for keyword in node.keywords}
+    given = named.pop("strict", None)
+    strict = given is not None and getattr(given, "value", None)
     if named or not node.args or not isinstance(strict, bool):
         context.reject(
             node, "zip takes what it goes through side by side", "write zip(a, b, strict=True)"
