@@ -127,6 +127,47 @@ class ByTypePlacement:
         self.note_population(cls, before)
         return made
 
+    def allocate_one(self, cls: ClassType) -> tuple[Region, int] | None:
+        """Make one object, all zero, whose header is still to be set: its region and slot, the
+        same as ``allocate`` would take. None if there is no room."""
+        for region in self._of_class.get(cls, ()):
+            if region.room:
+                break
+        else:
+            return None
+        before = region.used or self.count(cls)
+        slot, is_reused = region.take_one()
+        try:
+            if self._residency.moves:
+                self._residency.host_uses(region.start, *region.span(slot, slot))
+            if is_reused:
+                with self.access:
+                    region.clear(slot)
+            self.note_population(cls, before)
+        except BaseException:
+            region.take_back(slice(slot, slot + 1, 1), 1, is_reused)
+            raise
+        return region, slot
+
+    def free_one(self, region: Region, slot: int) -> bool:
+        """The same as ``free`` for an object that lives. False, having done nothing, where more
+        than that is to be done."""
+        cls = region.cls
+        if region.used == 1 or self._quarantine is not None:
+            return False
+        region.prepare_to_free(1)
+        self._last_deletion.setdefault(cls, 0)
+        # Nothing below can fail.
+        region.live[slot] = 0
+        self.deletions += 1
+        self._last_deletion[cls] = self.deletions
+        with self.access:
+            region.note_freed(slot, self.deletions)
+            region.give_back_one(slot)
+        self.note_population(cls, 1)
+        self.generation += 1
+        return True
+
     def _take_back(self, cls: ClassType, taken: list[tuple[Part, bool]]) -> None:
         """What was to become new objects is free again."""
         for part, is_reused in reversed(taken):
@@ -375,6 +416,7 @@ class ByTypePlacement:
             for region in self._every_region:
                 region.have(layout.arrangement(region.cls))
             self._layout = layout
+            self.layout_epoch += 1  # who looked at a region meanwhile looks again
 
     def _replace(self, gone: Sequence[Region], come: Sequence[Region]) -> None:
         """Regions of one class instead of others."""
@@ -449,7 +491,8 @@ class ByTypePlacement:
             raise foreign_reference(address, where)
         return region, slot
 
-    def _locate_live(self, address: int) -> tuple[Region, int]:
+    def locate_live(self, address: int) -> tuple[Region, int]:
+        """The same of an object that lives. Raises HeapError."""
         region, slot = self.locate(address)
         if not region.live[slot]:
             raise freed_reference(address, region.cls)
@@ -492,17 +535,17 @@ class ByTypePlacement:
             raise freed_reference(address, place.cls, f"element {number}: ")
 
     def class_of(self, address: int) -> ClassType:
-        return self._locate_live(address)[0].cls
+        return self.locate_live(address)[0].cls
 
     def read_one(self, address: int, path: FieldPath) -> Any:
         with self.access:
-            region, slot = self._locate_live(address)
+            region, slot = self.locate_live(address)
             self._residency.host_uses(region.start, *region.span(slot, slot))
             return region.field(path)[slot]
 
     def write_one(self, address: int, path: FieldPath, value: Any, index: int | None) -> None:
         with self.access:
-            region, slot = self._locate_live(address)
+            region, slot = self.locate_live(address)
             self._residency.host_uses(region.start, *region.span(slot, slot))
             if index is None:
                 self._pieces.written(region.cls, path.name, value)
@@ -571,7 +614,10 @@ class ByTypePlacement:
         return sorted((cls for cls, held in list(self._of_class.items()) if held), key=_number)
 
     def count(self, cls: ClassType) -> int:
-        return sum(region.used for region in self.regions(cls))
+        used = 0
+        for region in self._of_class.get(cls, ()):
+            used += region.used
+        return used
 
     def reserved(self, cls: ClassType) -> int:
         return sum(region.memory.nbytes for region in self.regions(cls))

@@ -74,11 +74,24 @@ def initialise(
         for one, (given, named) in zip(made, arguments, strict=True):
             one.__init__(*given, **named)
     except BaseException:
-        try:
-            heap.wait()  # it may have launched, and what fails there is said, too
-        finally:
-            heap.delete(_still_there(made))
+        _undo(heap, made)
         raise
+
+
+def initialise_one(heap: Heap, made: Any, given: tuple[Any, ...], named: dict[str, Any]) -> None:
+    """The same of one object."""
+    try:
+        made.__init__(*given, **named)
+    except BaseException:
+        _undo(heap, [made])
+        raise
+
+
+def _undo(heap: Heap, made: Many) -> None:
+    try:
+        heap.wait()  # it may have launched, and what fails there is said, too
+    finally:
+        heap.delete(_still_there(made))
 
 
 def _still_there(made: Many) -> list[Any]:

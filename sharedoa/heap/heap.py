@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any
-from weakref import WeakValueDictionary, ref
+from weakref import ref
 
 import numpy as np
 
@@ -22,7 +22,6 @@ from ..model.layout import Layout
 from ..model.object import (
     Object,
     buried_proxy,
-    bury_proxy,
     has_init,
     make_proxy,
     require_concrete,
@@ -32,7 +31,7 @@ from ..model.reference import ReferenceEncoding
 from ..model.types import InlineType, ReferenceType, Type
 from ..model.values import to_host
 from ..uninterrupted import BooksLock
-from . import hooks
+from . import hooks, one_field, one_object
 from .array_memory import ArrayStorage
 from .arrays import Array, ObjectArray, make_array
 from .blocks import Block, entered, exit_of_block, without
@@ -43,7 +42,6 @@ from .construction import (
     element_column,
     element_type,
     field_columns,
-    field_values,
     initialise,
 )
 from .conversion import other_heap, raw_value
@@ -61,6 +59,7 @@ from .placement import (
     foreign_reference,
 )
 from .population import Population, RunsOfClasses
+from .proxies import Proxies
 from .quarantine import user_line
 from .recording import is_recorded, refuse_access, require_executing
 from .settings import HeapSettings
@@ -111,7 +110,11 @@ class Heap:
         #: Held by whatever makes, frees or moves objects or arrays.
         self.lock = BooksLock()
         self._hooks: list[Callable[[], None]] = []
-        self._proxies: WeakValueDictionary[int, Any] = WeakValueDictionary()
+        self.proxies = Proxies()
+        #: What makes an object (``one_object``), reads and writes a field of one (``one_field``).
+        self.makers: dict[Any, one_object.Make] = {}
+        self.readers: dict[tuple[type, str], one_field.Read] = {}
+        self.writers: dict[tuple[type, str], one_field.Write] = {}
         self._reference_types: dict[ClassType, ReferenceType] = {}
         #: Arrays of all objects of a class, of the population that ``_objects_at`` numbers.
         self._objects_of: dict[ClassType, tuple[ArrayStorage | None, Selection]] = {}
@@ -177,11 +180,11 @@ class Heap:
         """
         require_executing(self, "creating objects")
         cls = shared_type(python_class)
-        require_concrete(cls)
         if n is None and "n" not in cls.fields:
             n = fields.pop("n", None)
         if n is None:
-            return self._construct(cls, (), fields)
+            return one_object.construct(self, cls, (), fields)
+        require_concrete(cls)
         count = count_of(n, f"the number of {cls.name} objects")
         if has_init(cls):
             arguments = arguments_of_each(cls, count, fields)
@@ -202,43 +205,15 @@ class Heap:
                 array._fill(made)
                 return array
         except BaseException:
-            self._unmake(made)
+            self.unmake(made)
             raise
 
     def construct(self, cls: ClassType, arguments: tuple[Any, ...], fields: dict[str, Any]) -> Any:
         """One object: ``C(*arguments, **fields)``."""
         require_executing(self, "creating objects")
-        require_concrete(cls)
-        return self._construct(cls, arguments, fields)
+        return one_object.construct(self, cls, arguments, fields)
 
-    def _construct(self, cls: ClassType, arguments: tuple[Any, ...], fields: dict[str, Any]) -> Any:
-        if has_init(cls):
-            made = self._new_one(cls, {})
-            initialise(self, [made], [(arguments, fields)])
-            return made
-        if arguments:
-            raise ArgumentError(
-                f"{cls.name} takes its fields by name", f"write {cls.name}(field=value)"
-            )
-        return self._new_one(cls, fields)
-
-    def _new_one(self, cls: ClassType, fields: dict[str, Any]) -> Any:
-        values = field_values(self, cls, fields)
-        made: Selection | None = None
-        try:
-            with self.lock:
-                made = self.memory.new_objects(cls, 1, {})
-                reference = int(made.references[0])
-                address = self.encoding.address(reference)
-                for name, value in values.items():
-                    self.placement.write_one(address, _path(name), value, None)
-                proxy = self._proxies[reference] = make_proxy(cls, self, reference)
-                return proxy
-        except BaseException:
-            self._unmake(made)
-            raise
-
-    def _unmake(self, made: Selection | None) -> None:
+    def unmake(self, made: Selection | None) -> None:
         """Nobody has got to know the objects that were made."""
         if made is not None:
             with self.lock:
@@ -247,22 +222,14 @@ class Heap:
 
     def bury(self, gone: References) -> None:
         """Tell the proxies of deleted objects."""
-        if len(gone) > len(self._proxies):
-            self.bury_dead()
-            return
-        self._bury(self._proxies.pop(each, None) for each in gone.tolist())
+        self.proxies.bury(gone, self._lives)
 
     def bury_dead(self) -> None:
         """Tell the proxies of all objects that do not live."""
-        address, lives = self.encoding.address, self.books.lives
-        dead = [each for each in list(self._proxies) if not lives(address(each))]
-        self._bury([self._proxies.pop(each, None) for each in dead])
+        self.proxies.bury_dead(self._lives)
 
-    @staticmethod
-    def _bury(found: Iterable[Any]) -> None:
-        for proxy in [*found]:
-            if proxy is not None:
-                bury_proxy(proxy)
+    def _lives(self, reference: int) -> bool:
+        return self.books.lives(self.encoding.address(reference))
 
     def delete(self, objects: Any) -> None:
         """Free an object, or all objects of an array, population or list. Whoever still refers to
@@ -271,11 +238,13 @@ class Heap:
         Raises HeapError for null, foreign, deleted or repeated references; then none was deleted.
         """
         self.wait()
+        if isinstance(objects, Object) and one_object.delete(self, objects):
+            return
         references = references_of(self, objects)
         with self.lock:
             self.memory.wait_for_lists()
             selection = self.placement.select(references)
-            self._objects_of.clear()
+            self.forget_objects_of()
             where = user_line() if self.debug else ""
             self.placement.free(selection, where)
             self.bury(references)
@@ -306,6 +275,10 @@ class Heap:
             self._objects_of[cls] = storage, selection
             return array
 
+    def forget_objects_of(self) -> None:
+        """Objects have gone or moved."""
+        self._objects_of.clear()
+
     def _array_of_objects(
         self, cls: ClassType, storage: ArrayStorage | None, count: int
     ) -> ObjectArray:
@@ -328,6 +301,10 @@ class Heap:
         has one that it can ask about (``is_alive``)."""
         if reference == 0:
             return None
+        known = self.proxies.get(reference)
+        memory = self.memory
+        if known is not None and memory.unsettled is None and not memory.has_ended_some:
+            return known  # else it would have been buried
         try:
             cls = self.class_of(reference)
         except HeapError:
@@ -341,11 +318,7 @@ class Heap:
                 f"the object at {address:#x} was deleted, and a {cls.name} lies there now",
                 "drop every reference to an object when deleting it",
             )
-        reference = encoded
-        known = self._proxies.get(reference)
-        if known is None or type(known) is not cls.python_class:
-            known = self._proxies[reference] = make_proxy(cls, self, reference)
-        return known
+        return self.proxies.note(encoded, make_proxy(cls, self, encoded))
 
     def class_of(self, reference: int) -> ClassType:
         """The concrete class of a live object. Raises HeapError."""
@@ -356,6 +329,18 @@ class Heap:
         return self._reference_types.setdefault(cls, ReferenceType(cls))
 
     # ------------------------------------------------------------------ fields, one at a time
+
+    def reader(self, cls: ClassType, name: str) -> one_field.Read:
+        """What reads a field of objects of exactly this class; for ``readers``."""
+        return one_field.reader(self, cls, name)
+
+    def writer(self, cls: ClassType, name: str) -> one_field.Write:
+        """What writes it; for ``writers``."""
+        return one_field.writer(self, cls, name)
+
+    def forget_ways(self) -> None:
+        """Objects lie in another way now, or nowhere."""
+        self.makers, self.readers, self.writers = {}, {}, {}
 
     def read_field(self, reference: int, owner: ClassType, name: str) -> Any:
         """The host value of a field. Raises HeapError if the object does not live."""
@@ -470,6 +455,7 @@ class Heap:
             layout = self.layout.with_clusters(clusters)
             self.memory.rearrange(layout)
             self.layout = layout
+            self.forget_ways()
 
     # ------------------------------------------------------------------ launches
 
@@ -577,6 +563,7 @@ class Heap:
         if self.backend.target.is_device:
             left: Any = LeftBehind(self.backend, self.memory)
             self.memory = self.books = self.residency = self.pieces = left
+            self.forget_ways()
 
     def __repr__(self) -> str:
         objects = sum(map(self.placement.count, self.placement.classes()))
@@ -592,9 +579,10 @@ _default: list[Heap] = []
 
 def current_heap() -> Heap:
     """That of the innermost ``with``, else the default one, made from the environment if needed."""
-    found: Heap | None = next((b.manager for b in reversed(_entered.get()) if b.is_open), None)
-    if found is not None:
-        return found
+    for block in reversed(_entered.get()):
+        if block.is_open:
+            found: Heap = block.manager
+            return found
     with _default_lock:
         if not _default:
             _default.append(Heap())

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from ..errors import ArgumentError
+from ..model import object as object_model
+from ..model.classes import ClassType
 from ..model.intrinsics import known_in_kernels
 from ..model.object import Object, shared_type
 from . import hooks, living, moving
@@ -44,6 +46,16 @@ def new(python_class: type, n: Any = None, /, **fields: Any) -> Any:
             raise ArgumentError("oa.new makes one object in a kernel", "write oa.new(C, field=...)")
         return inside.new(shared_type(python_class), (), fields)
     return current_heap().new(python_class, n, **fields)
+
+
+def _construct(cls: ClassType, arguments: tuple[Any, ...], fields: dict[str, Any]) -> Any:
+    inside = hooks.kernel_objects()
+    if inside is not None:
+        return inside.new(cls, arguments, fields)
+    return current_heap().construct(cls, arguments, fields)
+
+
+object_model.construct = _construct
 
 
 @overload

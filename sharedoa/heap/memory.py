@@ -343,13 +343,19 @@ class HeapMemory:
             self.has_ended_some |= unsettled.settle()
             self.unsettled = None
 
+    @property
+    def has_pending_lists(self) -> bool:
+        """Whether the device may be looking which objects live."""
+        lists = self.population_lists
+        return lists is not None and lists.is_pending
+
     def wait_for_lists(self) -> None:
         """Let the device look which objects live before there are others."""
-        lists = self.population_lists
-        if lists is not None and lists.is_pending:
+        if self.has_pending_lists:
             with interruptible():
                 self._settings.backend.synchronize()
-            lists.is_pending = False
+            assert self.population_lists is not None
+            self.population_lists.is_pending = False
 
     def statistics(self) -> HeapStatistics:
         self.settle()

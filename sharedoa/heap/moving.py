@@ -163,7 +163,7 @@ def _move(heap: Heap, placement: ByTypePlacement, orders: Orders) -> None:
                 move.run()
                 # What the old regions are then given to must not wait for this.
                 heap.backend.synchronize()
-                proxies = [*heap._proxies.items()]
+                proxies = heap.proxies.all()
                 references = move.followed([reference for reference, _ in proxies])
         finally:
             heap.memory.free_work(move.extent)
@@ -174,11 +174,8 @@ def _move(heap: Heap, placement: ByTypePlacement, orders: Orders) -> None:
     # Nothing below can fail.
     with placement.access:
         placement.exchange(gone, [*come.values()])
-        heap._proxies.clear()
-        for reference, (_, proxy) in zip(references, proxies, strict=True):
-            proxy._reference = reference
-            heap._proxies[reference] = proxy
-        heap._objects_of.clear()
+        heap.proxies.replace(references, [proxy for _, proxy in proxies])
+        heap.forget_objects_of()
         heap.note_reference_writes()
 
 

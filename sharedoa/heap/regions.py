@@ -50,6 +50,16 @@ class FreeList:
         self._slots[self._count : needed] = slots
         self._count = needed
 
+    def push_one(self, slot: int) -> None:
+        self.reserve(1)
+        self._slots[self._count] = slot
+        self._count += 1
+
+    def pop(self) -> int:
+        """The one that was pushed last."""
+        self._count -= 1
+        return int(self._slots[self._count])
+
     def last(self, count: int) -> np.ndarray[Any, Any]:
         """The ``count`` that were pushed last."""
         return self._slots[self._count - count : self._count].copy()
@@ -102,6 +112,8 @@ class Region:
         #: Slots that a launch under way may make objects in, and nobody else.
         self.lent = 0
         self._fields: dict[FieldPath, SlotValues] = {}
+        self._records: SlotValues | None = None
+        self._flat: dict[str, Any] = {}
         #: After how many deletions the region began, and with which of them the object in each slot
         #: went last: of those that were known before, none is here.
         self._born = deletions
@@ -155,6 +167,7 @@ class Region:
         """Fields have moved: now they lie as another arrangement of the same records says."""
         self.arrangement = arrangement
         self._fields.clear()
+        self._records = None
 
     @property
     def room(self) -> int:
@@ -171,6 +184,16 @@ class Region:
         if found is None:
             found = self.arrangement.field(self.memory, path.name, path.components)
             self._fields[path] = found
+        return found
+
+    def flat(self, format: Any) -> Any:
+        """All of the region's memory as items: a ``memoryview`` of a format such as "f", or a NumPy
+        array of a dtype such as "f4"."""
+        found = self._flat.get(format)
+        if found is None:
+            memory: Any = self.memory
+            found = memory.view(format) if len(format) > 1 else memoryview(memory).cast(format)
+            self._flat[format] = found
         return found
 
     def column(self, path: FieldPath, slots: slice) -> Column:
@@ -204,6 +227,16 @@ class Region:
         self.used += count
         return taken
 
+    def take_one(self) -> tuple[int, bool]:
+        """The same for one object: its slot, and whether that had another one before."""
+        is_reused = len(self.free_list) > 0
+        slot = self.free_list.pop() if is_reused else self.unused_from
+        # Nothing below can fail.
+        self.unused_from += not is_reused
+        self.live[slot] = 1
+        self.used += 1
+        return slot, is_reused
+
     def take_back(self, slots: Slots, count: int, is_reused: bool) -> None:
         """The opposite of ``take``, of what was taken last first; needs no memory."""
         if is_reused:
@@ -215,8 +248,10 @@ class Region:
         self.live[slots] = 0
         self.used -= count
 
-    def clear(self, slots: Slots) -> None:
-        records = self.arrangement.records(self.memory)
+    def clear(self, slots: Slots | int) -> None:
+        records = self._records
+        if records is None:
+            records = self._records = self.arrangement.records(self.memory)
         records[slots] = np.zeros((), records.dtype)
 
     def set_header(self, slots: Slots, header: bytes) -> None:
@@ -228,6 +263,10 @@ class Region:
         """Put the slots of objects that are marked as not live on the free list."""
         self.free_list.push(numbers)
         self.used -= len(numbers)
+
+    def give_back_one(self, slot: int) -> None:
+        self.free_list.push_one(slot)
+        self.used -= 1
 
     def withhold(self, slots: Slots, numbers: SlotNumbers) -> None:
         """Overwrite objects that are marked as not live, and give out their slots, which have these
@@ -307,7 +346,7 @@ class Region:
         if self._freed is None:
             self._freed = np.zeros(self.capacity, np.uint32)
 
-    def note_freed(self, slots: Slots, deletion: int) -> None:
+    def note_freed(self, slots: Slots | int, deletion: int) -> None:
         assert self._freed is not None
         self._freed[slots] = deletion
 

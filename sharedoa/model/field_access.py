@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any
 
@@ -26,18 +26,38 @@ class FieldAccess:
     def __get__(self, instance: Object | None, owner: type) -> Any:
         if instance is None:
             return self
-        cls = owner.__sharedoa__  # type: ignore[attr-defined]
-        type = cls.fields[self.name]
-        if isinstance(type, InlineType):
-            return InlineField(instance, cls, self.name, type)
-        return instance._heap.read_field(instance._reference, cls, self.name)
+        heap = instance._heap
+        try:
+            read = heap.readers[owner, self.name]
+        except KeyError:
+            read = heap.readers[owner, self.name] = self._reader(heap, owner)
+        return read(instance)
 
     def __set__(self, instance: Object, value: Any) -> None:
-        cls = instance.__sharedoa__
+        heap, cls = instance._heap, instance.__class__
+        try:
+            write = heap.writers[cls, self.name]
+        except KeyError:
+            write = heap.writers[cls, self.name] = self._writer(heap, cls)
+        write(instance, value)
+
+    def _reader(self, heap: Any, owner: Any) -> Callable[[Any], Any]:
+        cls, name = owner.__sharedoa__, self.name
+        type = cls.fields[name]
+        if isinstance(type, InlineType):
+            return lambda instance: InlineField(instance, cls, name, type)
+        read: Callable[[Any], Any] = heap.reader(cls, name)
+        return read
+
+    def _writer(self, heap: Any, owner: Any) -> Callable[[Any, Any], None]:
+        cls = owner.__sharedoa__
         type = cls.fields[self.name]
-        if not isinstance(type, InlineType):
-            instance._heap.write_field(instance._reference, cls, self.name, value)
-            return
+        if isinstance(type, InlineType):
+            return lambda instance, value: self._write_all(instance, cls, type, value)
+        write: Callable[[Any, Any], None] = heap.writer(cls, self.name)
+        return write
+
+    def _write_all(self, instance: Object, cls: ClassType, type: InlineType, value: Any) -> None:
         place = InlineField(instance, cls, self.name, type)
         if not hasattr(value, "__len__"):
             raise ArgumentError(

@@ -32,6 +32,7 @@ from dispatch.range_table import TILE_OBJECTS, TILE_STEP
 
 from .clusters import Cluster
 from .emitted import Emitted
+from .spelled import Spelled
 
 LANES = TILE_OBJECTS
 """Objects of a block of AoSoA."""
@@ -42,8 +43,8 @@ ROW_BYTES = LANES * WORD
 WIDEST_ACCESS = 16
 """The most bytes that one access of a device takes at once."""
 #: An address or a distance in bytes: Python's, one of each lane, or in a program that is being
-#: generated.
-N = TypeVar("N", int, np.ndarray[Any, np.dtype[np.uint64]], Emitted)
+#: generated, of LLVM or of Python.
+N = TypeVar("N", int, np.ndarray[Any, np.dtype[np.uint64]], Emitted, Spelled)
 
 
 @dataclass(frozen=True)

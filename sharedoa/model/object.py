@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from ..errors import ClassError, UnresolvedNameError
@@ -29,13 +30,20 @@ from .source_text import remember_source
 from .types import VOID, TupleType, Type
 from .world import World
 
+#: ``C(*arguments, **fields)``: ``heap.interface`` installs it, as heaps rest on this.
+construct: Callable[[ClassType, tuple[Any, ...], dict[str, Any]], Any] | None = None
+
 
 class ObjectMemory(Protocol):
     """What a proxy needs of its heap."""
 
-    def read_field(self, reference: int, owner: ClassType, name: str) -> Any: ...
+    #: What reads and writes a field of an object, by the object's class and the field.
+    readers: dict[tuple[type, str], Callable[[Any], Any]]
+    writers: dict[tuple[type, str], Callable[[Any, Any], None]]
 
-    def write_field(self, reference: int, owner: ClassType, name: str, value: Any) -> None: ...
+    def reader(self, owner: ClassType, name: str) -> Callable[[Any], Any]: ...
+
+    def writer(self, owner: ClassType, name: str) -> Callable[[Any, Any], None]: ...
 
     def read_element(self, reference: int, owner: ClassType, name: str, index: int) -> Any: ...
 
@@ -82,17 +90,13 @@ class ObjectMeta(type):
 
         def __call__(cls, *arguments: Any, **fields: Any) -> Any:
             """``C(**fields)``: one new object in the current heap."""
-            from ..heap import hooks
-            from ..heap.heap import current_heap
-
-            if cls.__sharedoa__ is None:
+            shared = cls.__sharedoa__
+            if shared is None:
                 raise ClassError(
                     "oa.Object itself cannot be instantiated", "subclass it: class C(oa.Object)"
                 )
-            inside = hooks.kernel_objects()
-            if inside is not None:
-                return inside.new(shared_type(cls), arguments, fields)
-            return current_heap().construct(shared_type(cls), arguments, fields)
+            assert construct is not None
+            return construct(shared, arguments, fields)
 
     def __setattr__(cls, name: str, value: Any) -> None:
         shared = cls.__dict__.get("__sharedoa__")

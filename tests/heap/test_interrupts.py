@@ -79,6 +79,10 @@ def count(array: oa.Array[i32]) -> None:
     array[0] += 1
 
 
+def one_more(leaf: Leaf) -> int:
+    return int(leaf.number) + 1
+
+
 class World:
     """A heap with objects that must not change, and what is done beside them."""
 
@@ -97,7 +101,10 @@ class World:
         oa.new(Node, 25, number=np.arange(25, dtype=np.int32), next=self.kept[0])
 
     def new_one(self) -> None:
-        oa.new(Leaf, number=7, weight=1.0, next=self.kept[1])
+        one = oa.new(Leaf, number=7, weight=1.0, next=self.kept[1])
+        one.number = one.number + 1
+        oa.delete(one)
+        oa.new(Leaf, number=one_more(self.kept[3]), next=self.kept[1])
 
     def many(self) -> None:
         oa.new(Leaf, 500, number=3)

@@ -70,7 +70,22 @@ def recorded(patch: pytest.MonkeyPatch) -> Iterator[set[Touched]]:
         patch = inner
         for method in ("read_field", "write_field", "read_element", "write_element"):
             watch(method, method.startswith("write"), method.endswith("element"))
-        yield found
+        patch.setattr(oa.Heap, "reader", _reader)
+        patch.setattr(oa.Heap, "writer", _writer)
+        heap = oa.current_heap()
+        heap.forget_ways()
+        try:
+            yield found
+        finally:
+            heap.forget_ways()
+
+
+def _reader(heap: oa.Heap, cls: Any, name: str) -> Any:
+    return lambda one: one._heap.read_field(one._reference, cls, name)
+
+
+def _writer(heap: oa.Heap, cls: Any, name: str) -> Any:
+    return lambda one, value: one._heap.write_field(one._reference, cls, name, value)
 
 
 def touched(
