@@ -1,4 +1,4 @@
-"""Where kernels run: python, cpu, and each device of cuda; hip is known but not there yet."""
+"""Where kernels run: python, cpu, and each device of cuda and hip."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ BACKENDS = ("cuda", "hip", "cpu", "python")
 #: ``auto`` takes the first of these that works; the last one always does.
 _AUTOMATIC = ("cuda", "hip", "cpu")
 _OF_DEVICES = ("cuda", "hip")
+_UNTRIED = "this backend was never run on hardware by its authors"
 
 
 def _open_cuda(ordinal: int) -> Backend:
@@ -24,11 +25,10 @@ def _open_cuda(ordinal: int) -> Backend:
 
 
 def _open_hip(ordinal: int) -> Backend:
-    raise BackendError(
-        "the hip backend cannot launch kernels yet; kernels are compiled for AMD GPUs only to be "
-        "checked",
-        "use SHAREDOA_BACKEND=cpu on machines with AMD GPUs",
-    )
+    from .hip import HipBackend
+    from .hip_device import hip_device
+
+    return HipBackend(hip_device(ordinal))
 
 
 def _open_cpu(_: int) -> Backend:
@@ -92,24 +92,26 @@ def _probe(name: str) -> Iterator[Availability]:
     try:
         open_backend(name)
     except (BackendError, DeviceError) as problem:
-        yield Availability(name, False, str(problem))
+        untried = f"; {_UNTRIED}" if name == "hip" else ""
+        yield Availability(name, False, f"{problem}{untried}")
     else:
         yield Availability(name, True, _description(name))
-    if name == "cuda":
-        yield from _further_devices()
+    if name in _OF_DEVICES:
+        yield from _further_devices(name)
 
 
-def _further_devices() -> Iterator[Availability]:
+def _further_devices(kind: str) -> Iterator[Availability]:
     """They are not opened, as each would take memory for it."""
     from .cuda_device import cuda_devices
+    from .hip_device import hip_devices
 
     try:
-        found = cuda_devices()
+        found = cuda_devices() if kind == "cuda" else hip_devices()
     except BackendError:
         return
     for ordinal, each in enumerate(found[1:], start=1):
         missing = "" if each.missing is None else str(BackendError(*each.missing))
-        yield Availability(f"cuda:{ordinal}", not missing, missing or str(each))
+        yield Availability(f"{kind}:{ordinal}", not missing, missing or str(each))
 
 
 def _description(name: str) -> str:
@@ -118,6 +120,10 @@ def _description(name: str) -> str:
 
         device = cuda_device(0)
         return f"{device.description}, driver for CUDA {device.driver_version}"
+    if name == "hip":
+        from .hip_device import hip_device
+
+        return f"{hip_device(0).description}; {_UNTRIED}"
     if name == "cpu":
         from .native_code import host_target
         from .thread_pool import worker_count

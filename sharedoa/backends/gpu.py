@@ -96,10 +96,6 @@ class GpuBackend(ABC):
         return self._target
 
     @cached_property
-    def _driver_function(self) -> int:
-        return self.device.entry_point("LaunchKernel")
-
-    @cached_property
     def _start_graph(self) -> Callable[..., Any]:
         return self.device.function("GraphLaunch")
 
@@ -190,7 +186,7 @@ class GpuBackend(ABC):
         device, native, kernel = self.device, self._launch, launch.handle
         symbol, prints, is_timed = kernel.symbol, kernel.prints, launch.is_timed
         prepared = PreparedLaunch(launch)
-        address = prepared.words(self._driver_function, int(device.stream))
+        address = prepared.words(device.launch_function, int(device.stream))
 
         def start(_: Any = prepared) -> None:
             if prints:

@@ -365,6 +365,11 @@ class GpuDevice(ABC):
         self._printing = True
 
     @cached_property
+    def launch_function(self) -> int:
+        """The address of the driver's function that launches a kernel."""
+        return self.entry_point("LaunchKernel")
+
+    @cached_property
     def wait(self) -> Wait:
         """Waits for the stream, and answers as the driver does."""
         return Wait(self, "StreamQuery", self.stream)

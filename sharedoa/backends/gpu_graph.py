@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .base import KernelLaunch
 from .gpu_device import GpuDevice
-from .gpu_launch import PreparedLaunch
+from .gpu_launch import PreparedLaunch, native_launch
 
 if TYPE_CHECKING:
     from .gpu import GpuKernel
@@ -64,8 +64,10 @@ def _captured(device: GpuDevice, launches: Sequence[KernelLaunch], stream: Any) 
 
 def _launch(device: GpuDevice, launch: KernelLaunch, stream: Any) -> None:
     prepared = PreparedLaunch(launch)
-    function = launch.handle.function
-    device.call("LaunchKernel", function, *prepared.shape, 0, stream, prepared.parameters, 0)
+    device.enter()
+    error = native_launch()(prepared.words(device.launch_function, int(stream)))
+    if error:
+        device.fail(error, f"capturing {launch.handle.symbol}")
 
 
 def _destroy(device: GpuDevice, executable: Any) -> None:

@@ -23,11 +23,8 @@ from ..heap.slot_lists import (
     REPORT_LAST,
 )
 from ..targets.base import I1, I64, POINTER
-from ..targets.nvptx_warp import NvptxWarp
-from ..targets.one_thread import OneThread
+from ..targets.warp import Lanes
 from .own_kernels import OwnKernel
-
-Warp = NvptxWarp | OneThread
 
 _I8, _I32 = ir.IntType(8), ir.IntType(32)
 WORD = 8
@@ -76,7 +73,7 @@ def _own_region(
 
 
 def _emit_settle(
-    warp: Warp, builder: ir.IRBuilder, leaves: list[ir.Value], thread: ir.Value
+    warp: Lanes, builder: ir.IRBuilder, leaves: list[ir.Value], thread: ir.Value
 ) -> None:
     _, (chunks, live, freed, used, report, *levels), chunk = _own_region(builder, leaves, thread)
     gone_at, last_at, deletion_at = (
@@ -133,7 +130,7 @@ def _emit_settle(
 
 
 def _emit_freed(
-    builder: ir.IRBuilder, warp: Warp, gone: ir.Value, number: ir.Value, freed: ir.Value
+    builder: ir.IRBuilder, warp: Lanes, gone: ir.Value, number: ir.Value, freed: ir.Value
 ) -> None:
     """Store a number for each slot of a warp's chunks that is gone, side by side; each thread has
     the bits of its own chunk."""
@@ -179,7 +176,7 @@ def _emit_sums(
 
 
 def _emit_total(
-    warp: Warp, builder: ir.IRBuilder, leaves: list[ir.Value], thread: ir.Value
+    warp: Lanes, builder: ir.IRBuilder, leaves: list[ir.Value], thread: ir.Value
 ) -> None:
     _, (top, count, at), thread = _own_region(builder, leaves, thread)
     total = _emit_sum_between(builder, warp, top, 4, I64(0), count)
@@ -188,7 +185,7 @@ def _emit_total(
 
 
 def _emit_before(
-    builder: ir.IRBuilder, warp: Warp, levels: list[ir.Value], top: ir.Value, chunk: ir.Value
+    builder: ir.IRBuilder, warp: Lanes, levels: list[ir.Value], top: ir.Value, chunk: ir.Value
 ) -> ir.Value:
     """How many live before a chunk, the first one of a warp."""
     group = builder.and_(chunk, I64(-GROUP))
@@ -203,7 +200,7 @@ def _emit_before(
 
 
 def _emit_sum_between(
-    builder: ir.IRBuilder, warp: Warp, sums: ir.Value, size: int, first: ir.Value, stop: ir.Value
+    builder: ir.IRBuilder, warp: Lanes, sums: ir.Value, size: int, first: ir.Value, stop: ir.Value
 ) -> ir.Value:
     """The sums, of ``size`` bytes each, from ``first`` to ``stop``; both are the same for all
     threads of a warp."""
@@ -229,7 +226,9 @@ def _emit_sum_between(
     return builder.zext(warp.reduce(builder, "add", total), I64)
 
 
-def _emit_list(warp: Warp, builder: ir.IRBuilder, leaves: list[ir.Value], thread: ir.Value) -> None:
+def _emit_list(
+    warp: Lanes, builder: ir.IRBuilder, leaves: list[ir.Value], thread: ir.Value
+) -> None:
     region, own, thread = _own_region(builder, leaves, thread)
     (head, slots, others, top, tops), own = own[:_TOTALS], own[_TOTALS:]
     live, most, to, item, before_at, stop_at, limit_at, times, *own = own
@@ -410,13 +409,13 @@ class RegionKernels(NamedTuple):
     addresses of the levels.
     """
 
-    warp: Warp
+    warp: Lanes
     settle: OwnKernel
     total: OwnKernel
     list: OwnKernel
 
 
-def region_kernels(warp: Warp) -> RegionKernels:
+def region_kernels(warp: Lanes) -> RegionKernels:
     """Those for threads that work together in such warps."""
 
     def made(name: str, leaves: int, emit: Callable[..., None]) -> OwnKernel:

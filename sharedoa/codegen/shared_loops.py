@@ -24,7 +24,7 @@ from ..ir.operations import kind_of
 from ..ir.passes.shared_loops import Combination
 from ..model.scalars import ScalarType
 from ..model.types import ArrayType
-from ..targets.nvptx_warp import WIDTH, NvptxWarp
+from ..targets.warp import Warp
 from .abi import build_struct
 from .emitter import FunctionEmitter, Join, Loop
 from .types import F32, F64, I32, I64, llvm_type
@@ -58,7 +58,7 @@ def emit_shared(
     emitter.start(decide)
     longest = warp.reduce(builder, "umax", count)
     total = warp.reduce(builder, "add", count)
-    rounds = builder.lshr(builder.add(total, I32(WIDTH - 1)), I32(5))
+    rounds = builder.lshr(builder.add(total, I32(warp.width - 1)), I32(warp.width.bit_length() - 1))
     pays = builder.icmp_unsigned("<", builder.mul(rounds, I32(COST)), longest)
     fits = builder.icmp_unsigned("<", longest, I32(_MOST_ITERATIONS))
     emitter.branch_on(builder.and_(pays, fits), share, otherwise)
@@ -72,7 +72,7 @@ def emit_shared(
     return end.start()
 
 
-def _warp(emitter: FunctionEmitter) -> NvptxWarp:
+def _warp(emitter: FunctionEmitter) -> Warp:
     warp = emitter.program.target.warp
     if warp is None:
         raise InternalError(f"{emitter.program.target.name} shares no loops")
@@ -151,9 +151,9 @@ class _Sharing:
         emitter.start(rounds)
         together = []
         for place in range(_together(self._body)):
-            found, rank = self._emit_owner(builder.add(base, I32(place * WIDTH)), rank)
+            found, rank = self._emit_owner(builder.add(base, I32(place * self._warp.width)), rank)
             together.append(found)
-        following = builder.add(base, I32(len(together) * WIDTH))
+        following = builder.add(base, I32(len(together) * self._warp.width))
         results = [self._emit_iteration(found) for found in together]
         own: list[ir.Value] = list(given)
         for found, values in zip(together, results, strict=True):
@@ -173,7 +173,7 @@ class _Sharing:
         builder, warp = self._builder, self._warp
         # Threads whose first iteration is in this round, by the thread that runs it.
         first = builder.select(self._has_any, builder.sub(self._begin, base), I32(_NOWHERE))
-        begins = builder.icmp_unsigned("<", first, I32(WIDTH))
+        begins = builder.icmp_unsigned("<", first, I32(self._warp.width))
         bit = builder.select(begins, builder.shl(I32(1), builder.and_(first, I32(31))), I32(0))
         heads = warp.reduce(builder, "or", bit)
         upto = builder.and_(heads, warp.up_to_this(builder))
@@ -219,7 +219,7 @@ class _Sharing:
     def _emit_prefix_sum(self, count: ir.Value) -> ir.Value:
         builder = self._emitter.builder
         total = count
-        for distance in _doubling():
+        for distance in _doubling(self._warp):
             other = self._warp.shuffle_up(builder, total, distance)
             exists = builder.icmp_unsigned(">=", self._lane, I32(distance))
             total = builder.add(total, builder.select(exists, other, I32(0)))
@@ -231,7 +231,7 @@ class _Sharing:
         builder = self._emitter.builder
         bits = self._warp.ballot(builder, self._has_any)
         place, left = I32(0), self._lane
-        for half in reversed(_doubling()):
+        for half in reversed(_doubling(self._warp)):
             low = builder.and_(builder.lshr(bits, place), I32((1 << half) - 1))
             count = builder.ctpop(low)
             is_higher = builder.icmp_unsigned("<=", count, left)
@@ -286,7 +286,7 @@ class _Sharing:
         behind = builder.sub(item.begin, item.base)
         behind = builder.select(builder.icmp_signed("<", behind, I32(0)), I32(0), behind)
         place = builder.sub(self._lane, behind)
-        for distance in _doubling():
+        for distance in _doubling(self._warp):
             other = self._shifted(value, distance)
             is_same = builder.icmp_signed(">=", place, I32(distance))
             value = builder.select(is_same, _combine(builder, reduction, value, other), value)
@@ -304,10 +304,10 @@ class _Sharing:
         round have together."""
         builder = self._builder
         behind = builder.sub(self._end, item.base)
-        is_longer = builder.icmp_signed(">", behind, I32(WIDTH))
-        last = builder.sub(builder.select(is_longer, I32(WIDTH), behind), I32(1))
-        given = self._fetch(value, builder.and_(last, I32(WIDTH - 1)))
-        begun = builder.icmp_signed("<", builder.sub(self._begin, item.base), I32(WIDTH))
+        is_longer = builder.icmp_signed(">", behind, I32(self._warp.width))
+        last = builder.sub(builder.select(is_longer, I32(self._warp.width), behind), I32(1))
+        given = self._fetch(value, builder.and_(last, I32(self._warp.width - 1)))
+        begun = builder.icmp_signed("<", builder.sub(self._begin, item.base), I32(self._warp.width))
         has_some = builder.and_(builder.icmp_signed(">", behind, I32(0)), begun)
         has_some = builder.and_(has_some, self._has_any)
         then = _combine(builder, reduction, now, given)
@@ -347,8 +347,8 @@ def _scalar(value: Value) -> ScalarType:
     return value.type
 
 
-def _doubling() -> list[int]:
-    return [1 << step for step in range(WIDTH.bit_length() - 1)]
+def _doubling(warp: Warp) -> list[int]:
+    return [1 << step for step in range(warp.width.bit_length() - 1)]
 
 
 def _identity(reduction: Reduction) -> ir.Constant:

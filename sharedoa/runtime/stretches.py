@@ -17,6 +17,7 @@ from ..heap.recording import is_recorded
 from ..heap.run import RunOfObjects
 from ..ir.core import NEIGHBOURS
 from ..model.classes import ClassType, Method
+from ..model.field_address import LANES
 from .geometry import AXIS_LIMIT, DEFAULT_BLOCK
 from .vectorised_code import cost_of
 
@@ -27,7 +28,6 @@ _MOST_SPECIALISED = 256
 _SMALL, _SMALL_ON_CPU = 1 << 15, 1 << 12
 """Objects of a stretch, in the mean of many, for which a launch of its own or a part of one does
 not pay."""
-WARP = 32
 _GROUP_BYTES = 16
 """What the device loads or stores at once; elementwise arrays must begin at a multiple of it."""
 
@@ -47,18 +47,18 @@ class Stretch:
 
 @dataclass(eq=False, slots=True)
 class SharedOut:
-    """One launch: its stretches, the objects of a group, and whether several stretches have whole
-    warps each."""
+    """One launch: its stretches, the objects of a group, and of how many threads the threads of a
+    stretch are a multiple, if there are several."""
 
     stretches: Sequence[Stretch]
     each: int
-    whole_warps: bool = False
+    warp: int = 1
 
     def first_threads(self) -> list[int]:
         """Where the threads of each stretch begin, and after the last one how many there are."""
         counts = [sum(divmod(len(stretch.objects), self.each)) for stretch in self.stretches]
-        if self.whole_warps and len(counts) > 1:
-            counts = [-(-count // WARP) * WARP for count in counts]
+        if len(counts) > 1:
+            counts = [-(-count // self.warp) * self.warp for count in counts]
         return [0, *accumulate(counts)]
 
 
@@ -68,13 +68,15 @@ def share_out(
     """The launches for all of ``stretches``, which are few if they must be one (``is_one_launch``);
     ``elementwise`` are the arrays that have one element an object, arguments and results."""
     count = sum(len(stretch.objects) for stretch in stretches)
+    # Whole tiles, too.
+    warp = max(heap.backend.target.lanes, LANES)
     if len(stretches) <= MOST_STRETCHES and is_one_launch(heap, stretches):
         yield SharedOut(stretches, 1)
     elif not heap.backend.prefers_few_launches:
         for stretch in stretches:
             yield SharedOut([stretch], 1)
     elif heap.debug or not _is_large(heap, count):
-        yield from _together(stretches, 1, whole_warps=not heap.debug)
+        yield from _together(stretches, 1, 1 if heap.debug else warp)
     else:
         # Of a large launch with long methods, the one that needs most registers slows all down.
         aligned = all(array._address % _GROUP_BYTES == 0 for array in elementwise)
@@ -88,8 +90,8 @@ def share_out(
                 short.append(stretch)
             else:
                 yield SharedOut([stretch], 1)
-        yield from _together(wide, NEIGHBOURS, whole_warps=True)
-        yield from _together(short, 1, whole_warps=True)
+        yield from _together(wide, NEIGHBOURS, warp)
+        yield from _together(short, 1, warp)
 
 
 def is_one_launch(heap: Heap, stretches: Sequence[Stretch]) -> bool:
@@ -135,7 +137,7 @@ def _in_groups(heap: Heap, stretch: Stretch, is_located: bool) -> bool:
     )
 
 
-def _together(stretches: Sequence[Stretch], each: int, whole_warps: bool) -> Iterator[SharedOut]:
+def _together(stretches: Sequence[Stretch], each: int, warp: int) -> Iterator[SharedOut]:
     """Launches with a stretch of every class, as long as every class has one left. Those that
     remain are launched by themselves: code for another choice of classes would be compiled each
     time that a class grows."""
@@ -151,4 +153,4 @@ def _together(stretches: Sequence[Stretch], each: int, whole_warps: bool) -> Ite
         fit = sum(len(stretch.objects) for stretch in found) <= AXIS_LIMIT // 2
         most = MOST_STRETCHES if fit and len(found) == len(row) else 1
         for first in range(0, len(found), most):
-            yield SharedOut(found[first : first + most], each, whole_warps)
+            yield SharedOut(found[first : first + most], each, warp)

@@ -279,7 +279,7 @@ def _program(
         exact=True,
         each=shared.each,
         located=is_located,
-        whole_warps=shared.whole_warps and len(stretches) > 1,
+        whole_warps=shared.warp > 1 and len(stretches) > 1,
     )
     methods = tuple([(stretch.cls, stretch.method) for stretch in stretches])
     return call_program(cls, methods, form), shared.first_threads()[-1]

@@ -1,4 +1,4 @@
-"""AMD GPUs: assembly and a relocatable object for the HIP loader. Compiled and checked, not run.
+"""AMD GPUs: a relocatable object, of which ``rocm`` makes what HIP loads. Not run on hardware yet.
 
 Math functions are calls of ``__ocml_*``, which ROCm's device libraries define.
 """
@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from llvmlite import ir
 
 from ..errors import BackendError
+from . import ocml
 from .base import I8, I16, I32, I64, VOID, PrintPiece, Stages, declare
 from .gpu import AXES, GpuTarget
 from .inline_growth import threshold_for
@@ -19,6 +20,8 @@ from .optimise import emit_native, optimise, parse
 TRIPLE = "amdgcn-amd-amdhsa"
 DEFAULT_ARCHITECTURE = "gfx90a"
 _DISPATCH_SPACE = 4
+_FIRST_OF_32_LANES = 10
+"""RDNA."""
 _WORKGROUP_SIZE_OFFSET = 4
 """Bytes from the start of hsa_kernel_dispatch_packet_t to workgroup_size_x, then y, u16 each."""
 
@@ -35,9 +38,13 @@ class AmdgpuTarget(GpuTarget):
     def __init__(self, architecture: str = DEFAULT_ARCHITECTURE) -> None:
         super().__init__(architecture)
 
+    def libraries(self, ir_text: str) -> str:
+        return f"ocml {ocml.fingerprint()}" if ocml.used_functions(ir_text) else ""
+
     @property
     def lanes(self) -> int:
-        return 64
+        # The last two characters are minor version and stepping.
+        return 64 if int(self.architecture[3:-2]) < _FIRST_OF_32_LANES else 32
 
     def emit_lane(self, builder: ir.IRBuilder) -> ir.Value:
         lane = I32(0)
@@ -79,7 +86,7 @@ class AmdgpuTarget(GpuTarget):
         exact = emit_exact(builder, name, arguments, fast)
         if exact is not None:
             return exact
-        symbol = f"__ocml_{name}_{width_suffix(arguments[0].type)}"
+        symbol = f"{ocml.PREFIX}{name}_{width_suffix(arguments[0].type)}"
         return emit_library_call(builder, symbol, arguments)
 
     def emit_print(self, builder: ir.IRBuilder, pieces: Sequence[PrintPiece]) -> None:
@@ -90,5 +97,7 @@ class AmdgpuTarget(GpuTarget):
 
     def compile(self, ir_text: str) -> Stages:
         module = parse(ir_text)
+        names = ocml.used_functions(ir_text)
+        ocml.link(module, names, self.architecture, self.lanes, self.machine)
         optimise(module, self.machine, threshold_for(ir_text))
         return emit_native(module, self.machine)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from llvmlite import ir
 
 if TYPE_CHECKING:
-    from .nvptx_warp import NvptxWarp
+    from .warp import Warp
 
 #: What each stage of compilation made, by extension: "opt.ll" and "ptx" are text, "o" is bytes.
 Stages = dict[str, str | bytes]
@@ -52,7 +52,7 @@ class Target(Protocol):
         ...
 
     @property
-    def warp(self) -> NvptxWarp | None:
+    def warp(self) -> Warp | None:
         """What threads that run in step do together, where there are such threads."""
         ...
 

@@ -16,7 +16,7 @@ from dispatch.errors import RECORD_DTYPE
 
 from ..uninterrupted import uninterrupted
 from .base import I32, I64, VOID
-from .nvptx_warp import NvptxWarp
+from .warp import Warp
 
 AXES = ("x", "y")
 MOST_BLOCK_THREADS = 1024
@@ -35,7 +35,7 @@ class GpuTarget(ABC):
     is_device = True
 
     @property
-    def warp(self) -> NvptxWarp | None:
+    def warp(self) -> Warp | None:
         return None
 
     def __init__(self, architecture: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import os
-import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
@@ -14,13 +13,12 @@ from typing import Any
 from llvmlite import binding as llvm
 
 from ..errors import BackendError
-from .optimise import run_passes
+from .bitcode_library import declared, extract, link_in
 
 FILE_NAME = "libdevice.10.bc"
 _PREFIX = "__nv_"
 #: Functions of f32 with a fast version. That of pow is none: it takes every negative base for NaN.
 _FAST = frozenset({"sin", "cos", "tan", "exp", "log", "log2", "log10"})
-_CALLED = re.compile(rf'^declare .*@"?({_PREFIX}\w+)"?\(', re.MULTILINE)
 
 
 def function_name(math_name: str, single_precision: bool, fast: bool) -> str:
@@ -33,7 +31,7 @@ def function_name(math_name: str, single_precision: bool, fast: bool) -> str:
 
 def used_functions(ir_text: str) -> frozenset[str]:
     """The libdevice functions that a module declares."""
-    return frozenset(_CALLED.findall(ir_text)) if _PREFIX in ir_text else frozenset()
+    return declared(ir_text, _PREFIX)
 
 
 @cache
@@ -89,26 +87,17 @@ def link(module: Any, functions: Iterable[str]) -> None:
     """Link the named libdevice functions, and what they use, into ``module`` as internal ones."""
     names = frozenset(functions)
     if names:
-        part = llvm.parse_bitcode(_extract(names))
-        part.triple, part.data_layout = module.triple, module.data_layout
-        module.link_in(part)
-        for name in names:
-            module.get_function(name).linkage = llvm.Linkage.internal
+        link_in(module, _extract(names), names)
 
 
 @cache
 def _extract(names: frozenset[str]) -> bytes:
-    """Bitcode of just these functions: linking and optimising the whole library takes seconds."""
     library = llvm.parse_bitcode(find_libdevice().read_bytes())
-    for value in (*library.functions, *library.global_variables):
-        if not value.is_declaration and value.name not in names:
-            value.linkage = llvm.Linkage.internal
-    missing = names - {function.name for function in library.functions}
-    if missing:
+    machine = llvm.Target.from_triple("nvptx64-nvidia-cuda").create_target_machine()
+    found = extract(library, names, machine)
+    if not isinstance(found, bytes):
         raise BackendError(
-            f"{find_libdevice()} has no {', '.join(sorted(missing))}",
+            f"{find_libdevice()} has no {', '.join(sorted(found))}",
             "install a newer CUDA toolkit or nvidia-nvvm wheel",
         )
-    machine = llvm.Target.from_triple("nvptx64-nvidia-cuda").create_target_machine()
-    run_passes(library, machine, "global_dead_code_eliminate")
-    return bytes(library.as_bitcode())
+    return found

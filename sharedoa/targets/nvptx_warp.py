@@ -13,57 +13,46 @@ from llvmlite import ir
 from .base import I1, I32, VOID, declare
 
 LEAST_CAPABILITY = 80
-WIDTH = 32
 _ALL = I32(-1)
-_CLAMP_UP, _CLAMP = I32(0), I32(WIDTH - 1)
+_WIDTH = 32
+_CLAMP_UP, _CLAMP = I32(0), I32(_WIDTH - 1)
 
 
 class NvptxWarp:
-    """Emits a warp's operations; all values are i32."""
+    """``warp.Warp``."""
 
-    width = WIDTH
+    width = _WIDTH
 
     def active(self, builder: ir.IRBuilder) -> ir.Value:
-        """The threads of the warp that come here together, a bit each. It may differ from one
-        call to the next; those that get it from one call are together until they branch."""
         return builder.call(declare(builder.module, "llvm.nvvm.activemask", I32, []), [])
 
     def synchronize(self, builder: ir.IRBuilder) -> None:
-        """What threads of the warp wrote before it, all of them see after it."""
         symbol = "llvm.nvvm.bar.warp.sync"
         builder.call(declare(builder.module, symbol, VOID, [I32]), [_ALL])
 
     def lane(self, builder: ir.IRBuilder) -> ir.Value:
-        """This thread's number in the warp."""
         return self._register(builder, "laneid")
 
     def up_to_this(self, builder: ir.IRBuilder) -> ir.Value:
-        """The bits of this thread and of all before it."""
         return self._register(builder, "lanemask.le")
 
     def ballot(self, builder: ir.IRBuilder, test: ir.Value) -> ir.Value:
-        """The bits of the threads in which ``test``, an i1, holds."""
         symbol = "llvm.nvvm.vote.ballot.sync"
         return builder.call(declare(builder.module, symbol, I32, [I32, I1]), [_ALL, test])
 
     def shuffle(self, builder: ir.IRBuilder, value: ir.Value, lane: ir.Value) -> ir.Value:
-        """The value of thread ``lane``."""
         return self._shuffle(builder, "idx", value, lane, _CLAMP)
 
     def shuffle_up(self, builder: ir.IRBuilder, value: ir.Value, distance: int) -> ir.Value:
-        """The value of the thread so many before this one; its own where there is none."""
         return self._shuffle(builder, "up", value, I32(distance), _CLAMP_UP)
 
     def reduce(
         self, builder: ir.IRBuilder, operator: Literal["add", "or", "umax"], value: ir.Value
     ) -> ir.Value:
-        """The values of all threads combined, the same in each."""
         symbol = f"llvm.nvvm.redux.sync.{operator}"
         return builder.call(declare(builder.module, symbol, I32, [I32, I32]), [value, _ALL])
 
     def opaque(self, builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
-        """The same number, of which neither LLVM nor ptxas knows that: both would lead each way
-        past the place where threads meet."""
         return builder.asm(ir.FunctionType(I32, [I32]), "mov.b32 $0, $1;", "=r,r", [value], False)
 
     def _register(self, builder: ir.IRBuilder, name: str) -> ir.Value:

@@ -10,7 +10,7 @@ from .base import I32
 
 
 class OneThread:
-    """As ``nvptx_warp.NvptxWarp``."""
+    """``warp.Lanes``."""
 
     width = 1
 

@@ -1,0 +1,57 @@
+"""What threads that run in step can do together; ``Target.warp`` emits it. All values are i32."""
+
+from __future__ import annotations
+
+from typing import Literal, Protocol
+
+from llvmlite import ir
+
+
+class Lanes(Protocol):
+    """``width`` threads in step, or one. Every thread comes to each of these operations."""
+
+    width: int
+
+    def lane(self, builder: ir.IRBuilder) -> ir.Value:
+        """This thread's number in the warp."""
+        ...
+
+    def up_to_this(self, builder: ir.IRBuilder) -> ir.Value:
+        """The bits of this thread and of all before it."""
+        ...
+
+    def ballot(self, builder: ir.IRBuilder, test: ir.Value) -> ir.Value:
+        """The bits of the threads in which ``test``, an i1, holds."""
+        ...
+
+    def shuffle(self, builder: ir.IRBuilder, value: ir.Value, lane: ir.Value) -> ir.Value:
+        """The value of thread ``lane``."""
+        ...
+
+    def reduce(
+        self, builder: ir.IRBuilder, operator: Literal["add", "or", "umax"], value: ir.Value
+    ) -> ir.Value:
+        """The values of all threads combined, the same in each."""
+        ...
+
+
+class Warp(Lanes, Protocol):
+    """Threads of which some may be on other ways; ``width`` is a power of two."""
+
+    def active(self, builder: ir.IRBuilder) -> ir.Value:
+        """The threads of the warp that come here together, a bit each. It may differ from one
+        call to the next; those that get it from one call are together until they branch."""
+        ...
+
+    def synchronize(self, builder: ir.IRBuilder) -> None:
+        """What threads of the warp wrote before it, all of them see after it."""
+        ...
+
+    def shuffle_up(self, builder: ir.IRBuilder, value: ir.Value, distance: int) -> ir.Value:
+        """The value of the thread so many before this one; its own where there is none."""
+        ...
+
+    def opaque(self, builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
+        """The same number, of which no compiler knows that: it would lead each way past the place
+        where threads meet."""
+        ...
