@@ -138,8 +138,8 @@ def compact(python_class: type | None = None) -> None:
 
 
 def sort(objects: Any, key: Any) -> None:
-    """Move objects into the order of ``key``, a field's name or numbers; every reference follows,
-    and programs compute what they did (``moving.sort``)."""
+    """Move objects into the order of ``key``, the name of a field or method, a method, or numbers;
+    every reference follows, and programs compute what they did (``moving.sort``)."""
     moving.sort(_heap_of(objects), objects, key)
 
 

@@ -63,9 +63,9 @@ def compact(heap: Heap, python_class: type | None = None) -> None:
 
 
 def sort(heap: Heap, objects: Any, key: Any) -> None:
-    """Move objects into the order of ``key``: a field's name, or numbers, one an object. Objects of
-    a class keep the places that they have together; of equal keys the order stays. Of other threads
-    the same holds as for ``compact``.
+    """Move objects into the order of ``key``: a field's or method's name, a method, or numbers, one
+    an object. Objects of a class keep the places that they have together; of equal keys the order
+    stays. Of other threads the same holds as for ``compact``.
 
     Raises ArgumentError for anything else, HeapError as ``compact`` and for objects that are
     repeated, null or deleted.
@@ -110,8 +110,16 @@ def _placement(heap: Heap, what: str) -> ByTypePlacement:
 
 
 def _keys(objects: ManyObjects, key: Any) -> np.ndarray[Any, Any]:
-    if isinstance(key, str):
-        key = getattr(objects, key)
+    cls = objects._cls
+    name = getattr(key, "__name__", key)  # C.method says as much as its name
+    if isinstance(name, str):
+        if name not in cls.fields and cls.find_method(name) is None:
+            raise ArgumentError(
+                objects._unknown(name), "pass the name of a field or method that is a number"
+            )
+        key = getattr(objects, name)
+        if name not in cls.fields:
+            key = key()
     keys = np.asarray(key.numpy() if hasattr(key, "numpy") else key)
     if keys.shape != (len(objects),) or keys.dtype.kind not in "biuf":
         raise ArgumentError(

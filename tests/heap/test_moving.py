@@ -54,6 +54,9 @@ class Named(Node):
 class Loner(oa.Object):
     value: i32
 
+    def last_first(self) -> i32:
+        return -self.value
+
 
 @pytest.fixture(
     params=[
@@ -202,6 +205,10 @@ def test_sorting_some_and_by_fields(heap: oa.Heap) -> None:
     assert found == [5, 3, 1, 5, 7, 9, 3, 8, 0, 2, 6, 4]
     oa.sort(oa.all(Loner), oa.array(i32, [-value for value in found]))
     assert oa.all(Loner).value.numpy().tolist() == [9, 8, 7, 6, 5, 5, 4, 3, 3, 2, 1, 0]
+    for key, sign in (("value", 1), ("last_first", -1), (Loner.last_first, -1)):
+        oa.sort(oa.all(Loner), key)
+        assert oa.all(Loner).value.numpy().tolist() == sorted(found, reverse=sign < 0)
+        oa.sort(oa.all(Loner), "value")
     assert objects.value.numpy().tolist() == [5, 3, 9, 1, 5, 7, 3, 8, 0, 2, 6, 4]
 
 
