@@ -63,6 +63,9 @@ from .random import random, random_bits
 from .runtime.capture import Capture, capture
 from .runtime.hash_grid import HashGrid
 from .runtime.kernel import Kernel, kernel
+from .tracebacks import hide_our_frames
+
+hide_our_frames(SharedOAError)
 
 __all__ = [
     "ArgumentError",

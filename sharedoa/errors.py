@@ -19,6 +19,12 @@ class SharedOAError(Exception):
         self.help = help
         super().__init__(f"{message}\nhelp: {help}" if help else message)
 
+    def _render_traceback_(self) -> list[str]:
+        """What IPython shows."""
+        from .tracebacks import rendered
+
+        return rendered(self)
+
 
 class ConfigurationError(SharedOAError, ValueError):
     """An unknown or unusable mode, backend, layout, variable or value."""
@@ -81,7 +87,7 @@ class Diagnostic:
         return "\n".join(lines)
 
 
-class CompileError(SharedOAError, SyntaxError):
+class CompileError(SharedOAError):
     """Source outside the subset or with wrong types; ``diagnostics`` holds every complaint."""
 
     def __init__(self, diagnostics: list[Diagnostic]) -> None:
@@ -89,7 +95,6 @@ class CompileError(SharedOAError, SyntaxError):
         Exception.__init__(self, "\n\n".join(map(str, diagnostics)))
         self.message = str(diagnostics[0].message)
         self.help = diagnostics[0].help
-        self.msg = str(self)
 
     def __str__(self) -> str:
         return "\n\n".join(map(str, self.diagnostics))

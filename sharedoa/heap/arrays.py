@@ -223,6 +223,11 @@ class Array(NumPyLike, Generic[T_co]):
     def __repr__(self) -> str:
         return f"{self._description()}({self._numpy()!r})"
 
+    def _repr_html_(self) -> str | None:
+        from .tables import table_of_array
+
+        return table_of_array(self)
+
     def __reduce__(self) -> Any:
         raise TypeError(
             f"{self._description()} lies in the memory of its heap and cannot be copied or pickled "

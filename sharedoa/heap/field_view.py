@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import ArgumentError, HeapError
 from ..model.classes import ClassType
-from ..model.types import InlineType, Type, ValueType
+from ..model.types import InlineType, ScalarType, Type, ValueType
 from ..model.values import to_host
 from .conversion import block, column, holds_references
 from .field_values import FieldValues, Lvalues, choose, position_of
@@ -57,6 +57,14 @@ class FieldView(NumPyLike):
 
     def __len__(self) -> int:
         return self._selected.count
+
+    def __iter__(self) -> Iterator[Any]:
+        if isinstance(self.type, ScalarType):
+            return iter(self.numpy())
+        return map(self._one, range(len(self)))
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self.type.fields) if isinstance(self.type, ValueType) else []
 
     @property
     def _selection(self) -> Selection:

@@ -69,6 +69,12 @@ from .transfer import array_column
 _path = lru_cache(maxsize=4096)(FieldPath)
 
 
+_PUBLIC = (
+    "all", "array", "backend", "concat", "debug", "delete", "dump", "fastmath", "layout", "load",
+    "mode", "new", "ranges", "stats", "synchronize", "zeros",
+)  # fmt: skip
+
+
 class Heap:
     """Objects of any classes, placed as ``mode`` says; the environment gives what is not given.
 
@@ -564,6 +570,15 @@ class Heap:
             left: Any = LeftBehind(self.backend, self.memory)
             self.memory = self.books = self.residency = self.pieces = left
             self.forget_ways()
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether this thread's launches are recorded, so that nobody may look at memory."""
+        return is_recorded(self)
+
+    def __dir__(self) -> list[str]:
+        """What users of a heap need, at a prompt."""
+        return sorted([*_PUBLIC, *(name for name in super().__dir__() if name[:2] == "__")])
 
     def __repr__(self) -> str:
         objects = sum(map(self.placement.count, self.placement.classes()))

@@ -111,6 +111,8 @@ class ManyObjects(Generic[T_co]):
 
         def __len__(self) -> int: ...
 
+        def _description(self) -> str: ...
+
         # As of an array of objects.
         def __getattr__(self, name: str) -> Array: ...
     else:
@@ -128,6 +130,16 @@ class ManyObjects(Generic[T_co]):
     def _declared(self, name: str) -> Any:
         """The field or method of every object."""
         return self._field(name) if name in self._cls.fields else partial(self._call, name)
+
+    def __dir__(self) -> list[str]:
+        """Fields and methods of the objects, and what arrays have themselves."""
+        own = (name for name in super().__dir__() if name[:1] != "_" or name[:2] == "__")
+        return sorted({*self._cls.fields, *self._cls.slots, *own})
+
+    def _repr_html_(self) -> str | None:
+        from .tables import table_of_objects
+
+        return table_of_objects(self)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in self._cls.fields:

@@ -111,6 +111,9 @@ class Population(ManyObjects[T_co]):
             "itself; oa.concat makes an array of them, oa.dump keeps the heap"
         )
 
+    def _description(self) -> str:
+        return f"oa.all({self._cls.name})"
+
     def __repr__(self) -> str:
         return f"<all {len(self)} {self._cls.name}>"
 

@@ -32,6 +32,9 @@ class ArrayAnnotation:
 
     element: Any
 
+    def __repr__(self) -> str:
+        return f"Array[{_named(self.element)}]"
+
 
 @dataclass(frozen=True)
 class InlineAnnotation:
@@ -40,6 +43,9 @@ class InlineAnnotation:
     element: Any
     length: int
 
+    def __repr__(self) -> str:
+        return f"inline[{_named(self.element)}, {self.length}]"
+
 
 @dataclass(frozen=True)
 class GridAnnotation:
@@ -47,6 +53,13 @@ class GridAnnotation:
 
     python_class: type
     element: Any
+
+    def __repr__(self) -> str:
+        return f"HashGrid[{_named(self.element)}]"
+
+
+def _named(element: Any) -> str:
+    return element.__name__ if isinstance(element, type) else repr(element)
 
 
 _MOST_INLINE = 1 << 20

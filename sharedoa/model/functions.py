@@ -98,6 +98,10 @@ class DeviceFunction(Generic[P, R_co]):
             )
         return self._signature
 
+    def __get__(self, instance: Any, owner: Any = None) -> DeviceFunction[P, R_co]:
+        """Itself, so that it is a routine to ``help``."""
+        return self
+
     def __call__(self, *arguments: P.args, **named: P.kwargs) -> R_co:
         result: R_co = self._call(*arguments, **named)
         return result

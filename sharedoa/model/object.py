@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from ..errors import ClassError, UnresolvedNameError
+from ..errors import ClassError, HeapError, UnresolvedNameError
 from .annotations import Scope, declare, local_names, refuse_grid, resolve
 from .class_body import (
     check_bases,
@@ -23,8 +23,9 @@ from .class_body import (
 )
 from .classes import LAYOUTS, ClassType, Method, Signature
 from .deleted import DeletedReference
-from .field_access import FieldAccess
+from .field_access import FieldAccess, InlineField
 from .functions import converting, is_abstract_body, mark_wrapper, refuse_lambda, user_function
+from .shown import shown, shown_fields, shown_row
 from .signatures import resolve_signature, scope_of
 from .source_text import remember_source
 from .types import VOID, TupleType, Type
@@ -192,11 +193,31 @@ class Object(metaclass=ObjectMeta):
             "oa.dump"
         )
 
-    def __repr__(self) -> str:
+    def _shown_reference(self) -> str:
         if isinstance(self._reference, DeletedReference):
             return f"<{type(self).__name__} at {self._reference!r}>"
         address = self._heap.encoding.address(self._reference)
         return f"<{type(self).__name__} at {address:#x}>"
+
+    def __repr__(self) -> str:
+        short, fields = self._shown_reference(), type(self).__sharedoa__.fields
+        if isinstance(self._reference, DeletedReference) or not fields:
+            return short
+        if self._heap.is_recorded:
+            return short
+        names, more = shown_fields(fields)
+        parts = [f"{name}={shown_field(self, name)}" for name in names]
+        rest = [f"{more} more"] if more else []
+        return f"{short[:-1]}: {', '.join(parts + rest)}>"
+
+
+def shown_field(obj: Object, name: str) -> str:
+    """A field of one object for a prompt."""
+    try:
+        value = getattr(obj, name)
+        return shown_row(value) if isinstance(value, InlineField) else shown(value)
+    except HeapError:  # what it refers to was deleted
+        return "deleted"
 
 
 def make_proxy(cls: ClassType, heap: Any, reference: int) -> Any:

@@ -16,6 +16,7 @@ from ..errors import ArgumentError, ClassError
 from .annotations import Scope, declare, local_names, refuse_grid, resolve
 from .classes import Signature
 from .functions import converting, refuse_lambda, user_function
+from .shown import shown
 from .signatures import resolve_signature, scope_of
 from .source_text import remember_source
 from .types import ReferenceType, ScalarType, Type, ValueType
@@ -166,7 +167,7 @@ def _install(python_class: type, struct: ValueType, scope: Scope) -> None:
         return hash(tuple(getattr(self, n) for n in struct.fields))
 
     def text(self: Any) -> str:
-        inner = ", ".join(f"{name}={getattr(self, name)!r}" for name in struct.fields)
+        inner = ", ".join(f"{name}={shown(getattr(self, name))}" for name in struct.fields)
         return f"{struct.name}({inner})"
 
     installed: dict[str, Any] = {

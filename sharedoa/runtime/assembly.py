@@ -60,3 +60,6 @@ class Assembly(Mapping[str, str | bytes]):
 
     def __len__(self) -> int:
         return len(EXTENSIONS)
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(EXTENSIONS)

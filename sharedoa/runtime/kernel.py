@@ -92,6 +92,11 @@ class Kernel(Generic[P]):
             f"write {self.name}[threads](...)",
         )
 
+    def __get__(self, instance: Any, owner: Any = None) -> Kernel[P]:
+        """Itself; what has a ``__get__`` is a routine to ``help``, which then says how it is called
+        instead of what kernels have in common."""
+        return self
+
     def __repr__(self) -> str:
         return f"<kernel {self.name}>"
 

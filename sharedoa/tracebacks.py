@@ -1,0 +1,66 @@
+"""A user's mistake is shown with the user's own lines: tracebacks end there, ours are left out.
+
+What is raised keeps all of its frames; only where Python or IPython shows an exception that nobody
+caught are they hidden. Faults of ours (``InternalError``) are shown whole.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from functools import wraps
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+_PACKAGES = Path(__file__).resolve().parents[1]
+_OURS = tuple(f"{_PACKAGES / name}{os.sep}" for name in ("sharedoa", "dispatch", "ptxpass"))
+_LIBRARY = f"{Path(os.__file__).resolve().parent}{os.sep}"
+
+
+def trimmed(trace: TracebackType | None) -> TracebackType | None:
+    """The traceback without frames of this package, and of Python's own library below them. As it
+    is if nothing remained."""
+    kept: list[TracebackType] = []
+    is_hidden, each = False, trace
+    while each is not None:
+        file = each.tb_frame.f_code.co_filename
+        is_library = file.startswith(_LIBRARY) and "-packages" not in file
+        is_hidden = file.startswith(_OURS) or (is_hidden and is_library)
+        if not is_hidden:
+            kept.append(each)
+        each = each.tb_next
+    found = None
+    for each in reversed(kept):
+        found = TracebackType(found, each.tb_frame, each.tb_lasti, each.tb_lineno)
+    return found or trace
+
+
+def rendered(error: BaseException) -> list[str]:
+    """What IPython shows of an exception, in its own style; used elsewhere, what Python does."""
+    trace = trimmed(error.__traceback__)
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    if shell is None:
+        return traceback.format_exception(type(error), error, trace)
+    found: list[str] = shell.InteractiveTB.structured_traceback(type(error), error, trace)
+    return found
+
+
+def hide_our_frames(mistakes: type[BaseException]) -> None:
+    """Let ``sys.excepthook`` show these without our frames, by whatever hook there is."""
+    shown_by = sys.excepthook
+
+    @wraps(shown_by)
+    def hook(kind: type[BaseException], error: BaseException, trace: Any) -> None:
+        if not isinstance(error, mistakes):
+            shown_by(kind, error, trace)
+            return
+        whole = error.__traceback__
+        error.__traceback__ = trimmed(trace)
+        try:
+            shown_by(kind, error, error.__traceback__)
+        finally:
+            error.__traceback__ = whole
+
+    sys.excepthook = hook
