@@ -27,7 +27,8 @@ def programs() -> dict[str, str]:
         pieces = re.findall(r"^```python\n(.*?)^```", path.read_text(), re.M | re.S)
         if path.stem in WHOLE:
             pieces = ["".join(pieces)]
-        found |= {f"{path.stem}_{n}.py": piece for n, piece in enumerate(pieces)}
+        whole = [piece for piece in pieces if "import sharedoa" in piece]  # others are parts of one
+        found |= {f"{path.stem}_{n}.py": piece for n, piece in enumerate(whole)}
     return found
 
 
