@@ -24,6 +24,7 @@ from .errors import (
     InternalError,
     SharedOAError,
 )
+from .heap.array2 import Array2
 from .heap.arrays import Array, FieldView, ObjectArray
 from .heap.heap import Heap, current_heap
 from .heap.interface import (
@@ -70,6 +71,7 @@ hide_our_frames(SharedOAError)
 __all__ = [
     "ArgumentError",
     "Array",
+    "Array2",
     "BackendError",
     "Capture",
     "ClassError",

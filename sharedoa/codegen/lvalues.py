@@ -19,8 +19,9 @@ from ..errors import InternalError
 from ..ir.core import Operation, element_of, type_of
 from ..ir.roles import ANY, element_role, field_role
 from ..model.run_form import RunForm
-from ..model.types import InlineType, ReferenceType, Type, ValueType
+from ..model.types import ArrayType, InlineType, ReferenceType, Type, ValueType
 from . import checks
+from .abi import build_struct
 from .emitter import FunctionEmitter, ProgramEmitter, emits, integer, require_type
 from .memory import Lvalue, load_value, member, offset_address, pointer_to, store_value
 from .neighbours import Member, emit_group_start
@@ -201,6 +202,37 @@ def _indexed(
     return replace(
         base, type=type, address=address, valid=valid, multiple=multiple, subject=subject
     )
+
+
+@emits("slice")
+def _slice(emitter: FunctionEmitter, operation: Operation) -> ir.Value:
+    array, start, count = emitter.values(operation.operands)
+    return _part_of(emitter, operation, array, start, count)
+
+
+@emits("row")
+def _row(emitter: FunctionEmitter, operation: Operation) -> ir.Value:
+    """In debug mode a row that there is not has no elements, so that none of them is touched."""
+    array, index, rows, columns = emitter.values(operation.operands)
+    position, valid = _position(emitter, operation, index, rows)
+    if valid is not None:
+        columns = emitter.builder.select(valid, columns, integer(0))
+    start = emitter.builder.mul(position, columns)
+    return _part_of(emitter, operation, array, start, columns)
+
+
+def _part_of(
+    emitter: FunctionEmitter,
+    operation: Operation,
+    array: ir.Value,
+    start: ir.Value,
+    count: ir.Value,
+) -> ir.Value:
+    builder, type = emitter.builder, operation.result.type
+    assert isinstance(type, ArrayType)
+    size = integer(emitter.program.layout.dtype(type.element).itemsize)
+    address = builder.add(builder.extract_value(array, 0), builder.mul(start, size))
+    return build_struct(builder, llvm_type(type), [address, count])
 
 
 def _position(

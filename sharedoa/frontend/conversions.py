@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..model.array2_type import Array2Type
 from ..model.scalars import (
     ScalarType,
     boolean,
@@ -228,6 +229,8 @@ def is_nonnegative(context: Context, value: tree.Expression) -> bool:
     if isinstance(value, tree.Local):
         is_known = context.nonnegative.get(value.variable.name, False)
         return value.type == weak_int and (is_known or value.variable in context.counters)
+    if isinstance(value, tree.ValueField):
+        return isinstance(value.value.type, Array2Type)  # a number of rows or columns
     if isinstance(value, tree.Convert):
         inner = value.value.type
         widens = isinstance(inner, ScalarType) and (

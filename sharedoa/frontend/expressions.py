@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from ..model.array2_type import Array2Type
 from ..model.classes import ClassType
 from ..model.grid_type import GridType
 from ..model.scalars import boolean, weak_int
@@ -17,7 +18,7 @@ from ..model.types import ArrayType, InlineType, ReferenceType, TupleType, Value
 from . import tree
 from .constant_tables import index_row, row_of, value_of
 from .context import Context, Rejected
-from .conversions import as_index, as_variable, constant_of, is_nonnegative, require_value
+from .conversions import as_variable, constant_of, require_value
 from .names import attribute
 from .operands import (
     BoundMethod,
@@ -48,7 +49,7 @@ UNSUPPORTED: dict[type[ast.expr], tuple[str, str]] = {
     ast.Await: ("await", "kernels are not coroutines"),
     ast.Yield: ("yield", "return a value or store it in an array"),
     ast.YieldFrom: ("yield from", "return a value or store it in an array"),
-    ast.Slice: ("a slice", "index elements one by one in a loop"),
+    ast.Slice: ("a slice", "only arrays of one dimension are cut: a[start:stop]"),
 }
 
 
@@ -141,6 +142,8 @@ def _attribute(context: Context, node: ast.Attribute) -> Operand:
         context.reject(node, f"method {base.name} is not called", f"call it: {base.name}(...)")
     if isinstance(base.type, ReferenceType):
         return _member(context, base, base.type.cls, node)
+    if isinstance(base.type, (ArrayType, Array2Type)):
+        return _array_attribute(context, base, node)
     if isinstance(base.type, ValueType):
         return _value_member(context, base, base.type, node)
     context.reject(
@@ -148,6 +151,21 @@ def _attribute(context: Context, node: ast.Attribute) -> Operand:
         f"{base.type!r} has no attribute {node.attr}",
         "only objects and value structs have fields and methods",
     )
+
+
+def _array_attribute(
+    context: Context, base: tree.Expression, node: ast.Attribute
+) -> tree.Expression:
+    from .subscripts import shape_of
+
+    shape = shape_of(base, context.locate(node)) if node.attr == "shape" else None
+    if shape is None:
+        context.reject(
+            node,
+            f"{base.type!r} has no attribute {node.attr}",
+            "kernels know its elements, its shape and its length, len(a)",
+        )
+    return shape
 
 
 def _static_attribute(context: Context, base: Static, node: ast.Attribute) -> Operand:
@@ -297,11 +315,13 @@ def _super_owner(context: Context) -> ClassType | None:
 
 
 def _subscript(context: Context, node: ast.Subscript) -> Operand:
+    from .subscripts import array2_item, array_item, index_of
+
     base = row_of(context, translate(context, node.value), node.value)
     if isinstance(base, ConstantRow):
         return index_row(context, base, node)
     if isinstance(base, InlineArray):
-        index, wraps = _index(context, node.slice)
+        index, wraps = index_of(context, node.slice)
         length = base.type.length
         if isinstance(index, tree.Constant) and not -length <= index.value < length:
             context.reject(
@@ -317,13 +337,13 @@ def _subscript(context: Context, node: ast.Subscript) -> Operand:
         context.reject(node, f"{base.name} cannot be indexed", "index arrays and tuples")
     if isinstance(base.type, TupleType):
         return _tuple_item(context, base, base.type, node)
+    if isinstance(base.type, Array2Type):
+        return array2_item(context, base, base.type, node)
     if not isinstance(base.type, ArrayType):
         context.reject(
             node, f"{base.type!r} cannot be indexed", "index oa.Array, inline arrays and tuples"
         )
-    index, wraps = _index(context, node.slice)
-    element = tree.ElementPlace(base.type.element, context.locate(node), base, index, wraps)
-    return tree.Load(element.type, element.location, element)
+    return array_item(context, base, node)
 
 
 def _refuse_indexing(context: Context, base: Static, node: ast.Subscript) -> NoReturn:
@@ -336,14 +356,6 @@ def _refuse_indexing(context: Context, base: Static, node: ast.Subscript) -> NoR
     context.reject(
         node, f"{base.name} is a{article}{kind} around the kernel, which cannot be indexed", cure
     )
-
-
-def _index(context: Context, node: ast.expr) -> tuple[tree.Expression, bool]:
-    value = expression(context, node)
-    if isinstance(value.type, TupleType):
-        context.reject(node, "arrays have one dimension", "compute the index: a[y * width + x]")
-    index = as_index(context, value, node, "the index")
-    return index, not is_nonnegative(context, index)
 
 
 def _tuple_item(

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..model import intrinsics
+from ..model.array2_type import ROWS, Array2Type
 from ..model.classes import ClassType
 from ..model.scalars import ScalarType, boolean, f64, weak_float, weak_int
 from ..model.types import ArrayType, ReferenceType, TupleType
@@ -23,6 +24,7 @@ from .expressions import expression, static_value, translate
 from .folds import extreme, quantified, total
 from .operands import ConstantRow, InlineArray
 from .operators import binary, compare, unary, unify
+from .subscripts import part
 
 Handler = Callable[[Context, ast.Call], tree.Expression]
 
@@ -183,6 +185,8 @@ def _len(context: Context, node: ast.Call) -> tree.Expression:
     if isinstance(operand, tree.Expression):
         if isinstance(operand.type, ArrayType):
             return tree.ArrayLength(weak_int, location, operand)
+        if isinstance(operand.type, Array2Type):
+            return part(operand, operand.type, ROWS, location)
         if isinstance(operand.type, TupleType):
             return constant(len(operand.type.items), weak_int, location)
     context.reject(node, "this has no length", "arrays, inline arrays and tuples have one")

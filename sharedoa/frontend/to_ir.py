@@ -274,6 +274,8 @@ _EXPRESSIONS.update({
     tree.Binary: _simple("binary", ["left", "right"], "operator"),
     tree.Compare: _simple("compare", ["left", "right"], "operator"),
     tree.ArrayLength: _simple("length", ["array"]),
+    tree.ArraySlice: _simple("slice", ["array", "start", "count"]),
+    tree.ArrayRow: _simple("row", ["array", "index", "rows", "columns"], "may_be_negative"),
     tree.MakeValue: _simple("make_value", ["fields"]),
     tree.ValueField: _simple("value_field", ["value"], "name"),
     tree.MakeTuple: _simple("make_tuple", ["items"]),

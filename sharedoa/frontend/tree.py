@@ -161,6 +161,27 @@ class ArrayLength(Expression):
 
 
 @dataclass(eq=False)
+class ArraySlice(Expression):
+    """``count`` elements of an array from ``start`` on, which are all inside; both weak ints."""
+
+    array: Expression
+    start: Expression
+    count: Expression
+
+
+@dataclass(eq=False)
+class ArrayRow(Expression):
+    """Row ``index`` of an array that lies row by row; all weak ints. A negative index counts from
+    the end where ``may_be_negative``."""
+
+    array: Expression
+    index: Expression
+    rows: Expression
+    columns: Expression
+    may_be_negative: bool
+
+
+@dataclass(eq=False)
 class MakeValue(Expression):
     """A value struct from its fields, in the order of declaration."""
 

@@ -73,7 +73,10 @@ class Array(NumPyLike, Generic[T_co]):
 
         def __class_getitem__(cls, element: Any) -> Any:
             # With its own type variable it is the base of a class, else an annotation.
-            return cls if isinstance(element, TypeVar) else ArrayAnnotation(element)
+            if isinstance(element, TypeVar):
+                return cls
+            is_pair = isinstance(element, tuple)
+            return ArrayAnnotation(*element) if is_pair else ArrayAnnotation(element)
 
     @property
     def heap(self) -> Heap:

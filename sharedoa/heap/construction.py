@@ -14,7 +14,7 @@ from ..model.deleted import DeletedReference
 from ..model.scalars import ScalarType
 from ..model.types import ArrayType, InlineType, ReferenceType, Type, ValueType
 from ..model.values import holds_many
-from .conversion import Column, as_numpy, column, raw_value
+from .conversion import Column, as_numpy, block, column, raw_value
 from .objects import ManyObjects
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ def element_type(heap: Heap, annotation: Any) -> Type:
 
 
 def element_column(heap: Heap, element: Type, data: Any) -> Column:
-    """``data`` as elements, of shape (elements,). Raises ArgumentError."""
+    """``data`` as elements, of shape (elements,) or (rows, columns). Raises ArgumentError."""
     what = f"Array[{element!r}]"
     if not hasattr(data, "__len__"):
         if not isinstance(data, Iterable):
@@ -180,12 +180,42 @@ def element_column(heap: Heap, element: Type, data: Any) -> Column:
         data = list(data)
     if isinstance(element, ScalarType):
         data = as_numpy(data, what) if hasattr(data, "__array__") else data
-        if getattr(data, "ndim", 1) != 1:
-            raise ArgumentError(
-                f"{what} has one dimension, and the data have {data.ndim}",
-                "pass data.ravel() and compute indices, such as row * width + column",
-            )
+    shape = _shape(element, data)
+    if len(shape) > 2:
+        raise ArgumentError(
+            f"{what} has one or two dimensions, and the data have {len(shape)}",
+            "pass data.reshape(len(data), -1) and compute the second index",
+        )
+    if len(shape) == 2:
+        return block(element, data, shape, what, heap)
     return column(element, data, len(data), what, heap)
+
+
+def _shape(element: Type, data: Any) -> tuple[int, ...]:
+    """Of two dimensions where the data are rows of elements. Numbers in rows may each be a value,
+    and so may a tuple."""
+    if isinstance(element, ValueType):
+        is_table = getattr(getattr(data, "dtype", None), "names", None) is not None
+        if is_table and data.ndim > 1:
+            return tuple(data.shape)
+        is_nested = isinstance(data, (list, tuple)) and len(data) and isinstance(data[0], list)
+        is_nested = is_nested and len(data[0]) and isinstance(data[0][0], element.python_class)
+        return (len(data), len(data[0])) if is_nested else (len(data),)
+    if getattr(data, "ndim", 1) > 1:
+        return tuple(data.shape)
+    if isinstance(data, (list, tuple)) and data and isinstance(data[0], (list, tuple)):
+        return len(data), len(data[0])
+    return (len(data),)
+
+
+def shape_of_new(given: Any) -> tuple[int, ...]:
+    """Of an array of so many elements, or of rows and columns. Raises ArgumentError."""
+    lengths = given if isinstance(given, tuple) else (given,)
+    if len(lengths) not in (1, 2):
+        raise ArgumentError(
+            f"oa.zeros is given {len(lengths)} lengths", "arrays have one or two dimensions"
+        )
+    return tuple(count_of(each, "the length of an array") for each in lengths)
 
 
 def concatenated(heap: Heap, parts: tuple[Any, ...]) -> tuple[Type, Column]:
@@ -193,6 +223,11 @@ def concatenated(heap: Heap, parts: tuple[Any, ...]) -> tuple[Type, Column]:
     if not parts:
         raise ArgumentError("oa.concat is given nothing", "pass one array or more")
     for part in parts:
+        if hasattr(part, "_kernel_type"):
+            raise ArgumentError(
+                f"oa.concat is given {part._description()}",
+                "pass all elements of it, a.flat, or use np.concatenate and oa.array",
+            )
         if getattr(part, "_heap", heap) is not heap:
             raise ArgumentError(
                 "oa.concat is given arrays of different heaps", "create them in one heap"

@@ -18,6 +18,7 @@ from ..model.object import Object
 from ..model.types import ArrayType, Type
 from ..model.values import describe
 from . import dump_file
+from .array2 import Array2
 from .array_memory import ArrayStorage
 from .arrays import Array
 from .dump_contents import (
@@ -159,7 +160,7 @@ def _pieces(
 ) -> np.ndarray[Any, Any]:
     """Every array that a field or a root refers to, by address."""
     found = [
-        np.array([(root._address, len(root))], ARRAY_DTYPE)
+        np.array([(root._address, _length(root))], ARRAY_DTYPE)
         for root in roots.values()
         if isinstance(root, Array)
     ]
@@ -189,7 +190,8 @@ def _describe_root(root: Object | Array, references: Any, arrays: Any) -> dict[s
         return {"object": int(references(np.array([root._reference], np.uint64))[0])}
     return {
         "array": int(arrays(np.array([root._address], np.uint64))[0]),
-        "length": len(root),
+        "length": _length(root),
+        "columns": root._columns if isinstance(root, Array2) else None,
         "element": describe_type(root.__sharedoa_element__),
     }
 
@@ -268,4 +270,12 @@ def _find_root(heap: Heap, root: Root, references: Decoder, arrays: Decoder) -> 
     code = np.array([root.code], np.uint64)
     if isinstance(root, ObjectRoot):
         return heap.wrap(int(references(code)[0]))
-    return heap.array_at(root.element, int(arrays(code)[0]), root.length)
+    found = heap.array_at(root.element, int(arrays(code)[0]), root.length)
+    if root.columns is None:
+        return found
+    return Array2(found, root.length // max(1, root.columns), root.columns)
+
+
+def _length(root: Array) -> int:
+    """Elements of it."""
+    return len(root._flat if isinstance(root, Array2) else root)

@@ -41,6 +41,8 @@ class ArrayRoot:
     element: Type
     code: int
     length: int
+    columns: int | None = None
+    """Of an array of two dimensions."""
 
 
 Root = ObjectRoot | ArrayRoot
@@ -186,7 +188,10 @@ def _root(root: Any) -> Root:
     if "object" in root:
         return ObjectRoot(_whole(root["object"], 1, bits=64))
     code, length = _whole(root["array"], 0, bits=64), _whole(root["length"], 0)
-    return ArrayRoot(find_element(root["element"]), code, length)
+    columns = root.get("columns")
+    if columns is not None and length % max(1, _whole(columns, 0)):
+        raise Contradiction("an array has rows of different lengths")
+    return ArrayRoot(find_element(root["element"]), code, length, columns)
 
 
 def _list(found: Any) -> list[Any]:

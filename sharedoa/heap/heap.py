@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 from collections.abc import Callable
@@ -32,6 +33,7 @@ from ..model.types import InlineType, ReferenceType, Type
 from ..model.values import to_host
 from ..uninterrupted import BooksLock
 from . import hooks, one_field, one_object
+from .array2 import array_of_shape
 from .array_memory import ArrayStorage
 from .arrays import Array, ObjectArray, make_array
 from .blocks import Block, entered, exit_of_block, without
@@ -43,6 +45,7 @@ from .construction import (
     element_type,
     field_columns,
     initialise,
+    shape_of_new,
 )
 from .conversion import other_heap, raw_value
 from .field_view import FieldView
@@ -393,13 +396,14 @@ class Heap:
         """
         require_executing(self, "creating an array")
         type = element_type(self, element)
-        made = self.array_of(type, element_column(self, type, data))
+        elements = element_column(self, type, data)
+        made = array_of_shape(self.array_of(type, elements.ravel()), elements.shape)
         if isinstance(data, ObjectArray) and isinstance(made, ObjectArray) and data._heap is self:
             made._know_run(data._run)
         return made
 
-    def zeros(self, n: int, element: Any) -> Array:
-        """``n`` elements, all zero or null."""
+    def zeros(self, n: int | tuple[int, int], element: Any) -> Array:
+        """``n`` elements, or rows and columns, all zero or null."""
         require_executing(self, "creating an array")
         if isinstance(element, (int, np.integer)):
             raise ArgumentError(
@@ -407,7 +411,8 @@ class Heap:
                 "write the length first: oa.zeros(3, f32)",
             )
         type = element_type(self, element)
-        return self.blank(type, count_of(n, "the length of an array"))
+        shape = shape_of_new(n)
+        return array_of_shape(self.blank(type, math.prod(shape)), shape)
 
     def concat(self, *parts: Any) -> Array:
         """All elements of arrays or populations one after another, in a new array. Objects of

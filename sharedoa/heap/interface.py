@@ -14,6 +14,7 @@ from ..model.classes import ClassType
 from ..model.intrinsics import known_in_kernels
 from ..model.object import Object, shared_type
 from . import hooks, living, moving
+from .array2 import Array2
 from .arrays import Array
 from .heap import Heap, current_heap
 from .population import Population
@@ -28,7 +29,7 @@ else:
 
     T = TypeVar("T")
 #: Numbers of elements.
-Shape = int | np.integer[Any] | tuple[int, ...]
+Shape = int | np.integer[Any]
 
 
 @overload
@@ -72,6 +73,12 @@ def array(element: Any, data: Any) -> Array:
 
 
 @overload
+def zeros(n: tuple[int, int], element: type[np.floating[Any]]) -> Array2[float]: ...
+@overload
+def zeros(n: tuple[int, int], element: type[np.integer[Any]]) -> Array2[int]: ...
+@overload
+def zeros(n: tuple[int, int], element: type[T]) -> Array2[T]: ...
+@overload
 def zeros(n: Shape, element: type[np.floating[Any]]) -> Array[float]: ...
 @overload
 def zeros(n: Shape, element: type[np.integer[Any]]) -> Array[int]: ...
@@ -80,7 +87,7 @@ def zeros(n: Shape, element: type[T]) -> Array[T]: ...
 @overload
 def zeros(n: Shape, element: np.dtype[Any]) -> Array: ...
 def zeros(n: Any, element: Any) -> Array:
-    """An array of zeros or null references (``Heap.zeros``)."""
+    """An array of zeros or null references, or rows and columns of them (``Heap.zeros``)."""
     return current_heap().zeros(n, element)
 
 

@@ -86,6 +86,7 @@ def split_array(array: Any, lengths: Any) -> SplitArray:
             f"oa.split takes an array of a heap, not {describe(array)}",
             "make one with oa.array(T, data), or oa.concat(oa.all(C)) of a population",
         )
+    array = getattr(array, "flat", array) if hasattr(array, "_kernel_type") else array
     found = _checked_lengths(lengths, len(array))
     ends = np.cumsum(found)
     covered = int(ends[-1]) if len(ends) else 0

@@ -193,6 +193,11 @@ declare(
 _pure("inline_element", "may_be_negative", operands=2, checked=True)
 _pure("member", "name", operands=1)
 
+#: Part of an array, as an array: so many elements from an index on.
+_pure("slice", operands=3, cost=1)
+#: Row of an array that lies row by row: the array, the index, the numbers of rows and columns.
+_pure("row", "may_be_negative", operands=4, cost=1, checked=True)
+
 declare(Kind("load", Effects.READS, operands=1))
 #: The value, then the lvalue.
 declare(Kind("store", Effects.WRITES, operands=2, results=0))

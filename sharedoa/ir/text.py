@@ -30,6 +30,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Union
 
 from ..errors import InternalError
+from ..model.array2_type import Array2Type
 from ..model.classes import ClassType
 from ..model.constant_table import ConstantTable
 from ..model.grid_type import GridType
@@ -176,8 +177,8 @@ _ATTRIBUTES: dict[type, Callable[[_Types, Any], str]] = {
     Lane: lambda types, value: f"lane {value.number}",
     ConstantTable: _Types.table,
     **dict.fromkeys(
-        [ReferenceType, ValueType, GridType, ArrayType, InlineType, LvalueType, TupleType,
-         ScalarType, type(NULL), type(VOID)],
+        [ReferenceType, ValueType, GridType, Array2Type, ArrayType, InlineType, LvalueType,
+         TupleType, ScalarType, type(NULL), type(VOID)],
         lambda types, value: f"type {types.type(value)}",
     ),
 }  # fmt: skip

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError, EmptyError
+from ..heap.array2 import Array2
 from ..heap.arrays import Array, FieldView
 from ..heap.numpy_like import NumPyLike
 from ..model.scalars import ScalarType, i64
@@ -78,7 +79,7 @@ def is_for_numpy(values: NumPyLike) -> bool:
 def array_of(values: NumPyLike, type: ScalarType) -> Array:
     """The elements one after another: the array itself, or a new one of a field's values."""
     if isinstance(values, Array):
-        return values
+        return values._flat if isinstance(values, Array2) else values
     assert isinstance(values, FieldView)
     return fields.values_of(values, type)
 

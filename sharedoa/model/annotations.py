@@ -28,9 +28,10 @@ from .types import (
 
 @dataclass(frozen=True)
 class ArrayAnnotation:
-    """What ``oa.Array[T]`` evaluates to."""
+    """What ``oa.Array[T]`` or ``oa.Array[T, 2]`` evaluates to."""
 
     element: Any
+    dimensions: int = 1
 
     def __repr__(self) -> str:
         return f"Array[{_named(self.element)}]"
@@ -157,7 +158,7 @@ def resolve(annotation: Any, scope: Scope, where: str) -> Type:
     if annotation is None or annotation is type(None):
         return VOID
     if isinstance(annotation, ArrayAnnotation):
-        return ArrayType(_element(annotation.element, scope, where))
+        return _resolve_array(annotation, scope, where)
     if isinstance(annotation, GridAnnotation):
         return _resolve_grid(annotation, scope, where)
     if isinstance(annotation, InlineAnnotation):
@@ -182,6 +183,19 @@ def _evaluate(text: str, scope: Scope, where: str) -> Any:
             f"{where}: the annotation {text!r} cannot be evaluated: {error}",
             "use scalar types, shared classes, oa.Array[T] or oa.inline[T, N]",
         ) from error
+
+
+def _resolve_array(annotation: ArrayAnnotation, scope: Scope, where: str) -> Type:
+    from .array2_type import array2_type
+
+    element = _element(annotation.element, scope, where)
+    if annotation.dimensions == 1:
+        return ArrayType(element)
+    if annotation.dimensions == 2:
+        return array2_type(element)
+    raise ClassError(
+        f"{where}: an array of {annotation.dimensions!r} dimensions", "arrays have one or two"
+    )
 
 
 def _resolve_grid(annotation: GridAnnotation, scope: Scope, where: str) -> Type:

@@ -56,13 +56,23 @@ def convert(type: Type, value: Any, what: str) -> Any:
     elif isinstance(type, (VoidType, NullType)) and value is None:
         return None
     help = f"pass a value of type {type!r}"
+    if isinstance(type, ArrayType) and hasattr(value, "_kernel_type"):
+        help = two_dimensions(type)
     if isinstance(type, ArrayType) and isinstance(value, (np.ndarray, list, tuple)):
         help = f"make one that kernels can reach: oa.array({type.element!r}, data)"
     raise ArgumentError(f"{what} takes {type!r}, not {describe(value)}", help)
 
 
+def two_dimensions(type: ArrayType) -> str:
+    """What to do with an array of two dimensions where one of ``type`` is wanted."""
+    return f"annotate it with oa.Array[{type.element!r}, 2], or pass its a.flat, or a row of it"
+
+
 def accepts(type: ArrayType, array: Any) -> bool:
-    """Whether an array's elements are of the array type's: the same, or of a subclass."""
+    """Whether it is one of one dimension, whose elements are of the array type's: the same, or of
+    a subclass."""
+    if hasattr(array, "_kernel_type"):
+        return False
     return accepts_elements(type, array.__sharedoa_element__)
 
 
@@ -110,7 +120,7 @@ def describe(value: Any) -> str:
         return "None"
     element = getattr(value, "__sharedoa_element__", None)
     if element is not None:
-        return f"Array[{element!r}]"
+        return repr(getattr(value, "_kernel_type", f"Array[{element!r}]")).strip("'")
     if isinstance(value, np.ndarray):
         return f"a NumPy array of {value.dtype}"
     return f"{type(value).__name__} {value!r}" if np.isscalar(value) else type(value).__name__

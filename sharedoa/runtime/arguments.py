@@ -21,7 +21,7 @@ from ..model.classes import Signature
 from ..model.layout import unpack_array
 from ..model.scalars import ScalarType
 from ..model.types import ArrayType, ReferenceType, TupleType, Type, ValueType
-from ..model.values import accepts, convert, describe
+from ..model.values import accepts, convert, describe, two_dimensions
 
 if TYPE_CHECKING:
     from ..heap.heap import Heap
@@ -201,6 +201,8 @@ def _require_array(type: ArrayType, value: Any, what: str) -> None:
             f"{what} takes {type!r}, not {describe(value)}",
             f"make one that kernels can reach: oa.array({element!r}, data)",
         )
+    if hasattr(value, "_kernel_type"):
+        raise ArgumentError(f"{what} takes {type!r}, not {describe(value)}", two_dimensions(type))
     if not hasattr(value, "__sharedoa_element__") or not accepts(type, value):
         raise ArgumentError(
             f"{what} takes {type!r}, not {describe(value)}", f"pass a value of type {type!r}"

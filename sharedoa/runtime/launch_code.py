@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..heap.heap import current_heap
 from ..heap.recording import recording
+from ..model.array2_type import Array2Type
 from ..model.grid_type import GridType
 from ..model.layout import ARRAY_DTYPE
 from ..model.scalars import ScalarType
@@ -125,6 +126,13 @@ def quick_launcher(
             checks.append(f"{given}._kernel_type is type{number}")
             checks.append(f"{given}._deletions == {given}._heap.placement.deletions")
             leaves.append(f"{given}._packed")
+            heaps.append(f"{given}._heap")
+            whole += f"{struct.calcsize(f'<{format}')}s"
+            continue
+        if isinstance(type, Array2Type):
+            names[f"type{number}"] = type
+            checks.append(f"{given}._kernel_type is type{number}")
+            leaves.append(f"{given}._packed_parts")
             heaps.append(f"{given}._heap")
             whole += f"{struct.calcsize(f'<{format}')}s"
             continue

@@ -111,6 +111,24 @@ def _element(threads: Threads, operation: Operation, array: Arrays, index: Scala
     return Lvalue(type, addresses, _NO_OFFSET, known, reference=Scalars(addresses, known))
 
 
+def _row(
+    threads: Threads, operation: Operation, array: Arrays, index: Scalars, rows: Scalars,
+    columns: Scalars,
+) -> Value:  # fmt: skip
+    position, known = _inside(index, rows.values, 0)
+    start = Scalars(position * columns.values, known & rows.known)
+    return _slice(threads, operation, array, start, columns)
+
+
+def _slice(
+    threads: Threads, operation: Operation, array: Arrays, start: Scalars, count: Scalars
+) -> Value:
+    type = operation.result.type
+    assert isinstance(type, ArrayType)
+    address = array.address + _bytes(threads, start.values.astype(np.int64), type.element)
+    return Arrays(address, count.values, array.known & start.known & count.known)
+
+
 def _inline_element(threads: Threads, operation: Operation, base: Any, index: Scalars) -> Value:
     position, known = _inside(index, np.int64(base.type.length), 0)
     type = base.type.element
@@ -148,6 +166,8 @@ EVALUATE: dict[str, Callable[..., Value]] = {
     "compare": _binary,
     "select": _select,
     "length": lambda threads, operation, array: Scalars(array.length, array.known),
+    "slice": _slice,
+    "row": _row,
     "math": _math,
     "table_element": _table_element,
     "make_value": _make_value,

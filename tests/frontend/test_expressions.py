@@ -330,7 +330,7 @@ def test_inline_arrays_are_places() -> None:
         ("n.counts = 1", "an inline array cannot be assigned as a whole"),
         ("x = n.counts.sum()", "an inline array has no attribute sum"),
         ("x = n.counts[0.5]", "the index is float, not an integer"),
-        ("x = n.counts[0, 1]", "arrays have one dimension"),
+        ("x = n.counts[0, 1]", "this array has one dimension"),
         ("x = n.counts[1:2]", "a slice is outside the subset"),
     ],
 )

@@ -27,7 +27,6 @@ EXPRESSIONS = [
     ("{1: 2}", "a dict", "use fields of an object"),
     ("{1, 2}", "a set", "use fields of an object"),
     ("f'{n}'", "an f-string", "pass the parts to print"),
-    ("a[1:2]", "a slice", "index elements one by one in a loop"),
     ("(yield)", "yield", "return a value or store it in an array"),
     ("(yield from a)", "yield from", "return a value or store it in an array"),
 ]

@@ -206,6 +206,10 @@ _EXPRESSIONS: dict[type[tree.Expression], Callable[[_FunctionPrinter, Any], str]
     tree.Logical: _FunctionPrinter._logical,
     tree.Conditional: _FunctionPrinter._conditional,
     tree.Load: lambda p, n: p._place(n.place),
+    tree.ArraySlice: lambda p, n: (
+        f"{p._expression(n.array)}[{p._expression(n.start)} +: {p._expression(n.count)}]"
+    ),
+    tree.ArrayRow: lambda p, n: f"row({p._expression(n.array)}, {p._expression(n.index)})",
     tree.ArrayLength: lambda p, n: f"len({p._expression(n.array)})",
     tree.MakeValue: lambda p, n: f"{n.type!r}({p._list(n.fields)})",
     tree.ValueField: lambda p, n: f"{p._expression(n.value)}.{n.name}",

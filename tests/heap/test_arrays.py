@@ -53,7 +53,7 @@ def test_the_data_are_copied(heap):
         (i32, ["a"], "does not convert"),
         (i32, 5, "is made from a sequence, not 5"),
         (i32, None, "is made from a sequence"),
-        (f32, np.ones((2, 2)), "one dimension, and the data have 2"),
+        (f32, np.ones((2, 2, 1)), "one or two dimensions, and the data have 3"),
         (f32, [[1.0, 2.0], [3.0]], "values that are no array"),
         (Circle, [1], "takes Circle, not int 1"),
         (Point, [1.0], "takes Point"),

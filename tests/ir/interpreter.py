@@ -46,6 +46,18 @@ ANYTHING = object()
 """A value that nobody may look at."""
 
 
+@dataclass(frozen=True)
+class Part:
+    """``count`` elements of an array from ``start`` on."""
+
+    whole: Any
+    start: int
+    count: int
+
+    def __len__(self) -> int:
+        return self.count
+
+
 class OutOfRangeError(Exception):
     """There is no such element."""
 
@@ -394,7 +406,24 @@ def _truth(operation: Operation, given: list[Any]) -> bool:
 
 def _element(operation: Operation, given: list[Any]) -> Lvalue:
     array, index = given
-    return Lvalue(array, _index(operation, index, len(array)))
+    place = _index(operation, index, len(array))
+    return (
+        Lvalue(array.whole, array.start + place)
+        if isinstance(array, Part)
+        else Lvalue(array, place)
+    )
+
+
+def _row(operation: Operation, given: list[Any]) -> Any:
+    array, index, rows, columns = given
+    return _part([array, _index(operation, index, rows) * columns, columns])
+
+
+def _part(given: list[Any]) -> Part:
+    array, start, count = given
+    if isinstance(array, Part):
+        return Part(array.whole, array.start + start, count)
+    return Part(array, start, count)
 
 
 def _inline_element(operation: Operation, given: list[Any]) -> Lvalue:
@@ -425,6 +454,8 @@ _COMPUTE: dict[str, Callable[[Operation, list[Any]], Any]] = {
     "compare": lambda operation, given: scalars.compare(operation["operator"], *given),
     "select": lambda operation, given: given[1] if given[0] else given[2],
     "length": lambda operation, given: len(given[0]),
+    "slice": lambda operation, given: _part(given),
+    "row": _row,
     "make_value": _make_value,
     "value_field": lambda operation, given: given[0][operation["name"]],
     "make_tuple": lambda operation, given: tuple(given),
