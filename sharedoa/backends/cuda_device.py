@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from ..once import once
 from .cuda_driver import cuda_version, error_words, load_driver
-from .gpu_device import Description, GpuDevice
+from .gpu_device import Description, GpuDevice, told
 
 _CUDA_VERSION = 12000
 _CAPABILITY = "COMPUTE_CAPABILITY_MAJOR", "COMPUTE_CAPABILITY_MINOR"
@@ -64,16 +64,16 @@ class CudaDevice(GpuDevice):
 
     @staticmethod
     def count(driver: Any) -> int:
-        return int(driver.cuDeviceGetCount()[1])
+        return int(told(driver.cuDeviceGetCount()))
 
     @classmethod
     def describe(cls, driver: Any, ordinal: int) -> Description:
-        _, device = driver.cuDeviceGet(ordinal)
-        name = driver.cuDeviceGetName(256, device)[1].split(b"\0")[0].decode()
+        device = told(driver.cuDeviceGet(ordinal))
+        name = told(driver.cuDeviceGetName(256, device)).split(b"\0")[0].decode()
 
         def attribute(name: str) -> int:
             key = getattr(driver.CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{name}")
-            return int(driver.cuDeviceGetAttribute(key, device)[1])
+            return int(told(driver.cuDeviceGetAttribute(key, device)))
 
         missing = None
         if not attribute("MANAGED_MEMORY"):
@@ -94,7 +94,7 @@ class CudaDevice(GpuDevice):
             "sm_{}{}".format(*map(attribute, _CAPABILITY)),
             multiprocessors := attribute("MULTIPROCESSOR_COUNT"),
             multiprocessors * attribute("MAX_THREADS_PER_MULTIPROCESSOR"),
-            int(driver.cuDeviceTotalMem(device)[1]),
+            int(told(driver.cuDeviceTotalMem(device))),
             missing,
         )
 

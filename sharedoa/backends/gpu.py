@@ -26,7 +26,7 @@ from .move_kernels import MoveKernels
 from .pinned_memory import PinnedStaging, StagingProvider
 from .scattered import ScatteredMemory
 from .slot_kernels import SlotKernels
-from .timing import EventStopwatch, time_by_events
+from .timing import EventStopwatch, load_occupying_kernel, time_by_events
 
 if TYPE_CHECKING:
     from ..heap.object_moves import ObjectMoves
@@ -195,7 +195,7 @@ class GpuBackend(ABC):
             if watch is not None:
                 watch.before_kernel()
             error = native(address)
-            if error in _NOT_CURRENT or (error and device.has_others):
+            if error and (error in _NOT_CURRENT or device.has_others):
                 # Asking before takes as long as all else that a launch does before the driver. The
                 # error may be that of another device, which is lost and current.
                 device.make_current()
@@ -260,6 +260,10 @@ class GpuBackend(ABC):
 
     def free_memory(self) -> int:
         return self.provider.free_memory()
+
+    @cached_property
+    def occupying_kernel(self) -> GpuKernel:
+        return load_occupying_kernel(self)
 
     def stopwatch(self) -> EventStopwatch:
         return EventStopwatch(self)

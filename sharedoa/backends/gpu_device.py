@@ -57,6 +57,17 @@ class Description:
         )
 
 
+def told(answer: tuple[Any, ...]) -> Any:
+    """What a driver answers about a device that nobody has opened."""
+    error, result = answer
+    if error:
+        raise BackendError(
+            f"the driver does not say which devices there are: {error.name} ({int(error)})",
+            "start the program again; if that does not help, check the driver's log with `dmesg`",
+        )
+    return result
+
+
 class _Current(threading.local):
     """What each thread has for itself. The system gives identities of threads out again, so a new
     thread may have that of one in which a device was current."""
@@ -112,6 +123,9 @@ class GpuDevice(ABC):
         self._loss = ""
         #: Kernels launched since the last synchronisation, in order.
         self.launched: dict[str, None] = {}
+        #: Sizes of the pieces of managed memory. Finalizers take theirs out in the middle of
+        #: anything, also where the lock is held: one call that nothing comes between.
+        self._managed: list[int] = []
         count = self.count(driver)
         if ordinal >= count:
             there = ", ".join(f"{self.kind}:{number}" for number in range(count))
@@ -132,9 +146,6 @@ class GpuDevice(ABC):
         #: Set while launches are timed.
         self.stopwatch_running: EventStopwatch | None = None
         self._printing = False
-        #: Sizes of the pieces of managed memory. Finalizers take theirs out in the middle of
-        #: anything, also where the lock is held: one call that nothing comes between.
-        self._managed: list[int] = []
         self._reserving = threading.RLock()
         self.managed_limit = self.memory()[0]
         self._stack = self.limit("stack")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from ..once import once
-from .gpu_device import Description, GpuDevice
+from .gpu_device import Description, GpuDevice, told
 from .hip_driver import load_hip
 
 _CPU = -1
@@ -75,16 +75,16 @@ class HipDevice(GpuDevice):
 
     @staticmethod
     def count(driver: Any) -> int:
-        return int(driver.hipGetDeviceCount()[1])
+        return int(told(driver.hipGetDeviceCount()))
 
     @classmethod
     def describe(cls, driver: Any, ordinal: int) -> Description:
-        _, found = driver.hipGetDeviceProperties(ordinal)
+        found = told(driver.hipGetDeviceProperties(ordinal))
         name, architecture = _text(found.name), _text(found.gcnArchName)
 
         def attribute(name: str) -> int:
             key = getattr(driver.hipDeviceAttribute_t, f"hipDeviceAttribute{name}")
-            return int(driver.hipDeviceGetAttribute(key, ordinal)[1])
+            return int(told(driver.hipDeviceGetAttribute(key, ordinal)))
 
         missing = None
         if not (attribute("ManagedMemory") and attribute("ConcurrentManagedAccess")):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import weakref
 from collections.abc import Callable
-from functools import cache
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -154,11 +153,11 @@ def _destroy(backend: GpuBackend, pairs: list[tuple[Any, Any]]) -> None:
 def _occupy(backend: GpuBackend, cycles: int) -> None:
     """Queue a kernel of one thread that takes ``cycles`` clock cycles."""
     slots = (ctypes.c_uint64 * 1)(cycles)
-    backend.prepare(KernelLaunch(_occupying_kernel(backend), (1, 1), (1, 1), slots, 1))()
+    backend.prepare(KernelLaunch(backend.occupying_kernel, (1, 1), (1, 1), slots, 1))()
 
 
-@cache
-def _occupying_kernel(backend: GpuBackend) -> GpuKernel:
+def load_occupying_kernel(backend: GpuBackend) -> GpuKernel:
+    """The kernel that keeps the device busy."""
     stages = backend.target.compile(occupying_ir(backend.target))
     return backend.load(OCCUPY, stages, uses_barrier=False, recursive=False)
 

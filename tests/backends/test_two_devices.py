@@ -211,6 +211,9 @@ def test_all_devices_are_listed_and_the_first_alone_is_opened(driver):
     assert first == Availability("cuda", True, f"{text}, driver for CUDA 13.0")
     assert second == Availability("cuda:1", True, text)
     assert driver.called("cuDevicePrimaryCtxRetain") == [(0,)]
+    driver.failures["cuDeviceGetCount"] = bindings.CUresult.CUDA_ERROR_ILLEGAL_ADDRESS
+    assert [found.name for found in available() if found.name.startswith("cuda")] == ["cuda"]
+    driver.failures.clear()
     driver.attributes[bindings.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY] = 0
     refused = [found for found in available() if found.name == "cuda:1"]
     assert not refused[0].ok and "no managed memory" in refused[0].reason

@@ -40,6 +40,17 @@ MUTATIONS = (
         "what is asked for goes to the device that is current", _TWO_DEVICES,
     ),
     Mutation(
+        "wavefronts of RDNA", "sharedoa/targets/amdgpu.py",
+        "_FIRST_OF_32_LANES = 10", "_FIRST_OF_32_LANES = 13",
+        "threads of a wavefront are taken for others", ("tests/targets/test_code_objects.py",),
+    ),
+    Mutation(
+        "a launch hands over another list", "sharedoa/backends/gpu_launch.py",
+        "pointers += [threads, threads + 8]", "pointers += [threads + 8, threads]",
+        "a kernel is told its numbers of threads the wrong way round",
+        ("tests/backends/test_hip.py",),
+    ),
+    Mutation(
         "finalizers change the device", _DEVICE,
         "        before.make_current()\n", "        pass\n",
         "a collection of garbage leaves another device current", _TWO_DEVICES,
