@@ -230,15 +230,15 @@ def results(heap: oa.Heap, count: int) -> list[Any]:
         with oa.capture() as step:
             double[count](numbers)
             walkers.step(0.25)
-        step.run(3)
+        step.run(4)
         oa.all(Walker).breed()
         oa.all(Walker).step(0.5)
         population = oa.all(Walker)
         return [
             numbers.numpy().tolist(),
             len(population),
-            sorted(population.place.tolist()),
-            int(population.steps.sum()),
+            sorted(population.place.numpy().tolist()),
+            sorted(population.steps.numpy().tolist()),
         ]
 
 
@@ -275,8 +275,8 @@ def test_kernels_run_on_the_device_of_their_heap():
     driver = open_backend("cuda").device.driver  # type: ignore[attr-defined]
     key = driver.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
     heaps = [oa.Heap(backend=f"cuda:{device}", capacity="2GiB") for device in (0, 1)]
-    before = [heap.backend.device.memory()[0] for heap in heaps]
     for device, heap in enumerate(heaps):
+        before = [each.backend.device.memory()[0] for each in heaps]
         numbers = heap.zeros(1 << 28, f32)
         double[1 << 28](numbers)
         heap.synchronize()

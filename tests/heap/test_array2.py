@@ -111,13 +111,9 @@ def two(a: oa.Array2[f32], place: i64) -> None:
 def test_mistakes() -> None:
     with oa.Heap(backend="cpu", capacity="64MiB", debug=True) as heap:
         a = oa.zeros((2, 3), f32)
-        with pytest.raises(
-            oa.ArgumentError, match=r"not Array\[f32, 2\]\nhelp: annotate"
-        ):
+        with pytest.raises(oa.ArgumentError, match=r"not Array\[f32, 2\]\nhelp: annotate"):
             flat[1](a)
-        with pytest.raises(
-            oa.ArgumentError, match=r"Array\[f32, 2\], not Array\[f32\]\nhelp"
-        ):
+        with pytest.raises(oa.ArgumentError, match=r"Array\[f32, 2\], not Array\[f32\]\nhelp"):
             two[1](a.flat, 0)
         with pytest.raises(oa.ArgumentError, match=r"takes Array\[f32, 2\], not Array\[i32, 2\]"):
             two[1](oa.zeros((2, 3), i32), 0)
