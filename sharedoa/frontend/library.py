@@ -13,6 +13,7 @@ import numpy as np
 from ..model import intrinsics
 from ..model.array2_type import ROWS, Array2Type
 from ..model.classes import ClassType
+from ..model.extent import EXTENT
 from ..model.scalars import ScalarType, boolean, f64, weak_float, weak_int
 from ..model.types import ArrayType, ReferenceType, TupleType
 from . import tree
@@ -21,6 +22,7 @@ from .constant_tables import length_of, row_of
 from .context import Context
 from .conversions import coerce, constant, convert_scalar, truth
 from .expressions import expression, static_value, translate
+from .extents import index3, size3
 from .folds import extreme, quantified, total
 from .operands import ConstantRow, InlineArray
 from .operators import binary, compare, unary, unify
@@ -215,24 +217,30 @@ def _isinstance(context: Context, node: ast.Call) -> tree.Expression:
 
 
 def _grid(context: Context, node: ast.Call) -> tree.Expression:
-    return _per_axis(context, node, tree.ThreadIndex)
+    return _per_axis(context, node, tree.ThreadIndex, index3)
 
 
 def _gridsize(context: Context, node: ast.Call) -> tree.Expression:
-    return _per_axis(context, node, tree.GridSize)
+    return _per_axis(context, node, tree.GridSize, size3)
 
 
-def _per_axis(context: Context, node: ast.Call, make: Any) -> tree.Expression:
+def _per_axis(context: Context, node: ast.Call, make: Any, three: Handler) -> tree.Expression:
     name = ast.unparse(node.func)
     if context.kind != "kernel":
         context.reject(node, f"{name} is only known in kernels", "pass the index on as an argument")
     axes = arguments(context, node, 1)[0]
     location = context.locate(node)
-    if not isinstance(axes, tree.Constant) or axes.value not in (1, 2):
-        context.reject(node, f"{name} takes 1 or 2", f"write {name}(1), or x, y = {name}(2)")
-    items: list[tree.Expression] = [
-        make(weak_int, location, axis) for axis in range(int(axes.value))
-    ]
+    if not isinstance(axes, tree.Constant) or axes.value not in (1, 2, 3):
+        help = f"write {name}(1), x, y = {name}(2), or x, y, z = {name}(3)"
+        context.reject(node, f"{name} takes 1, 2 or 3", help)
+    if EXTENT in context.parameters:
+        found = three(context, node)
+        assert isinstance(found, tree.MakeTuple)
+        items = found.items[: int(axes.value)]
+        if len(items) == 1:
+            return items[0]
+        return tree.MakeTuple(TupleType((weak_int,) * len(items)), location, items)
+    items = [make(weak_int, location, axis) for axis in range(int(axes.value))]
     if len(items) == 1:
         return items[0]
     return tree.MakeTuple(TupleType((weak_int, weak_int)), location, items)

@@ -19,6 +19,7 @@ from ..model.world import World
 from . import calls, objects, tree  # noqa: F401  else the first call in a kernel would import them
 from .context import Context
 from .dependencies import CodeDependency, Dependency, SubclassDependency
+from .extents import within_extent
 from .source import source_of
 from .statements import block
 from .to_ir import to_ir
@@ -144,7 +145,7 @@ class ProgramBuilder:
         )
         location = source.locate(source.definition)
         try:
-            body = _settled_body(context)
+            body = within_extent(context, _settled_body(context))
         except RecursionError:
             raise too_deep(task.name, location) from None
         falls_through = context.assigned is not None and not context.diagnostics

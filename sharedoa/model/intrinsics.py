@@ -17,9 +17,9 @@ AtomicOperator = Literal["add", "sub", "min", "max", "exch", "cas"]
 class HostIntrinsics(Protocol):
     """Meaning of the intrinsics in CPython."""
 
-    def thread_index(self) -> tuple[int, int]: ...
+    def thread_index(self) -> tuple[int, int, int]: ...
 
-    def grid_size(self) -> tuple[int, int]: ...
+    def grid_size(self) -> tuple[int, int, int]: ...
 
     def barrier(self) -> None: ...
 
@@ -48,9 +48,10 @@ def grid(axes: Literal[1]) -> int: ...
 @overload
 def grid(axes: Literal[2]) -> tuple[int, int]: ...
 def grid(axes: int) -> Any:
-    """This thread's index: ``i = oa.grid(1)`` or ``x, y = oa.grid(2)``; only in a kernel."""
+    """This thread's index: ``i = oa.grid(1)`` ``x, y = oa.grid(2)`` or
+    ``x, y, z = oa.grid(3)``; only in a kernel."""
     index = host.thread_index()
-    return index[0] if axes == 1 else index
+    return index[0] if axes == 1 else index[:axes]
 
 
 @overload
@@ -58,9 +59,10 @@ def gridsize(axes: Literal[1]) -> int: ...
 @overload
 def gridsize(axes: Literal[2]) -> tuple[int, int]: ...
 def gridsize(axes: int) -> Any:
-    """Number of threads of the launch: ``n = oa.gridsize(1)`` or ``nx, ny = oa.gridsize(2)``."""
+    """Number of threads of the launch: ``n = oa.gridsize(1)`` ``nx, ny =
+    oa.gridsize(2)`` or ``nx, ny, nz = oa.gridsize(3)``."""
     size = host.grid_size()
-    return size[0] if axes == 1 else size
+    return size[0] if axes == 1 else size[:axes]
 
 
 def syncthreads() -> None:

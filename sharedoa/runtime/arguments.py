@@ -18,6 +18,7 @@ import numpy as np
 from ..codegen.abi import SLOT_BYTES, leaves
 from ..errors import ArgumentError
 from ..model.classes import Signature
+from ..model.extent import EXTENT
 from ..model.layout import unpack_array
 from ..model.scalars import ScalarType
 from ..model.types import ArrayType, ReferenceType, TupleType, Type, ValueType
@@ -145,11 +146,14 @@ class ArgumentPlan:
 
     def _expected(self) -> str:
         pairs = zip(self._signature.names, self._signature.types, strict=True)
-        return f"it takes ({', '.join(f'{name}: {type!r}' for name, type in pairs)})"
+        listed = (f"{name}: {type!r}" for name, type in pairs if name != EXTENT)
+        return f"it takes ({', '.join(listed)})"
 
     def _refuse_count(self, arguments: tuple[Any, ...]) -> None:
+        own = self._signature.names.count(EXTENT)
+        wanted, given = len(self._binders) - own, len(arguments) - own
         raise ArgumentError(
-            f"kernel {self._kernel} takes {len(self._binders)} arguments, not {len(arguments)}",
+            f"kernel {self._kernel} takes {wanted} arguments, not {given}",
             self._expected(),
         )
 

@@ -10,11 +10,15 @@ import bdb
 import itertools
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import DeviceError, SharedOAError
+from ..model.classes import Signature
+from ..model.extent import EXTENT, Extent
+from ..model.scalars import u32
 from .cpython_births import LaunchInCPython
 from .geometry import Geometry, Pair
 from .host_intrinsics import BlockBarrier, HostThread, current_thread
@@ -51,6 +55,25 @@ def launch(
     with np.errstate(all="ignore"):
         for y, x in itertools.product(range(threads[1]), range(threads[0])):
             _run_thread(name, arguments, thread((x, y), None))
+
+
+def along_three_axes(
+    signature: Signature, function: Callable[..., Any]
+) -> tuple[Signature, Callable[..., Any]]:
+    """The signature of a kernel that asks for ``oa.grid(3)``, whose first argument is the extent of
+    the launch, and what runs it."""
+
+    def run(extent: Extent, *given: Any) -> None:
+        thread = current_thread.get()
+        assert thread is not None
+        # Errors name the user's function, not this one.
+        thread.function, thread.extent = function, extent
+        if extent.holds(u32(thread.index[1])):
+            function(*given)
+
+    extent_type = Extent.__sharedoa_value__  # type: ignore[attr-defined]
+    names, types = (EXTENT, *signature.names), (extent_type, *signature.types)
+    return replace(signature, names=names, types=types), run
 
 
 def _run_thread(name: str, arguments: tuple[Any, ...], thread: HostThread) -> None:

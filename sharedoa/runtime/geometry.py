@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import ArgumentError
+from ..model.extent import Extent
+from ..model.scalars import u32
 
 Pair = tuple[int, int]
 
@@ -18,6 +20,8 @@ _HELP = (
     "write kernel[threads] or kernel[threads, block]; for a kernel of two axes "
     "kernel[nx, ny] or kernel[(nx, ny), (bx, by)]"
 )
+
+_HELP_3 = "write kernel[nx, ny, nz] or kernel[(nx, ny, nz), (bx, by, bz)]"
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,40 @@ class Geometry:
         return 0 in self.threads
 
 
+def parse_solid(item: Any) -> tuple[Geometry, Extent]:
+    """What is written between the brackets of a launch of a kernel that asks for ``oa.grid(3)``:
+    ``kernel[nx, ny, nz]`` or ``kernel[(nx, ny, nz), (bx, by, bz)]``.
+
+    Raises ArgumentError for anything but whole numbers in range.
+    """
+    threads, block = item, None
+    if isinstance(item, tuple) and item and isinstance(item[0], tuple):
+        if len(item) != 2:
+            raise ArgumentError(f"{len(item)} launch sizes are given", _HELP_3)
+        threads, block = item
+    nx, ny, nz = _three(threads, "threads", 0)
+    bx, by, bz = (*DEFAULT_BLOCK[2], 1) if block is None else _three(block, "block", 1)
+    # Nobody sees in which block a thread is if nobody asked for one.
+    height, depth = (1, 1) if block is None else (by, bz)
+    rows = -(-ny // height) * height * -(-nz // depth) * depth
+    if rows > AXIS_LIMIT:
+        raise ArgumentError(
+            f"{ny} x {nz} threads along y and z are more than {AXIS_LIMIT}",
+            "launch in several parts, or with more of them along x",
+        )
+    found = parse_geometry(((nx, rows), (bx, by * bz)), 2)
+    geometry = Geometry(found.threads, found.block, is_usual=block is None)
+    return geometry, Extent(*map(u32, (ny, nz, height, depth, max(1, -(-ny // height)))))
+
+
+def _three(value: Any, what: str, least: int) -> tuple[int, int, int]:
+    parts = value if isinstance(value, tuple) else (value,)
+    if len(parts) > 3:
+        raise ArgumentError(f"{what} has {len(parts)} axes", _HELP_3)
+    x, y, z = (_size(part, what, least) for part in (*parts, 1, 1)[:3])
+    return x, y, z
+
+
 def parse_geometry(item: Any, axes: int, default_block: Pair | None = None) -> Geometry:
     """What is written between the brackets of a launch.
 
@@ -45,7 +83,10 @@ def parse_geometry(item: Any, axes: int, default_block: Pair | None = None) -> G
     if not isinstance(item, tuple):
         threads, block = item, None
     elif len(item) != 2:
-        raise ArgumentError(f"{len(item)} launch sizes are given", _HELP)
+        help = (
+            "three are for kernels that ask for x, y, z = oa.grid(3)" if len(item) == 3 else _HELP
+        )
+        raise ArgumentError(f"{len(item)} launch sizes are given", help)
     elif axes == 2 and not any(isinstance(part, tuple) for part in item):
         threads, block = item, None
     else:

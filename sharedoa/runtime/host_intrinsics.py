@@ -16,6 +16,7 @@ import numpy as np
 from ..errors import ArgumentError, DeviceError
 from ..heap.hooks import KernelObjects
 from ..model import intrinsics
+from ..model.extent import Extent
 from ..model.field_access import InlineField
 from ..model.object import Object
 from ..model.types import InlineType, ReferenceType, ScalarType, Type
@@ -63,6 +64,8 @@ class HostThread:
     function: Callable[..., Any]
     #: Makes and ends objects for it.
     objects: KernelObjects | None = None
+    #: Of a launch along three axes.
+    extent: Extent | None = None
 
 
 #: Which thread of a launch runs now; unset outside kernels.
@@ -76,11 +79,15 @@ class _InCPython:
         # One lock for all memory: the host's atomics exclude each other.
         self._lock = threading.Lock()
 
-    def thread_index(self) -> tuple[int, int]:
-        return self._thread("oa.grid").index
+    def thread_index(self) -> tuple[int, int, int]:
+        thread = self._thread("oa.grid")
+        (x, row), extent = thread.index, thread.extent
+        return (x, row, 0) if extent is None else (x, int(extent.y(row)), int(extent.z(row)))
 
-    def grid_size(self) -> tuple[int, int]:
-        return self._thread("oa.gridsize").size
+    def grid_size(self) -> tuple[int, int, int]:
+        thread = self._thread("oa.gridsize")
+        (nx, rows), extent = thread.size, thread.extent
+        return (nx, rows, 1) if extent is None else (nx, int(extent.height), int(extent.depth))
 
     def barrier(self) -> None:
         barrier = self._thread("oa.syncthreads").barrier

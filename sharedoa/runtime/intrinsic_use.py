@@ -39,7 +39,7 @@ def intrinsic_use(function: Callable[..., Any]) -> IntrinsicUse:
         elif called in (intrinsics.grid, intrinsics.gridsize):
             values = [a.value for a in node.args if isinstance(a, ast.Constant)]
             # Other numbers of axes are refused when it is translated.
-            axes = 2 if 2 in values else axes
+            axes = max(axes, *(int(each in values) * each for each in (2, 3)))
     return IntrinsicUse(axes, barrier)
 
 

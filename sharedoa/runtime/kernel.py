@@ -20,7 +20,7 @@ from ..model.annotations import local_names
 from ..model.source_text import remember_source
 from ..model.type_names import P
 from . import host_intrinsics  # noqa: F401  gives oa.grid and atomics their meaning in CPython
-from .geometry import parse_geometry
+from .geometry import parse_geometry, parse_solid
 from .intrinsic_use import IntrinsicUse, intrinsic_use
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ class Kernel(Generic[P]):
     def program(self) -> Program:
         """Made at first use, so that annotations may name classes that come later."""
         from ..frontend import kernel_signature, translate_kernel
+        from .cpython import along_three_axes
         from .launch import Program, Source
 
         signature = kernel_signature(self.function, self._local)
@@ -66,18 +67,24 @@ class Kernel(Generic[P]):
                     f"kernel {self.name} has a parameter {name}, which is an option of launches",
                     "rename the parameter",
                 )
+        function: Callable[..., Any] = self.function
+        if self._use.axes == 3:
+            signature, function = along_three_axes(signature, function)
         return Program(
             Source(
                 self.name,
                 signature,
                 lambda: translate_kernel(self.function, signature),
-                self.function,
+                function,
                 self._use.barrier,
             )
         )
 
     def __getitem__(self, item: int | np.integer[Any] | tuple[int, ...]) -> Launcher[P]:
         found = self._launchers.get(item) if item.__class__ is int else None
+        if found is None and self._use.axes == 3:
+            geometry, extent = parse_solid(item)
+            return functools.partial(self.program.launcher(geometry), extent)
         if found is None:
             found = self.program.launcher(parse_geometry(item, self._use.axes))
             if item.__class__ is int:
