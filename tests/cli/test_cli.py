@@ -136,7 +136,7 @@ def test_compare_checks_and_records(tmp_path):
         (["run", "traffic", "--set", "objects=3"], "it takes nothing"),
         (["run", "traffic", "--mode", "cual"], "typepointer"),
         (["run", "traffic", "--backend", "opencl"], "python"),
-        (["run", "traffic", "--backend", "hip"], "cpu"),
+        (["run", "traffic", "--backend", "hip"], "hip"),
         (["run", "traffic", "--input", "/nonexistent/file.tntp"], "file.tntp"),
         (["compare", "traffic", "--modes", "coal,cual"], "typepointer"),
     ],

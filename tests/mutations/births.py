@@ -171,8 +171,8 @@ MUTATIONS = (
         _MOVED,
     ),
     Mutation(
-        "proxies stay where they were", _MOVING,
-        "            proxy._reference = reference", "            pass",
+        "proxies stay where they were", "sharedoa/heap/proxies.py",
+        "                proxy._reference = reference", "                pass",
         "Python finds freed memory",
         _MOVED,
     ),

@@ -96,7 +96,7 @@ MUTATIONS = (
     ),
     Mutation(
         "roots are no parts", _DUMP,
-        "np.array([(root._address, len(root))], ARRAY_DTYPE)",
+        "np.array([(root._address, _length(root))], ARRAY_DTYPE)",
         "np.array([(root._address, 0)], ARRAY_DTYPE)",
         "references that only a root reads become null", _PIECES,
     ),
