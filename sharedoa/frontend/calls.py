@@ -36,6 +36,10 @@ def call(context: Context, node: ast.Call) -> tree.Expression:
         return _initialiser_call(context, callee, node)
     if isinstance(callee, Static):
         return _static_call(context, callee, node)
+    type = callee.type if isinstance(callee, tree.Expression) else None
+    if isinstance(type, ReferenceType) and "__call__" in type.cls.slots:
+        assert isinstance(callee, tree.Expression)
+        return method_call(context, callee, "__call__", node)
     context.reject(node, "this is not a function", "call functions, methods and types")
 
 
@@ -121,20 +125,56 @@ def method_call(
     """A method of an object: virtual when a subclass overrides it or its class leaves it abstract,
     else direct."""
     assert isinstance(receiver.type, ReferenceType)
+    method = receiver.type.cls.find_method(name)
+    assert method is not None
+    label = f"{receiver.type.cls.name}.{name}"
+    (receiver, *arguments), wrap = bind(context, method.signature, node, label, [receiver])
+    return wrap(_call_of_object(context, receiver, name, arguments, node))
+
+
+def call_object_method(
+    context: Context,
+    receiver: tree.Expression,
+    name: str,
+    arguments: list[tree.Expression],
+    node: ast.AST,
+) -> tree.Expression:
+    """A method of an object with arguments that are translated already (an operator)."""
+    assert isinstance(receiver.type, ReferenceType)
+    cls = receiver.type.cls
+    method = cls.find_method(name) if name in cls.slots else None
+    if method is None:
+        context.reject(
+            node,
+            f"{cls.name} does not define {name}",
+            f"define it with the types of parameters and result: def {name}(self, ...)",
+        )
+    given = _operands(context, method.signature, f"{cls.name}.{name}", arguments, node)
+    return _call_of_object(context, receiver, name, given, node)
+
+
+def _call_of_object(
+    context: Context,
+    receiver: tree.Expression,
+    name: str,
+    arguments: list[tree.Expression],
+    node: ast.AST,
+) -> tree.Expression:
+    assert isinstance(receiver.type, ReferenceType)
     cls = receiver.type.cls
     method = cls.find_method(name)
     assert method is not None
     context.depend(ResolutionDependency.of(cls, name))
-    label = f"{cls.name}.{name}"
-    if not cls.is_overridden(name):
-        symbol = context.program.require_method(method)
+    label, location = f"{cls.name}.{name}", context.locate(node)
+    concrete = cls.concrete()
+    is_one = not cls.is_overridden(name) and (method.kind != "class" or concrete == [cls])
+    if is_one:
+        symbol = context.program.require_method(method, cls)
         upcast = coerce(context, receiver, ReferenceType(method.owner), node, "the receiver")
-        return _direct(context, symbol, method.signature, [upcast], node, label)
-    location = context.locate(node)
-    (receiver, *arguments), wrap = bind(context, method.signature, node, label, [receiver])
+        return tree.DirectCall(method.signature.result, location, symbol, [upcast, *arguments])
     candidates = [
-        tree.Candidate(c, context.program.require_method(_concrete_method(c, name)))
-        for c in cls.concrete()
+        tree.Candidate(c, context.program.require_method(_concrete_method(c, name), c))
+        for c in concrete
     ]
     if not candidates:
         context.reject(
@@ -154,7 +194,7 @@ def method_call(
         arguments,
         candidates,
     )
-    return wrap(virtual)
+    return virtual
 
 
 def _concrete_method(cls: ClassType, name: str) -> Method:
@@ -174,6 +214,10 @@ def _unbound_call(context: Context, callee: UnboundMethod, node: ast.Call) -> tr
             "do not call it through super() or the class; override it",
         )
     context.depend(MethodDependency(callee.cls, callee.name, method))
+    if method.kind in ("static", "class"):
+        symbol = context.program.require_method(method, callee.cls)
+        nobody = tree.Null(ReferenceType(method.owner), context.locate(node))
+        return _direct(context, symbol, method.signature, [nobody], node, callee.name)
     return _call_of_class(context, method, callee.receiver, node)
 
 
@@ -226,18 +270,28 @@ def call_value_method(
             node, f"{struct.name} does not define {name}", f"define {name} in the value struct"
         )
     signature = method_signature(struct, name)
+    given = _operands(context, signature, f"{struct.name}.{name}", arguments, node)
+    symbol = context.program.require_value_method(struct, name)
+    return tree.DirectCall(signature.result, context.locate(node), symbol, [receiver, *given])
+
+
+def _operands(
+    context: Context,
+    signature: Signature,
+    label: str,
+    arguments: list[tree.Expression],
+    node: ast.AST,
+) -> list[tree.Expression]:
     if len(signature.types) != len(arguments):
         context.reject(
             node,
-            f"{struct.name}.{name} takes {len(signature.types)} operands, not {len(arguments)}",
+            f"{label} takes {len(signature.types)} operands, not {len(arguments)}",
             "give it the parameters that Python passes to this operator",
         )
-    given = [
-        coerce(context, value, type, node, f"{struct.name}.{name}: {parameter}")
+    return [
+        coerce(context, value, type, node, f"{label}: {parameter}")
         for parameter, type, value in zip(signature.names, signature.types, arguments, strict=True)
     ]
-    symbol = context.program.require_value_method(struct, name)
-    return tree.DirectCall(signature.result, context.locate(node), symbol, [receiver, *given])
 
 
 def _direct(

@@ -6,7 +6,7 @@ import ast
 import builtins
 
 from ..model.scalars import ScalarType, boolean
-from ..model.types import ValueType
+from ..model.types import ReferenceType, ValueType
 from . import tree
 from .context import Context
 from .expressions import expression, is_call_of
@@ -106,6 +106,10 @@ def compare_pair(
 ) -> tree.Expression:
     if isinstance(left.type, ValueType):
         return _compare_values(context, name, left, right, node)
+    if isinstance(left.type, ReferenceType) and f"__{name}__" in left.type.cls.slots:
+        from .calls import call_object_method
+
+        return call_object_method(context, left, f"__{name}__", [right], node)
     return compare(context, name, left, right, node)
 
 

@@ -7,7 +7,7 @@ assignment joins its value's type into the variable's, and a wider type starts a
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -20,6 +20,7 @@ from .names import NameScope
 from .source import Source
 
 if TYPE_CHECKING:
+    from .operands import Static
     from .program import ProgramBuilder
 
 
@@ -48,10 +49,13 @@ class Context:
         parameters: list[tree.Variable],
         owner: ClassType | None,
         program: ProgramBuilder,
+        statics: Mapping[str, Static] | None = None,
     ) -> None:
         self.source, self.kind, self.signature = source, kind, signature
         self.owner, self.program = owner, program
         self.names = NameScope(function)
+        #: Parameters that are known when compiling: the class of a class method.
+        self.statics = statics or {}
         self.parameters = {variable.name: variable for variable in parameters}
         self.local_names = assigned_names(source.definition.body) | set(self.parameters)
         self.types: dict[str, Type] = {v.name: v.type for v in parameters}

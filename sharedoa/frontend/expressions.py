@@ -29,7 +29,7 @@ from .operands import (
     Static,
     UnboundMethod,
 )
-from .operators import BINARY, binary, unary
+from .operators import BINARY, binary, unary, unify
 
 #: Constructs outside the subset: what they are called and what to write instead.
 UNSUPPORTED: dict[type[ast.expr], tuple[str, str]] = {
@@ -108,6 +108,8 @@ def _constant(context: Context, node: ast.Constant) -> Operand:
 
 
 def _name(context: Context, node: ast.Name) -> Operand:
+    if node.id in context.statics:
+        return context.statics[node.id]
     if node.id in context.local_names:
         context.require_assigned(node.id, node)
         variable = context.variable(node.id)
@@ -173,7 +175,10 @@ def _static_attribute(context: Context, base: Static, node: ast.Attribute) -> Op
     if isinstance(base.value, type) and isinstance(shared, ClassType):
         if node.attr == "__init__":
             return Initialiser(shared)
-        if node.attr in shared.slots:
+        method = shared.find_method(node.attr) if node.attr in shared.slots else None
+        if method is not None and method.kind == "property":
+            context.reject(node, f"{base.name}.{node.attr} is a property", "read it of an object")
+        if method is not None:
             return UnboundMethod(shared, node.attr)
     if isinstance(base.value, np.ndarray) and node.attr in ("shape", "size", "ndim"):
         row_of(context, base, node)
@@ -208,16 +213,22 @@ def _member(
             return InlineArray(place)
         return tree.Load(type, location, place)
     if node.attr in cls.slots:
+        method = cls.find_method(node.attr)
+        if method is not None and method.kind == "property":
+            from .calls import method_call
+
+            called = ast.copy_location(ast.Call(node, [], []), node)
+            return method_call(context, base, node.attr, called)
         return BoundMethod(base, node.attr)
     host = getattr(cls.python_class, node.attr, None)
-    if isinstance(host, (bool, int, float)):
-        _require_same_constant(context, cls, node, host)
-        return Static(host, f"{cls.name}.{node.attr}")
+    if isinstance(host, (bool, int, float, np.generic, tuple, np.ndarray)):
+        return _constant_of_objects(context, base, cls, node)
     if host is not None:
         context.reject(
             node,
             f"{cls.name}.{node.attr} runs on the host only",
-            "plain methods are compiled; properties, class methods and special methods are not",
+            "kernels run plain methods, and properties, static and class methods and operators "
+            "with the types of parameters and result",
         )
     below = [c.name for c in cls.descendants() if node.attr in {**c.own_fields, **c.slots}]
     names = ", ".join([*cls.fields, *cls.slots]) or "nothing"
@@ -231,20 +242,35 @@ def _member(
     context.reject(node, f"{cls.name} has no field or method {node.attr}", help)
 
 
-def _require_same_constant(
-    context: Context, cls: ClassType, node: ast.Attribute, value: Any
-) -> None:
-    """Reject a constant of ``cls`` that objects of its subclasses have another value of."""
+def _constant_of_objects(
+    context: Context, base: tree.Expression, cls: ClassType, node: ast.Attribute
+) -> Operand:
+    """A constant of ``cls``, of which objects of subclasses may have another value."""
     context.program.depend_on_subclasses(cls)
+    by_value: dict[str, tuple[Any, list[ClassType]]] = {}
     for below in cls.concrete():
-        other = getattr(below.python_class, node.attr)
-        if type(other) is not type(value) or repr(other) != repr(value):
-            name = f"{cls.name}.{node.attr}"
-            context.reject(
-                node,
-                f"{name} is {value!r}, but {below.name}.{node.attr} is {other!r}",
-                f"write a method that returns it, or name the class: {name}",
-            )
+        value = getattr(below.python_class, node.attr)
+        key = f"{type(value).__name__} {value!r}"
+        by_value.setdefault(key, (value, []))[1].append(below)
+    name, location = f"{cls.name}.{node.attr}", context.locate(node)
+    values = [value for value, _ in by_value.values()]
+    if len(values) <= 1:
+        return Static(values[0] if values else getattr(cls.python_class, node.attr), name)
+    if any(isinstance(value, (tuple, np.ndarray)) for value in values):
+        context.reject(
+            node,
+            f"{name} is another table in a subclass",
+            f"write a method that reads it, or name the class: {name}",
+        )
+    variable = context.temporary(base.type)
+    one = tree.Local(base.type, location, variable)
+    parts = [constant_of(context, value, node, name) for value in values]
+    made_of, parts = unify(context, parts, node, name)
+    found = parts[-1]
+    for part, (_, classes) in zip(parts[:-1], by_value.values(), strict=False):
+        test = tree.TypeTest(boolean, location, one, cls, classes)
+        found = tree.Conditional(made_of, location, test, part, found)
+    return tree.Let(made_of, location, variable, base, found)
 
 
 def _value_member(
@@ -335,6 +361,11 @@ def _subscript(context: Context, node: ast.Subscript) -> Operand:
         _refuse_indexing(context, base, node)
     if not isinstance(base, tree.Expression):
         context.reject(node, f"{base.name} cannot be indexed", "index arrays and tuples")
+    if isinstance(base.type, ReferenceType) and "__getitem__" in base.type.cls.slots:
+        from .calls import call_object_method
+
+        given = [expression(context, node.slice)]
+        return call_object_method(context, base, "__getitem__", given, node)
     if isinstance(base.type, TupleType):
         return _tuple_item(context, base, base.type, node)
     if isinstance(base.type, Array2Type):
@@ -404,9 +435,29 @@ def operate(
     if type(operator) not in BINARY:
         context.reject(node, "the operator @ is outside the subset", "write a method")
     name, symbol, method = BINARY[type(operator)]
+    for operand, prefix in ((left, ""), (right, "r")):
+        type_ = operand.type
+        if isinstance(type_, ReferenceType) and f"__{prefix}{method}__" in type_.cls.slots:
+            return _object_operator(context, f"__{prefix}{method}__", left, right, node)
     if isinstance(left.type, ValueType) or isinstance(right.type, ValueType):
         return _value_operator(context, symbol, method, left, right, node)
     return binary(context, name, left, right, node)
+
+
+def _object_operator(
+    context: Context, name: str, left: tree.Expression, right: tree.Expression, node: ast.AST
+) -> tree.Expression:
+    """An operator that the left object has, or the right one if its name says so."""
+    from .calls import call_object_method
+
+    if not name.startswith("__r") or name == "__rshift__":
+        return call_object_method(context, left, name, [right], node)
+    location = context.locate(node)
+    first, second = context.temporary(left.type), context.temporary(right.type)
+    a, b = tree.Local(left.type, location, first), tree.Local(right.type, location, second)
+    call = call_object_method(context, b, name, [a], node)
+    inner = tree.Let(call.type, location, second, right, call)
+    return tree.Let(call.type, location, first, as_variable(context, left, node), inner)
 
 
 def _value_operator(
@@ -443,6 +494,11 @@ def _unary(context: Context, node: ast.UnaryOp) -> Operand:
 
         return tree.Unary(boolean, context.locate(node), "not", condition(context, node.operand))
     value = expression(context, node.operand)
+    if isinstance(value.type, ReferenceType):
+        from .calls import call_object_method
+
+        names = {ast.USub: "__neg__", ast.UAdd: "__pos__", ast.Invert: "__invert__"}
+        return call_object_method(context, value, names[type(node.op)], [], node)
     if isinstance(value.type, ValueType):
         from .calls import call_value_method
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..model.classes import ClassType, Method
@@ -14,7 +15,7 @@ from ..model.types import InlineType, NullType, ReferenceType
 from . import tree
 from .calls import bind
 from .context import Context
-from .conversions import coerce
+from .conversions import coerce, constant_of
 from .dependencies import InitialiserDependency
 from .expressions import expression, static_value
 from .library import NAMED
@@ -75,7 +76,21 @@ def _made(context: Context, target: Any, node: ast.Call) -> tree.Expression:
         names.append(name)
         value = expression(context, keyword.value)
         values.append(coerce(context, value, type, keyword.value, what))
+    for name, value in _defaults(context, cls, node):
+        if name not in names:
+            names.append(name)
+            values.append(value)
     return tree.New(ReferenceType(cls), context.locate(node), cls, names, values)
+
+
+def _defaults(
+    context: Context, cls: ClassType, node: ast.Call
+) -> Iterator[tuple[str, tree.Expression]]:
+    """What fields begin with that are not zero or null."""
+    fields = cls.fields
+    for name, default in cls.defaults.items():
+        value, what = constant_of(context, default, node), f"{cls.name}.{name}"
+        yield name, coerce(context, value, fields[name], node, what)
 
 
 def _initialised(
@@ -90,11 +105,16 @@ def _initialised(
             "write it as def __init__(self, ...) in a shared class",
         )
     arguments, wrap = bind(context, method.signature, node, cls.name)
-    symbol = _constructor(context.program, cls, method)
+    symbol = _constructor(context.program, cls, method, dict(_defaults(context, cls, node)))
     return wrap(tree.DirectCall(ReferenceType(cls), context.locate(node), symbol, arguments))
 
 
-def _constructor(program: ProgramBuilder, cls: ClassType, initialiser: Method) -> str:
+def _constructor(
+    program: ProgramBuilder,
+    cls: ClassType,
+    initialiser: Method,
+    defaults: dict[str, tree.Expression],
+) -> str:
     """The symbol of a function that makes an object of ``cls`` and runs its ``__init__`` on it, or
     gives null where there is no room."""
     symbol = f"{cls.name}.{cls.type_index}.new"
@@ -111,9 +131,10 @@ def _constructor(program: ProgramBuilder, cls: ClassType, initialiser: Method) -
     run = program.require_method(initialiser)
     initialise = tree.DirectCall(signature.result, here, run, [itself, *given])
     has_room = tree.Compare(boolean, here, "is_not", there, tree.Null(reference, here))
+    new = tree.New(reference, here, cls, [*defaults], [*defaults.values()])
     program.functions[symbol] = tree.Function(
         symbol, cls.name, "func", parameters, reference, [
-            tree.Assign(here, made, tree.New(reference, here, cls, [], [])),
+            tree.Assign(here, made, new),
             tree.If(here, has_room, [tree.Evaluate(here, initialise)], []),
             tree.Return(here, there),
         ], here,

@@ -20,6 +20,7 @@ from . import calls, objects, tree  # noqa: F401  else the first call in a kerne
 from .context import Context
 from .dependencies import CodeDependency, Dependency, SubclassDependency
 from .extents import within_extent
+from .operands import Static
 from .source import source_of
 from .statements import block
 from .to_ir import to_ir
@@ -71,6 +72,10 @@ class _Task:
     signature: Signature
     receiver: Type | None
     owner: ClassType | None
+    #: Whether the receiver is no parameter of the source, and what the first one is instead, if
+    #: that is a class.
+    is_of_class: bool = False
+    cls: ClassType | None = None
 
 
 class ProgramBuilder:
@@ -84,13 +89,20 @@ class ProgramBuilder:
         self._subclasses: set[ClassType] = set()
         self._pending: list[_Task] = []
 
-    def require_method(self, method: Method) -> str:
-        """The symbol of a method of a shared class, which will be part of the program."""
+    def require_method(self, method: Method, cls: ClassType | None = None) -> str:
+        """The symbol of a method of a shared class, which will be part of the program; of a class
+        method for ``cls``. All take an object first; static and class methods do not look at
+        it."""
         symbol = f"{method.owner.name}.{method.owner.type_index}.{method.name}"
         name = f"{method.owner.name}.{method.name}"
+        if method.kind != "class":
+            cls = None
+        else:
+            assert cls is not None
+            symbol += f".{cls.name}.{cls.type_index}"
         return self._require(
-            method, symbol, name, method.function, lambda: method.signature,
-            ReferenceType(method.owner), method.owner,
+            (method, cls), symbol, name, method.function, lambda: method.signature,
+            ReferenceType(method.owner), method.owner, method.kind in ("static", "class"), cls,
         )  # fmt: skip
 
     def require_function(self, function: DeviceFunction[..., Any]) -> str:
@@ -122,11 +134,14 @@ class ProgramBuilder:
         signature: Callable[[], Signature],
         receiver: Type | None,
         owner: ClassType | None,
+        is_of_class: bool = False,
+        cls: ClassType | None = None,
     ) -> str:
         if key not in self._symbols:
             self._symbols[key] = symbol
             kind = "func" if receiver is None else "method"
-            task = _Task(symbol, name, kind, function, signature(), receiver, owner)
+            known = is_of_class, cls
+            task = _Task(symbol, name, kind, function, signature(), receiver, owner, *known)
             self._pending.append(task)
         return self._symbols[key]
 
@@ -136,12 +151,15 @@ class ProgramBuilder:
         self.dependencies.append(CodeDependency(task.function, task.function.__code__))
         names = list(task.signature.names)
         types = list(task.signature.types)
+        first, statics = next(iter(task.function.__code__.co_varnames), ""), {}
+        if task.cls is not None:
+            statics[first] = Static(task.cls.python_class, first)
         if task.receiver is not None:
-            names.insert(0, task.function.__code__.co_varnames[0])
+            names.insert(0, "" if task.is_of_class else first)
             types.insert(0, task.receiver)
         parameters = [tree.Variable(n, t) for n, t in zip(names, types, strict=True)]
         context = Context(
-            source, task.function, task.kind, task.signature, parameters, task.owner, self
+            source, task.function, task.kind, task.signature, parameters, task.owner, self, statics
         )
         location = source.locate(source.definition)
         try:

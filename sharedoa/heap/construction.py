@@ -111,6 +111,7 @@ def field_columns(
     heap: Heap, cls: ClassType, count: int, fields: dict[str, Any]
 ) -> dict[str, Column]:
     """The values of ``fields`` for ``count`` new objects. Raises ArgumentError."""
+    fields = {**cls.defaults, **fields}
     return {
         name: column(type, fields[name], count, f"{cls.name}.{name}", heap)
         for name, type in declared_fields(cls, fields).items()
@@ -119,6 +120,7 @@ def field_columns(
 
 def field_values(heap: Heap, cls: ClassType, fields: dict[str, Any]) -> dict[str, Any]:
     """The values of ``fields`` for one new object. Raises ArgumentError."""
+    fields = {**cls.defaults, **fields}
     declared = declared_fields(cls, fields)
     try:
         return {

@@ -129,7 +129,13 @@ class ManyObjects(Generic[T_co]):
 
     def _declared(self, name: str) -> Any:
         """The field or method of every object."""
-        return self._field(name) if name in self._cls.fields else partial(self._call, name)
+        if name in self._cls.fields:
+            return self._field(name)
+        method = self._cls.find_method(name)
+        assert method is not None
+        if method.kind in ("static", "class"):
+            raise AttributeError(f"{name} is of the class: call {self._cls.name}.{name}(...)")
+        return self._call(name) if method.kind == "property" else partial(self._call, name)
 
     def __dir__(self) -> list[str]:
         """Fields and methods of the objects, and what arrays have themselves."""

@@ -7,19 +7,33 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 from ..errors import ClassError
 from .classes import ClassType
 from .field_access import FieldAccess
 from .functions import refuse_lambda
+from .members import check_kind, member_of
 from .scalars import ScalarType
 
 
-def check_bases(name: str, bases: tuple[type, ...]) -> None:
-    if len(bases) != 1:
-        raise ClassError(
-            f"class {name} has {len(bases)} bases",
-            "shared classes inherit from one class; hold a reference to the other instead",
-        )
+def take_defaults(
+    base: type, namespace: dict[str, Any], annotations: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Take what fields begin with out of the body of a class: ``x: f32 = 1.0``, or ``x = 2.0`` for
+    a field that it inherits."""
+    found = {}
+    for attribute, value in list(namespace.items()):
+        is_own = attribute in annotations and not _is_constant(annotations[attribute])
+        is_inherited = isinstance(inspect.getattr_static(base, attribute, None), FieldAccess)
+        if (is_own or (is_inherited and attribute not in annotations)) and _is_default(value):
+            found[attribute] = namespace.pop(attribute)
+    return found
+
+
+def _is_default(value: Any) -> bool:
+    is_number = value is None or isinstance(value, (bool, int, float, np.generic))
+    return is_number or hasattr(type(value), "__sharedoa_value__")
 
 
 def field_annotations(name: str, base: type, namespace: dict[str, Any]) -> dict[str, Any]:
@@ -32,8 +46,8 @@ def field_annotations(name: str, base: type, namespace: dict[str, Any]) -> dict[
             continue
         if attribute in annotations:
             raise ClassError(
-                f"class {name}: field {attribute} has a default",
-                "fields start at zero or null; give values to oa.new or write an __init__",
+                f"class {name}: the default of field {attribute} is a {type(value).__name__}",
+                "a default is a number, None or a value struct; set anything else in an __init__",
             )
         if attribute not in given and not _is_constant_of(base, attribute):
             raise _not_annotated(name, attribute, value)
@@ -138,17 +152,16 @@ def check_members(
             )
     for attribute, value in namespace.items():
         refuse_ignored(name, attribute)
+        member = member_of(attribute, value)
+        if shared is not None and attribute in methods:
+            inherited = shared.find_method(attribute)
+            assert inherited is not None
+            check_kind(name, attribute, member and member[0], inherited.kind)
         if attribute.startswith("__"):
             continue
         if inspect.isfunction(value):
             refuse_lambda(value, f"method {name}.{attribute}")
             refuse_internal(name, "method", attribute)
-        elif attribute in methods:
-            raise ClassError(
-                f"class {name}: {attribute} overrides a method of its base by a "
-                f"{type(value).__name__}",
-                f"write a plain method: def {attribute}(self, ...)",
-            )
         if isinstance(inspect.getattr_static(base, attribute, None), FieldAccess):
             raise ClassError(
                 f"class {name}: {attribute} hides the field of its base", "give it another name"

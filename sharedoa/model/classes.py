@@ -26,6 +26,7 @@ from .world import World
 
 if TYPE_CHECKING:
     from .foreign import ForeignClass
+    from .members import MemberKind
 
 
 class _TypeIndices:
@@ -75,6 +76,7 @@ class Method:
     function: Callable[..., Any]
     abstract: bool
     resolve: Callable[[], Signature]
+    kind: MemberKind = "method"
     _signature: Signature | None = None
 
     @property
@@ -118,6 +120,8 @@ class ClassType:
     unordered: frozenset[str] = frozenset()
     #: Its own ``__init__``, which is not virtual.
     initialiser: Method | None = None
+    #: What fields begin with, of its own and of inherited ones that it changes.
+    own_defaults: dict[str, Any] = field(default_factory=dict)
     slots: dict[str, int] = field(default_factory=dict)
     entry_base: int = 0
     _own_fields: dict[str, Type] | None = None
@@ -171,6 +175,12 @@ class ClassType:
         """All fields, inherited ones first, in order of declaration."""
         inherited = self.base.fields if self.base else {}
         return {**inherited, **self.own_fields}
+
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """What fields of new objects begin with that are not zero or null."""
+        inherited = self.base.defaults if self.base else {}
+        return {**inherited, **self.own_defaults} if self.own_defaults else inherited
 
     def field_owner(self, name: str) -> ClassType | None:
         return next((cls for cls in self.ancestry() if name in cls.own_fields), None)

@@ -12,23 +12,25 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from ..errors import ClassError, HeapError, UnresolvedNameError
+from ..errors import ArgumentError, ClassError, HeapError, UnresolvedNameError
 from .annotations import Scope, declare, local_names, refuse_grid, resolve
 from .class_body import (
-    check_bases,
     check_members,
     check_unordered,
     field_annotations,
     refuse_ignored,
+    take_defaults,
 )
 from .classes import LAYOUTS, ClassType, Method, Signature
 from .deleted import DeletedReference
 from .field_access import FieldAccess, InlineField
-from .functions import converting, is_abstract_body, mark_wrapper, refuse_lambda, user_function
+from .functions import is_abstract_body, mark_wrapper, refuse_lambda, user_function
+from .members import MemberKind, member_of, mixed_in, split_bases, wrapped
 from .shown import shown, shown_fields, shown_row
 from .signatures import resolve_signature, scope_of
 from .source_text import remember_source
-from .types import VOID, TupleType, Type
+from .types import VOID, ArrayType, InlineType, ReferenceType, TupleType, Type
+from .values import convert
 from .world import World
 
 #: ``C(*arguments, **fields)``: ``heap.interface`` installs it, as heaps rest on this.
@@ -70,14 +72,16 @@ class ObjectMeta(type):
         is_root = not any(isinstance(base, ObjectMeta) for base in bases)
         if is_root:
             return super().__new__(mcls, name, bases, namespace, **options)
-        check_bases(name, bases)
-        annotations = field_annotations(name, bases[0], namespace)
-        check_members(name, bases[0], annotations, namespace)
+        base = split_bases(name, bases, lambda each: isinstance(each, ObjectMeta))
+        defaults = take_defaults(base, namespace, namespace.get("__annotations__", {}))
+        annotations = field_annotations(name, base, namespace)
+        check_members(name, base, annotations, namespace)
         namespace["__slots__"] = ()
         layout = options.pop("layout", None)
         unordered = check_unordered(name, options.pop("unordered", ()), annotations)
         cls = super().__new__(mcls, name, bases, namespace, **options)
-        _declare_class(cls, annotations, namespace, frame.f_globals, local)
+        members = {**mixed_in(cls, base), **namespace}
+        _declare_class(cls, base, annotations, defaults, members, frame.f_globals, local)
         assert cls.__sharedoa__ is not None
         cls.__sharedoa__.unordered = unordered
         if layout is not None:
@@ -101,13 +105,14 @@ class ObjectMeta(type):
 
     def __setattr__(cls, name: str, value: Any) -> None:
         shared = cls.__dict__.get("__sharedoa__")
-        if shared is None or name.startswith("__"):
+        if shared is None or (name.startswith("__") and name not in shared.slots):
             refuse_ignored(cls.__name__, name)
             super().__setattr__(name, value)
             if shared is not None and name == "__init__":
                 _note_initialiser(shared, value, None)
             return
-        if not inspect.isfunction(value) or name not in shared.slots:
+        known = shared.find_method(name) if name in shared.slots else None
+        if not inspect.isfunction(value) or known is None or known.kind != "method":
             raise ClassError(
                 f"{cls.__name__}.{name} cannot be set: the class is already laid out",
                 "a method that exists may be replaced by a function; for anything else define the "
@@ -275,12 +280,14 @@ def require_concrete(cls: ClassType) -> None:
 
 def _declare_class(
     cls: ObjectMeta,
+    base_class: type,
     annotations: dict[str, Any],
-    namespace: dict[str, Any],
+    defaults: dict[str, Any],
+    members: dict[str, Any],
     global_names: dict[str, Any],
     local: dict[str, Any],
 ) -> None:
-    base = cls.__mro__[1].__sharedoa__  # type: ignore[attr-defined]
+    base = base_class.__sharedoa__  # type: ignore[attr-defined]
     # The class's own name means this class, also where it replaces an older one of that name.
     scope = Scope(global_names, cls.__module__, {**local, cls.__name__: cls})
 
@@ -303,16 +310,20 @@ def _declare_class(
                     "make a field of each part, oa.inline[T, N], or an @oa.value class",
                 )
         _check_overrides(shared)
+        _convert_defaults(shared, {**inherited, **fields})
         return fields
 
     try:
         with World.changing:
-            shared = ClassType(cls.__name__, cls, base, resolve_fields)
+            shared = ClassType(cls.__name__, cls, base, resolve_fields, own_defaults=defaults)
             type.__setattr__(cls, "__sharedoa__", shared)
-            for name, value in list(namespace.items()):
-                if inspect.isfunction(value) and not name.startswith("__"):
-                    _install_method(cls, _make_method(shared, name, value, scope))
-            _note_initialiser(shared, namespace.get("__init__"), scope)
+            for name, value in members.items():
+                member = member_of(name, value)
+                if member is not None:
+                    kind, function = member
+                    method = _make_method(shared, name, function, scope, kind)
+                    _install_method(cls, method, value)
+            _note_initialiser(shared, members.get("__init__"), scope)
             shared.assign_slots()
             for name in annotations:
                 type.__setattr__(cls, name, FieldAccess(name))
@@ -328,7 +339,23 @@ def _declare_class(
         raise
 
 
-def _make_method(shared: ClassType, name: str, function: Any, scope: Scope) -> Method:
+def _convert_defaults(shared: ClassType, fields: dict[str, Type]) -> None:
+    """Raise ClassError for what a field does not begin with."""
+    for name, value in shared.own_defaults.items():
+        where = f"class {shared.name}, the default of {name}"
+        if isinstance(fields[name], (InlineType, ArrayType)):
+            raise ClassError(f"{where}: {fields[name]!r} has none", "set it in an __init__")
+        if isinstance(fields[name], ReferenceType) and value is not None:
+            raise ClassError(f"{where} is an object", "let references begin with None")
+        try:
+            shared.own_defaults[name] = convert(fields[name], value, where)
+        except ArgumentError as error:
+            raise ClassError(error.message, error.help) from None
+
+
+def _make_method(
+    shared: ClassType, name: str, function: Any, scope: Scope, kind: MemberKind = "method"
+) -> Method:
     where = f"method {shared.name}.{name}"
     function = user_function(function)
     refuse_lambda(function, where)
@@ -336,9 +363,9 @@ def _make_method(shared: ClassType, name: str, function: Any, scope: Scope) -> M
 
     def signature() -> Signature:
         names = scope_of(function, scope.local)
-        return resolve_signature(function, names, where, receiver=True)
+        return resolve_signature(function, names, where, receiver=kind != "static")
 
-    return Method(name, shared, function, is_abstract_body(function), signature)
+    return Method(name, shared, function, is_abstract_body(function), signature, kind)
 
 
 def _note_initialiser(shared: ClassType, value: Any, scope: Scope | None) -> None:
@@ -351,15 +378,17 @@ def _note_initialiser(shared: ClassType, value: Any, scope: Scope | None) -> Non
         World.advance()
 
 
-def _install_method(cls: ObjectMeta, method: Method) -> None:
+def _install_method(cls: ObjectMeta, method: Method, original: Any = None) -> None:
     shared, name, function = method.owner, method.name, method.function
     shared.methods[name] = method
     if method.abstract:
         wrapper = _abstract_caller(shared, name)
         mark_wrapper(wrapper, function)
+        if method.kind == "property":
+            wrapper = property(wrapper)
     else:
         where = f"method {shared.name}.{name}"
-        wrapper = converting(function, lambda: method.signature, where, receiver=True)
+        wrapper = wrapped(method.kind, original, function, lambda: method.signature, where)
     type.__setattr__(cls, name, wrapper)
 
 
@@ -379,8 +408,21 @@ def _check_overrides(shared: ClassType) -> None:
     """Raise ClassError when a method's parameters or result differ from what it overrides."""
     for name, method in shared.methods.items():
         inherited = shared.base.find_method(name) if shared.base else None
-        if inherited is not None:
+        if inherited is not None and _is_for_kernels(method):
             _check_override(method, inherited)
+
+
+def _is_for_kernels(method: Method) -> bool:
+    """Whether it is a plain method, or has types that kernels know."""
+    if method.kind == "method":
+        return True
+    try:
+        method.resolve()
+    except UnresolvedNameError:
+        raise
+    except ClassError:
+        return False
+    return True
 
 
 def _check_replacement(method: Method) -> None:
@@ -401,8 +443,22 @@ def _check_replacement(method: Method) -> None:
 def _check_override(method: Method, inherited: Method) -> None:
     # Not kept yet: names may still come to mean later definitions.
     mine, theirs = method.resolve(), inherited.resolve()
-    if mine.types != theirs.types or mine.result != theirs.result:
-        cure = "give both the same parameter types and the same result"
+    pairs = [*zip(mine.types, theirs.types, strict=False)]
+    narrower = [(a, b) for a, b in pairs if _is_below(a, b)]
+    if len(mine.types) != len(theirs.types) or not (
+        all(a == b or _is_below(b, a) for a, b in pairs)
+        and (mine.result == theirs.result or _is_below(mine.result, theirs.result))
+    ):
+        cure = (
+            "give both the same parameter types and the same result; a result may be of a "
+            "subclass, a parameter of a base class"
+        )
+        if narrower:
+            (one, wider), *_ = narrower
+            cure = (
+                f"a call through the base may pass any {wider!r}: take that, and ask with "
+                f"isinstance whether it is a {one!r}"
+            )
     elif mine.names != theirs.names or mine.defaults != theirs.defaults:
         cure = (
             "give both the same parameter names and the same defaults: a call uses those of the "
@@ -415,6 +471,13 @@ def _check_override(method: Method, inherited: Method) -> None:
         f"{inherited.owner.name}.{inherited.name}{_describe(theirs)} with another signature",
         cure,
     )
+
+
+def _is_below(type: Type, other: Type) -> bool:
+    """Whether a type's objects are all of the other one's class."""
+    if not (isinstance(type, ReferenceType) and isinstance(other, ReferenceType)):
+        return False
+    return type != other and type.cls.is_subclass_of(other.cls)
 
 
 def _describe(signature: Signature) -> str:

@@ -157,7 +157,9 @@ def _in_cpython(methods: tuple[tuple[ClassType, Method], ...], form: CallForm) -
             found = shared_type(type(receiver)).find_method(method.name)
             assert found is not None
             executing.function = found.function
-            result = getattr(receiver, method.name)(*pieces)
+            result = getattr(receiver, method.name)
+            if found.kind != "property":
+                result = result(*pieces)
             if len(values) > len(elementwise):
                 values[-1][i] = result
 

@@ -57,14 +57,14 @@ REFUSED = [row for row in rows() if row.complaint is not None]
 def preamble() -> tuple[str, str]:
     """The names that the page puts around a row, and the parameters."""
     block = PAGE.read_text().split("```python\n")[1].split("```")[0]
-    names, header = block.split("def row")
-    return names, header.split(" -> ")[0].strip("()")
+    names, header = block.split("def row(")
+    return names, " ".join(header.split(") ->")[0].split()).strip(", ")
 
 
 def module_of(folder: Path, chosen: list[Row]) -> ModuleType:
     names, parameters = preamble()
     given = ", ".join(part.split(":")[0] for part in parameters.split(", "))
-    text = names
+    text = "from typing import ClassVar\n" + names
     for number, row in enumerate(chosen):
         body = "\n".join(f"    {line}" for line in row.lines)
         text += f"@oa.func\ndef row_{number}({parameters}) -> f64:\n{body}\n    return f64(r)\n\n"
@@ -77,7 +77,7 @@ def results(module: ModuleType, heap: oa.Heap, count: int) -> np.ndarray:
     with heap:
         out = oa.zeros(count, f64)
         a, b = oa.array(f32, [1.5, -2, 4]), oa.array(i32, [3, 1, 2])
-        circle = oa.new(module.Circle, size=2.0, radius=3.0)
+        circle = oa.new(module.Circle, radius=3.0)
         for place, mark in enumerate((4, 5, 6)):
             circle.marks[place] = mark
         module.run[1](out, a, b, 2, 0.5, circle, circle)

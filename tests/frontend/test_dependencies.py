@@ -14,7 +14,8 @@ import pytest
 
 import sharedoa as oa
 from sharedoa import f32, i32
-from sharedoa.frontend import Translation, translate_kernel
+from sharedoa.frontend import Translation, translate_kernel, tree
+from sharedoa.frontend.walk import nodes_in
 from sharedoa.model.world import World
 
 from ..source_files import load_module
@@ -170,7 +171,7 @@ def test_redefining_a_class_is_noticed_through_the_names_that_mean_it(module: Mo
     assert not holds(translation)
 
 
-def test_a_subclass_with_another_constant_makes_the_one_of_its_base_ambiguous(
+def test_a_constant_of_objects_depends_on_their_class(
     module: ModuleType,
 ) -> None:
     text = """
@@ -193,10 +194,15 @@ def kernel(runner: Runner, out: oa.Array[i32]):
         translate_kernel(m.kernel)
         redefine(m, "Fast", "class Fast(Runner):\n    SPEED: ClassVar[int] = 5\n")
     assert not holds(translations[0])
+    kinds = [
+        {type(node) for each in made.program.functions.values() for node in nodes_in(each.body)}
+        for made in (translations[0], translate_kernel(varying.kernel))
+    ]
+    assert [tree.TypeTest in kind for kind in kinds] == [False, True]
+    redefine(varying, "Table", "class Table(Runner):\n    SPEED: ClassVar[tuple] = (1, 2)\n")
     with pytest.raises(oa.CompileError) as caught:
         translate_kernel(varying.kernel)
-    assert caught.value.message == "Runner.SPEED is 1, but Fast.SPEED is 5"
-    assert caught.value.help == ("write a method that returns it, or name the class: Runner.SPEED")
+    assert caught.value.message == "Runner.SPEED is another table in a subclass"
     translate_kernel(fixed.kernel)
 
 

@@ -144,7 +144,7 @@ def test_host_only_members_stay_pythons() -> None:
         ("x = 0.5", "class C: x has a value and no annotation", "as x: ClassVar[f32] = 0.5, a"),
         ("x = (1, 2)", "class C: x has a value and no annotation", "as x: ClassVar[tuple] = ..."),
         ("x = oa.f32", "class C: field x has no annotation", "write a colon: x: f32"),
-        ("x: f32 = 3", "class C: field x has a default", "give values to oa.new"),
+        ("x: f32 = [3]", "class C: the default of field x is a list", "set anything else"),
         ("_heap: i32", "the field name _heap is taken", "rename the field"),
         ("_packed: i32", "the field name _packed is taken", "without the underscore: packed"),
         ("def _run(self): ...", "the method name _run is taken", "rename the method"),
@@ -196,20 +196,12 @@ class Last(Between):
 
 
 def test_a_shared_class_has_one_base() -> None:
-    with pytest.raises(oa.ClassError, match="class Both has 2 bases") as caught:
+    with pytest.raises(oa.ClassError, match="class Both has 2 shared classes") as caught:
 
         class Both(Circle, Square):
             pass
 
     assert "hold a reference to the other instead" in caught.value.help
-
-    class Plain:
-        pass
-
-    with pytest.raises(oa.ClassError, match="class Mixed has 2 bases"):
-
-        class Mixed(Circle, Plain):
-            pass
 
 
 @pytest.mark.parametrize(
@@ -297,15 +289,15 @@ def test_special_methods_of_the_host_alone() -> None:
         ("sides: ClassVar[int] = 3", "class C: sides hides the field of its base"),
         (
             "@staticmethod\n    def area() -> f32:\n        return f32(1)",
-            "class C: area overrides a method of its base by a staticmethod",
+            "class C: area is a staticmethod, but overrides a plain method of its base",
         ),
         (
             "@classmethod\n    def area(cls) -> f32:\n        return f32(1)",
-            "class C: area overrides a method of its base by a classmethod",
+            "class C: area is a classmethod, but overrides a plain method of its base",
         ),
         (
             "@property\n    def area(self) -> f32:\n        return f32(1)",
-            "class C: area overrides a method of its base by a property",
+            "class C: area is a property, but overrides a plain method of its base",
         ),
         (
             "x: i32\n    def x(self) -> i32:\n        return 1",

@@ -1,0 +1,140 @@
+"""What kernels know of members of a class besides plain methods: properties, static and class
+methods, operators; and what a class takes from mixins."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any, Literal
+
+from ..errors import ClassError
+from .functions import converting, mark_wrapper, user_function
+
+MemberKind = Literal["method", "property", "static", "class"]
+
+_BINARY = (
+    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "and", "or",
+    "xor", "matmul",
+)  # fmt: skip
+#: Special methods of shared classes that kernels call as Python does.
+OPERATORS = frozenset(
+    f"__{name}__"
+    for name in (
+        *_BINARY, *(f"r{name}" for name in _BINARY), "neg", "pos", "invert", "abs", "lt", "le",
+        "gt", "ge", "call", "getitem",
+    )
+)  # fmt: skip
+
+
+def member_of(name: str, value: Any) -> tuple[MemberKind, Callable[..., Any]] | None:
+    """What kernels can call of a class's attribute, and the user's function; None for what runs on
+    the host only. Methods are always theirs, anything else where its types are written."""
+    if inspect.isfunction(value):
+        if not name.startswith("__"):
+            return "method", user_function(value)
+        return ("method", user_function(value)) if name in OPERATORS and _has_types(value) else None
+    if isinstance(value, property):
+        return ("property", user_function(value.fget)) if _has_types(value.fget) else None
+    if isinstance(value, (staticmethod, classmethod)):
+        kind: MemberKind = "static" if isinstance(value, staticmethod) else "class"
+        function = user_function(value.__func__)
+        return (kind, function) if _has_types(function, kind == "static") else None
+    return None
+
+
+def _has_types(function: Any, all_of_them: bool = False) -> bool:
+    if not inspect.isfunction(function) or "return" not in function.__annotations__:
+        return False
+    parameters = list(inspect.signature(function).parameters.values())
+    given = [each.annotation for each in (parameters if all_of_them else parameters[1:])]
+    types = [*given, function.__annotations__["return"]]
+    names = [each.__name__ if isinstance(each, type) else str(each).strip("'\"") for each in types]
+    return inspect.Parameter.empty not in given and _OF_THE_HOST.isdisjoint(names)
+
+
+#: Types that no kernel knows: who writes one means a member that Python alone calls.
+_OF_THE_HOST = frozenset({"int", "float", "str", "bytes", "list", "dict", "set", "Any", "object"})
+
+
+def wrapped(
+    kind: MemberKind, original: Any, function: Callable[..., Any], signature: Any, where: str
+) -> Any:
+    """What stands in the class for CPython: arguments and results convert as in kernels."""
+    converted = converting(function, signature, where, receiver=kind != "static")
+    made: Any = converted if kind == "method" else _for_both(converted, function, signature)
+    if kind == "property":
+        return property(made, original.fset, original.fdel, original.__doc__)
+    return {"static": staticmethod, "class": classmethod}.get(kind, lambda made: made)(made)
+
+
+def _for_both(
+    converted: Callable[..., Any], function: Callable[..., Any], signature: Callable[[], Any]
+) -> Callable[..., Any]:
+    """What is called as in kernels if they can: the types may be those of the host."""
+    chosen: list[Callable[..., Any]] = []
+
+    @functools.wraps(function)
+    def call(*arguments: Any, **named: Any) -> Any:
+        if not chosen:
+            try:
+                signature()
+            except ClassError:
+                chosen.append(function)
+            else:
+                chosen.append(converted)
+        return chosen[0](*arguments, **named)
+
+    mark_wrapper(call, function)
+    return call
+
+
+def check_kind(name: str, attribute: str, kind: MemberKind | None, inherited: MemberKind) -> None:
+    """Raise ClassError where a member overrides one of another kind."""
+    if kind != inherited:
+        words = {"method": "a plain method", "property": "a property", "static": "a staticmethod",
+                 "class": "a classmethod", None: "something else"}  # fmt: skip
+        raise ClassError(
+            f"class {name}: {attribute} is {words[kind]}, but overrides {words[inherited]} of its "
+            "base",
+            "write both alike, with the types of parameters and results",
+        )
+
+
+def split_bases(name: str, bases: tuple[type, ...], is_shared: Callable[[type], bool]) -> type:
+    """The shared class among the bases; the others are mixins. Raises ClassError."""
+    shared = [base for base in bases if is_shared(base)]
+    if len(shared) != 1:
+        raise ClassError(
+            f"class {name} has {len(shared)} shared classes as bases",
+            "shared classes inherit from one, and methods from classes that are no shared ones and "
+            "have no fields; hold a reference to the other instead",
+        )
+    for base in bases:
+        if base is not shared[0]:
+            _check_mixin(name, base)
+    return shared[0]
+
+
+def _check_mixin(name: str, mixin: type) -> None:
+    for cls in mixin.__mro__[:-1]:
+        given = inspect.get_annotations(cls)
+        fields = [each for each, type in given.items() if "ClassVar" not in str(type)]
+        if fields or "__init__" in vars(cls):
+            raise ClassError(
+                f"class {name}: its base {mixin.__name__} has {'fields' if fields else '__init__'}",
+                "a class that is mixed in has methods only; declare fields in shared classes",
+            )
+
+
+def mixed_in(cls: type, shared: type) -> dict[str, Any]:
+    """Members that a class takes from mixins, as CPython looks them up."""
+    found: dict[str, Any] = {}
+    own = cls.__mro__[1 : cls.__mro__.index(shared)]
+    behind = [each for each in cls.__mro__ if each not in shared.__mro__ and each not in own]
+    for mixin in (*own, *behind[1:]):
+        for name, value in vars(mixin).items():
+            is_hidden = name in vars(cls) or (mixin not in own and hasattr(shared, name))
+            if not is_hidden and member_of(name, value) is not None:
+                found.setdefault(name, value)
+    return found
