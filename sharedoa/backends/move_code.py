@@ -148,12 +148,12 @@ def _emit_forwarding_word(
     regions: ir.Value,
     address: ir.Value,
     item: int,
-    use: Callable[[ir.IRBuilder, ir.Value], None],
+    use: Callable[[ir.IRBuilder, ir.Value, ir.Value], None],
 ) -> None:
-    """``use`` the pointer to the forwarding word of the object at an address, if it is in one of
-    the regions."""
+    """``use`` the pointer to the forwarding word of the object at an address, and what stands for
+    those without one, if it is in one of the regions."""
     row = _last_not_after(builder, table, regions, FORWARDING_WORDS, address)
-    start, end, block_bytes, shift, words = _words(builder, table, row, FORWARDING_WORDS)
+    start, end, block_bytes, shift, words, other = _words(builder, table, row, FORWARDING_WORDS)
     offset = builder.sub(address, start)
     within = builder.icmp_unsigned("<", offset, builder.sub(end, start))
     with builder.if_then(within):
@@ -164,7 +164,7 @@ def _emit_forwarding_word(
         in_block = builder.icmp_unsigned("==", builder.lshr(lane, shift), I64(0))
         with builder.if_then(builder.and_(is_lane, in_block)):
             slot = builder.or_(builder.shl(block, shift), lane)
-            use(builder, _at(builder, words, slot, item))
+            use(builder, _at(builder, words, slot, item), other)
 
 
 def _emit_forward(
@@ -180,7 +180,7 @@ def _emit_forward(
         gone_to = builder.load(_at(builder, after, number, item), typ=type)
         address = _emit_address(builder, listed, how)
 
-        def store(builder: ir.IRBuilder, pointer: ir.Value) -> None:
+        def store(builder: ir.IRBuilder, pointer: ir.Value, other: ir.Value) -> None:
             builder.store(gone_to, pointer)
 
         _emit_forwarding_word(builder, table, regions, address, item, store)
@@ -214,10 +214,12 @@ def _emit_follow(
         pointer = builder.inttoptr(builder.add(at, builder.mul(lane, lane_bytes)), POINTER)
         found = builder.load(pointer, typ=type, align=alignment)
 
-        def replace(builder: ir.IRBuilder, word: ir.Value) -> None:
+        def replace(builder: ir.IRBuilder, word: ir.Value, other: ir.Value) -> None:
             there = builder.load(word, typ=type)
             is_none = builder.icmp_unsigned("==", there, type(0))
             stays = builder.and_(keeps, is_none)
+            other = other if type == I64 else builder.trunc(other, type)
+            there = builder.select(is_none, other, there)
             changes = builder.icmp_unsigned("!=", there, found)
             with builder.if_then(builder.and_(changes, builder.xor(stays, I1(1)))):
                 builder.store(there, pointer, align=alignment)

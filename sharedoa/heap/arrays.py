@@ -110,6 +110,7 @@ class Array(NumPyLike, Generic[T_co]):
         References, and value structs that have any, are read-only: assign objects or values through
         the array itself.
         """
+        self._heap.upkeep.is_known_outside |= holds_references(self.__sharedoa_element__)
         return self._numpy()
 
     def _numpy(self) -> Values:

@@ -87,6 +87,10 @@ class Births(ABC, Generic[Lent]):
         self._make_room(cls, count)
         self._reserved[cls] = count
 
+    def wanted(self, cls: ClassType, each: int | None, threads: int) -> int:
+        """Places for threads that make so many objects of a class each, None for any number."""
+        return threads * each if each is not None else self._reserved.get(cls, threads)
+
     def _make_room(self, cls: ClassType, count: int) -> None:
         what = f"{count:,} more objects of {cls.name}"
         self._with_room(what, lambda: self._find_room(cls, count))
@@ -103,7 +107,7 @@ class Births(ABC, Generic[Lent]):
         lent: list[Lent] = []
         try:
             for cls, each in made.items():
-                wanted = threads * each if each is not None else self._reserved.get(cls, threads)
+                wanted = self.wanted(cls, each, threads)
                 try:
                     self._make_room(cls, wanted)
                 except HeapError:

@@ -20,6 +20,7 @@ from ..errors import HeapError
 from ..forks import take_for_forks
 from ..model.arrangement import Arrangement, slot_numbers
 from ..model.classes import ClassType
+from ..model.field_address import LANES
 from ..model.layout import Layout
 from ..model.reference import ReferenceEncoding
 from .class_windows import ClassWindows
@@ -69,7 +70,7 @@ class ByTypePlacement:
         self._layout = layout
         self._encoding = encoding
         self._residency = residency
-        self._initial_region = initial_region
+        self.initial_region = initial_region
         self._shows_living = debug
         self._quarantine = Quarantine[Region](extents.capacity) if debug else None
         self._header = header
@@ -305,9 +306,22 @@ class ByTypePlacement:
     def new_region(self, cls: ClassType, count: int) -> Region:
         """For ``count`` objects of ``cls`` that will come from other regions (``exchange``). Raises
         NoRoom."""
-        region = self._reserve(cls, count)
+        # The same on every backend, whatever its layout.
+        region = self._reserve(cls, -(-count // LANES) * LANES)
         region.forget_deletions()
         return region
+
+    def new_grave(self, cls: ClassType) -> Region:
+        """For references to deleted objects of a class whose places others may get (``exchange``):
+        they stay references to something deleted. Raises NoRoom."""
+        region = self._reserve(cls, LANES)
+        region.become_grave()
+        return region
+
+    def grave(self, cls: ClassType) -> Region | None:
+        """That of a class, if it has one; it is not among its ``regions``."""
+        graves = (each for each in self.all_regions() if each.is_grave)
+        return next((each for each in graves if each.cls is cls), None)
 
     def free_region(self, region: Region) -> None:
         """The memory of a region that no address leads to."""
@@ -329,7 +343,7 @@ class ByTypePlacement:
 
     def _grow(self, cls: ClassType, missing: int) -> None:
         """Add a region for ``missing`` objects at least; raises NoRoom, having changed nothing."""
-        initial = self._initial_region
+        initial = self.initial_region
         held = sum(region.capacity for region in self.regions(cls))
         capacity = initial << (held // initial).bit_length()
         while capacity < missing:
@@ -422,7 +436,8 @@ class ByTypePlacement:
         """Regions of one class instead of others."""
         cls = (*gone, *come)[0].cls
         every = sorted([*(each for each in self._index[1] if each not in gone), *come], key=_start)
-        own = sorted([*(each for each in self.regions(cls) if each not in gone), *come], key=_start)
+        stays = [each for each in self.regions(cls) if each not in gone]
+        own = sorted([*stays, *(each for each in come if not each.is_grave)], key=_start)
         index = [region.start for region in every], every
         self._index, self._of_class[cls] = index, own
         self.layout_epoch += 1
@@ -442,6 +457,8 @@ class ByTypePlacement:
         arrangement = low.arrangement
         if low.cls is not high.cls or (high.start - low.start) % arrangement.block_bytes:
             return None
+        if low.is_grave or high.is_grave:
+            return None  # nobody is to live there
         if low.lent or high.lent:
             return None  # a launch knows them
         extent = self._extents.join(low.extent, high.extent)
@@ -611,7 +628,8 @@ class ByTypePlacement:
         return sorted(found, key=_number)
 
     def holders(self) -> list[ClassType]:
-        return sorted((cls for cls, held in list(self._of_class.items()) if held), key=_number)
+        """The classes that have memory."""
+        return sorted({region.cls for region in self.all_regions()}, key=_number)
 
     def count(self, cls: ClassType) -> int:
         used = 0

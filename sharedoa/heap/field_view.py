@@ -34,6 +34,7 @@ class FieldView(NumPyLike):
     def __init__(
         self, heap: Heap, cls: ClassType, selection: Selection, path: FieldPath, source: Any = None
     ) -> None:
+        heap.upkeep.held += 1
         self._heap = heap
         self._cls = cls
         self._selected = selection
@@ -41,6 +42,9 @@ class FieldView(NumPyLike):
         self._moves = heap.placement.moves
         self.path = path
         self.source = source
+
+    def __del__(self) -> None:
+        self._heap.upkeep.held -= 1
 
     @property
     def type(self) -> Type:
@@ -98,6 +102,7 @@ class FieldView(NumPyLike):
         values = self._selection.read(self.path)
         if not self._selection.is_one_view or holds_references(self.type):
             values.flags.writeable = False
+        self._heap.upkeep.is_known_outside |= holds_references(self.type)
         return values
 
     def __getitem__(self, key: Any) -> Any:

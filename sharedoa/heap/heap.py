@@ -36,6 +36,7 @@ from . import hooks, one_field, one_object
 from .array2 import array_of_shape
 from .array_memory import ArrayStorage
 from .arrays import Array, ObjectArray, make_array
+from .automatic import Upkeep
 from .blocks import Block, entered, exit_of_block, without
 from .construction import (
     arguments_of_each,
@@ -69,6 +70,7 @@ from .settings import HeapSettings
 from .statistics import HeapStatistics
 from .transfer import array_column
 
+_get_ident = threading.get_ident
 _path = lru_cache(maxsize=4096)(FieldPath)
 
 
@@ -128,6 +130,7 @@ class Heap:
         #: Arrays of all objects of a class, of the population that ``_objects_at`` numbers.
         self._objects_of: dict[ClassType, tuple[ArrayStorage | None, Selection]] = {}
         self._objects_at = -1
+        self.upkeep = Upkeep()
         self.memory = HeapMemory(settings)
         #: Without a look at whether captured steps have changed it (``settle``).
         self.books: Placement = self.memory.placement
@@ -254,9 +257,9 @@ class Heap:
             self.memory.wait_for_lists()
             selection = self.placement.select(references)
             self.forget_objects_of()
-            where = user_line() if self.debug else ""
-            self.placement.free(selection, where)
+            self.placement.free(selection, user_line() if self.debug else "")
             self.bury(references)
+        self.upkeep.after_deletion(self, selection)
 
     def all(self, python_class: type) -> Population:
         """Every live object of the class and its subclasses."""
@@ -497,6 +500,8 @@ class Heap:
         access by the host comes through here; while launches are recorded it is refused with
         HeapError. Not for launches under way where the caller is part of one."""
         memory = self.memory
+        if _get_ident() != self.upkeep.thread:
+            self.upkeep.note_thread()
         if (
             memory.last_launch is not self._waited_for
             or (memory.launching and memory.others_are_launching())

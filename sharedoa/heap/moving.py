@@ -8,7 +8,7 @@ soon live there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -59,7 +59,20 @@ def compact(heap: Heap, python_class: type | None = None) -> None:
     with heap.lock:
         classes = [cls for cls in placement.holders() if below is None or cls in below]
         loose = [cls for cls in classes if _is_loose(cls, placement)]
-        _move(heap, placement, dict.fromkeys(loose))
+        put_together(heap, placement, loose)
+
+
+def put_together(
+    heap: Heap,
+    placement: ByTypePlacement,
+    classes: Iterable[ClassType],
+    keeps_deleted: bool = False,
+) -> None:
+    """Put the objects of each of these classes side by side, in the order in which they lie.
+    ``keeps_deleted``: references to deleted objects stay that instead of becoming null. Raises
+    HeapError without memory for the new places, having moved nothing."""
+    with heap.lock:
+        _move(heap, placement, dict.fromkeys(classes), keeps_deleted)
 
 
 def sort(heap: Heap, objects: Any, key: Any) -> None:
@@ -134,7 +147,9 @@ def _is_loose(cls: ClassType, placement: ByTypePlacement) -> bool:
     """Whether there is something between the objects, or much room behind them."""
     regions = placement.regions(cls)
     used = placement.count(cls)
-    return len(regions) > 1 or regions[0].unused_from > used or regions[0].capacity > 2 * used
+    if len(regions) != 1 or placement.grave(cls) is not None:
+        return True
+    return regions[0].unused_from > used or regions[0].capacity > 2 * used
 
 
 def _sorted(placement: ByTypePlacement, cls: ClassType, wanted: References) -> References:
@@ -144,24 +159,32 @@ def _sorted(placement: ByTypePlacement, cls: ClassType, wanted: References) -> R
     return references
 
 
-def _move(heap: Heap, placement: ByTypePlacement, orders: Orders) -> None:
+def _move(
+    heap: Heap, placement: ByTypePlacement, orders: Orders, keeps_deleted: bool = False
+) -> None:
     """Nothing has changed if this raises."""
     heap.memory.stand_still()
     heap.memory.collect(thorough=True)
     placement.release_deleted()
-    orders = {cls: order for cls, order in orders.items() if placement.regions(cls)}
     gone = [region for cls in orders for region in placement.regions(cls)]
+    counts = {cls: placement.count(cls) for cls in orders}
+    graves = {cls: grave for cls in orders if (grave := placement.grave(cls)) is not None}
+    if not keeps_deleted:
+        gone += graves.values()
+        graves.clear()
     if not gone:
         return
-    counts = {cls: placement.count(cls) for cls in orders}
     come: dict[ClassType, Region] = {}
+    new_graves: dict[ClassType, Region] = {}
 
     def make_room() -> _Move:
         for cls, count in counts.items():
             if count and cls not in come:
                 come[cls] = placement.new_region(cls, count)
                 come[cls].take(count)
-        return _Move(heap, placement, orders, gone, come)
+            if keeps_deleted and cls not in graves and cls not in new_graves:
+                new_graves[cls] = placement.new_grave(cls)
+        return _Move(heap, placement, orders, gone, come, graves | new_graves)
 
     what = "a second place for objects that move"
     try:
@@ -176,12 +199,12 @@ def _move(heap: Heap, placement: ByTypePlacement, orders: Orders) -> None:
         finally:
             heap.memory.free_work(move.extent)
     except BaseException:
-        for region in come.values():
+        for region in (*come.values(), *new_graves.values()):
             placement.free_region(region)
         raise
     # Nothing below can fail.
     with placement.access:
-        placement.exchange(gone, [*come.values()])
+        placement.exchange(gone, [*come.values(), *new_graves.values()])
         heap.proxies.replace(references, [proxy for _, proxy in proxies])
         heap.forget_objects_of()
         heap.note_reference_writes()
@@ -197,8 +220,10 @@ class _Move:
         orders: Orders,
         gone: list[Region],
         come: Mapping[ClassType, Region],
+        graves: Mapping[ClassType, Region],
     ) -> None:
-        """Raises NoRoom."""
+        """``graves``: where references to deleted objects are to lead; null where there is none.
+        Raises NoRoom."""
         self._heap, self._placement, self._gone, self._come = heap, placement, gone, come
         self._decoding = decoding(heap.encoding)
         item = self._decoding.item
@@ -214,7 +239,8 @@ class _Move:
         moves = heap.backend.object_moves
         parts = {cls: parts_of(region.arrangement) for cls, region in come.items()}
         columns = moves.column_table(self._columns)
-        sizes = [forwarding(gone, [0] * len(gone)).nbytes, columns.nbytes]
+        others = [_first(graves.get(region.cls), heap) for region in gone]
+        sizes = [forwarding(gone, others, others).nbytes, columns.nbytes]
         sizes += [each.nbytes for each in parts.values()]
         # The host writes lists that come first.
         listed = sorted(come, key=lambda cls: cls not in self._orders)
@@ -230,7 +256,7 @@ class _Move:
         self._target_list = next(addresses)
         self._words = [next(addresses) for _ in gone]
         try:
-            self._write(self._table, forwarding(gone, self._words))
+            self._write(self._table, forwarding(gone, self._words, others))
             self._write(self._column_table, columns)
             for cls, values in parts.items():
                 self._write(self._parts[cls], values)
@@ -294,6 +320,11 @@ class _Move:
                     break
             found.append(reference)
         return found
+
+
+def _first(region: Region | None, heap: Heap) -> int:
+    """The reference to a region's first slot; null where there is none."""
+    return 0 if region is None else numbers_of(region, heap.encoding).first
 
 
 def _columns(heap: Heap, regions: list[Region]) -> Iterator[ReferenceColumn]:

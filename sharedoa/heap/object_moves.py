@@ -69,16 +69,17 @@ def parts_of(arrangement: Arrangement) -> Words:
     return np.array([*arrangement.parts()], np.uint64).reshape(-1)
 
 
-FORWARDING_WORDS = 5
+FORWARDING_WORDS = 6
 
 
-def forwarding(regions: Sequence[Region], words: Sequence[int]) -> Words:
+def forwarding(regions: Sequence[Region], words: Sequence[int], others: Sequence[int]) -> Words:
     """The table of regions with forwarding words at these addresses: of each its start and end,
-    the bytes of a block, log2 of its slots, and that address, by start."""
+    the bytes of a block, log2 of its slots, that address, and the reference that stands for
+    objects without a word, by start."""
     rows = [
-        (each.start, each.end, arrangement.block_bytes, arrangement.lanes.bit_length() - 1, address)
-        for each, address in zip(regions, words, strict=True)
-        for arrangement in [each.arrangement]
+        (each.start, each.end, how.block_bytes, how.lanes.bit_length() - 1, address, other)
+        for each, address, other in zip(regions, words, others, strict=True)
+        for how in [each.arrangement]
     ]
     return np.array(sorted(rows), np.uint64).reshape(-1)
 
@@ -171,8 +172,8 @@ class ObjectMoves(Protocol):
         keeps_others: bool,
     ) -> None:
         """Replace references to slots of these regions with what their forwarding words say; where
-        these are 0 they stay if ``keeps_others``, else they become null. ``at`` is the address of
-        ``columns`` as ``column_table`` makes them."""
+        these are 0 they stay if ``keeps_others``, else they become what the table has for such.
+        ``at`` is the address of ``columns`` as ``column_table`` makes them."""
         ...
 
     def column_table(self, columns: Sequence[ReferenceColumn]) -> Words:

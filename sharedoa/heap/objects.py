@@ -61,10 +61,12 @@ class ManyObjects(Generic[T_co]):
 
     def references(self) -> References:
         """One a object, u64 of shape (objects,)."""
+        self._heap.upkeep.is_known_outside = True
         return self._references()
 
     def selection(self) -> Selection:
         """The objects ready for access. Raises HeapError if one is null or was deleted."""
+        self._heap.upkeep.is_known_outside = True
         return self._selection()
 
     def field(self, name: str) -> Any:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 from ..errors import HeapError
@@ -36,6 +37,7 @@ _EXACT = 1 << 53
 IS_QUIET = (
     "memory.last_launch is heap._waited_for and not memory.launching"
     " and memory.unsettled is None and not memory.has_ended_some and recording() is None"
+    " and thread() == heap.upkeep.thread"
 )
 """Nothing is to be waited for: ``heap.wait()`` and ``heap.settle()`` would do nothing."""
 
@@ -325,6 +327,7 @@ def _written(heap: Heap, code: Code, name: str, source: str, made: str, **parts:
     names.update(
         __name__=__name__,
         recording=recording.get,
+        thread=get_ident,
         find=code.finder(),
         nowhere=code.nowhere,
         cls=code.cls,

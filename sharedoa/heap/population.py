@@ -92,7 +92,8 @@ class Population(ManyObjects[T_co]):
         return sum(map(self._heap.placement.count, self._classes()))
 
     def __iter__(self) -> Iterator[T_co]:
-        return map(self._heap.wrap, self._references().tolist())
+        heap = self._heap
+        return map(heap.wrap, heap.upkeep.holding(self._references().tolist()))
 
     @overload
     def __getitem__(self, key: One) -> T_co: ...

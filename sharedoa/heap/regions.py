@@ -6,10 +6,12 @@ says whether an object lives there; in debug mode kernels read these too.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
@@ -18,9 +20,11 @@ from ..model.classes import ClassType
 from .extents import Extent
 from .placement import FieldPath
 from .slot_lists import SlotBytes
-from .transfer import Column
+from .transfer import Column, Values
 
 POISON = 0xDD
+_NEVER = 1 << 62
+"""More deletions than there will be."""
 _NO_SLOTS = np.zeros(0, np.int64)
 
 SlotNumbers = np.ndarray[Any, np.dtype[np.int64]]
@@ -112,8 +116,12 @@ class Region:
         #: Slots that a launch under way may make objects in, and nobody else.
         self.lent = 0
         self._fields: dict[FieldPath, SlotValues] = {}
+        #: Whether it only stands for objects that were deleted (``ByTypePlacement.new_grave``).
+        self.is_grave = False
         self._records: SlotValues | None = None
         self._flat: dict[str, Any] = {}
+        #: Regions that have become this one, and what views of their memory refer to.
+        self._former: list[tuple[ref[Region], ref[Any]]] = []
         #: After how many deletions the region began, and with which of them the object in each slot
         #: went last: of those that were known before, none is here.
         self._born = deletions
@@ -168,6 +176,20 @@ class Region:
         self.arrangement = arrangement
         self._fields.clear()
         self._records = None
+
+    @property
+    def is_viewed(self) -> bool:
+        """Whether somebody may have NumPy's views of fields, which share memory with objects."""
+        kept = [self.memory, self.extent.memory, self._records, *self._fields.values()]
+        own = [each for each in (*kept, *self._flat.values()) if isinstance(each, np.ndarray)]
+        # Fields in tiles are read as copies.
+        if not self.arrangement.is_tiled and _references_to_base(self.memory, own):
+            return True
+        for region, base in self._former:
+            former = region()
+            if former.is_viewed if former is not None else base() is not None:
+                return True
+        return False
 
     @property
     def room(self) -> int:
@@ -359,6 +381,10 @@ class Region:
         later: np.ndarray[Any, np.dtype[np.bool_]] = self._freed[slots] > deletions
         return later
 
+    def become_grave(self) -> None:
+        """No object will ever live here, and all that lead here were deleted."""
+        self.is_grave, self._born = True, _NEVER
+
     def forget_deletions(self) -> None:
         """No reference leads here to what was deleted."""
         self._born, self._freed = 0, None
@@ -385,6 +411,9 @@ class Region:
     def absorb(self, low: Region, high: Region) -> int:
         """Take over the objects of two regions whose memory this one covers; the slot that was the
         first of ``high``."""
+        for part in (low, high):
+            former = [pair for pair in part._former if pair[1]() is not None]
+            self._former += [*former, (ref(part), ref(part.memory.base))]
         arrangement = self.arrangement
         offset = (high.start - self.start) // arrangement.block_bytes * arrangement.lanes
         self._born = min(low._born, high._born)
@@ -420,6 +449,19 @@ class Loan:
     def give_back(self) -> None:
         """There was no launch."""
         self.region.end_loan(self, _NO_SLOTS, _NO_SLOTS)
+
+
+def _references_to_base(memory: Values, own: Sequence[Values]) -> int:
+    """How many there are to the array that ``memory`` is a view of, but for those of ``own``: views
+    of views are NumPy's views of the first one."""
+    base = memory.base
+    assert base is not None
+    return sys.getrefcount(base) - sum(each.base is base for each in own) - _FROM_HERE
+
+
+_FROM_HERE = 0
+_A_VIEW = np.zeros(2)[1:]
+_FROM_HERE = _references_to_base(_A_VIEW, [_A_VIEW])
 
 
 def has_repeated(slots: Slots) -> bool:

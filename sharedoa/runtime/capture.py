@@ -107,7 +107,7 @@ class Capture:
         if is_settled or all(isinstance(each, RecordedLaunch) for each in records):
             return parts
         every = [_planned(each) if isinstance(each, RecordedLaunch) else each for each in known]
-        each_anew = partial(_run_parts, parts)
+        each_anew = partial(_run_parts, self.heap, parts)
         return [PopulationSequence(self.heap, every, self._specialises, each_anew)]
 
     def _call(self, record: ChangingLaunch | PopulationCall | Callable[[], Any]) -> None:
@@ -204,11 +204,12 @@ class Capture:
             parts[0].run(count)
             return
         for _ in range(count if parts else 0):
-            _run_parts(parts)
+            _run_parts(self.heap, parts)
 
 
-def _run_parts(parts: list[LaunchSequence | Callable[[], Any]]) -> None:
-    for part in parts:
+def _run_parts(heap: Heap, parts: list[LaunchSequence | Callable[[], Any]]) -> None:
+    # Where a device plans runs nothing moves amid them, so it does not elsewhere.
+    for part in heap.upkeep.holding(parts):
         part.run(1) if isinstance(part, LaunchSequence) else part()
 
 

@@ -25,6 +25,7 @@ from ..forks import renew_in_child
 from ..frontend import Translation
 from ..heap.heap import Heap, current_heap
 from ..heap.recording import recorder
+from ..ir.births import Births
 from ..ir.certain_receivers import certain_receivers
 from ..ir.job import Facts, Job, Question, Uses
 from ..model.classes import Signature
@@ -40,7 +41,7 @@ from .geometry import Geometry, Pair
 from .launch_code import Launch, quick_launcher
 from .launch_settings import own_settings
 from .pipeline import Compilation, compile
-from .populations import changing
+from .populations import changing, look_after
 from .specialisation import Specialisation
 from .unit import Unit, release
 
@@ -140,9 +141,12 @@ class Program:
             self.look_at_names()
             births = self.uses().births
             if births and not geometry.is_empty:
-                with changing(heap, births, math.prod(geometry.threads)):
+                threads = math.prod(geometry.threads)
+                with changing(heap, births, threads):
                     self._launch(number, heap, slots, arguments, geometry, mode, debug)
                 heap.synchronize()
+                if births.changes:
+                    look_after(heap, births, threads)
             else:
                 self._launch(number, heap, slots, arguments, geometry, mode, debug)
 
@@ -203,13 +207,21 @@ class Program:
             self.run_in_cpython(heap, self.plan.host_values(arguments), geometry)
         finally:
             launching.pop(this, None)
+        births = self._known_births()
+        if births is not None and births.changes:
+            look_after(heap, births, math.prod(geometry.threads))
+
+    def _known_births(self) -> Births | None:
+        """What it makes and ends; None if it cannot be compiled, as CPython runs more than kernels
+        may hold."""
+        try:
+            return self.uses().births
+        except SharedOAError:
+            return None
 
     def run_in_cpython(self, heap: Heap, values: tuple[Any, ...], geometry: Geometry) -> None:
         """Run all threads; ``values`` are arguments as the function takes them."""
-        try:
-            births = self.uses().births
-        except SharedOAError:
-            births = None
+        births = self._known_births()
         objects = LaunchInCPython(heap, births, math.prod(geometry.threads))
         try:
             cpython.launch(self.source, values, geometry, objects)

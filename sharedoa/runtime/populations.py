@@ -41,6 +41,20 @@ def changing(heap: Heap, births: Births, threads: int) -> Iterator[None]:
                 memory.return_unused(lent)
 
 
+def look_after(heap: Heap, births: Births, threads: int) -> None:
+    """A launch of so many threads, which made or ended objects, has ended: where much less room is
+    needed, what lives moves together."""
+
+    def needed() -> dict[ClassType, int]:
+        memory, count = births_of(heap), heap.books.count
+        found = {cls: count(cls) for cls in classes_below(births)}
+        for cls, each in births.made.items():
+            found[cls] = count(cls) + memory.wanted(cls, each, threads)
+        return found
+
+    heap.upkeep.after_launch(heap, needed)
+
+
 def classes_below(births: Births) -> list[ClassType]:
     """The classes of objects that may have been ended, by type index."""
     found = {cls for static in births.ended for cls in static.descendants()}

@@ -360,7 +360,7 @@ def test_where_objects_are_placed_one_by_one(mode: str) -> None:
         (lambda objects: oa.sort([1, 2], "value"), "oa.sort takes an array or a population"),
         (lambda objects: oa.sort(objects, [1, 2]), "one number an object"),
         (lambda objects: oa.sort(objects, ["a", "b", "c"]), "one number an object"),
-        (lambda objects: oa.sort(objects, "size"), "no field or method 'size'"),
+        (lambda objects: oa.sort(objects, "colour"), "no field or method 'colour'"),
         (lambda objects: oa.sort(objects[[0, 0, 1]], [1, 2, 3]), "occurs twice"),
         (lambda objects: oa.sort(oa.concat(objects, objects[:2]), range(5)), "occurs twice"),
         (lambda objects: oa.sort(oa.zeros(3, Loner), [1, 2, 3]), "null"),

@@ -16,6 +16,8 @@ _PROMISES = ("tests/runtime/test_births.py",)
 _ONE_BY_ONE = ("tests/runtime/test_births_one_by_one.py",)
 _RANDOM = ("tests/differential/test_births.py",)
 _MOVING, _MOVED = "sharedoa/heap/moving.py", ("tests/heap/test_moving.py",)
+_AUTOMATIC = "sharedoa/heap/automatic.py"
+_AUTOMATICALLY = ("tests/heap/test_automatic.py",)
 _MOVE_CODE = "sharedoa/backends/move_code.py"
 _KERNELS = "sharedoa/backends/slot_code.py"
 _PLAN, _SEQUENCE = (
@@ -143,6 +145,30 @@ MUTATIONS = (
         "lanes = builder.sub(builder.shl(I64(_LANE_STEP), shift), I64(1))", "lanes = I64(0)",
         "objects get the fields of their neighbours",
         _MOVED,
+    ),
+    Mutation(
+        "objects move by themselves under a view of fields", _AUTOMATIC,
+        "            or self.held\n", "",
+        "a program that was right finds its view refused",
+        _AUTOMATICALLY,
+    ),
+    Mutation(
+        "objects move by themselves under NumPy's views", _AUTOMATIC,
+        "            or any(region.is_viewed for region in regions)\n", "",
+        "what is written to the view is lost",
+        _AUTOMATICALLY,
+    ),
+    Mutation(
+        "views of regions that have become one do not count", _REGIONS,
+        "        for region, base in self._former:", "        for region, base in ():",
+        "what is written to the view is lost",
+        _AUTOMATICALLY,
+    ),
+    Mutation(
+        "objects move at each launch that needs little", _AUTOMATIC,
+        "_PATIENCE = 8", "_PATIENCE = 1",
+        "objects move in each step",
+        _AUTOMATICALLY,
     ),
     Mutation(
         "objects move while launches go on", _MOVING,
