@@ -13,7 +13,7 @@ import pytest
 
 import sharedoa as oa
 from dispatch.mode import MODES
-from sharedoa import i32
+from sharedoa import f32, i32
 from sharedoa.ir.job import Job
 
 from .source_files import load_module
@@ -177,3 +177,29 @@ def test_an_error_in_a_redefinition_leaves_the_rest_usable(session: Session) -> 
         session.results()
     session.module.Base.speed = good
     assert session.results() == [401, 402]
+
+
+def test_objects_of_a_class_whose_base_was_defined_again_are_told(tmp_path: Path) -> None:
+    names: dict[str, Any] = {"oa": oa, "f32": f32, "__name__": "cells"}
+    base = "class Shape(oa.Object):\n    x: f32\n    def area(self) -> f32: ...\n"
+    circle = "class Circle(Shape):\n    def area(self) -> f32:\n        return self.x\n"
+    holder = "class Holder(oa.Object):\n    shape: Shape\n"
+    with oa.Heap(backend="cpu", capacity="256MiB"):
+        exec(base + circle, names)
+        circles = oa.new(names["Circle"], 3)
+        exec(base + holder, names)
+        kernel = "@oa.kernel\ndef call(shapes: oa.Array[Shape]) -> None:\n    shapes[0].area()\n"
+        (tmp_path / "cell.py").write_text(kernel)
+        exec(compile(kernel, str(tmp_path / "cell.py"), "exec"), names)
+        below = "a class below a Shape that has been defined again since"
+        for use in (
+            lambda: names["call"][1](circles),
+            lambda: oa.new(names["Holder"], shape=circles[0]),
+            lambda: oa.new(names["Holder"], 3, shape=circles),
+        ):
+            with pytest.raises(oa.ArgumentError, match=f"not .*Circle.* of {below}"):
+                use()
+        exec(circle, names)
+        with pytest.raises(oa.ArgumentError, match=r"as one was defined again\n.*define classes"):
+            oa.concat(circles, oa.new(names["Circle"], 1))
+        assert len(oa.concat(oa.new(names["Circle"], 1), oa.new(names["Circle"], 1))) == 2

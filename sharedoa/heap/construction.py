@@ -11,9 +11,9 @@ from ..errors import ArgumentError, HeapError
 from ..model.annotations import Scope, resolve
 from ..model.classes import ClassType, common_base
 from ..model.deleted import DeletedReference
-from ..model.scalars import ScalarType
+from ..model.scalars import ScalarType, from_dtype
 from ..model.types import ArrayType, InlineType, ReferenceType, Type, ValueType
-from ..model.values import holds_many
+from ..model.values import REDEFINED, holds_many, older_definition
 from .conversion import Column, as_numpy, block, column, raw_value
 from .objects import ManyObjects
 
@@ -157,8 +157,10 @@ def element_type(heap: Heap, annotation: Any) -> Type:
 
     Raises ClassError for what is no type, ArgumentError for one that arrays do not hold.
     """
-    found = annotation
+    found: Type | None = annotation
     if not isinstance(annotation, _ELEMENTS):
+        found = _numpy_type(annotation)
+    if found is None:
         found = resolve(annotation, Scope({}, ""), "the element type")
     if isinstance(found, ReferenceType):
         return heap.reference_type(found.cls)
@@ -168,6 +170,12 @@ def element_type(heap: Heap, annotation: Any) -> Type:
         f"an array cannot hold {found!r}",
         "elements are scalars, references to shared classes, or value structs",
     )
+
+
+def _numpy_type(given: Any) -> ScalarType | None:
+    """A number type as NumPy takes it: np.float32, np.dtype("f4"), Python's float and int."""
+    is_type = isinstance(given, type) and issubclass(given, (np.generic, int, float))
+    return from_dtype(np.dtype(given)) if is_type or isinstance(given, np.dtype) else None
 
 
 def element_column(heap: Heap, element: Type, data: Any) -> Column:
@@ -239,9 +247,12 @@ def concatenated(heap: Heap, parts: tuple[Any, ...]) -> tuple[Type, Column]:
         base = common_base(many)
         if base is None:
             names = ", ".join(dict.fromkeys(cls.name for cls in many))
+            roots = [list(cls.ancestry())[-1] for cls in many]
+            again = any(older_definition(a, b) for a in roots for b in roots)
             raise ArgumentError(
-                f"oa.concat: {names} have no common base class",
-                "derive them from one class: class Base(oa.Object)",
+                f"oa.concat: {names} have no common base class"
+                + (", as one was defined again" if again else ""),
+                REDEFINED if again else "derive them from one class: class Base(oa.Object)",
             )
         assert all(isinstance(part, ManyObjects) for part in parts)
         return heap.reference_type(base), np.concatenate([part._references() for part in parts])

@@ -27,7 +27,7 @@ from ..model.scalars import (
     weak_int,
 )
 from ..model.types import ArrayType, InlineType, ReferenceType, Type, ValueType
-from ..model.values import accepts_elements, convert, describe, from_host
+from ..model.values import accepts_elements, convert, describe, from_host, holds_many, mismatch
 from .split_array import SplitArray
 
 Column = np.ndarray[Any, Any]
@@ -113,22 +113,24 @@ def _scalar_column(type: ScalarType, value: Any, what: str) -> Column:
     given_in_python = not hasattr(value, "dtype")
     if given_in_python and source in _PYTHON_NUMBERS:
         source = _PYTHON_NUMBERS[source]
-    if source is None or not can_store(source, type):
+    if source is not None and source.is_integer and type.is_integer:
+        if source.weak or not can_store(source, type):
+            _check_range(type, found, what)  # np.arange(n) may be given for u64
+    elif source is None or not can_store(source, type):
         if found.size == 0 and given_in_python:
             return np.zeros(found.shape, type.dtype)
         raise ArgumentError(
             f"{what} takes {type}, and an array of {found.dtype} does not convert to it by itself",
             f"convert it first: values.astype(np.{type.dtype})",
         )
-    if type.is_integer and source == weak_int:
-        _check_range(type, found, what)
     return found.astype(type.dtype)
 
 
 def _check_range(type: ScalarType, values: Column, what: str) -> None:
-    """Python's own ints do not wrap silently."""
+    """Python's own ints, and signed ones given for unsigned, do not wrap silently."""
     low, high = type.range
-    outside = [int(v) for v in (values.min(), values.max()) if not low <= v <= high]
+    ends = (values.min(), values.max()) if values.size else ()
+    outside = [int(v) for v in ends if not low <= int(v) <= high]
     if outside:
         raise ArgumentError(
             f"{what} takes {type}, and {outside[0]} does not fit it ({low} to {high})",
@@ -200,10 +202,7 @@ def _reference_column(type: ReferenceType, value: Any, what: str, heap: Any) -> 
     if hasattr(value, "_references") or hasattr(value, "__sharedoa_element__"):
         many = getattr(value, "_cls", None)
         if not isinstance(many, ClassType) or not many.is_subclass_of(type.cls):
-            raise ArgumentError(
-                f"{what} takes {type!r}, not {describe(value)}",
-                f"pass objects of {type!r} or a subclass",
-            )
+            raise mismatch(type, value, what, f"pass objects of {type!r} or a subclass")
         if value._heap is not heap:
             raise other_heap(what)
         references: Column = value._references()
@@ -294,7 +293,7 @@ def _inline_column(type: InlineType, value: Any, count: int, what: str, heap: An
     length = type.length
     if isinstance(type.element, ScalarType):
         found = _scalar_column(type.element, value, what)
-    elif isinstance(value, (list, tuple)) and value and isinstance(value[0], (list, tuple)):
+    elif isinstance(value, (list, tuple)) and value and holds_many(value[0]):
         rows = [column(type.element, row, length, what, heap) for row in value]
         found = np.stack([np.broadcast_to(row, (length,)) for row in rows])
     else:

@@ -425,7 +425,13 @@ class Heap:
         return self.array_of(type, values)
 
     def array_of(self, element: Type, values: Values, kind: type[Array] | None = None) -> Array:
-        """A new array of elements as memory holds them."""
+        """A new array of elements as memory holds them. Raises ArgumentError for several
+        dimensions."""
+        if values.ndim != 1:
+            raise ArgumentError(
+                f"elements of an Array[{element!r}] are chosen in {values.ndim} dimensions",
+                "make one array a row: [array[row] for row in index]",
+            )
         array = self.blank(element, len(values), kind)
         if not self.memory.send(array_column(array._address, array._dtype, len(array)), values):
             array._write_raw(values)

@@ -42,6 +42,8 @@ T = TypeVar("T")
 _SMALL_SLAB_SIZE = 1 << 20
 _COLLECT_SHARE = 8
 """Arrays that only fields might hold are looked for when they are this part of the memory."""
+_LOOK_BYTES = 64 << 20
+"""Arrays that were dropped are looked for when that much was given to new ones."""
 _WAITS, _WAIT_SECONDS = 100, 0.01
 """How often to wait for launches before giving up, where other threads launch again meanwhile."""
 _FIRST_LOOK_SECONDS, _LOOK_SECONDS = 0.00002, 0.001
@@ -70,6 +72,8 @@ class HeapMemory:
         #: this, and another one after it, as somebody may have waited in between. What is free when
         #: none is under way may be in use if it changed during a wait.
         self.last_launch: object = None
+        #: Bytes of arrays that were made since somebody looked for dropped ones.
+        self._made_since_look = 0
         #: One item for each launch, of any thread, from when it looks at what the heap gives to
         #: kernels until it has been given to the backend (on a CPU: until it has ended); what it
         #: has looked at stays in use. The value tells whether the calling thread is part of it. An
@@ -186,6 +190,12 @@ class HeapMemory:
     def new_array(self, size: int, element: Type) -> ArrayStorage:
         """Zeros for an array of ``size`` bytes. Raises HeapError."""
         what = f"an array of {element!r}"
+        self._made_since_look += size
+        if self._made_since_look >= _LOOK_BYTES:
+            self._made_since_look = 0
+            # A loop may make arrays and drop them, and never look at what its launches did.
+            if 2 * sum(self._arrays.unheld().values()) >= _LOOK_BYTES:
+                self._collect_when_idle()
         return self.with_room(what, lambda: self._arrays.new(size, element))
 
     def array_at(self, address: int) -> ArrayStorage | None:
@@ -266,15 +276,8 @@ class HeapMemory:
         try:
             return attempt()
         except NoRoom:
-            backend = self._settings.backend
             for _ in range(_WAITS):
-                with interruptible():
-                    if backend.name != "python":
-                        self.finish_launching()
-                    last = self.last_launch
-                    backend.synchronize()
-                if self.last_launch is last and not self.launching:
-                    self.collect(thorough=True)
+                if self._collect_when_idle(thorough=True):
                     self.placement.release_deleted()
                     break
                 with interruptible():
@@ -283,6 +286,20 @@ class HeapMemory:
             return attempt()
         except NoRoom as shortage:
             raise self._no_room(what, shortage) from None
+
+    def _collect_when_idle(self, thorough: bool = False) -> bool:
+        """Wait for launches, and free what nothing refers to. False if others launch meanwhile.
+        Raises DeviceError."""
+        backend = self._settings.backend
+        with interruptible():
+            if backend.name != "python":
+                self.finish_launching()
+            last = self.last_launch
+            backend.synchronize()
+        if self.last_launch is not last or self.launching:
+            return False
+        self.collect(thorough)
+        return True
 
     def _no_room(self, what: str, shortage: NoRoom) -> HeapError:
         held = [

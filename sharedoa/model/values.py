@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError
+from .classes import ClassType
 from .scalars import ScalarType, can_store, from_dtype, weak_float, weak_int
 from .types import ArrayType, NullType, ReferenceType, TupleType, Type, ValueType, VoidType
 
@@ -60,7 +61,48 @@ def convert(type: Type, value: Any, what: str) -> Any:
         help = two_dimensions(type)
     if isinstance(type, ArrayType) and isinstance(value, (np.ndarray, list, tuple)):
         help = f"make one that kernels can reach: oa.array({type.element!r}, data)"
-    raise ArgumentError(f"{what} takes {type!r}, not {describe(value)}", help)
+    raise mismatch(type, value, what, help)
+
+
+def mismatch(type: Type, value: Any, what: str, help: str) -> ArgumentError:
+    """``value`` is of no class that ``type`` takes. Says so where that is because a class was
+    defined again, as in a notebook's cell."""
+    message = f"{what} takes {type!r}, not {describe(value)}"
+    element = type.element if isinstance(type, ArrayType) else type
+    given = _class_of(value)
+    if given is None or not isinstance(element, ReferenceType):
+        return ArgumentError(message, help)
+    older = older_definition(element.cls, given)
+    if older is None:
+        return ArgumentError(message, help)
+    return ArgumentError(f"{message} of {older}", REDEFINED)
+
+
+REDEFINED = "define classes that derive from it again, too, and make their objects anew"
+
+
+def older_definition(expected: ClassType, given: ClassType) -> str | None:
+    """That ``given`` is, or derives from, what ``expected`` was before it was defined again."""
+    name = expected.python_class.__module__, expected.python_class.__qualname__
+    for cls in given.ancestry():
+        if cls is not expected and name == (
+            cls.python_class.__module__,
+            cls.python_class.__qualname__,
+        ):
+            again = f"{expected.name} that has been defined again since"
+            return f"a {again}" if cls is given else f"a class below a {again}"
+    return None
+
+
+def _class_of(value: Any) -> ClassType | None:
+    """The class of an object, or of the objects of an array or population."""
+    element = getattr(value, "__sharedoa_element__", None)
+    if isinstance(element, ReferenceType):
+        return element.cls
+    if hasattr(value, "_references"):
+        found: ClassType = value._cls
+        return found
+    return getattr(value.__class__, "__sharedoa__", None)
 
 
 def two_dimensions(type: ArrayType) -> str:

@@ -22,7 +22,7 @@ from ..model.extent import EXTENT
 from ..model.layout import unpack_array
 from ..model.scalars import ScalarType
 from ..model.types import ArrayType, ReferenceType, TupleType, Type, ValueType
-from ..model.values import accepts, convert, describe, two_dimensions
+from ..model.values import accepts, convert, describe, mismatch, two_dimensions
 
 if TYPE_CHECKING:
     from ..heap.heap import Heap
@@ -208,9 +208,7 @@ def _require_array(type: ArrayType, value: Any, what: str) -> None:
     if hasattr(value, "_kernel_type"):
         raise ArgumentError(f"{what} takes {type!r}, not {describe(value)}", two_dimensions(type))
     if not hasattr(value, "__sharedoa_element__") or not accepts(type, value):
-        raise ArgumentError(
-            f"{what} takes {type!r}, not {describe(value)}", f"pass a value of type {type!r}"
-        )
+        raise mismatch(type, value, what, f"pass a value of type {type!r}")
 
 
 def _reference_binder(type: ReferenceType, what: str) -> Binder:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from dispatch.mode import Mode
 
-from ..errors import BackendError
 from ..frontend.tree import Location
 from ..heap.heap import Heap
 from ..ir.core import operations_in
-from ..targets import ptxas
-from ..targets.nvptx import NvptxTarget
-from .assembly import open_target
 from .pipeline import Compilation
 
 if TYPE_CHECKING:
@@ -58,9 +54,7 @@ def explain(program: Program, heap: Heap, mode: Mode, debug: bool) -> str:
     for variant in program.variants(heap, mode, debug):
         head += _constants(variant, compilation)
     calls = table([_COLUMNS, *rows]) if rows else ["no virtual calls"]
-    resources = _resources(
-        lambda: program.compilation(heap, mode, debug, open_target("nvptx"), given), used
-    )
+    resources = _resources(compilation, heap.backend.name, used)
     return "\n".join([head, *calls, resources])
 
 
@@ -106,19 +100,10 @@ def table(rows: Sequence[Sequence[str]]) -> list[str]:
     return [lines[0], "-" * max(map(len, lines)), *lines[1:]]
 
 
-def _resources(ptx_of: Callable[[], Compilation], used: dict[str, int]) -> str:
-    """What the driver says of the loaded code, else what ptxas says of the PTX."""
+def _resources(compilation: Compilation, backend: str, used: Mapping[str, int]) -> str:
+    """What the driver says of the loaded code; of code for the CPU there is its size."""
+    if backend == "python":
+        return "CPython runs it"
     if used:
         return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in used.items())
-    try:
-        compilation = ptx_of()
-        ptx, target = compilation.products["ptx"], compilation.job.target
-        assert isinstance(ptx, str) and isinstance(target, NvptxTarget)
-        report = ptxas.assemble(ptx, target.architecture)
-    except BackendError as error:
-        return f"registers, stack and spills are not known: {error.message}"
-    spills = report.spill_stores + report.spill_loads
-    return (
-        f"on {target.architecture}: {report.registers} registers, {report.stack} bytes of stack, "
-        f"{spills} bytes of spills"
-    )
+    return f"object code of {len(compilation.products['o'])} bytes"

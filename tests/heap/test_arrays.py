@@ -9,10 +9,15 @@ import numpy as np
 import pytest
 
 import sharedoa as oa
-from sharedoa import f32, f64, i32, u8
+from sharedoa import f32, f64, i32, u8, u64
+from sharedoa.heap import memory
 from sharedoa.model.layout import unpack_array
 
-from .shapes import Circle, Point, Ring, Shape, Square
+from .shapes import Circle, Node, Point, Ring, Shape, Square
+
+
+class Holders(oa.Object):
+    circles: oa.inline[Circle, 3]
 
 
 @pytest.mark.parametrize(
@@ -65,7 +70,9 @@ def test_data_that_do_not_convert(heap, element, data, text):
         oa.array(element, data)
 
 
-@pytest.mark.parametrize("element", [int, "Nowhere", oa.Array[f32], oa.inline[f32, 2], oa.Object])
+@pytest.mark.parametrize(
+    "element", [complex, np.float16, "Nowhere", oa.Array[f32], oa.inline[f32, 2], oa.Object]
+)
 def test_what_no_array_holds(heap, element):
     with pytest.raises((oa.ClassError, oa.ArgumentError)):
         oa.zeros(3, element)
@@ -266,3 +273,45 @@ def test_arrays_that_are_copied_or_pickled_fail_clearly():
         for attempt in (copy.copy, copy.deepcopy, pickle.dumps):
             with pytest.raises(TypeError, match="make another one"):
                 attempt(array)
+
+
+def test_a_loop_that_drops_arrays_and_never_waits_needs_no_more_memory(monkeypatch):
+    monkeypatch.setattr(memory, "_LOOK_BYTES", 1 << 20)
+    with oa.Heap(mode="auto", capacity="1GiB") as heap:
+        node, kept = oa.new(Node), oa.array(f32, np.arange(1000))
+        node.data = oa.array(i32, range(5000))  # held by a field alone
+        values, most = np.ones(25_000, np.float32), 0
+        for _ in range(400):
+            made = oa.array(f32, values)
+            most = max(most, heap.memory._arrays.bytes_used)
+        assert most < 12 << 20  # of 40
+        assert node.data.numpy()[-1] == 4999 and kept[-1] == 999 and made[-1] == 1
+
+
+def test_types_of_numpy_and_python_are_taken_as_numpy_takes_them(heap):
+    for given, dtype in (
+        (np.float32, "f4"), (np.dtype("f8"), "f8"), (float, "f8"), (int, "i8"), (bool, "?"),
+        (np.bool_, "?"), (np.uint8, "u1"),
+    ):  # fmt: skip
+        assert oa.zeros(2, given).dtype == oa.array(given, [True, False]).dtype == np.dtype(dtype)
+
+
+def test_signed_numbers_that_fit_are_taken_for_unsigned_ones(heap):
+    assert oa.array(u64, np.arange(3)).numpy().tolist() == [0, 1, 2]
+    assert oa.array(u8, np.array([255], np.int16)).numpy().tolist() == [255]
+    assert len(oa.array(u64, np.zeros(0, np.int64))) == 0
+    with pytest.raises(oa.ArgumentError, match="takes u64, and -1 does not fit it"):
+        oa.array(u64, np.array([3, -1]))
+    with pytest.raises(oa.ArgumentError, match="takes u8, and 256 does not fit it"):
+        oa.array(u8, np.array([256], np.int16))
+    with pytest.raises(oa.ArgumentError, match="an array of float64 does not convert"):
+        oa.array(u64, np.array([1.0]))
+
+
+def test_an_index_of_two_dimensions_is_refused_and_rows_are_taken(heap):
+    circles, rows = oa.new(Circle, 3), np.array([[0, 1, 2], [2, 1, 0]])
+    with pytest.raises(oa.ArgumentError, match=r"in 2 dimensions\n.*\[array\[row\] for row in"):
+        circles[rows]
+    holders = oa.new(Holders, 2)
+    holders.circles = [circles[row] for row in rows]
+    assert holders[1].circles[0] == circles[2] and holders[0].circles[0] == circles[0]

@@ -159,4 +159,25 @@ MUTATIONS = (
         ("tests/heap/test_forks.py::test_locks_that_are_taken_in_any_order",
          "tests/heap/test_forks.py::test_locks_of_three_threads"),
     ),
+    Mutation(
+        "signed numbers wrap", "sharedoa/heap/conversion.py",
+        "            _check_range(type, found, what)  # np.arange(n) may be given for u64\n",
+        "            pass\n",
+        "-1 in an array of i64 becomes 2^64 - 1 in one of u64, in silence",
+        ("tests/heap/test_arrays.py::test_signed_numbers_that_fit_are_taken_for_unsigned_ones",),
+    ),
+    Mutation(
+        "arrays go at synchronisations alone", "sharedoa/heap/memory.py",
+        "                self._collect_when_idle()\n", "                pass\n",
+        "a loop that makes and drops arrays takes all memory",
+        ("tests/heap/test_arrays.py::"
+         "test_a_loop_that_drops_arrays_and_never_waits_needs_no_more_memory",),
+    ),
+    Mutation(
+        "kernels of no types", "sharedoa/runtime/kernel.py",
+        "def kernel(function: Callable[P, None]) -> Kernel[P]:",
+        "def kernel(function: Callable[..., None]) -> Kernel[...]:",
+        "type checkers know nothing of a launch's arguments",
+        ("tests/checkers/test_checkers.py",),
+    ),
 )  # fmt: skip
