@@ -55,6 +55,7 @@ from .model.intrinsics import (
     atomic_sub,
     grid,
     gridsize,
+    shared,
     syncthreads,
 )
 from .model.object import Object
@@ -123,6 +124,7 @@ __all__ = [
     "reduce",
     "reserve",
     "scan",
+    "shared",
     "sort",
     "split",
     "synchronize",

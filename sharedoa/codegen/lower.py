@@ -26,6 +26,7 @@ from . import (
     loops,
     lvalues,
     statements,
+    tiles,
 )
 from .abi import Leaf, assemble, leaves
 from .branches import tests_in
@@ -38,7 +39,7 @@ from .types import I64, VOID, function_type
 #: Loaded for the emitters that they register.
 EMITTERS = (
     arithmetic, atomics, births, branches, calls, constant_tables, expressions, loops, lvalues,
-    statements,
+    statements, tiles,
 )  # fmt: skip
 _THREAD_PARAMETERS = ("x", "y", "nx", "ny")
 

@@ -49,6 +49,8 @@ class Lvalue:
     location: Location | None = None
     #: What messages name it by: the address of the object, or an element's index; None: neither.
     subject: ir.Value | None = None
+    #: Of a pointer to it, where it is memory of a block; None: that of objects.
+    space: int | None = None
 
     @property
     def scale(self) -> int:
@@ -56,14 +58,16 @@ class Lvalue:
         return 1 if self.tiled_object is None else LANES
 
 
-def pointer_to(emitter: FunctionEmitter, address: ir.Value) -> ir.Value:
+def pointer_to(emitter: FunctionEmitter, address: ir.Value, space: int | None = None) -> ir.Value:
     # LLVM sees what lies side by side, and makes vectors of it, only from pointer + distance.
     builder, pointer = emitter.builder, emitter.program.object_pointer
+    if space is not None:
+        pointer = ir.PointerType(None, space)
     constant = 0
     while _is_sum(address) and isinstance(address.operands[1], ir.Constant):
         constant += address.operands[1].constant
         address = address.operands[0]
-    if _is_sum(address) and not emitter.program.target.is_device:
+    if _is_sum(address) and (space is not None or not emitter.program.target.is_device):
         base, distance = address.operands
         found = builder.gep(builder.inttoptr(base, pointer), [distance], source_etype=I8)
     else:
@@ -118,7 +122,7 @@ def scalar_pointer(emitter: FunctionEmitter, lvalue: Lvalue) -> tuple[ir.Value, 
     known = alignment(dtype)
     if lvalue.origin is None:
         multiple = lvalue.multiple if lvalue.tiled_object is None else 1
-        return pointer_to(emitter, address), max(known, multiple)
+        return pointer_to(emitter, address, lvalue.space), max(known, multiple)
     if lvalue.tiled_object is not None:
         # Counted from the first scalar of the group, which begins at a multiple of the group.
         address = offset_address(emitter, address, lvalue.lane * dtype.itemsize)

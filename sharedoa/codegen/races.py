@@ -70,7 +70,8 @@ def _is_noted(emitter: FunctionEmitter, lvalue: Lvalue) -> bool:
     # What nobody writes to cannot be raced for.
     if lvalue.location is None or not emitter.program.roles.is_stored(lvalue.role):
         return False
-    return not is_unordered(lvalue.role)
+    # Blocks have memory of their own at the same addresses.
+    return lvalue.space is None and not is_unordered(lvalue.role)
 
 
 def _note(

@@ -69,6 +69,8 @@ class Context:
         self.assigned: set[str] | None = set(self.parameters)
         self.narrowed: dict[str, ClassType] = {}
         self.loops: list[Loop] = []
+        #: By name, memory of the block.
+        self.tiles: dict[str, tree.TilePlace] = {}
         #: Whether something that was translated already would now come out otherwise.
         self.changed = False
         #: Whether a variable got its first type, and those that were read before they had any.

@@ -110,6 +110,8 @@ def _constant(context: Context, node: ast.Constant) -> Operand:
 def _name(context: Context, node: ast.Name) -> Operand:
     if node.id in context.statics:
         return context.statics[node.id]
+    if node.id in context.tiles:
+        return InlineArray(context.tiles[node.id])
     if node.id in context.local_names:
         context.require_assigned(node.id, node)
         variable = context.variable(node.id)

@@ -95,6 +95,8 @@ def _held_place(context: Context, place: tree.Place, before: list[tree.Statement
     if isinstance(place, tree.InlinePlace):
         base = _held_place(context, place.base, before)
         return replace(place, base=base, index=_held(context, place.index, before))
+    if isinstance(place, tree.TilePlace):
+        return place
     array = _held(context, place.array, before)
     return replace(place, array=array, index=_held(context, place.index, before))
 

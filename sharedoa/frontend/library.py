@@ -299,6 +299,14 @@ def _statement_only(context: Context, node: ast.Call) -> tree.Expression:
     )
 
 
+def _tile_only(context: Context, node: ast.Call) -> tree.Expression:
+    context.reject(
+        node,
+        "oa.shared is used as a value",
+        "give it a name first, in a statement of the kernel itself: tile = oa.shared(f32, 256)",
+    )
+
+
 def _range(context: Context, node: ast.Call) -> tree.Expression:
     context.reject(node, "range is only known in for loops", "write for i in range(...)")
 
@@ -350,6 +358,7 @@ HANDLERS: dict[int, Handler] = {
     id(intrinsics.grid): _grid,
     id(intrinsics.gridsize): _gridsize,
     id(intrinsics.syncthreads): _statement_only,
+    id(intrinsics.shared): _tile_only,
     id(intrinsics.atomic_add): _atomic("add", 3),
     id(intrinsics.atomic_sub): _atomic("sub", 3),
     id(intrinsics.atomic_min): _atomic("min", 3),

@@ -25,6 +25,7 @@ from .expressions import expression, is_call_of, operate, static_value, translat
 from .iteration import counter, items_of, range_arguments
 from .near_loops import NearSearch, near_call
 from .operands import InlineArray
+from .tiles import declare_tile, is_tile
 
 UNSUPPORTED: dict[type[ast.stmt], tuple[str, str]] = {
     ast.With: ("with", "kernels hold no resources"),
@@ -75,6 +76,8 @@ def statement(context: Context, node: ast.stmt) -> list[tree.Statement]:
 
 
 def _assign(context: Context, node: ast.Assign) -> list[tree.Statement]:
+    if is_tile(context, node):
+        return declare_tile(context, node)
     value = expression(context, node.value)
     if len(node.targets) == 1:
         return assign_to(context, node.targets[0], value, node)
@@ -95,6 +98,8 @@ def assign_to(
     if isinstance(target, ast.Name):
         if isinstance(value.type, VoidType):
             context.reject(node, "this call gives no value", "call it as a statement")
+        if target.id in context.tiles:
+            context.reject(node, f"{target.id} is shared memory", "give the variable another name")
         variable = context.give_type(target.id, value.type, node, is_nonnegative(context, value))
         context.mark_assigned(target.id)
         stored = coerce(context, value, variable.type, node, target.id)

@@ -375,6 +375,8 @@ def _lvalue(to: _Converter, place: tree.Place) -> Value:
         case tree.FieldPlace():
             object = to.evaluate(place.object)
             made = to.add("field", [object], at, type, owner=place.owner, name=place.name)
+        case tree.TilePlace():
+            made = to.add("tile", [], at, type, number=place.number, name=place.name)
         case tree.ElementPlace():
             operands = [to.evaluate(place.array), to.evaluate(place.index)]
             made = to.add("element", operands, at, type, may_be_negative=place.may_be_negative)

@@ -379,7 +379,17 @@ class MemberPlace:
     name: str
 
 
-Place = Union[FieldPlace, ElementPlace, InlinePlace, MemberPlace]
+@dataclass(eq=False)
+class TilePlace:
+    """Memory that the threads of a block share, the kernel's tile ``number``; an inline array."""
+
+    type: Type
+    location: Location
+    number: int
+    name: str
+
+
+Place = Union[TilePlace, FieldPlace, ElementPlace, InlinePlace, MemberPlace]
 
 # ----------------------------------------------------------------- statements
 

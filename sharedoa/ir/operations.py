@@ -185,6 +185,8 @@ declare(Kind("grid_size", Effects.ASKS_THREAD, ("axis",), operands=0, cost=0, of
 
 #: Lvalues. They say where something lies and touch nothing there.
 _pure("field", "owner", "name", operands=1, checked=True)
+#: Memory that the threads of a block share, which each block has its own of: an inline array.
+declare(Kind("tile", Effects.ASKS_THREAD, ("number", "name"), operands=0, cost=0))
 #: Element of an array; ``neighbour``: so many places after the index, which is a multiple of
 #: NEIGHBOURS then.
 declare(

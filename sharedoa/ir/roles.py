@@ -38,6 +38,11 @@ def element_role(type: Type) -> Role:
     return ("element", type)
 
 
+def tile_role(tile: Operation) -> Role:
+    """Of memory that the threads of a block share."""
+    return ("tile", tile["number"], tile["name"])
+
+
 def role_of(lvalue: Value) -> Role:
     """The role of what lies at an lvalue. The index of an element of an inline array follows the
     array's role, as a member's name does: ``ANY`` where it is not known. Of an lvalue that an
@@ -47,6 +52,8 @@ def role_of(lvalue: Value) -> Role:
         return EVERYTHING
     if made.kind == "field":
         return field_role(made)
+    if made.kind == "tile":
+        return tile_role(made)
     if made.kind == "element":
         return element_role(type.element)
     if made.kind not in ("inline_element", "member"):
@@ -81,6 +88,8 @@ def stored_roles(program: Program) -> frozenset[Role]:
 def describe(role: Role) -> str:
     """What messages call memory: ``Body.position.x``, or ``x of an element of an array``."""
     kind, *rest = role
+    if kind == "tile":
+        return ".".join([str(rest[1]), *_names(rest[2:])])
     if kind == "field":
         index, *names = rest
         assert isinstance(index, int)

@@ -23,6 +23,8 @@ class HostIntrinsics(Protocol):
 
     def barrier(self) -> None: ...
 
+    def tile(self, element: Any, count: int) -> Any: ...
+
     def atomic(
         self, operator: AtomicOperator, target: Any, place: Any, value: Any, compare: Any = None
     ) -> Any: ...
@@ -68,6 +70,14 @@ def gridsize(axes: int) -> Any:
 def syncthreads() -> None:
     """Wait until every thread of the block has arrived here; only in a kernel."""
     host.barrier()
+
+
+def shared(element: Any, count: int, /) -> Any:
+    """Memory that the threads of a block have in common: ``tile = oa.shared(f32, 256)``, in a
+    statement of the kernel itself; indexed like an array. What it holds at first is not known, and
+    what another thread wrote can be read after ``oa.syncthreads()``. The tiles of a kernel take at
+    most 48 KiB."""
+    return host.tile(element, count)
 
 
 def atomic_add(target: Any, place: Any, value: Any) -> Any:

@@ -147,6 +147,15 @@ def _convert_scalar(type: ScalarType, value: Any, what: str) -> Any:
     return type(value)
 
 
+def zero_of(type: Type) -> Any:
+    """0, False, None, or a value struct of these."""
+    if isinstance(type, ScalarType):
+        return type(0)
+    if isinstance(type, ValueType):
+        return type.python_class(*map(zero_of, type.fields.values()))
+    return None
+
+
 def holds_many(value: Any) -> bool:
     """Whether a host value is a sequence of values, such as a list, an array or a view of a field
     of many objects; text and NumPy's arrays without dimensions are one value."""

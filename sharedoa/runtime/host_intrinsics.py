@@ -5,8 +5,9 @@ Importing this module makes them work.
 
 from __future__ import annotations
 
+import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
@@ -16,11 +17,36 @@ import numpy as np
 from ..errors import ArgumentError, DeviceError
 from ..heap.hooks import KernelObjects
 from ..model import intrinsics
+from ..model.annotations import Scope, resolve
 from ..model.extent import Extent
 from ..model.field_access import InlineField
 from ..model.object import Object
 from ..model.types import InlineType, ReferenceType, ScalarType, Type
-from ..model.values import convert, describe
+from ..model.values import convert, describe, zero_of
+
+
+class BlockMemory:
+    """What ``oa.shared`` is in CPython: elements that the threads of a block share."""
+
+    def __init__(self, element: Type, count: int) -> None:
+        self.__sharedoa_element__ = element
+        self._values = [zero_of(element)] * count
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._values[self._place(index)]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        place = self._place(index)
+        self._values[place] = convert(self.__sharedoa_element__, value, "an element of oa.shared")
+
+    def _place(self, index: Any) -> int:
+        place = int(index)
+        if not -len(self) <= place < len(self):
+            raise IndexError(f"index {place} is outside shared memory of {len(self)} elements")
+        return place
 
 
 class BlockBarrier:
@@ -31,6 +57,12 @@ class BlockBarrier:
         self._waiting = 0
         self._generation = 0
         self._changed = threading.Condition()
+        self._tiles: dict[Hashable, BlockMemory] = {}
+
+    def tile(self, site: Hashable, element: Type, count: int) -> BlockMemory:
+        """The memory of the block that the call at ``site`` makes."""
+        with self._changed:
+            return self._tiles.setdefault(site, BlockMemory(element, count))
 
     def wait(self) -> None:
         with self._changed:
@@ -93,6 +125,13 @@ class _InCPython:
         barrier = self._thread("oa.syncthreads").barrier
         assert barrier is not None
         barrier.wait()
+
+    def tile(self, element: Any, count: int) -> Any:
+        barrier = self._thread("oa.shared").barrier
+        assert barrier is not None
+        frame = sys._getframe(2)
+        site = frame.f_code, frame.f_lasti
+        return barrier.tile(site, resolve(element, Scope({}, ""), "oa.shared"), int(count))
 
     def _thread(self, function: str) -> HostThread:
         thread = current_thread.get()

@@ -34,7 +34,7 @@ def intrinsic_use(function: Callable[..., Any]) -> IntrinsicUse:
         if not isinstance(node, ast.Call):
             continue
         called = _named(node.func, names)
-        if called is intrinsics.syncthreads:
+        if called in (intrinsics.syncthreads, intrinsics.shared):
             barrier = True
         elif called in (intrinsics.grid, intrinsics.gridsize):
             values = [a.value for a in node.args if isinstance(a, ast.Constant)]

@@ -41,6 +41,8 @@ class Target(Protocol):
 
     name: str
     object_space: int
+    shared_space: int
+    """Address space of what the threads of a block share."""
     """Address space of objects and arrays."""
     constant_space: int
     """Address space of function tables and of the module state block."""

@@ -20,7 +20,7 @@ from .warp import Warp
 
 AXES = ("x", "y")
 MOST_BLOCK_THREADS = 1024
-_PHASES, _SHARED_SPACE = "sharedoa_phases", 3
+_PHASES = "sharedoa_phases"
 
 
 class GpuTarget(ABC):
@@ -31,6 +31,7 @@ class GpuTarget(ABC):
     kernel_convention: ClassVar[str]
     relocation: ClassVar[str]
     object_space = 1
+    shared_space = 3
     constant_space: int
     is_device = True
 
@@ -96,7 +97,7 @@ class GpuTarget(ABC):
         type = ir.ArrayType(I64, MOST_BLOCK_THREADS)
         phases = builder.module.globals.get(_PHASES)
         if phases is None:
-            phases = ir.GlobalVariable(builder.module, type, _PHASES, _SHARED_SPACE)
+            phases = ir.GlobalVariable(builder.module, type, _PHASES, self.shared_space)
             phases.linkage, phases.initializer = "internal", ir.Constant(type, ir.Undefined)
         _, width, x = self.emit_position(builder, 0)
         _, _, y = self.emit_position(builder, 1)

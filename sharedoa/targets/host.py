@@ -56,6 +56,8 @@ class HostTarget:
 
     name = "host"
     object_space = 0
+    # Blocks run one after another.
+    shared_space = 0
     constant_space = 0
     is_device = False
     lanes = 1

@@ -127,6 +127,8 @@ class _FunctionPrinter:
 
     def _place(self, place: tree.Place) -> str:
         match place:
+            case tree.TilePlace():
+                return place.name
             case tree.FieldPlace():
                 return f"{self._expression(place.object)}.{place.name}"
             case tree.ElementPlace():
