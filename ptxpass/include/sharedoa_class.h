@@ -72,6 +72,41 @@ template <class Type> struct sharedoa_made<Type, 2> {
       sizeof(((sharedoa_type_##identifier *)0)->member)};                                          \
   SHAREDOA_LOUD
 
+// What a parameter of a kernel is: 4096 * how often it is a pointer + 256 * what it then is (0 not
+// known, 1 an integer, 2 a float, 3 void, 4 a class) + its bytes, at most 255.
+template <class Type> struct sharedoa_type {
+  enum { depth = 0, what = __is_class(Type) || __is_union(Type) ? 4 : __is_enum(Type) ? 1 : 0,
+         size = sizeof(Type) < 255 ? sizeof(Type) : 255 };
+};
+template <class Type> struct sharedoa_type<const Type> : sharedoa_type<Type> {};
+template <class Type> struct sharedoa_type<volatile Type> : sharedoa_type<Type> {};
+template <class Type> struct sharedoa_type<const volatile Type> : sharedoa_type<Type> {};
+template <class Type> struct sharedoa_type<Type *> {
+  enum { depth = 1 + sharedoa_type<Type>::depth, what = sharedoa_type<Type>::what,
+         size = sharedoa_type<Type>::size };
+};
+template <int kind, int bytes> struct sharedoa_is { enum { depth = 0, what = kind, size = bytes }; };
+template <> struct sharedoa_type<void> : sharedoa_is<3, 0> {};
+template <> struct sharedoa_type<float> : sharedoa_is<2, sizeof(float)> {};
+template <> struct sharedoa_type<double> : sharedoa_is<2, sizeof(double)> {};
+#define SHAREDOA_INTEGER(Type)                                                                     \
+  template <> struct sharedoa_type<Type> : sharedoa_is<1, sizeof(Type)> {};
+SHAREDOA_INTEGER(bool) SHAREDOA_INTEGER(char) SHAREDOA_INTEGER(signed char)
+SHAREDOA_INTEGER(unsigned char) SHAREDOA_INTEGER(short) SHAREDOA_INTEGER(unsigned short)
+SHAREDOA_INTEGER(int) SHAREDOA_INTEGER(unsigned) SHAREDOA_INTEGER(long)
+SHAREDOA_INTEGER(unsigned long) SHAREDOA_INTEGER(long long) SHAREDOA_INTEGER(unsigned long long)
+template <class Kernel> struct sharedoa_parameters;
+template <class... Types> struct sharedoa_parameters<void (*)(Types...)> {
+  unsigned long long words[1 + sizeof...(Types)] = {
+      sizeof...(Types), sharedoa_type<Types>::depth * 4096 + sharedoa_type<Types>::what * 256 +
+                            sharedoa_type<Types>::size...};
+};
+
+// sharedoa_kernel_*: how many parameters, and what each is
+#define SHAREDOA_KERNEL(identifier, ...)                                                           \
+  extern "C" __device__ sharedoa_parameters<decltype(&__VA_ARGS__)>                                \
+      sharedoa_kernel_##identifier = {};
+
 // sharedoa_base_*: whether the one class is a base of the other
 #define SHAREDOA_BASE(identifier, base)                                                            \
   extern "C" __device__ unsigned long long sharedoa_base_##identifier##__##base[] = {              \

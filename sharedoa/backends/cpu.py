@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from dispatch import state as state_block
@@ -23,7 +23,7 @@ from .native_code import NativeLibrary, ffi, host_target, text_bytes
 from .scattered import ScatteredMemory
 from .slot_kernels import SlotKernels
 from .staging import HostStaging
-from .thread_pool import run_alone, run_parallel
+from .thread_pool import parallel, run_alone
 from .thread_team import barrier_address, run_team
 from .timing import ClockStopwatch, time_by_clock
 
@@ -132,15 +132,7 @@ class CpuBackend:
         pointer = _pointer(launch.slots)
         if kernel.uses_barrier or kernel.debug or kernel.prints:
             return lambda: _run(run, launch, pointer)
-        code = kernel.code
-
-        def start() -> None:
-            try:
-                run_parallel(run, code, nx, ny, pointer)
-            except BaseException as problem:
-                _look_after(launch, problem)
-
-        return start
+        return parallel(run, kernel.code, nx, ny, pointer, partial(_look_after, launch))
 
     def record(self, launches: Sequence[KernelLaunch]) -> list[Callable[[], None]]:
         return [self.prepare(each) for each in launches]
@@ -201,7 +193,7 @@ def _run(run: Any, launch: KernelLaunch, slots: Any) -> None:
         elif kernel.debug:
             run_alone(kernel.code, 0, threads, slots)
         else:
-            run_parallel(run, kernel.code, *threads, slots)
+            parallel(run, kernel.code, *threads, slots, _go_on)()
     except BaseException as problem:
         _look_after(launch, problem)
     finally:
@@ -224,6 +216,11 @@ def _look_after(launch: KernelLaunch, problem: BaseException) -> None:
             f"{kernel.symbol} was interrupted: some of its threads have not run, or not to their "
             "end; objects and arrays hold what the others have stored, and can be used"
         )
+    raise problem
+
+
+def _go_on(problem: BaseException) -> None:
+    """Leave it to the caller."""
     raise problem
 
 

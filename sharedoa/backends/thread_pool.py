@@ -12,6 +12,7 @@ from __future__ import annotations
 import _thread
 import os
 import threading
+from collections.abc import Callable
 from functools import cache
 from time import CLOCK_MONOTONIC, monotonic, perf_counter
 from typing import Any
@@ -31,6 +32,7 @@ BELIEVED_SECONDS = 5e-6
 #: How much larger the next piece is at most, and how long it may take by the piece before: as long
 #: as what makes waking a second core worth it.
 GROWTH, PIECE_SECONDS = 64, 2 * WAKING_SECONDS
+_SHORT_SECONDS = PIECE_SECONDS / GROWTH
 #: How long a core works on a chunk before it takes another: shorter, and neighbouring chunks on
 #: different cores get into each other's way.
 CHUNK_NANOSECONDS = 200_000
@@ -334,40 +336,57 @@ def worker_ids() -> list[int]:
 os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
-def run_parallel(run: Any, code: Any, nx: int, ny: int, slots: Any) -> None:
-    """Run ``code`` (``guard_code.Code``) for all nx * ny threads by ``run`` (``LaunchGuard.run``);
-    returns when all are done.
+def parallel(
+    run: Any, code: Any, nx: int, ny: int, slots: Any, look_after: Callable[[BaseException], None]
+) -> Callable[[], None]:
+    """What runs ``code`` (``guard_code.Code``) for all nx * ny threads by ``run``
+    (``LaunchGuard.run``), and returns when all are done. One function, as a call of another one
+    would take a twentieth of all that a short launch takes.
 
-    Raises KernelFault, or what a handler of signals raises, when nothing runs any more.
+    ``look_after`` gets a KernelFault, or what a handler of signals raises, when nothing runs any
+    more.
     """
-    total, workers = nx * ny, worker_count()
-    if workers == 1:
-        run_alone(code, 0, (nx, ny), slots)
-        return
-    done, piece = 0, 1
-    if uninterrupted.has_set_handlers:
-        keep_interrupts()
-    begun = perf_counter()
-    while True:
-        end = min(total, done + piece)
-        if run(code, done, end, nx, ny, slots):
-            settle()
-            continue
-        if end == total:
-            return
-        now = perf_counter()
-        spent, begun = now - begun, now
-        # Clocks may stand still for a piece.
-        cost = max(spent, 1e-9) / (end - done)
-        done, piece = end, max(1, min(piece * GROWTH, int(PIECE_SECONDS / cost)))
-        saved = cost * (total - done) * (1 - 1 / workers)
-        if spent > (BELIEVED_SECONDS if end > 1 else WAKING_SECONDS) and saved > WAKING_SECONDS:
-            break
-    _share(code, done, piece, total, (nx, ny), slots)
+    total = nx * ny
+
+    def start() -> None:
+        try:
+            done, piece = 0, 1
+            if uninterrupted.has_set_handlers:
+                keep_interrupts()
+            begun = 0.0 if total == 1 else perf_counter()
+            while True:
+                end = done + piece if done + piece < total else total
+                if run(code, done, end, nx, ny, slots):
+                    settle()
+                    continue
+                if end == total:
+                    return
+                now = perf_counter()
+                spent, begun = now - begun, now
+                if spent <= _SHORT_SECONDS:  # what comes below comes to this
+                    done, piece = end, piece * GROWTH
+                    continue
+                cost = spent / (end - done)
+                done, piece = end, max(1, min(piece * GROWTH, int(PIECE_SECONDS / cost)))
+                if spent > (BELIEVED_SECONDS if end > 1 else WAKING_SECONDS):
+                    saved = cost * (total - done)
+                    # To ask for the number of cores costs as much as a short launch.
+                    if saved > WAKING_SECONDS:
+                        workers = worker_count()
+                        if workers == 1:
+                            run_alone(code, done, (nx, ny), slots)
+                            return
+                        if saved * (1 - 1 / workers) > WAKING_SECONDS:
+                            break
+            _share(code, done, piece, total, (nx, ny), slots)
+        except BaseException as problem:
+            look_after(problem)
+
+    return start
 
 
 def run_alone(code: Any, first: int, size: tuple[int, int], slots: Any) -> None:
-    """The same for the threads from ``first`` on, one after another on the calling thread."""
+    """Run ``code`` for the threads from ``first`` on, one after another on the calling thread."""
     nx, ny = size
     total, run = nx * ny, _pool().run_alone
     thread = launch_guard().this_thread()

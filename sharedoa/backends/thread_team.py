@@ -258,7 +258,7 @@ def run_team(
     """Run ``code`` (``guard_code.Code``) for all threads, block by block; ``one_by_one``: each
     alone up to its next barrier.
 
-    Raises BackendError if the system does not give so many threads, and what ``run_parallel`` does.
+    Raises BackendError if the system does not give so many threads, and what ``run_alone`` does.
     """
     # Threads of a block that lie outside the grid in every block need no team member.
     bx, by = min(block[0], threads[0]), min(block[1], threads[1])

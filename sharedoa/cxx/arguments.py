@@ -1,7 +1,8 @@
 """Arguments of C++ kernels, packed by the types that the PTX gives its parameters.
 
 PTX knows sizes, and of numbers whether they are floats, but neither signs nor what a pointer points
-to: a parameter takes whatever fits its size.
+to: a parameter takes whatever fits its size. What programs that are compiled here say of their
+parameters (``parameter_types``) is looked at, too.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,7 @@ from ..model.object import Object
 from ..model.scalars import f32, f64
 from ..model.types import ReferenceType
 from ..model.values import convert, describe
+from .parameter_types import CxxType
 
 WORD = 8
 
@@ -58,6 +61,18 @@ class KernelParameters:
     def count(self) -> int:
         return len(self._binders)
 
+    @property
+    def has_words(self) -> bool:
+        return any(each.count is None and each.size == WORD for each in self._parameters)
+
+    def know(self, types: Sequence[CxxType]) -> None:
+        """What the parameters are in C++."""
+        if len(types) != self.count:
+            return
+        for number, (type, bind) in enumerate(zip(types, self._binders, strict=True)):
+            what = f"kernel {self._kernel}, parameter {number}"
+            self._binders[number] = partial(_bind_known, bind, type, what)
+
     def new_slots(self) -> Any:
         return (ctypes.c_uint64 * max(1, self._word_count))()
 
@@ -86,6 +101,20 @@ class KernelParameters:
             values.append(value)
         self._pack.pack_into(slots, 0, *values)
         return heap
+
+
+def _bind_known(bind: Callable[[Any], Packed], type: CxxType, what: str, value: Any) -> Packed:
+    is_array = isinstance(value, Array)
+    if is_array and not type.takes_array(value.__sharedoa_element__):
+        raise ArgumentError(
+            f"{what} is {type} in C++, and is given {describe(value)}",
+            "pass an array whose elements are of that type",
+        )
+    if isinstance(value, Object) and not type.takes_object():
+        raise ArgumentError(
+            f"{what} is {type} in C++, and is given {describe(value)}", "pass what it takes"
+        )
+    return bind(value)
 
 
 def _shown(parameter: Parameter) -> str:

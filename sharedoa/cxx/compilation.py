@@ -10,6 +10,7 @@ from typing import Any
 from ..errors import ArgumentError, ClassError, CompileError, Diagnostic
 from .classes import EXPLICIT_OFFSETS
 from .nvrtc import Nvrtc, SourceRefused
+from .parameter_types import parameter_types
 from .program import Program
 from .specification import ClassSpecification, parse_classes
 from .trailer import PLACE
@@ -61,13 +62,16 @@ def compile(
                 f"{source!r} is a file name, not C++", f"write cxx.compile(Path({source!r}), ...)"
             )
     compiler = Nvrtc(options, file)
+    whole = text + trailer_of(specifications)
     try:
-        made = compiler.compile_or_recall(text + trailer_of(specifications), text)
+        made = compiler.compile_or_recall(whole, text)
     except SourceRefused as refusal:
         raise _complaint(refusal.log, file, specifications) from None
     ptx, log = made["ptx"], made["log"]
     assert isinstance(ptx, str) and isinstance(log, str)
-    return Program(name or Path(file).name, ptx, specifications, log)
+    program = Program(name or Path(file).name, ptx, specifications, log)
+    program.know_parameters(lambda names: parameter_types(compiler, whole, text, names))
+    return program
 
 
 def load(

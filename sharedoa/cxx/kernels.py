@@ -43,6 +43,11 @@ class Kernel:
         self._slots = self.parameters.new_slots()
         self._lock = renew_in_child(threading.Lock())
 
+    @property
+    def has_pointers(self) -> bool:
+        """Whether there are parameters that may be pointers."""
+        return self.parameters.has_words
+
     def __getitem__(self, item: Any) -> Launcher:
         return Launcher(self, parse_geometry(item, self._axes, self._default_block))
 

@@ -24,6 +24,7 @@ from ..runtime import knobs
 from .classes import CxxClass, declare_classes
 from .description import read_descriptions, without_descriptions
 from .kernels import Kernel
+from .parameter_types import CxxType
 from .specification import ClassSpecification
 
 #: Functions that the driver itself provides.
@@ -144,6 +145,16 @@ class Program:
         names = [kernel.name for kernel in kernels]
         plain = {kernel.name: kernel for kernel in kernels if names.count(kernel.name) == 1}
         return {**plain, **{kernel.symbol: kernel for kernel in kernels}}
+
+    def know_parameters(
+        self, ask: Callable[[Sequence[str]], Mapping[str, Sequence[CxxType]]]
+    ) -> None:
+        """Look at arguments with what ``ask`` says of the parameters of kernels, by name."""
+        if not self.classes:
+            return
+        known = ask([n for n, each in self.kernels.items() if n == each.name and each.has_pointers])
+        for name, types in known.items():
+            self.kernels[name].parameters.know(types)
 
     def ptx(self, mode: str | Mode | None = None) -> str:
         """The PTX that ``mode`` loads, by default the mode of the settings; needs no device.

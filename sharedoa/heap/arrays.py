@@ -378,9 +378,10 @@ class ObjectArray(ManyObjects[T_co], Array[T_co]):
         assert self._selected is not None
         return self._selected[1]
 
-    def _refuse_receivers(self, call: str) -> None:
+    def _refuse_receivers(self, *call: str) -> None:
         """Raises ArgumentError if an element is null, HeapError if one is known to refer to a
-        deleted object; debug mode looks at all of these itself."""
+        deleted object; debug mode looks at all of these itself. ``call`` says what is called, in
+        parts."""
         self._refuse_null(call)
         storage, heap = self._storage, self._heap
         deletions = heap.placement.deletions
@@ -397,7 +398,7 @@ class ObjectArray(ManyObjects[T_co], Array[T_co]):
         if self._length * self._dtype.itemsize == storage.size:
             storage.lived = deletions
 
-    def _refuse_null(self, call: str) -> None:
+    def _refuse_null(self, call: tuple[str, ...]) -> None:
         """Raises ArgumentError if an element is null. They are looked at again only when somebody
         may have written to them."""
         storage = self._storage
@@ -411,7 +412,7 @@ class ObjectArray(ManyObjects[T_co], Array[T_co]):
         if np.count_nonzero(values) != len(values):
             first = int(np.argmin(values != 0))
             raise ArgumentError(
-                f"{call} is called on objects of which number {first} is None",
+                f"{'.'.join(call)} is called on objects of which number {first} is None",
                 "call it on the others: objects[objects != None]",
             )
         storage.without_null = contents, start, end

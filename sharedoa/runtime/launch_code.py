@@ -50,7 +50,8 @@ def launcher(number, geometry):
                     is_usual = False
                 if is_usual:
                     binding = program.binding
-                    start = binding.starts.get(number)
+                    starts = binding.starts
+                    start = starts[number] if number in starts else None
                     memory = heap.memory
                     launching = memory.launching
                     this = object()

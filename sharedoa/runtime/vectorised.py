@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -47,7 +47,8 @@ def call(objects: ObjectArray | Population, name: str, arguments: tuple[Any, ...
     Raises ArgumentError for wrong arguments, arrays that are not as long as the receivers, or
     receivers that are None.
     """
-    method = objects._cls.find_method(name)
+    cls = objects._cls
+    method = cls.find_method(name)
     assert method is not None
     given = _by_position(method, arguments)
     _refuse_sequences(method, given)
@@ -58,7 +59,7 @@ def call(objects: ObjectArray | Population, name: str, arguments: tuple[Any, ...
         if _call_by_plan(objects, method, given):
             return None
     elif not is_recorded(objects._heap):
-        objects._refuse_receivers(f"{objects._cls.name}.{name}")
+        objects._refuse_receivers(cls.name, name)
     stretches = _stretches(objects, name)
     if stretches is not None and _are_too_many(objects, method, stretches):
         objects, stretches = _as_array(objects), None
@@ -206,8 +207,9 @@ def _stretches(objects: ObjectArray | Population, name: str) -> list[Stretch] | 
     if isinstance(objects, Population):
         arrays: Iterable[ObjectArray | RunOfObjects] = objects._stretches()
     else:
-        run, count = objects._run, len(objects)
-        if run is None or not takes_groups(objects._heap, count):
+        count = len(objects)
+        run = objects._run if takes_groups(objects._heap, count) else None
+        if run is None:
             return None
         arrays = [RunOfObjects(objects._heap, run, count)]
     found = []
@@ -233,6 +235,7 @@ def _are_too_many(
     return _program_of_any(objects._cls, method, elementwise).uses().births.changes
 
 
+@cache
 def _program_of_any(cls: ClassType, method: Method, elementwise: tuple[bool, ...]) -> Program:
     """Calls ``method``, or what overrides it, on an array with objects of any class below."""
     return call_program(cls, ((cls, method),), CallForm(elementwise, exact=False))
@@ -291,6 +294,8 @@ geometry_of = lru_cache(maxsize=1024)(partial(parse_geometry, axes=1))
 
 def _by_position(method: Method, arguments: tuple[Any, ...]) -> list[Any]:
     signature = method.signature
+    if len(arguments) == len(signature.names):
+        return [*arguments]
     missing = signature.names[len(arguments) :]
     if len(arguments) > len(signature.names) or any(n not in signature.defaults for n in missing):
         expected = ", ".join(
@@ -322,6 +327,8 @@ def _refuse_sequences(method: Method, given: list[Any]) -> None:
 
 def _elementwise(method: Method, given: list[Any], count: int) -> tuple[bool, ...]:
     """Which arguments are arrays with one element an object."""
+    if not given:
+        return ()
     found = []
     for name, type, value in zip(
         method.signature.names, method.signature.types, given, strict=True

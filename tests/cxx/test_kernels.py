@@ -285,3 +285,51 @@ def test_two_heaps(shapes: cxx.Program, host_heap: oa.Heap):
         out = oa.zeros(3, oa.f32)
         with pytest.raises(oa.ArgumentError, match="lie in different heaps"):
             packed(shapes, "total", squares, out, 3)
+
+
+POINTERS = """
+struct Shape { __device__ virtual float area() = 0; };
+struct Circle : Shape { float radius; __device__ float area() override { return radius; } };
+typedef float number;
+namespace geo { __global__ void scale(const number *by, Shape *const *shapes) {} }
+extern "C" __global__ void total(Shape **shapes, float *out, double *wide, unsigned *count) {
+  *out = shapes[0]->area();
+}
+extern "C" __global__ void raw(void *bytes, unsigned char *octets, Shape *one, size_t address) {}
+__global__ void over(float *out) {}
+__global__ void over(int *out) {}
+"""
+
+
+@pytest.mark.parametrize("options", [[], ["-std=c++14"]], ids=" ".join)
+def test_what_pointers_point_to(gpu: PretendedGpu, options: list[str]) -> None:
+    """PTX does not say it; the program is asked."""
+    made = cxx.compile(POINTERS, {"Shape": [], "Circle": [("radius", "f4")]}, options)
+    with oa.Heap(backend=gpu, references="64"):
+        circles = oa.new(made.classes["Circle"], 4, radius=2.0)
+        one, floats, doubles = circles[0], oa.zeros(4, oa.f32), oa.zeros(4, oa.f64)
+        ints, unsigned, words = (oa.zeros(4, each) for each in (oa.i32, oa.u32, oa.u64))
+        total, raw, scale = (made.kernels[name][1] for name in ("total", "raw", "geo::scale"))
+        total(circles, floats, doubles, unsigned)
+        total(circles, None, doubles, ints)
+        scale(floats, circles)
+        for anything in (circles, floats, words, one):
+            raw(anything, None, one, 3)
+        raw(None, floats, one, one)
+        raw(words, words, None, circles)
+        made.kernels["_Z4overPf"][1](floats)
+        made.kernels["_Z4overPi"][1](floats)  # nobody can say which it is
+        for launch, arguments, number in (
+            (total, (circles, circles, doubles, ints), 1),
+            (total, (circles, one, doubles, ints), 1),
+            (total, (circles, floats, floats, ints), 2),
+            (total, (circles, floats, doubles, floats), 3),
+            (total, (floats, floats, doubles, ints), 0),
+            (total, (one, floats, doubles, ints), 0),
+            (scale, (circles, circles), 0),
+            (scale, (doubles, circles), 0),
+            (raw, (None, circles, one, 0), 1),
+            (raw, (None, None, circles, 0), 2),
+        ):
+            with pytest.raises(oa.ArgumentError, match=f"parameter {number} is a"):
+                launch(*arguments)
