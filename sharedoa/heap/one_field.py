@@ -46,21 +46,22 @@ def reader(placement, memory):
     known = nowhere
     def read(instance):
         nonlocal known
-        heap, reference = instance._heap, instance._reference
+        heap = instance._heap
         if not ({is_quiet}):
             heap.wait()
             heap.settle()
         with placement.access:
-            if known[0] != placement.layout_epoch or not known[1] <= reference < known[2]:
-                known = find(placement, reference)
-            epoch, low, high, region{views} = known
+            reference, place = instance._reference, known
+            if place[0] != placement.layout_epoch or not place[1] <= reference < place[2]:
+                known = place = find(placement, reference)
+            epoch, low, high, region{views} = place
             offset = {offset}
             slot = {slot}
             lives = region.live[slot]
             if lives:
                 {fetch}
                 found = {value}
-        return {result} if lives else heap.read_field(reference, cls, name)
+        return {result} if lives else heap.read_field(instance._reference, cls, name)
     return read
 """
 
@@ -75,10 +76,10 @@ def writer(placement, memory):
                 heap.wait()
                 heap.settle()
             with placement.access:
-                reference = instance._reference
-                if known[0] != placement.layout_epoch or not known[1] <= reference < known[2]:
-                    known = find(placement, reference)
-                epoch, low, high, region{views} = known
+                reference, place = instance._reference, known
+                if place[0] != placement.layout_epoch or not place[1] <= reference < place[2]:
+                    known = place = find(placement, reference)
+                epoch, low, high, region{views} = place
                 offset = {offset}
                 slot = {slot}
                 if region.live[slot]:

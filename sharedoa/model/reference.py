@@ -204,7 +204,7 @@ class NarrowReference:
         if isinstance(reference, np.ndarray):
             wide = reference.astype(np.uint64)
             found = (wide << np.uint64(_UNIT_SHIFT)) + np.uint64(self.base)
-            return np.where(wide == 0, wide, found)
+            return found if wide.all() else np.where(wide == 0, wide, found)
         return (int(reference) << _UNIT_SHIFT) + self.base if reference else 0
 
     def emit_from_memory(self, builder: Any, stored: Any) -> Any:

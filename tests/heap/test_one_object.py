@@ -184,6 +184,7 @@ def test_a_history(heap: oa.Heap) -> None:
             for known in alive:
                 if known[2] is one:
                     known[0].next = known[2] = None
+            one.flag, one.wide, one.pair = True, 2.0, Pair(1, True, 1.0)  # of nobody after it
             oa.delete(one)
             gone.append(one)
         elif what < 0.9:

@@ -23,7 +23,29 @@ _CALLS = (
     "tests/heap/test_deleted.py::test_methods_of_objects_of_subclasses",
 )
 
+_ONE = "tests/heap/test_one_object.py"
+
 MUTATIONS = (
+    # ------------------------------------------- one object
+    Mutation(
+        "fields are read while launches are recorded", "sharedoa/heap/one_field.py",
+        " and recording() is None", "",
+        "what a block of oa.capture() reads is not what its launches compute",
+        (f"{_ONE}::test_launches_are_waited_for_and_recorded_ones_refused",),
+    ),
+    Mutation(
+        "one object in a used place", _BY_TYPE,
+        "                    region.clear(slot)\n", "                    pass\n",
+        "a new object has fields of the one that was there before",
+        (f"{_ONE}::test_it_is_quick", f"{_ONE}::test_a_history"),
+    ),
+    Mutation(
+        "arrays of other numbers for C++", "sharedoa/cxx/parameter_types.py",
+        "element.is_float == (self.what == _FLOAT) and element.bits == 8 * self.size",
+        "element.bits == 8 * self.size",
+        "a kernel reads integers as floats",
+        ("tests/cxx/test_kernels.py::test_what_pointers_point_to",),
+    ),
     # ------------------------------------------- arrays of subclasses
     Mutation(
         "arrays of subclasses are stored to", "sharedoa/runtime/arguments.py",
