@@ -128,7 +128,8 @@ class Array(NumPyLike, Generic[T_co]):
         dtype, storage = self._dtype, self._storage
         if storage is None:
             return np.empty(0, dtype)
-        start, end = (self._address + place * dtype.itemsize for place in (first, stop))
+        size = dtype.itemsize
+        start, end = self._address + first * size, self._address + stop * size
         self._heap.residency.host_uses(storage.address, start, end)
         return np.asarray(storage)[start - storage.address : end - storage.address].view(dtype)
 
