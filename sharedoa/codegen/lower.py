@@ -15,6 +15,7 @@ from ..ir.core import Function, Lane, Location, Program, operations_in, type_of
 from ..ir.job import Job, owners_of_fields
 from ..ir.passes.calls import called_by
 from ..ir.roles import stored_roles
+from ..targets.base import Asking
 from . import (
     arithmetic,
     atomics,
@@ -34,7 +35,7 @@ from .emitter import FunctionEmitter, ProgramEmitter
 from .neighbours import take_member
 from .races import define_notes
 from .roles import RoleMetadata
-from .types import I64, VOID, function_type
+from .types import I64, function_type
 
 #: Loaded for the emitters that they register.
 EMITTERS = (
@@ -85,7 +86,10 @@ def lower(program: Program, job: Job, canonical: bool = False) -> LoweredModule:
     loops_of = [o for o in operations_in(program) if o.kind == "for"]
     shared = [operation.location for operation in loops_of if "shared" in operation.attributes]
     emitter.is_convergent = bool(shared)
-    functions = [function for function in program.functions.values() if function is not kernel]
+    questions = [each for each in program.functions.values() if each.kind == "question"]
+    functions = [
+        each for each in program.functions.values() if each.kind not in ("kernel", "question")
+    ]
     for function in functions:
         emitter.functions[function.symbol] = _declare(emitter, function)
         emitter.known[function.symbol] = function.known
@@ -97,8 +101,12 @@ def lower(program: Program, job: Job, canonical: bool = False) -> LoweredModule:
     emitter.dispatch = (Canonical if canonical else Lowering)(
         module, job.mode, _environment(emitter, job), emitter.calls.values()
     )
-    kernel_leaves = [leaf for value in kernel.parameters for leaf in leaves(type_of(value))]
-    body = _define_kernel_body(emitter, kernel, kernel_leaves)
+    body = _define_kernel_body(emitter, kernel, f"{kernel.symbol}.body")
+    asking = None
+    if questions:
+        goes_on, fetch = (_define_kernel_body(emitter, each, each.symbol) for each in questions)
+        (every,) = (o["every"] for o in operations_in(questions[1]) if o.kind == "prefetch")
+        asking = Asking(goes_on, fetch, every)
     for function in functions:
         _define(emitter, function)
     define_notes(emitter)
@@ -111,15 +119,16 @@ def lower(program: Program, job: Job, canonical: bool = False) -> LoweredModule:
         module,
         kernel.symbol,
         body,
-        [leaf.type for leaf in kernel_leaves],
+        [leaf.type for leaf in _leaves_of(kernel)],
         debug,
         emitter.uses_barrier,
+        asking,
     )
     return LoweredModule(
         module=module,
         kernel_symbol=kernel.symbol,
         body_symbol=body.name,
-        leaves=kernel_leaves,
+        leaves=_leaves_of(kernel),
         source_sites=emitter.source_sites,
         assertion_texts=emitter.assertion_texts,
         shared_loops=list(dict.fromkeys(shared)),
@@ -174,11 +183,16 @@ def _define(program: ProgramEmitter, function: Function) -> None:
     emitter.finish()
 
 
-def _define_kernel_body(
-    program: ProgramEmitter, kernel: Function, kernel_leaves: list[Leaf]
-) -> ir.Function:
+def _leaves_of(kernel: Function) -> list[Leaf]:
+    return [leaf for value in kernel.parameters for leaf in leaves(type_of(value))]
+
+
+def _define_kernel_body(program: ProgramEmitter, kernel: Function, symbol: str) -> ir.Function:
+    """Define what a thread does, or is asked."""
+    kernel_leaves = _leaves_of(kernel)
     types = [leaf.type for leaf in kernel_leaves] + [I64] * len(_THREAD_PARAMETERS)
-    body = ir.Function(program.module, ir.FunctionType(VOID, types), f"{kernel.symbol}.body")
+    result = function_type([], kernel.result).return_type
+    body = ir.Function(program.module, ir.FunctionType(result, types), symbol)
     body.linkage = "internal"
     body.attributes.add("alwaysinline")
     _describe(program, body)

@@ -12,16 +12,17 @@ from dataclasses import dataclass, replace
 from llvmlite import ir
 
 from ..errors import InternalError
-from ..ir.core import NEIGHBOURS, Location
+from ..ir.core import NEIGHBOURS, Location, Operation
 from ..ir.roles import Role, describe
 from ..model.layout import alignment
 from ..model.scalars import ScalarType, i64, u64
 from ..model.tiles import LANES, emit_scalar_address
 from ..model.types import ArrayType, ReferenceType, Type, ValueType
+from ..targets.base import declare
 from . import checks, races
 from .abi import build_struct
-from .emitter import FunctionEmitter, integer
-from .types import I8, llvm_type
+from .emitter import FunctionEmitter, emits, integer
+from .types import I8, I32, VOID, llvm_type
 
 _ARRAY_PARTS: dict[str, Type] = {"address": u64, "length": i64}
 
@@ -103,6 +104,18 @@ def store_value(emitter: FunctionEmitter, lvalue: Lvalue, value: ir.Value) -> No
     races.note_write(emitter, lvalue, pointer, value, align)
     store = emitter.builder.store(value, pointer, align=align)
     emitter.program.roles.mark(store, lvalue.role)
+
+
+@emits("prefetch")
+def _prefetch(emitter: FunctionEmitter, operation: Operation) -> None:
+    lvalue = emitter.value(operation.operands[0])
+    while isinstance(lvalue.type, (ArrayType, ValueType)):
+        lvalue = _parts(emitter, lvalue)[0]
+    pointer, _ = scalar_pointer(emitter, lvalue)
+    types = [pointer.type, I32, I32, I32]
+    prefetch = declare(emitter.builder.module, "llvm.prefetch.p0", VOID, types)
+    for_reading, to_stay, data = I32(0), I32(3), I32(1)
+    emitter.builder.call(prefetch, [pointer, for_reading, to_stay, data])
 
 
 def check_stored(emitter: FunctionEmitter, lvalue: Lvalue, value: ir.Value) -> None:

@@ -127,13 +127,14 @@ ParameterFact = Union[RunForm, Lane]
 
 @dataclass(eq=False)
 class Function:
-    """One function of a program. ``parameters[0]`` of a method is the receiver. ``known`` says of
-    parameters, by index, what holds in every call. ``melded``: threads of a warp that come
-    to it on ways which exclude one another call it together (``passes.call_melding``)."""
+    """One function of a program. ``parameters[0]`` of a method is the receiver. A question has the
+    kernel's parameters, and says whether a thread does anything (``passes.idle_threads``).
+    ``known`` says of parameters, by index, what holds in every call. ``melded``: threads of a warp
+    that come to it on ways which exclude one another call it together (``passes.call_melding``)."""
 
     symbol: str
     name: str
-    kind: Literal["kernel", "method", "func"]
+    kind: Literal["kernel", "method", "func", "question"]
     result: ModelType
     body: Region
     location: Location

@@ -205,6 +205,9 @@ declare(Kind("load", Effects.READS, operands=1))
 declare(Kind("store", Effects.WRITES, operands=2, results=0))
 #: The lvalue, what to compare with (``cas``), the value; the result is what was there.
 declare(Kind("atomic", Effects.ATOMIC, ("operator",)))
+#: Something that will be loaded soon lies there, if anything does; to say so in one of ``every``
+#: threads in a row is enough.
+declare(Kind("prefetch", PURE, ("every",), operands=1, results=0))
 #: Whether an object is of one of the classes; null is of none.
 declare(
     Kind(

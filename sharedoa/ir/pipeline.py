@@ -17,6 +17,7 @@ from .passes.candidates import narrow_candidates
 from .passes.constant_arguments import fold_constants
 from .passes.cut_branches import cut_branches
 from .passes.dispatch import choose_dispatch
+from .passes.idle_threads import ask_idle_threads
 from .passes.limit_copies import limit_copies
 from .passes.narrow_counters import narrow_counters
 from .passes.narrow_roots import narrow_roots
@@ -47,6 +48,11 @@ def _unchecked(job: Job) -> bool:
 def _in_warps(job: Job) -> bool:
     """Whether threads of a warp may work for each other."""
     return job.mode.shares_loops and job.target.warp is not None and not job.debug
+
+
+def _in_a_loop(job: Job) -> bool:
+    """Whether threads of a launch are rounds of a loop."""
+    return not job.target.is_device and not job.debug
 
 
 def _on_device(job: Job) -> bool:
@@ -82,6 +88,7 @@ PIPELINE: Sequence[Pass] = (
     Pass("limit_copies", lambda program, job: limit_copies(program), _on_device),
     Pass("unroll_copies", lambda program, job: unroll_copies(program), _reorders),
     Pass("sink_stores", sink_stores, _reorders),
+    Pass("idle_threads", ask_idle_threads, _in_a_loop),
     Pass("dispatch", choose_dispatch),
 )
 

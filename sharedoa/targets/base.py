@@ -36,6 +36,17 @@ class Unsigned:
 PrintPiece = Any
 
 
+@dataclass(frozen=True)
+class Asking:
+    """Functions with the parameters of a kernel's body: ``goes_on`` says whether a thread does
+    anything, ``fetch`` gets what that loads first from memory; to do so for one of ``every``
+    threads in a row is enough, and for threads beyond the last allowed."""
+
+    goes_on: ir.Function
+    fetch: ir.Function
+    every: int
+
+
 class Target(Protocol):
     """A machine that kernels are compiled for; the smallest, ``host``, is the one to read first."""
 
@@ -80,8 +91,10 @@ class Target(Protocol):
         leaf_types: Sequence[ir.Type],
         debug: bool,
         uses_barrier: bool,
+        asking: Asking | None = None,
     ) -> None:
-        """Define the external function ``symbol`` that runs ``body`` for every thread."""
+        """Define the external function ``symbol`` that runs ``body`` for every thread, or for all
+        that go on."""
         ...
 
     def emit_current_thread(self, builder: ir.IRBuilder, axis: int) -> ir.Value:

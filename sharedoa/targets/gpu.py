@@ -15,7 +15,7 @@ from dispatch import state
 from dispatch.errors import RECORD_DTYPE
 
 from ..uninterrupted import uninterrupted
-from .base import I32, I64, VOID
+from .base import I32, I64, VOID, Asking
 from .warp import Warp
 
 AXES = ("x", "y")
@@ -119,6 +119,7 @@ class GpuTarget(ABC):
         leaf_types: Sequence[ir.Type],
         debug: bool,
         uses_barrier: bool,
+        asking: Asking | None = None,
     ) -> None:
         """``kernel(leaves..., i32 nx, i32 ny)``: threads outside nx times ny return at once.
 

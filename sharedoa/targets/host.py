@@ -26,15 +26,16 @@ from .base import (
     I64,
     POINTER,
     VOID,
+    Asking,
     PrintPiece,
     Stages,
     declare,
     print_format,
     private_text,
 )
-from .idle_threads import THREAD_BLOCK, pass_over_idle_threads
 from .mathematics import emit_exact, emit_intrinsic, emit_library_call
-from .optimise import emit_native, optimise, parse, run_passes
+from .optimise import emit_native, optimise, parse
+from .thread_loops import emit_groups, emit_threads
 
 #: Provided by the CPU backend to every module that it loads.
 BARRIER_SYMBOL = "sharedoa_barrier"
@@ -107,6 +108,7 @@ class HostTarget:
         leaf_types: Sequence[ir.Type],
         debug: bool,
         uses_barrier: bool,
+        asking: Asking | None = None,
     ) -> None:
         state.state_block(module, self.constant_space)
         entry = ir.Function(module, _ENTRY_TYPE, symbol)
@@ -119,8 +121,8 @@ class HostTarget:
         # Row by row: an inner loop over x alone is one that LLVM can vectorise.
         first_x, first_y = builder.urem(begin, nx), builder.udiv(begin, nx)
         preheader = builder.block
-        row, thread, row_done, done = (
-            entry.append_basic_block(name) for name in ("row", THREAD_BLOCK, "row_done", "done")
+        row, row_done, done = (
+            entry.append_basic_block(name) for name in ("row", "row_done", "done")
         )
         builder.cbranch(builder.icmp_unsigned("<", begin, end), row, done)
 
@@ -128,20 +130,20 @@ class HostTarget:
         linear, start_x, y = builder.phi(I64), builder.phi(I64), builder.phi(I64)
         limit = builder.add(start_x, builder.sub(end, linear))
         end_x = builder.select(builder.icmp_unsigned("<", limit, nx), limit, nx)
-        builder.branch(thread)
 
-        builder.position_at_end(thread)
-        x = builder.phi(I64)
-        if debug:
-            builder.store(x, self._state_slot(builder, state.THREAD_X))
-            builder.store(y, self._state_slot(builder, state.THREAD_Y))
-            if uses_barrier:
-                builder.store(I64(0), self.emit_phase(builder))
-        builder.call(body, [*leaves, x, y, nx, ny])
-        next_x = builder.add(x, I64(1))
-        builder.cbranch(builder.icmp_unsigned("<", next_x, end_x), thread, row_done)
-        x.add_incoming(start_x, row)
-        x.add_incoming(next_x, thread)
+        def run(x: ir.Value) -> None:
+            if debug:
+                builder.store(x, self._state_slot(builder, state.THREAD_X))
+                builder.store(y, self._state_slot(builder, state.THREAD_Y))
+                if uses_barrier:
+                    builder.store(I64(0), self.emit_phase(builder))
+            builder.call(body, [*leaves, x, y, nx, ny])
+
+        if asking is None:
+            emit_threads(builder, start_x, end_x, run)
+        else:
+            emit_groups(builder, start_x, end_x, asking, lambda x: [*leaves, x, y, nx, ny], run)
+        builder.branch(row_done)
 
         builder.position_at_end(row_done)
         next_linear = builder.add(linear, builder.sub(end_x, start_x))
@@ -227,11 +229,6 @@ class HostTarget:
     def compile(self, ir_text: str) -> Stages:
         module = parse(_guarded(ir_text))
         optimise(module, self.machine)
-        changed = pass_over_idle_threads(str(module))
-        if changed is not None:
-            module = parse(changed)
-            # What was put in is simplified, and nothing beyond single blocks.
-            run_passes(module, self.machine, "instruction_combine", "simplify_cfg")
         return emit_native(module, self.machine)
 
 

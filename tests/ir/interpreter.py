@@ -103,8 +103,7 @@ class Machine:
     def run(self, arguments: Sequence[Any], threads: int) -> list[list[Any]]:
         """Launch the kernel; what each thread reported."""
         self._threads = [Thread(number) for number in range(threads)]
-        kernel = self._program.kernel
-        running = [self._call(kernel, arguments, thread) for thread in self._threads]
+        running = [self._thread(arguments, thread) for thread in self._threads]
         waiting: list[Running] = []
         while running or waiting:
             if not running:
@@ -119,6 +118,16 @@ class Machine:
         return [thread.reported for thread in self._threads]
 
     # ---------------------------------------------------------------- control
+
+    def _thread(self, arguments: Sequence[Any], thread: Thread) -> Running:
+        """What a thread does that is asked first whether it does anything, if there are questions
+        for that."""
+        functions = self._program.functions.values()
+        for question in [each for each in functions if each.kind == "question"]:
+            answers = yield from self._call(question, arguments, thread)
+            if answers == [False]:
+                return
+        yield from self._call(self._program.kernel, arguments, thread)
 
     def _call(self, function: Function, arguments: Sequence[Any], thread: Thread) -> Running:
         env = dict(zip(function.parameters, arguments, strict=True))
@@ -254,6 +263,12 @@ class Machine:
         store(given[1], given[0])
         return ()
 
+    def _prefetch(
+        self, operation: Operation, given: list[Any], env: Env, thread: Thread
+    ) -> Running:
+        yield ""
+        return ()
+
     def _atomic(self, operation: Operation, given: list[Any], env: Env, thread: Thread) -> Running:
         yield ""
         lvalue, *compare, value = given
@@ -301,6 +316,7 @@ _EXECUTE: dict[str, Any] = {
     "call": Machine._direct, "call_virtual": Machine._virtual, "load": Machine._load,
     "store": Machine._store, "atomic": Machine._atomic, "type_test": Machine._test,
     "print": Machine._report, "assert": Machine._report, "barrier": Machine._barrier,
+    "prefetch": Machine._prefetch,
 }  # fmt: skip
 
 # --------------------------------------------------------------------- memory

@@ -11,6 +11,8 @@ _CUT = "sharedoa/ir/passes/cut_branches.py"
 _SINK = "sharedoa/ir/passes/sink_stores.py"
 _UNROLL = "sharedoa/ir/passes/unroll_copies.py"
 _UNUSED = "sharedoa/ir/passes/unused.py"
+_IDLE = "sharedoa/ir/passes/idle_threads.py"
+_OF_IDLE = ("tests/ir/test_idle_threads.py",)
 _MELDING = "sharedoa/ir/passes/call_melding.py"
 _AT_CALLS = "sharedoa/ir/passes/cut_at_calls.py"
 _OF_MELDED = (
@@ -219,6 +221,23 @@ MUTATIONS = (
         "if operation.kind == \"field\" and unconverted(operation.operands[0]) is not receiver:",
         "if False:",
         "what is stored to is not the receiver", _OF_STREAMING,
+    ),
+    # ---------------------------------------------- threads that are asked
+    Mutation(
+        "threads with two things to do", _IDLE,
+        "if does[True] != does[False]:", "if does[True]:",
+        "a thread that has something else to do does nothing", _OF_IDLE,
+    ),
+    Mutation(
+        "what is done before the test", _IDLE,
+        "if operation.regions or effects_of(operation) & ~_MAY_BE_ASKED:", "if operation.regions:",
+        "a thread that stored something before its test does not", _OF_IDLE,
+    ),
+    Mutation(
+        "the answer of one", "sharedoa/targets/thread_loops.py",
+        "someone = builder.or_(someone, answer)", "someone = answer",
+        "a group is passed over whose last thread has nothing to do",
+        ("tests/targets/test_thread_loops.py",),
     ),
     # ---------------------------------------------- common functions and copies
     Mutation(

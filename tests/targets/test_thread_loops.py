@@ -11,7 +11,7 @@ import pytest
 
 import sharedoa as oa
 from sharedoa import f32, i32, i64
-from sharedoa.targets.idle_threads import GROUP, STRETCH, pass_over_idle_threads
+from sharedoa.targets.thread_loops import GROUP, STRETCH
 
 SIZES = (1, GROUP - 1, GROUP, GROUP + 1, STRETCH, STRETCH + GROUP + 1, 1000, 70_001)
 
@@ -160,66 +160,3 @@ def test_loops_of_a_thread_keep_their_order():
         expected = np.where(np.arange(40) < 3, 0, np.arange(50)[:, None])
         np.testing.assert_array_equal(array.numpy().reshape(50, 40), expected)
         assert not passes_over(carry)
-
-
-LOOP = """\
-define void @kernel(ptr %p, i64 %n) {{
-entry:
-  br label %thread
-
-thread:                                           ; preds = %next, %entry
-  %x = phi i64 [ 0, %entry ], [ %x1, %next ]
-{question}
-  br i1 %test, label %next, label %work
-
-work:                                             ; preds = %thread
-  store i32 1, ptr %place, align 4
-  br label %next
-
-next:                                             ; preds = %work, %thread
-  %x1 = add nuw i64 %x, 1
-  %more = icmp ult i64 %x1, %n
-  br i1 %more, label %thread, label %done
-
-done:                                             ; preds = %next
-{end}
-}}
-"""
-ADDRESS = "  %place = getelementptr inbounds i32, ptr %p, i64 %x\n"
-TEST = "  %test = icmp eq i32 %value, 0"
-LOAD = "  %value = load i32, ptr %place, align 4\n"
-
-
-def test_a_loop_over_threads_is_changed():
-    changed = pass_over_idle_threads(LOOP.format(question=ADDRESS + LOAD + TEST, end="  ret void"))
-    assert changed is not None
-    assert changed.count("load i32, ptr") == GROUP + 1
-    # Far ahead, maybe beyond the last thread: nothing is said to be inside the array.
-    prefetched = changed.partition("%idle.0 =")[0]
-    assert "llvm.prefetch" in prefetched and "inbounds" not in prefetched
-
-
-@pytest.mark.parametrize(
-    "question",
-    [
-        ADDRESS + LOAD.replace("load", "load volatile") + TEST,
-        ADDRESS + LOAD.replace("load", "load atomic").replace(",", " acquire,", 2) + TEST,
-        ADDRESS + "  %value = call i32 @other(ptr %place)\n" + TEST,
-        ADDRESS + "  store i32 7, ptr %place, align 4\n" + LOAD + TEST,
-        "  %test = icmp eq i64 %x, 7",
-    ],
-)
-def test_what_may_not_or_need_not_be_asked_twice_is_left(question: str):
-    assert pass_over_idle_threads(LOOP.format(question=question, end="  ret void")) is None
-
-
-@pytest.mark.parametrize(
-    "end",
-    [
-        "  store i64 %x1, ptr %p, align 8\n  ret void",
-        "  %last = phi i32 [ %value, %next ]\n  ret void",
-    ],
-)
-def test_a_loop_that_leaves_something_behind_is_left(end: str):
-    text = LOOP.format(question=ADDRESS + LOAD + TEST, end=end)
-    assert pass_over_idle_threads(text) is None
