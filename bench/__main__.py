@@ -15,6 +15,7 @@ NAMES = (
     "virtual_call_cxx",
     "population",
     "births",
+    "moving",
     "agents",
     "programs",
     "allocation",

@@ -209,6 +209,7 @@ class Program:
             launching.pop(this, None)
         births = self._known_births()
         if births is not None and births.changes:
+            heap.synchronize()
             look_after(heap, births, math.prod(geometry.threads))
 
     def _known_births(self) -> Births | None:
