@@ -11,6 +11,8 @@ Everything public is a name of this package; see README.md for a first program a
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from . import search_path  # noqa: F401  first: what follows imports our other packages
 from .errors import (
     ArgumentError,
@@ -66,6 +68,36 @@ from .runtime.capture import Capture, capture
 from .runtime.hash_grid import HashGrid
 from .runtime.kernel import Kernel, kernel
 from .tracebacks import hide_our_frames
+from .vector_functions import (
+    abs,
+    cross,
+    determinant,
+    dot,
+    inverse,
+    length,
+    max,
+    min,
+    normalize,
+    outer,
+    transpose,
+)
+
+if TYPE_CHECKING:
+    from .vectors import (
+        mat22,
+        mat33,
+        mat44,
+        quat,
+        vec2,
+        vec2d,
+        vec2i,
+        vec3,
+        vec3d,
+        vec3i,
+        vec4,
+        vec4d,
+        vec4i,
+    )
 
 hide_our_frames(SharedOAError)
 
@@ -90,6 +122,7 @@ __all__ = [
     "ObjectArray",
     "SharedOAError",
     "SplitArray",
+    "abs",
     "all",
     "array",
     "atomic_add",
@@ -102,8 +135,11 @@ __all__ = [
     "compact",
     "concat",
     "count_nonzero",
+    "cross",
     "current_heap",
     "delete",
+    "determinant",
+    "dot",
     "dump",
     "f32",
     "f64",
@@ -115,10 +151,20 @@ __all__ = [
     "i32",
     "i64",
     "inline",
+    "inverse",
     "is_alive",
     "kernel",
+    "length",
     "load",
+    "mat22",
+    "mat33",
+    "mat44",
+    "max",
+    "min",
     "new",
+    "normalize",
+    "outer",
+    "quat",
     "random",
     "random_bits",
     "reduce",
@@ -129,13 +175,39 @@ __all__ = [
     "split",
     "synchronize",
     "syncthreads",
+    "transpose",
     "u8",
     "u16",
     "u32",
     "u64",
     "value",
+    "vec2",
+    "vec2d",
+    "vec2i",
+    "vec3",
+    "vec3d",
+    "vec3i",
+    "vec4",
+    "vec4d",
+    "vec4i",
     "where",
     "zeros",
 ]
+
+_VECTORS = (
+    "mat22", "mat33", "mat44", "quat", "vec2", "vec2d", "vec2i", "vec3", "vec3d", "vec3i", "vec4",
+    "vec4d", "vec4i",
+)  # fmt: skip
+
+
+def __getattr__(name: str) -> object:
+    """Vectors are made when a program first names one: it takes as long as a third of the rest."""
+    if name not in _VECTORS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from . import vectors
+
+    globals().update({each: getattr(vectors, each) for each in _VECTORS})
+    return globals()[name]
+
 
 __version__ = "0.1.0"

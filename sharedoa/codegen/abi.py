@@ -17,7 +17,7 @@ from ..errors import InternalError
 from ..model.layout import REFERENCE_DTYPE
 from ..model.reference import ReferenceEncoding
 from ..model.scalars import ScalarType
-from ..model.types import ArrayType, NullType, ReferenceType, TupleType, Type, ValueType
+from ..model.types import ArrayType, InlineType, NullType, ReferenceType, TupleType, Type, ValueType
 from .types import I8, I64, llvm_type
 
 SLOT_BYTES = 8
@@ -37,7 +37,8 @@ _LENGTH = Leaf(I64, np.dtype(np.int64))
 
 def leaves(type: Type) -> list[Leaf]:
     """The leaves of one argument, in order: a scalar (bool as one byte) or reference is one leaf,
-    an array its address and length, a value struct or tuple the leaves of its parts."""
+    an array its address and length, a value struct, tuple or inline array the leaves of its
+    parts."""
     if isinstance(type, ScalarType):
         return [Leaf(I8 if type.kind == "bool" else llvm_type(type), type.dtype)]
     if isinstance(type, (ReferenceType, NullType)):
@@ -64,7 +65,7 @@ def assemble(
 
 
 def build_struct(builder: ir.IRBuilder, type: ir.Type, parts: Sequence[ir.Value]) -> ir.Value:
-    """A struct value from all of its parts."""
+    """A struct or array value from all of its parts."""
     struct = ir.Constant(type, ir.Undefined)
     for index, part in enumerate(parts):
         struct = builder.insert_value(struct, part, index)
@@ -76,4 +77,6 @@ def _parts(type: Type) -> list[Type]:
         return list(type.fields.values())
     if isinstance(type, TupleType):
         return list(type.items)
+    if isinstance(type, InlineType):
+        return [type.item] * type.shape[0]
     raise InternalError(f"a kernel cannot take an argument of type {type!r}")

@@ -217,6 +217,8 @@ class FunctionEmitter:
         #: Operations that are tests of an ``if``, and no values (``branches``).
         self.tests: Collection[Operation] = ()
         self._values: dict[Value, Any] = {}
+        #: Slots of values that have one, by their identity.
+        self._in_slots: dict[int, tuple[ir.Value, ir.Value]] = {}
         self._entry = ir.IRBuilder(llvm_function.append_basic_block("entry"))
         self._first = llvm_function.append_basic_block("body")
         self.builder = ir.IRBuilder(self._first)
@@ -277,12 +279,40 @@ class FunctionEmitter:
 
     def slot(self, type: ir.Type, name: str) -> ir.Value:
         """A new stack slot, zero at the start of the function."""
+        alloca = self._new_slot(type, name)
+        self._entry.store(zero(type), alloca)
+        return alloca
+
+    def _new_slot(self, type: ir.Type, name: str) -> ir.Value:
         block = self._entry.block
         alloca = _Alloca(block, type, self.program.stack_pointer, name)
         block.instructions.append(alloca)
         self._entry.position_at_end(block)
-        self._entry.store(zero(type), alloca)
         return alloca
+
+    def in_slot(self, value: ir.Value) -> ir.Value:
+        """A stack slot that holds a value from where it is made on: its parts may be taken by
+        computed indices."""
+        known = self._in_slots.get(id(value))
+        if known is not None:
+            return known[1]
+        slot = self._new_slot(value.type, "array")
+        self._in_slots[id(value)] = value, slot
+        if not isinstance(value, ir.Instruction):
+            self._entry.store(value, slot)
+            return slot
+        block = value.parent
+        instructions = block.instructions
+        place = instructions.index(value) + 1
+        while place < len(instructions) and isinstance(instructions[place], ir.PhiInstr):
+            place += 1
+        builder = ir.IRBuilder(block)
+        if place < len(instructions):
+            builder.position_before(instructions[place])
+        builder.store(value, slot)
+        if block is self.builder.block:
+            self.builder.position_at_end(block)
+        return slot
 
     # --------------------------------------------------------- control flow
 

@@ -50,7 +50,7 @@ def _length(emitter: FunctionEmitter, operation: Operation) -> ir.Value:
     return emitter.builder.extract_value(emitter.value(operation.operands[0]), 1)
 
 
-@emits("make_value", "make_tuple")
+@emits("make_value", "make_tuple", "make_inline")
 def _make(emitter: FunctionEmitter, operation: Operation) -> ir.Value:
     parts = emitter.values(operation.operands)
     return build_struct(emitter.builder, llvm_type(type_of(operation.result)), parts)

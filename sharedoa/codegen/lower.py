@@ -24,6 +24,7 @@ from . import (
     calls,
     constant_tables,
     expressions,
+    inline_arrays,
     loops,
     lvalues,
     statements,
@@ -39,8 +40,8 @@ from .types import I64, function_type
 
 #: Loaded for the emitters that they register.
 EMITTERS = (
-    arithmetic, atomics, births, branches, calls, constant_tables, expressions, loops, lvalues,
-    statements, tiles,
+    arithmetic, atomics, births, branches, calls, constant_tables, expressions, inline_arrays,
+    loops, lvalues, statements, tiles,
 )  # fmt: skip
 _THREAD_PARAMETERS = ("x", "y", "nx", "ny")
 

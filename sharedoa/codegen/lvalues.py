@@ -16,7 +16,7 @@ from llvmlite import ir
 from dispatch import state
 
 from ..errors import InternalError
-from ..ir.core import Operation, element_of, type_of
+from ..ir.core import Location, Operation, element_of, type_of
 from ..ir.roles import ANY, element_role, field_role
 from ..model.run_form import RunForm
 from ..model.types import ArrayType, InlineType, ReferenceType, Type, ValueType
@@ -32,8 +32,6 @@ _GROUP_ALIGNMENT = 16
 
 
 def read(emitter: FunctionEmitter, lvalue: Lvalue) -> ir.Value:
-    if isinstance(lvalue.type, InlineType):
-        raise InternalError("an inline array is read as a whole")
     return guarded(emitter, lvalue.valid, lvalue.type, lambda: load_value(emitter, lvalue))
 
 
@@ -171,7 +169,7 @@ def _inline_element(emitter: FunctionEmitter, operation: Operation) -> Lvalue:
     if not isinstance(inline, InlineType):
         raise InternalError(f"{inline!r} is indexed as an inline array")
     element = replace(base, role=(*base.role, ANY), location=_noted(emitter, operation))
-    return _indexed(emitter, operation, element, index, integer(inline.length))
+    return _indexed(emitter, operation, element, index, integer(inline.shape[0]))
 
 
 @emits("member")
@@ -190,7 +188,8 @@ def _indexed(
     index: ir.Value,
     length: ir.Value,
 ) -> Lvalue:
-    position, valid = _position(emitter, operation, index, length)
+    wraps = operation["may_be_negative"]
+    position, valid = emit_position(emitter, index, length, wraps, operation.location)
     if valid is not None and base.valid is not None:
         valid = emitter.builder.and_(base.valid, valid)
     type = element_of(operation.result)
@@ -214,7 +213,8 @@ def _slice(emitter: FunctionEmitter, operation: Operation) -> ir.Value:
 def _row(emitter: FunctionEmitter, operation: Operation) -> ir.Value:
     """In debug mode a row that there is not has no elements, so that none of them is touched."""
     array, index, rows, columns = emitter.values(operation.operands)
-    position, valid = _position(emitter, operation, index, rows)
+    wraps = operation["may_be_negative"]
+    position, valid = emit_position(emitter, index, rows, wraps, operation.location)
     if valid is not None:
         columns = emitter.builder.select(valid, columns, integer(0))
     start = emitter.builder.mul(position, columns)
@@ -235,17 +235,18 @@ def _part_of(
     return build_struct(builder, llvm_type(type), [address, count])
 
 
-def _position(
-    emitter: FunctionEmitter, operation: Operation, index: ir.Value, length: ir.Value
+def emit_position(
+    emitter: FunctionEmitter, index: ir.Value, length: ir.Value, wraps: bool, location: Location
 ) -> tuple[ir.Value, ir.Value | None]:
-    """The index counted from the front, and whether it is inside (debug)."""
+    """The index, negative ones only if it ``wraps``, counted from the front, and whether it is
+    inside (debug)."""
     builder = emitter.builder
     position = index
-    if operation["may_be_negative"]:
+    if wraps:
         from_end = builder.add(index, length)
         is_negative = builder.icmp_signed("<", index, integer(0))
         position = builder.select(is_negative, from_end, index)
-    return position, checks.index_is_valid(emitter, position, length, index, operation.location)
+    return position, checks.index_is_valid(emitter, position, length, index, location)
 
 
 # ------------------------------------------------------------------------ runs
@@ -263,8 +264,9 @@ def _run_element(emitter: FunctionEmitter, operation: Operation) -> ir.Value:
         group = _emit_reference(emitter, form, first, start, False)
         emitter.members[operation.result] = Member(group, lane)
     at = offset_address(emitter, index, lane or 0)
-    position, valid = _position(emitter, operation, at, length)
-    counted = not operation["may_be_negative"]
+    wraps = operation["may_be_negative"]
+    position, valid = emit_position(emitter, at, length, wraps, operation.location)
+    counted = not wraps
     type = type_of(operation.result)
     return guarded(
         emitter, valid, type, lambda: _emit_reference(emitter, form, first, position, counted)

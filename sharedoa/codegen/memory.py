@@ -7,23 +7,25 @@ by field, an array as its address and length.
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 
 from llvmlite import ir
 
-from ..errors import InternalError
 from ..ir.core import NEIGHBOURS, Location, Operation
 from ..ir.roles import Role, describe
-from ..model.layout import alignment
+from ..model.layout import alignment, member_part
+from ..model.record import part_of
 from ..model.scalars import ScalarType, i64, u64
 from ..model.tiles import LANES, emit_scalar_address
-from ..model.types import ArrayType, ReferenceType, Type, ValueType
+from ..model.types import ArrayType, InlineType, ReferenceType, Type, ValueType
 from ..targets.base import declare
 from . import checks, races
 from .abi import build_struct
 from .emitter import FunctionEmitter, emits, integer
 from .types import I8, I32, VOID, llvm_type
 
+_COMPOUND = (ArrayType, ValueType, InlineType)
 _ARRAY_PARTS: dict[str, Type] = {"address": u64, "length": i64}
 
 
@@ -82,7 +84,7 @@ def _is_sum(value: ir.Value) -> bool:
 
 def load_value(emitter: FunctionEmitter, lvalue: Lvalue) -> ir.Value:
     """The value that lies at ``lvalue``."""
-    if isinstance(lvalue.type, (ArrayType, ValueType)):
+    if isinstance(lvalue.type, _COMPOUND):
         parts = [load_value(emitter, part) for part in _parts(emitter, lvalue)]
         return build_struct(emitter.builder, llvm_type(lvalue.type), parts)
     pointer, align = scalar_pointer(emitter, lvalue)
@@ -94,7 +96,7 @@ def load_value(emitter: FunctionEmitter, lvalue: Lvalue) -> ir.Value:
 
 def store_value(emitter: FunctionEmitter, lvalue: Lvalue, value: ir.Value) -> None:
     """Write a value to ``lvalue``; padding bytes are left alone."""
-    if isinstance(lvalue.type, (ArrayType, ValueType)):
+    if isinstance(lvalue.type, _COMPOUND):
         for index, part in enumerate(_parts(emitter, lvalue)):
             store_value(emitter, part, emitter.builder.extract_value(value, index))
         return
@@ -146,7 +148,12 @@ def scalar_pointer(emitter: FunctionEmitter, lvalue: Lvalue) -> tuple[ir.Value, 
 
 def member(emitter: FunctionEmitter, lvalue: Lvalue, name: str, type: Type) -> Lvalue:
     """A member of the compound at ``lvalue``."""
-    offset = _member_offset(emitter, lvalue.type, name)
+    return _part(emitter, lvalue, name, type, _member_offset(emitter, lvalue.type, name))
+
+
+def _part(
+    emitter: FunctionEmitter, lvalue: Lvalue, name: Hashable, type: Type, offset: int
+) -> Lvalue:
     address = offset_address(emitter, lvalue.address, offset * lvalue.scale)
     multiple = math.gcd(lvalue.multiple, offset)
     return replace(lvalue, type=type, address=address, role=(*lvalue.role, name), multiple=multiple)
@@ -158,10 +165,12 @@ def offset_address(emitter: FunctionEmitter, address: ir.Value, offset: int) -> 
 
 def _member_offset(emitter: FunctionEmitter, type: Type, name: str) -> int:
     """Bytes from the start of a compound in memory to one of its members."""
-    fields = emitter.program.layout.dtype(type).fields
-    if fields is None:
-        raise InternalError(f"{type!r} has no member {name}")
-    return int(fields[name][1])
+    dtype = emitter.program.layout.dtype(type)
+    return (
+        member_part(type, dtype, name)[0]
+        if isinstance(type, ValueType)
+        else part_of(dtype, name)[0]
+    )
 
 
 def stored_type(emitter: FunctionEmitter, type: Type) -> ir.Type:
@@ -195,4 +204,8 @@ def _parts(emitter: FunctionEmitter, lvalue: Lvalue) -> list[Lvalue]:
     """Each part of a compound, in order."""
     if isinstance(lvalue.type, ValueType):
         return [member(emitter, lvalue, name, type) for name, type in lvalue.type.fields.items()]
+    if isinstance(lvalue.type, InlineType):
+        item, size = lvalue.type.item, emitter.program.layout.dtype(lvalue.type.item).itemsize
+        places = range(lvalue.type.shape[0])
+        return [_part(emitter, lvalue, place, item, place * size) for place in places]
     return [member(emitter, lvalue, name, type) for name, type in _ARRAY_PARTS.items()]

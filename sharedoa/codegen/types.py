@@ -15,6 +15,7 @@ from ..errors import InternalError
 from ..model.scalars import ScalarType
 from ..model.types import (
     ArrayType,
+    InlineType,
     NullType,
     ReferenceType,
     TupleType,
@@ -33,7 +34,7 @@ ARRAY = ir.LiteralStructType([I64, I64])
 
 
 def llvm_type(type: Type) -> ir.Type:
-    """The type of SSA values of ``type``. Inline arrays have none: they exist in memory only."""
+    """The type of SSA values of ``type``."""
     if isinstance(type, ScalarType):
         if type.kind == "bool":
             return I1
@@ -50,6 +51,8 @@ def llvm_type(type: Type) -> ir.Type:
         return ir.LiteralStructType([llvm_type(part) for part in type.items])
     if isinstance(type, VoidType):
         return VOID
+    if isinstance(type, InlineType):
+        return ir.ArrayType(llvm_type(type.item), type.shape[0])
     raise InternalError(f"{type!r} has no value form")
 
 
@@ -59,6 +62,6 @@ def function_type(parameters: Sequence[Type], result: Type) -> ir.FunctionType:
 
 def zero(type: ir.Type) -> ir.Constant:
     """0, 0.0, false, null, or an aggregate of them."""
-    if isinstance(type, ir.BaseStructType):
+    if isinstance(type, ir.Aggregate):
         return ir.Constant(type, None)
     return ir.Constant(type, 0.0 if type in (F32, F64) else 0)

@@ -264,7 +264,7 @@ class _ValueTypes:
                     "give the whole as one array of its elements: the dtype's size must be the "
                     "member's, or " + EXPLICIT_OFFSETS,
                 )
-            return InlineType(self._element(dtype.base, where), dtype.shape[0])
+            return InlineType(self._element(dtype.base, where), dtype.shape)
         return self._element(dtype, where)
 
     def _element(self, dtype: np.dtype[Any], where: str) -> ScalarType | ValueType:
@@ -336,7 +336,7 @@ def _resolver(own: list[_Field], made: dict[str, type]) -> Callable[[], dict[str
                 reference = ReferenceType(cls)
                 is_array = isinstance(field.type, InlineType)
                 length = field.dtype.shape[0] if is_array else 0
-                found[field.name] = InlineType(reference, length) if is_array else reference
+                found[field.name] = InlineType(reference, (length,)) if is_array else reference
         return found
 
     return resolve

@@ -14,12 +14,13 @@ from ..model.functions import DeviceFunction
 from ..model.scalars import ScalarType, boolean, from_dtype
 from ..model.structs import method_signature
 from ..model.types import ReferenceType, ValueType
-from . import library, tree
+from . import inline_arrays, library, tree
 from .context import Context
 from .conversions import coerce, constant_of, convert_scalar, truth
 from .dependencies import InitialiserDependency, MethodDependency, ResolutionDependency
 from .expressions import expression, translate
 from .operands import BoundMethod, Initialiser, Static, UnboundMethod
+from .value_operators import operands
 
 #: What a call is given, in the order of the parameters, and what to put around the call.
 Bound = tuple[list[tree.Expression], Callable[[tree.Expression], tree.Expression]]
@@ -92,6 +93,10 @@ def _conversion(context: Context, target: ScalarType, node: ast.Call) -> tree.Ex
 def _construct(context: Context, target: type, name: str, node: ast.Call) -> tree.Expression:
     struct = target.__dict__.get("__sharedoa_value__")
     if isinstance(struct, ValueType):
+        make = struct.constructors.get(len(node.args))
+        if make is not None and not node.keywords:
+            symbol = context.program.require_function(make)
+            return _direct(context, symbol, make.signature, [], node, struct.name)
         fields = tuple(struct.fields)
         signature = Signature(fields, tuple(struct.fields.values()), struct)
         arguments, wrap = bind(context, signature, node, struct.name)
@@ -149,7 +154,7 @@ def call_object_method(
             f"{cls.name} does not define {name}",
             f"define it with the types of parameters and result: def {name}(self, ...)",
         )
-    given = _operands(context, method.signature, f"{cls.name}.{name}", arguments, node)
+    given = operands(context, method.signature, f"{cls.name}.{name}", arguments, node)
     return _call_of_object(context, receiver, name, given, node)
 
 
@@ -255,45 +260,6 @@ def _call_of_class(
     return _direct(context, symbol, method.signature, [self], rest, label)
 
 
-def call_value_method(
-    context: Context,
-    receiver: tree.Expression,
-    name: str,
-    arguments: list[tree.Expression],
-    node: ast.AST,
-) -> tree.Expression:
-    """A method of a value struct with arguments that are translated already (an operator)."""
-    struct = receiver.type
-    assert isinstance(struct, ValueType)
-    if name not in struct.methods:
-        context.reject(
-            node, f"{struct.name} does not define {name}", f"define {name} in the value struct"
-        )
-    signature = method_signature(struct, name)
-    given = _operands(context, signature, f"{struct.name}.{name}", arguments, node)
-    symbol = context.program.require_value_method(struct, name)
-    return tree.DirectCall(signature.result, context.locate(node), symbol, [receiver, *given])
-
-
-def _operands(
-    context: Context,
-    signature: Signature,
-    label: str,
-    arguments: list[tree.Expression],
-    node: ast.AST,
-) -> list[tree.Expression]:
-    if len(signature.types) != len(arguments):
-        context.reject(
-            node,
-            f"{label} takes {len(signature.types)} operands, not {len(arguments)}",
-            "give it the parameters that Python passes to this operator",
-        )
-    return [
-        coerce(context, value, type, node, f"{label}: {parameter}")
-        for parameter, type, value in zip(signature.names, signature.types, arguments, strict=True)
-    ]
-
-
 def _direct(
     context: Context,
     symbol: str,
@@ -338,7 +304,7 @@ def bind(
             )
         if name in given:
             context.reject(node, f"{label} gets {name} twice", "pass it once")
-        value = expression(context, argument)
+        value = inline_arrays.given(context, argument, types[name])
         given[name] = coerce(context, value, types[name], argument, f"{label}: {name}")
     order = list(given)
     for name, default in signature.defaults.items():

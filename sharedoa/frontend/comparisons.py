@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import builtins
 
-from ..model.scalars import ScalarType, boolean
-from ..model.types import ReferenceType, ValueType
+import numpy as np
+
+from ..model.scalars import ScalarType, boolean, weak_int
+from ..model.types import InlineType, ReferenceType, ValueType
 from . import tree
 from .context import Context
 from .expressions import expression, is_call_of
@@ -120,7 +122,7 @@ def _compare_values(
     right: tree.Expression,
     node: ast.AST,
 ) -> tree.Expression:
-    from .calls import call_value_method
+    from .value_operators import call_value_method
 
     struct = left.type
     assert isinstance(struct, ValueType)
@@ -140,9 +142,28 @@ def _compare_values(
             tree.ValueField(type, location, tree.Local(struct, location, v), field)
             for v in (first, second)
         ]
-        same = compare_pair(context, "eq", parts[0], parts[1], node)
-        result = tree.Logical(boolean, location, "and", same, result)
+        for a, b in reversed(_items(parts[0], parts[1])):
+            same = compare_pair(context, "eq", a, b, node)
+            result = tree.Logical(boolean, location, "and", same, result)
     if name == "ne":
         result = tree.Unary(boolean, location, "not", result)
     inner = tree.Let(boolean, location, second, right, result)
     return tree.Let(boolean, location, first, left, inner)
+
+
+def _items(
+    left: tree.Expression, right: tree.Expression
+) -> list[tuple[tree.Expression, tree.Expression]]:
+    """What is compared of two fields: they themselves, or each element of inline arrays."""
+    type, location = left.type, left.location
+    if not isinstance(type, InlineType):
+        return [(left, right)]
+    found: list[tuple[tree.Expression, tree.Expression]] = []
+    for place in np.ndindex(*type.shape):
+        index: list[tree.Expression] = [tree.Constant(weak_int, location, n) for n in place]
+        wraps = (False,) * len(index)
+        a, b = (
+            tree.InlineItem(type.element, location, side, index, wraps) for side in (left, right)
+        )
+        found.append((a, b))
+    return found

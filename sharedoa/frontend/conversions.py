@@ -26,6 +26,7 @@ from ..model.types import (
     ValueType,
     VoidType,
 )
+from ..model.values import InlineValue
 from . import tree
 from .context import Context
 
@@ -52,6 +53,9 @@ def constant_of(context: Context, value: Any, node: ast.AST, name: str = "this")
     elif isinstance(value, tuple):
         items = [constant_of(context, item, node, name) for item in value]
         return tree.MakeTuple(TupleType(tuple(item.type for item in items)), location, items)
+    elif isinstance(value, InlineValue):
+        items = [constant_of(context, item, node, name) for item in value]
+        return tree.MakeInline(value.type, location, items)
     struct = getattr(type(value), "__sharedoa_value__", None)
     if isinstance(struct, ValueType):
         fields = [constant_of(context, getattr(value, f), node, name) for f in struct.fields]
@@ -136,8 +140,6 @@ def coerce(
             return tree.Convert(target, value.location, value)
     if isinstance(target, TupleType) and isinstance(value, tree.MakeTuple):
         return _coerce_tuple(context, value, target, node, what)
-    if isinstance(target, ValueType) and isinstance(value, tree.MakeValue) and source is target:
-        return value
     context.reject(
         node, f"{_words(what)} takes {target!r}, not {source!r}", _advice(source, target)
     )

@@ -211,9 +211,7 @@ def _member(
         # How objects are aligned follows from all of these classes.
         context.program.depend_on_subclasses(cls)
         place = tree.FieldPlace(type, location, base, owner, node.attr)
-        if isinstance(type, InlineType):
-            return InlineArray(place)
-        return tree.Load(type, location, place)
+        return _read(place)
     if node.attr in cls.slots:
         method = cls.find_method(node.attr)
         if method is not None and method.kind == "property":
@@ -288,9 +286,9 @@ def _value_member(
     if node.attr in struct.fields:
         type = struct.fields[node.attr]
         if isinstance(base, tree.Load):
-            place = tree.MemberPlace(type, location, base.place, node.attr)
-            return tree.Load(type, location, place)
-        return tree.ValueField(type, location, base, node.attr)
+            return _read(tree.MemberPlace(type, location, base.place, node.attr))
+        field = tree.ValueField(type, location, base, node.attr)
+        return InlineArray(field) if isinstance(type, InlineType) else field
     if node.attr in struct.methods:
         return BoundMethod(base, node.attr)
     context.reject(
@@ -298,6 +296,13 @@ def _value_member(
         f"{struct.name} has no field or method {node.attr}",
         f"{struct.name} has {', '.join([*struct.fields, *struct.methods])}",
     )
+
+
+def _read(place: tree.Place) -> Operand:
+    """What lies at a place; an inline array stays where it is."""
+    if isinstance(place.type, InlineType):
+        return InlineArray(place)
+    return tree.Load(place.type, place.location, place)
 
 
 def _is_super(node: ast.expr) -> bool:
@@ -343,22 +348,15 @@ def _super_owner(context: Context) -> ClassType | None:
 
 
 def _subscript(context: Context, node: ast.Subscript) -> Operand:
-    from .subscripts import array2_item, array_item, index_of
+    from .subscripts import array2_item, array_item
 
     base = row_of(context, translate(context, node.value), node.value)
     if isinstance(base, ConstantRow):
         return index_row(context, base, node)
     if isinstance(base, InlineArray):
-        index, wraps = index_of(context, node.slice)
-        length = base.type.length
-        if isinstance(index, tree.Constant) and not -length <= index.value < length:
-            context.reject(
-                node,
-                f"index {index.value} is outside of {base.type!r}",
-                f"use an index from {-length} to {length - 1}",
-            )
-        place = tree.InlinePlace(base.type.element, context.locate(node), base.place, index, wraps)
-        return tree.Load(place.type, place.location, place)
+        from .inline_arrays import inline_item
+
+        return inline_item(context, base, node)
     if isinstance(base, Static):
         _refuse_indexing(context, base, node)
     if not isinstance(base, tree.Expression):
@@ -372,6 +370,10 @@ def _subscript(context: Context, node: ast.Subscript) -> Operand:
         return _tuple_item(context, base, base.type, node)
     if isinstance(base.type, Array2Type):
         return array2_item(context, base, base.type, node)
+    if isinstance(base.type, ValueType) and base.type.shape:
+        from .inline_arrays import component
+
+        return component(context, base, base.type, node)
     if not isinstance(base.type, ArrayType):
         context.reject(
             node, f"{base.type!r} cannot be indexed", "index oa.Array, inline arrays and tuples"
@@ -434,16 +436,23 @@ def operate(
     node: ast.AST,
 ) -> tree.Expression:
     """``left op right``; value structs answer with their own methods."""
-    if type(operator) not in BINARY:
-        context.reject(node, "the operator @ is outside the subset", "write a method")
-    name, symbol, method = BINARY[type(operator)]
+    is_product = isinstance(operator, ast.MatMult)
+    symbol, method = ("@", "matmul") if is_product else BINARY[type(operator)][1:]
     for operand, prefix in ((left, ""), (right, "r")):
         type_ = operand.type
         if isinstance(type_, ReferenceType) and f"__{prefix}{method}__" in type_.cls.slots:
             return _object_operator(context, f"__{prefix}{method}__", left, right, node)
     if isinstance(left.type, ValueType) or isinstance(right.type, ValueType):
-        return _value_operator(context, symbol, method, left, right, node)
-    return binary(context, name, left, right, node)
+        from .value_operators import value_operator
+
+        return value_operator(context, symbol, method, left, right, node)
+    if is_product:
+        context.reject(
+            node,
+            f"{left.type!r} @ {right.type!r} is not defined",
+            "@ multiplies vectors and matrices, and value structs that define __matmul__",
+        )
+    return binary(context, BINARY[type(operator)][0], left, right, node)
 
 
 def _object_operator(
@@ -462,34 +471,6 @@ def _object_operator(
     return tree.Let(call.type, location, first, as_variable(context, left, node), inner)
 
 
-def _value_operator(
-    context: Context,
-    symbol: str,
-    method: str,
-    left: tree.Expression,
-    right: tree.Expression,
-    node: ast.AST,
-) -> tree.Expression:
-    from .calls import call_value_method
-
-    if isinstance(left.type, ValueType) and f"__{method}__" in left.type.methods:
-        return call_value_method(context, left, f"__{method}__", [right], node)
-    if isinstance(right.type, ValueType) and f"__r{method}__" in right.type.methods:
-        # Python evaluates the left operand first, then calls the right one's method.
-        location = context.locate(node)
-        first, second = context.temporary(left.type), context.temporary(right.type)
-        a, b = tree.Local(left.type, location, first), tree.Local(right.type, location, second)
-        call = call_value_method(context, b, f"__r{method}__", [a], node)
-        inner = tree.Let(call.type, location, second, right, call)
-        first_value = as_variable(context, left, node)
-        return tree.Let(call.type, location, first, first_value, inner)
-    context.reject(
-        node,
-        f"{left.type!r} {symbol} {right.type!r} is not defined",
-        f"define __{method}__ in the value struct",
-    )
-
-
 def _unary(context: Context, node: ast.UnaryOp) -> Operand:
     if isinstance(node.op, ast.Not):
         from .conditions import condition
@@ -502,7 +483,7 @@ def _unary(context: Context, node: ast.UnaryOp) -> Operand:
         names = {ast.USub: "__neg__", ast.UAdd: "__pos__", ast.Invert: "__invert__"}
         return call_object_method(context, value, names[type(node.op)], [], node)
     if isinstance(value.type, ValueType):
-        from .calls import call_value_method
+        from .value_operators import call_value_method
 
         method = {ast.USub: "__neg__", ast.UAdd: "__pos__", ast.Invert: "__invert__"}
         return call_value_method(context, value, method[type(node.op)], [], node)

@@ -47,7 +47,7 @@ def _extent(context: Context, node: ast.AST) -> tree.Expression:
 
 
 def _of_row(context: Context, method: str, node: ast.AST) -> tree.Expression:
-    from .calls import call_value_method
+    from .value_operators import call_value_method
 
     location = context.locate(node)
     row = tree.Convert(u32, location, tree.ThreadIndex(weak_int, location, 1))

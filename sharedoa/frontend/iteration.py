@@ -10,12 +10,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..model.scalars import weak_int
-from ..model.types import ArrayType, TupleType
+from ..model.types import ArrayType, TupleType, ValueType
 from . import tree
 from .constant_tables import item_of, length_of, row_of, value_of
 from .context import Context
 from .conversions import as_index, as_variable, constant, is_nonnegative
 from .expressions import expression, static_value, translate
+from .inline_arrays import fields_of_vector
 from .operands import ConstantRow, InlineArray, Static
 from .operators import binary, compare, unary, unify
 
@@ -52,15 +53,14 @@ def items_of(context: Context, node: ast.expr) -> Items:
     if isinstance(operand, ConstantRow):
         return _of_row(context, operand, node)
     if isinstance(operand, InlineArray):
-        before: list[tree.Statement] = []
-        place = _held_place(context, operand.place, before)
-        length = constant(operand.type.length, weak_int, context.locate(node))
-        return Items(length, _elements(context, place, operand.type.element, node), before)
+        return _of_inline(context, operand, node)
     if isinstance(operand, tree.Expression):
         if isinstance(operand.type, ArrayType):
             return _of_array(context, operand, operand.type, node)
         if isinstance(operand.type, TupleType):
             return _of_tuple(context, operand, operand.type, node)
+        if isinstance(operand.type, ValueType) and operand.type.shape:
+            return _of_vector(context, operand, node)
         context.reject(node, f"{operand.type!r} cannot be gone through", _HOW)
     what = operand.name if isinstance(operand, Static) else "this"
     context.reject(node, f"{what} cannot be gone through", _HOW)
@@ -116,14 +116,35 @@ def _of_array(context: Context, array: tree.Expression, type: ArrayType, node: a
     return Items(length, at, before)
 
 
-def _elements(context: Context, base: tree.Place, element: Any, node: ast.expr) -> At:
-    location = context.locate(node)
+def _of_inline(context: Context, array: InlineArray, node: ast.expr) -> Items:
+    type, location, source = array.type, context.locate(node), array.source
+    if len(type.shape) > 1:
+        context.reject(
+            node, f"{type!r} has rows, which are no values", "go through indices: a[i, j]"
+        )
+    before: list[tree.Statement] = []
+    length = constant(type.length, weak_int, location)
+    if isinstance(source, tree.Expression):
+        held = _held(context, source, before)
+        return Items(
+            length,
+            lambda index: tree.InlineItem(type.element, location, held, [index], (False,)),
+            before,
+        )
+    base = _held_place(context, source, before)
 
     def at(index: tree.Expression) -> tree.Expression:
-        place = tree.InlinePlace(element, location, base, index, False)
-        return tree.Load(element, location, place)
+        place = tree.InlinePlace(type.element, location, base, index, False)
+        return tree.Load(type.element, location, place)
 
-    return at
+    return Items(length, at, before)
+
+
+def _of_vector(context: Context, value: tree.Expression, node: ast.expr) -> Items:
+    before: list[tree.Statement] = []
+    parts = fields_of_vector(context, _held(context, value, before), node)
+    length = constant(len(parts), weak_int, context.locate(node))
+    return Items(length, lambda index: _chosen(context, parts, index, node), before)
 
 
 def _of_row(context: Context, row: ConstantRow, node: ast.expr) -> Items:

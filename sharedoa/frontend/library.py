@@ -15,7 +15,7 @@ from ..model.array2_type import ROWS, Array2Type
 from ..model.classes import ClassType
 from ..model.extent import EXTENT
 from ..model.scalars import ScalarType, boolean, f64, weak_float, weak_int
-from ..model.types import ArrayType, ReferenceType, TupleType
+from ..model.types import ArrayType, ReferenceType, TupleType, ValueType
 from . import tree
 from .conditions import type_test
 from .constant_tables import length_of, row_of
@@ -27,6 +27,7 @@ from .folds import extreme, quantified, total
 from .operands import ConstantRow, InlineArray
 from .operators import binary, compare, unary, unify
 from .subscripts import part
+from .value_operators import call_value_method
 
 Handler = Callable[[Context, ast.Call], tree.Expression]
 
@@ -146,6 +147,8 @@ def _bool(context: Context, node: ast.Call) -> tree.Expression:
 
 def _abs(context: Context, node: ast.Call) -> tree.Expression:
     (value,) = arguments(context, node, 1)
+    if isinstance(value.type, ValueType):
+        return call_value_method(context, value, "__abs__", [], node)
     return unary(context, "abs", value, node)
 
 
@@ -179,7 +182,7 @@ def _len(context: Context, node: ast.Call) -> tree.Expression:
     operand = row_of(context, translate(context, node.args[0]), node)
     location = context.locate(node)
     if isinstance(operand, InlineArray):
-        return constant(operand.type.length, weak_int, location)
+        return constant(operand.type.shape[0], weak_int, location)
     if isinstance(operand, ConstantRow):
         length = length_of(operand)
         if length is not None:
@@ -191,6 +194,8 @@ def _len(context: Context, node: ast.Call) -> tree.Expression:
             return part(operand, operand.type, ROWS, location)
         if isinstance(operand.type, TupleType):
             return constant(len(operand.type.items), weak_int, location)
+        if isinstance(operand.type, ValueType) and operand.type.shape:
+            return constant(operand.type.shape[0], weak_int, location)
     context.reject(node, "this has no length", "arrays, inline arrays and tuples have one")
 
 
@@ -284,7 +289,7 @@ def _atomic_place(context: Context, node: ast.Call) -> tree.Place:
     else:
         element = ast.copy_location(ast.Subscript(target, key, ast.Load()), node)
         operand = translate(context, element)
-    if isinstance(operand, tree.Load) and not isinstance(operand.place, tree.MemberPlace):
+    if isinstance(operand, tree.Load) and not tree.is_in_value(operand.place):
         return operand.place
     context.reject(
         node,

@@ -47,14 +47,22 @@ class UnboundMethod:
 
 @dataclass
 class InlineArray:
-    """An inline array field; ``place`` is where it lies."""
+    """An inline array field, or a row of one: where it lies, or as a part of a value that is not in
+    memory."""
 
-    place: tree.Place
+    source: tree.Place | tree.Expression
 
     @property
     def type(self) -> InlineType:
-        assert isinstance(self.place.type, InlineType)
-        return self.place.type
+        assert isinstance(self.source.type, InlineType)
+        return self.source.type
+
+    @property
+    def value(self) -> tree.Expression:
+        """All of it."""
+        if isinstance(self.source, tree.Expression):
+            return self.source
+        return tree.Load(self.type, self.source.location, self.source)
 
 
 @dataclass

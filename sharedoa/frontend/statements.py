@@ -10,7 +10,7 @@ from typing import Any
 from ..model import intrinsics
 from ..model.classes import ClassType
 from ..model.scalars import ScalarType, boolean, weak_int
-from ..model.types import VOID, ReferenceType, TupleType, VoidType
+from ..model.types import VOID, ReferenceType, TupleType, ValueType, VoidType
 from . import tree
 from .conditions import assigned_by, condition, narrowings
 from .context import Context, Loop, Rejected, assigned_names
@@ -22,6 +22,7 @@ from .conversions import (
     is_nonnegative,
 )
 from .expressions import expression, is_call_of, operate, static_value, translate
+from .inline_arrays import fields_of_vector
 from .iteration import counter, items_of, range_arguments
 from .near_loops import NearSearch, near_call
 from .operands import InlineArray
@@ -114,6 +115,8 @@ def assign_to(
 def _unpack(
     context: Context, targets: list[ast.expr], value: tree.Expression, node: ast.AST
 ) -> list[tree.Statement]:
+    if isinstance(value.type, ValueType) and value.type.shape:
+        return _unpack_vector(context, targets, value, node)
     if not isinstance(value.type, TupleType) or len(value.type.items) != len(targets):
         context.reject(
             node,
@@ -142,6 +145,15 @@ def _unpack(
     return made
 
 
+def _unpack_vector(
+    context: Context, targets: list[ast.expr], value: tree.Expression, node: ast.AST
+) -> list[tree.Statement]:
+    variable, location = context.temporary(value.type), context.locate(node)
+    parts = fields_of_vector(context, tree.Local(value.type, location, variable), node)
+    whole = tree.MakeTuple(TupleType(tuple(part.type for part in parts)), location, parts)
+    return [tree.Assign(location, variable, value), *_unpack(context, targets, whole, node)]
+
+
 def _known_sign(context: Context, item: tree.Expression, local: tree.Local) -> tree.Expression:
     # Pure items need no temporary, and x, y = oa.grid(2) stays known to be nonnegative.
     return item if isinstance(item, (tree.ThreadIndex, tree.GridSize, tree.Constant)) else local
@@ -160,8 +172,8 @@ def place_of(context: Context, target: ast.expr) -> tree.Place:
         context.reject(
             target, "an inline array cannot be assigned as a whole", "assign its elements"
         )
-    if isinstance(operand, tree.ValueField) or (
-        isinstance(operand, tree.Load) and isinstance(operand.place, tree.MemberPlace)
+    if isinstance(operand, (tree.ValueField, tree.InlineItem)) or (
+        isinstance(operand, tree.Load) and tree.is_in_value(operand.place)
     ):
         context.reject(
             target,

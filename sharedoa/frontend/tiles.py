@@ -67,4 +67,4 @@ def _type(context: Context, call: ast.Call) -> InlineType:
         context.reject(call, error.message, error.help)
     if not isinstance(element, (ScalarType, ReferenceType, ValueType)):
         context.reject(call, f"shared memory cannot hold {element!r}", _HELP)
-    return InlineType(element, count)
+    return InlineType(element, (count,))

@@ -122,13 +122,13 @@ class _Converter:
             given = self.zero(type, location) if value is None else value
             self.add("store", [given, lvalue], location)
             return
-        for number in range(type.length):
+        for number in range(type.shape[0]):
             index = self.add("constant", [], location, weak_int, value=number).result
-            element = LvalueType(type.element)
+            element = LvalueType(type.item)
             place = self.add(
                 "inline_element", [lvalue, index], location, element, may_be_negative=False
             )
-            self.begin(place.result, type.element, None, location)
+            self.begin(place.result, type.item, None, location)
 
     # ------------------------------------------------------------ regions
 
@@ -278,6 +278,8 @@ _EXPRESSIONS.update({
     tree.ArrayRow: _simple("row", ["array", "index", "rows", "columns"], "may_be_negative"),
     tree.MakeValue: _simple("make_value", ["fields"]),
     tree.ValueField: _simple("value_field", ["value"], "name"),
+    tree.MakeInline: _simple("make_inline", ["items"]),
+    tree.InlineItem: _simple("inline_item", ["value", "indices"], "may_be_negative"),
     tree.MakeTuple: _simple("make_tuple", ["items"]),
     tree.TupleItem: _simple("tuple_item", ["value"], "index"),
     tree.MathCall: _simple("math", ["arguments"], "name"),

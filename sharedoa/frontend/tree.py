@@ -148,7 +148,7 @@ class Conditional(Expression):
 
 @dataclass(eq=False)
 class Load(Expression):
-    """Read a place. Of an ``inline`` place only elements are loaded, never the whole array."""
+    """Read a place. Whole inline arrays are loaded as parts of value structs alone."""
 
     place: Place
 
@@ -194,6 +194,23 @@ class ValueField(Expression):
 
     value: Expression
     name: str
+
+
+@dataclass(eq=False)
+class MakeInline(Expression):
+    """An inline array that is no memory, from its elements, or rows."""
+
+    items: list[Expression]
+
+
+@dataclass(eq=False)
+class InlineItem(Expression):
+    """Element of such an array, by an index for each of its lengths; ``may_be_negative`` as in
+    ``ElementPlace``, of each."""
+
+    value: Expression
+    indices: list[Expression]
+    may_be_negative: tuple[bool, ...]
 
 
 @dataclass(eq=False)
@@ -390,6 +407,14 @@ class TilePlace:
 
 
 Place = Union[TilePlace, FieldPlace, ElementPlace, InlinePlace, MemberPlace]
+
+
+def is_in_value(place: Place) -> bool:
+    """Whether a place is part of a value struct, which is only written as a whole."""
+    while isinstance(place, InlinePlace):
+        place = place.base
+    return isinstance(place, MemberPlace)
+
 
 # ----------------------------------------------------------------- statements
 

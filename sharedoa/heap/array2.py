@@ -11,6 +11,7 @@ import numpy as np
 from ..model.annotations import ArrayAnnotation
 from ..model.array2_type import Array2Type, array2_type
 from ..model.type_names import T_co
+from ..model.types import array_form
 from ..model.values import to_host
 from .arrays import Array
 from .conversion import block
@@ -52,13 +53,13 @@ class Array2(Array[T_co]):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self._rows, self._columns
+        return self._rows, self._columns, *self._dtype.shape
 
     def _numpy(self) -> Values:
-        return self._flat._numpy().reshape(self._rows, self._columns)
+        return self._flat._numpy().reshape(self.shape)
 
     def _values(self) -> Values:
-        return self._flat._values().reshape(self._rows, self._columns)
+        return self._flat._values().reshape(self.shape)
 
     @overload  # type: ignore[override]
     def __getitem__(self, key: tuple[int, int]) -> T_co: ...
@@ -86,9 +87,12 @@ class Array2(Array[T_co]):
         found = self._values()[key]
         if not isinstance(found, np.ndarray):
             return to_host(self.__sharedoa_element__, found, self._heap)
-        return array_of_shape(
-            self._heap.array_of(self.__sharedoa_element__, found.ravel()), found.shape
-        )
+        inner = self._dtype.shape
+        shape = found.shape[: found.ndim - len(inner)]
+        if found.shape[len(shape) :] != inner or len(shape) not in (1, 2):
+            return found.copy()  # components of vectors
+        flat = self._heap.array_of(self.__sharedoa_element__, found.reshape(-1, *inner))
+        return array_of_shape(flat, shape)
 
     def _column(self, index: Any) -> int:
         if not -self._columns <= index < self._columns:
@@ -101,8 +105,8 @@ class Array2(Array[T_co]):
             return
         element, what = self.__sharedoa_element__, self._description()
         self._heap.held_arrays.note_store_to(element, self._flat, what)
-        values = self._values()
-        given = block(element, value, np.shape(values[key]), what, self._heap)
+        values, (item, _) = self._values(), array_form(element)
+        given = block(item, value, np.shape(values[key]), what, self._heap)
         self._note_change()
         values[key] = given
         self._note_change()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
@@ -13,10 +14,10 @@ from ..model.classes import ClassType
 from ..model.layout import pack_array
 from ..model.object import Object
 from ..model.type_names import T_co
-from ..model.types import ReferenceType, Type
+from ..model.types import ReferenceType, Type, array_form
 from ..model.values import to_host
 from .array_memory import ArrayStorage
-from .conversion import column, holds_references, raw_value
+from .conversion import block, column, holds_references, raw_value
 from .field_view import FieldView
 from .numpy_like import NumPyLike, One, Several, advice_for
 from .objects import ManyObjects
@@ -90,8 +91,8 @@ class Array(NumPyLike, Generic[T_co]):
     @property
     def dtype(self) -> np.dtype[Any]:
         """References are u64, or u32 where a heap has 32 bits for them; value structs are
-        structured."""
-        return self._dtype
+        structured, vectors and matrices arrays of numbers."""
+        return self._dtype.base
 
     @property
     def _dtype(self) -> np.dtype[Any]:
@@ -99,7 +100,7 @@ class Array(NumPyLike, Generic[T_co]):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return (self._length,)
+        return (self._length, *self._dtype.shape)
 
     def __len__(self) -> int:
         return self._length
@@ -131,7 +132,9 @@ class Array(NumPyLike, Generic[T_co]):
         size = dtype.itemsize
         start, end = self._address + first * size, self._address + stop * size
         self._heap.residency.host_uses(storage.address, start, end)
-        return np.asarray(storage)[start - storage.address : end - storage.address].view(dtype)
+        return elements_in(
+            np.asarray(storage)[start - storage.address : end - storage.address], dtype
+        )
 
     def _place(self, index: int) -> Values:
         """The one element at ``index``, which may count from the end."""
@@ -153,6 +156,8 @@ class Array(NumPyLike, Generic[T_co]):
             start, stop, step = key.indices(self._length)
             if step == 1:
                 return self._view(start, max(0, stop - start))
+        if isinstance(key, tuple) and self._dtype.shape:
+            return self._values()[key].copy()
         return self._heap.array_of(self.__sharedoa_element__, self._values()[key])
 
     def _view(self, start: int, length: int) -> Array:
@@ -174,12 +179,19 @@ class Array(NumPyLike, Generic[T_co]):
             place[0] = raw
         else:
             values = self._values()
-            count = values[key].size
-            given = column(element, value, count, self._description(), self._heap)
+            given = self._given(key, values[key].shape, value)
             self._note_change()
             values[key] = given
         # Who has looked at the elements meanwhile has to look again.
         self._note_change()
+
+    def _given(self, key: Any, shape: tuple[int, ...], value: Any) -> Values:
+        """``value`` for the elements, or components of vectors, that an index chooses."""
+        item, inner = array_form(self.__sharedoa_element__)
+        if isinstance(key, tuple) and inner:
+            return block(item, value, shape, self._description(), self._heap)
+        count = math.prod(shape[: len(shape) - len(inner)])
+        return column(self.__sharedoa_element__, value, count, self._description(), self._heap)
 
     def _note_change(self) -> None:
         """What is known of the elements no longer holds; said before they change, lest something
@@ -474,6 +486,11 @@ class FieldReferences(ObjectArray):
         owners = self._heap.placement.select(self._source._references()[places])
         if owners.count:
             owners.write(FieldPath(self._name), self._values()[places])
+
+
+def elements_in(memory: Values, dtype: np.dtype[Any]) -> Values:
+    """Bytes as elements that lie in memory as ``dtype``."""
+    return memory.view(dtype.base).reshape(-1, *dtype.shape)
 
 
 def make_array(

@@ -560,7 +560,9 @@ class ByTypePlacement:
             self._residency.host_uses(region.start, *region.span(slot, slot))
             return region.field(path)[slot]
 
-    def write_one(self, address: int, path: FieldPath, value: Any, index: int | None) -> None:
+    def write_one(
+        self, address: int, path: FieldPath, value: Any, index: tuple[int, ...] | None
+    ) -> None:
         with self.access:
             region, slot = self.locate_live(address)
             self._residency.host_uses(region.start, *region.span(slot, slot))
@@ -568,7 +570,7 @@ class ByTypePlacement:
                 self._pieces.written(region.cls, path.name, value)
                 region.field(path)[slot] = value
             else:
-                region.field(path)[slot, index] = value
+                region.field(path)[(slot, *index)] = value
 
     def select(self, references: References) -> Selection:
         addresses: References = self._encoding.address(references)

@@ -12,7 +12,7 @@ from ..model.annotations import Scope, resolve
 from ..model.classes import ClassType, common_base
 from ..model.deleted import DeletedReference
 from ..model.scalars import ScalarType, from_dtype
-from ..model.types import ArrayType, InlineType, ReferenceType, Type, ValueType
+from ..model.types import ArrayType, ReferenceType, Type, ValueType, array_form
 from ..model.values import REDEFINED, holds_many, older_definition
 from .conversion import Column, as_numpy, block, column, raw_value
 from .objects import ManyObjects
@@ -125,7 +125,7 @@ def field_values(heap: Heap, cls: ClassType, fields: dict[str, Any]) -> dict[str
     try:
         return {
             name: column(type, fields[name], 1, f"{cls.name}.{name}", heap)
-            if isinstance(type, InlineType)
+            if array_form(type)[1]
             else raw_value(type, fields[name], f"{cls.name}.{name}", heap)
             for name, type in declared.items()
         }
@@ -140,8 +140,9 @@ def _is_meant_for_many(type: Type, value: Any) -> bool:
     """Whether ``value`` can only be one value for each of several objects."""
     if not holds_many(value) or isinstance(type, ArrayType):
         return False
-    if isinstance(type, InlineType):
-        return getattr(value, "ndim", 1) > 1 and len(value) != 1
+    shape = array_form(type)[1]
+    if shape:
+        return getattr(value, "ndim", 1) > len(shape) and len(value) != 1
     return not (isinstance(type, ValueType) and isinstance(value, (tuple, type.python_class)))
 
 
@@ -196,14 +197,25 @@ def element_column(heap: Heap, element: Type, data: Any) -> Column:
             f"{what} has one or two dimensions, and the data have {len(shape)}",
             "pass data.reshape(len(data), -1) and compute the second index",
         )
+    item, inner = array_form(element)
     if len(shape) == 2:
-        return block(element, data, shape, what, heap)
-    return column(element, data, len(data), what, heap)
+        return block(item, data, (*shape, *inner), what, heap)
+    found = column(element, data, len(data), what, heap)
+    shape = (len(data), *inner)
+    if found.shape != shape and inner:
+        raise ArgumentError(
+            f"{what} is made from data of shape {found.shape}",
+            f"pass one row an element: an array of shape {shape}",
+        )
+    return found
 
 
 def _shape(element: Type, data: Any) -> tuple[int, ...]:
     """Of two dimensions where the data are rows of elements. Numbers in rows may each be a value,
     and so may a tuple."""
+    inner = array_form(element)[1]
+    if inner:
+        return tuple(np.shape(data)[: max(1, np.ndim(data) - len(inner))])
     if isinstance(element, ValueType):
         is_table = getattr(getattr(data, "dtype", None), "names", None) is not None
         if is_table and data.ndim > 1:

@@ -6,6 +6,7 @@ are weak, references must be of the declared class and of this heap.
 
 from __future__ import annotations
 
+import builtins
 import sys
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -26,7 +27,7 @@ from ..model.scalars import (
     weak_float,
     weak_int,
 )
-from ..model.types import ArrayType, InlineType, ReferenceType, Type, ValueType
+from ..model.types import ArrayType, InlineType, ReferenceType, Type, ValueType, array_form
 from ..model.values import accepts_elements, convert, describe, from_host, holds_many, mismatch
 from .split_array import SplitArray
 
@@ -47,9 +48,10 @@ def raw_value(type: Type, value: Any, what: str, heap: Any) -> Any:
 def column(type: Type, value: Any, count: int, what: str, heap: Any) -> Column:
     """``value`` for ``count`` places: one value for all of them, or a sequence with one for each.
 
-    The result broadcasts to (count,), or (count, N) for inline arrays. Raises ArgumentError.
+    The result broadcasts to (count,), or (count, N) for inline arrays and vectors. Raises
+    ArgumentError.
     """
-    if isinstance(type, InlineType):
+    if isinstance(type, InlineType) or array_form(type)[1]:
         return _inline_column(type, value, count, what, heap)
     found = _elements(type, value, what, heap)
     if found.shape not in ((), (count,)):
@@ -91,6 +93,7 @@ def _elements(type: Type, value: Any, what: str, heap: Any) -> Column:
         return np.stack(rows)
     if isinstance(type, ReferenceType):
         return _reference_column(type, value, what, heap)
+    assert isinstance(type, ValueType)
     return _struct_column(type, value, what, heap)
 
 
@@ -262,15 +265,13 @@ def _stored_arrays(
     return found
 
 
-def _struct_column(type: Type, value: Any, what: str, heap: Any) -> Column:
+def _struct_column(type: ValueType, value: Any, what: str, heap: Any) -> Column:
     """Value structs."""
     dtype = heap.layout.dtype(type)
-    single = not isinstance(value, Iterable)
-    if isinstance(type, ValueType):
-        single = isinstance(value, type.python_class) or single
-        single |= type.dtype is not None and isinstance(value, (tuple, np.void))
-        if not single and getattr(value, "dtype", None) == dtype:
-            return _structs(type, value, what, heap)
+    single = not isinstance(value, Iterable) or isinstance(value, type.python_class)
+    single |= type.dtype is not None and isinstance(value, (tuple, np.void))
+    if not single and getattr(value, "dtype", None) == dtype:
+        return _structs(type, value, what, heap)
     if single:
         return np.array(raw_value(type, value, what, heap), dtype)
     return np.array([raw_value(type, item, what, heap) for item in value], dtype)
@@ -288,19 +289,34 @@ def _structs(type: ValueType, value: Any, what: str, heap: Any) -> Column:
     return np.asarray(value)
 
 
-def _inline_column(type: InlineType, value: Any, count: int, what: str, heap: Any) -> Column:
-    """Broadcasts to (count, N): one element for all, N for each object, or N of every object."""
-    length = type.length
-    if isinstance(type.element, ScalarType):
-        found = _scalar_column(type.element, value, what)
+def _inline_column(type: Type, value: Any, count: int, what: str, heap: Any) -> Column:
+    """Of inline arrays, vectors and matrices. Broadcasts to (count, N): one item for all, N for
+    each object, or N of every object."""
+    item, shape = array_form(type)
+    if isinstance(item, ScalarType):
+        found = _scalar_column(item, _components(value), what)
+    elif len(shape) > 1:
+        found = _elements(item, value, what, heap)
     elif isinstance(value, (list, tuple)) and value and holds_many(value[0]):
-        rows = [column(type.element, row, length, what, heap) for row in value]
-        found = np.stack([np.broadcast_to(row, (length,)) for row in rows])
+        rows = [column(item, row, shape[0], what, heap) for row in value]
+        found = np.stack([np.broadcast_to(row, shape[:1]) for row in rows])
     else:
-        found = column(type.element, value, length, what, heap)
-    if found.shape not in ((), (length,), (count, length)):
+        found = column(item, value, shape[0], what, heap)
+    is_vector = isinstance(type, InlineType) and found.shape == array_form(type.element)[1]
+    if found.shape not in ((), shape, (count, *shape)) and not is_vector:
         raise ArgumentError(
-            f"{what}: an array of shape {found.shape} for {count} objects with {length} elements",
-            f"pass one value, an array of shape ({length},) or of shape ({count}, {length})",
+            f"{what}: an array of shape {found.shape} for {count} objects with "
+            + (f"{shape[0]} elements" if len(shape) == 1 else f"elements of shape {shape}"),
+            f"pass one value, an array of shape {shape} or of shape {(count, *shape)}",
         )
     return found
+
+
+def _components(value: Any) -> Any:
+    """Vectors and matrices, or sequences of them, as NumPy sees them."""
+    struct = getattr(builtins.type(value), "__sharedoa_value__", None)
+    if isinstance(struct, ValueType) and struct.shape:
+        return np.asarray(value)
+    if isinstance(value, (list, tuple)):
+        return builtins.type(value)(map(_components, value))
+    return value

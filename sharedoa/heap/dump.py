@@ -20,7 +20,7 @@ from ..model.values import describe
 from . import dump_file
 from .array2 import Array2
 from .array_memory import ArrayStorage
-from .arrays import Array
+from .arrays import Array, elements_in
 from .dump_contents import (
     Contents,
     Contradiction,
@@ -79,7 +79,7 @@ def dump(heap: Heap, path: str | os.PathLike[str], roots: dict[str, Any]) -> Non
                 add(selection.read(FieldPath(name)), type, f"{cls.name}.{name}")
             blocks.append(np.zeros(unused_bytes(cls, selection.count), np.uint8))
         for storage, element in zip(storages, elements, strict=True):
-            values = np.asarray(storage).view(heap.layout.dtype(element))
+            values = elements_in(np.asarray(storage), heap.layout.dtype(element))
             used = _used(storage, values.itemsize, pieces)
             add(values, element, f"an array of {element!r}", used)
     except Contradiction as error:
@@ -259,7 +259,7 @@ def _load(
         dtype = storage_dtype(element)
         values = reader.take(size // dtype.itemsize, dtype).copy()
         translate(values, element, decode_references, decode_arrays)
-        np.asarray(storage).view(heap.layout.dtype(element))[:] = values
+        elements_in(np.asarray(storage), heap.layout.dtype(element))[:] = values
     return {
         name: _find_root(heap, root, decode_references, decode_arrays)
         for name, root in roots.items()

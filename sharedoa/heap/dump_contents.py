@@ -105,7 +105,7 @@ class Contents:
             self._check_arrays(values["address"], values["length"], type, what)
         elif isinstance(type, InlineType):
             self.check(values, type.element, what)
-        elif isinstance(type, ValueType):
+        elif isinstance(type, ValueType) and not type.shape:  # of vectors all bits are numbers
             for name, component in type.fields.items():
                 self.check(values[name], component, f"{what}.{name}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 from ..errors import DumpError
@@ -12,6 +13,8 @@ from ..model.types import ArrayType, InlineType, ReferenceType, Type, ValueType
 
 Description = Any
 
+#: The module that vectors and matrices say they are of; they are made when they are first named.
+_VECTORS = "sharedoa"
 _LONGEST_SHOWN, _MOST_SHOWN = 100, 20
 
 
@@ -32,10 +35,14 @@ def describe_type(type: Type) -> Description:
     if isinstance(type, ArrayType):
         return {"array": describe_type(type.element)}
     if isinstance(type, InlineType):
-        return {"inline": describe_type(type.element), "length": type.length}
+        return {"inline": describe_type(type.element), "length": _lengths(type)}
     assert isinstance(type, ValueType)
     owner = type.python_class
     return {"value": [owner.__module__, owner.__name__], "fields": describe_fields(type.fields)}
+
+
+def _lengths(type: InlineType) -> int | list[int]:
+    return type.shape[0] if len(type.shape) == 1 else list(type.shape)
 
 
 def find_class(description: Description) -> ClassType:
@@ -87,6 +94,8 @@ def find_element(description: Description) -> Type:
 
 def _find(description: Description) -> type:
     module, name = description
+    if module == _VECTORS:
+        importlib.import_module("sharedoa.vectors")
     found = find_declared(module, name)
     if found is None:
         raise DumpError(

@@ -6,6 +6,7 @@ NumPy's indexing gives is not the objects' memory. ``FieldValues`` behaves as if
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -55,25 +56,28 @@ class Lvalues:
     path: FieldPath
     references: Callable[[], References]
     """The objects; asked for when something is written."""
-    length: int | None
-    """Elements of an inline array."""
+    inner: tuple[int, ...]
+    """The shape of an inline array or a vector."""
     keys: tuple[Any, ...]
+    components: tuple[str, ...] = ()
+    """What of each value struct."""
 
     def at(self, key: Any) -> Lvalues:
         """Some of them, or a component of each."""
         if isinstance(key, str):
-            return replace(self, path=self.path.component(key))
+            return replace(self, components=(*self.components, key))
         return replace(self, keys=(*self.keys, key))
 
     @cached_property
     def _indices(self) -> tuple[_Numbers, _Numbers | None]:
-        """Which object each is of, and which element of an inline array."""
+        """Which object each is of, and which item of an inline array."""
         objects = np.arange(len(self.references()))
-        if self.length is None:
+        if not self.inner:
             return self._chosen(objects), None
-        shape = (len(objects), self.length)
-        elements = np.broadcast_to(np.arange(self.length), shape)
-        return self._chosen(np.broadcast_to(objects[:, None], shape)), self._chosen(elements)
+        items = np.arange(math.prod(self.inner)).reshape(self.inner)
+        shape = (len(objects), *self.inner)
+        of = np.broadcast_to(objects.reshape(-1, *[1] * len(self.inner)), shape)
+        return self._chosen(of), self._chosen(np.broadcast_to(items, shape))
 
     def _chosen(self, numbers: _Numbers) -> _Numbers:
         for key in self.keys:
@@ -87,17 +91,17 @@ class Lvalues:
 
     def write(self, values: Values) -> None:
         """Write values that broadcast to the shape, and nothing else."""
-        objects, elements = (None if n is None else n.reshape(-1) for n in self._indices)
+        objects, items = (None if n is None else n.reshape(-1) for n in self._indices)
         assert objects is not None
         # A copy, as one column that is written may be another one's values.
         given = np.broadcast_to(values, self.shape).flatten()
         self.heap.wait()
-        if elements is None:
-            self._write(self.path, objects, given)
+        if items is None:
+            self._write(self.path.inside(*self.components), objects, given)
             return
-        for element in np.flatnonzero(np.bincount(elements)):
-            mine = elements == element
-            self._write(self.path.element(int(element)), objects[mine], given[mine])
+        for item in np.flatnonzero(np.bincount(items)):
+            mine, path = items == item, self.path.inside(int(item), *self.components)
+            self._write(path, objects[mine], given[mine])
 
     def _write(self, path: FieldPath, objects: _Numbers, values: Values) -> None:
         if len(objects):

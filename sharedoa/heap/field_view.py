@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from ..errors import ArgumentError, HeapError
 from ..model.classes import ClassType
-from ..model.types import InlineType, ScalarType, Type, ValueType
+from ..model.types import InlineType, ScalarType, Type, ValueType, array_form
 from ..model.values import to_host
 from .conversion import block, column, holds_references
 from .field_values import FieldValues, Lvalues, choose, position_of
@@ -23,10 +24,10 @@ if TYPE_CHECKING:
 class FieldView(NumPyLike):
     """``objects.radius``: read, assign and compute in place, in the objects' own memory.
 
-    Its shape is (objects,), or (objects, N) for an inline array. Objects that were created together
-    are read and written as strided pieces or row by row, others are gathered and scattered.
-    ``view["x"]`` is the component x of a value struct. An object that occurs several times changes
-    at least once.
+    Its shape is (objects,), or (objects, N) for an inline array or a vector, with as many more
+    lengths as these have. Objects that were created together are read and written as strided
+    pieces or row by row, others are gathered and scattered. ``view["x"]`` is the component x of a
+    value struct or a vector. An object that occurs several times changes at least once.
     """
 
     __slots__ = ("_cls", "_deletions", "_heap", "_moves", "_selected", "path", "source")
@@ -137,9 +138,7 @@ class FieldView(NumPyLike):
         )
 
     def _lvalues(self, references: Callable[[], References], *keys: Any) -> Lvalues:
-        type = self.type
-        length = type.length if isinstance(type, InlineType) else None
-        return Lvalues(self._heap, self.path, references, length, keys)
+        return Lvalues(self._heap, self.path, references, array_form(self.type)[1], keys)
 
     def _through(self, found: Any, lvalues: Callable[[], Lvalues]) -> Any:
         """What indexing ``found``, such that a change to part of a copy is not lost. What NumPy
@@ -151,13 +150,13 @@ class FieldView(NumPyLike):
 
     def _component(self, name: str) -> FieldView:
         type = self.type
-        if not isinstance(type, ValueType) or name not in type.fields:
+        if not isinstance(type, ValueType) or name not in type.fields or len(type.shape) > 1:
             fields = f"it has {', '.join(type.fields)}" if isinstance(type, ValueType) else ""
             raise ArgumentError(
                 f"{self._description()} is {type!r} and has no component {name!r}",
                 fields or "only value structs have components",
             )
-        path = self.path.component(name)
+        path = self.path.inside(list(type.fields).index(name) if type.shape else name)
         return FieldView(self._heap, self._cls, self._selection, path)
 
     def __setitem__(self, key: Any, value: Any) -> None:
@@ -182,37 +181,38 @@ class FieldView(NumPyLike):
         key = key if isinstance(key, tuple) else (key,)
         type, what, inner = self.type, self._description(), key[1:]
         chosen = choose(self._selection.references, key)
-        if chosen is None or (inner and not isinstance(type, InlineType)):
+        item, shape = array_form(type)
+        if chosen is None or (inner and not shape):
             lvalues = self._lvalues(lambda: self._selection.references, key)
-            element = type.element if isinstance(type, InlineType) else type
-            lvalues.write(block(element, value, lvalues.shape, what, self._heap))
+            lvalues.write(block(item, value, lvalues.shape, what, self._heap))
             return
         references, first = chosen
-        if inner and isinstance(type, InlineType):
+        if inner:
             is_all = isinstance(key[0], slice) and key[0] == slice(None)
             selection = self._selection if is_all else self._heap.placement.select(references)
-            self._assign_elements(type, references, selection, (first, *inner), value)
+            self._assign_items(references, selection, (first, *inner), value)
             return
         given = column(type, value, len(references), what, self._heap)
         self._heap.placement.select(references).write(self.path, given)
 
-    def _assign_elements(
-        self, type: InlineType, references: References, selection: Selection, key: Any, value: Any
+    def _assign_items(
+        self, references: References, selection: Selection, key: Any, value: Any
     ) -> None:
-        """Assign to elements of ``selection``, the objects that ``references`` refer to."""
-        what, inner = self._description(), key[1]
-        if len(key) > 2 or not isinstance(inner, (int, slice)) or isinstance(inner, bool):
+        """Assign to items of ``selection``, the objects that ``references`` refer to."""
+        what, inner = self._description(), key[1:]
+        item, lengths = array_form(self.type)
+        if any(not isinstance(each, (int, slice)) or isinstance(each, bool) for each in inner):
             lvalues = self._lvalues(lambda: references, key)
-            lvalues.write(block(type.element, value, lvalues.shape, what, self._heap))
+            lvalues.write(block(item, value, lvalues.shape, what, self._heap))
             return
         # Columns, which need no index of every place.
-        shape = np.broadcast_to(np.False_, (len(references), type.length))[key].shape
-        given = block(type.element, value, shape, what, self._heap)
-        elements = np.atleast_1d(np.arange(type.length)[inner])
+        shape = np.broadcast_to(np.False_, (len(references), *lengths))[key].shape
+        given = block(item, value, shape, what, self._heap)
+        items = np.arange(math.prod(lengths)).reshape(lengths)[inner].reshape(-1)
         # A copy, as one column that is written may be another one's values.
-        columns = given.reshape(len(references), len(elements)).copy()
-        for number, index in enumerate(elements):
-            selection.write(self.path.element(int(index)), columns[:, number])
+        columns = given.reshape(len(references), len(items)).copy()
+        for number, index in enumerate(items):
+            selection.write(self.path.inside(int(index)), columns[:, number])
 
     def _change(self, change: Change) -> None:
         if holds_references(self.type):

@@ -29,7 +29,7 @@ from ..model.object import (
     shared_type,
 )
 from ..model.reference import ReferenceEncoding
-from ..model.types import InlineType, ReferenceType, Type
+from ..model.types import InlineType, ReferenceType, Type, array_form
 from ..model.values import to_host
 from ..uninterrupted import BooksLock
 from . import hooks, one_field, one_object
@@ -366,7 +366,9 @@ class Heap:
         raw = raw_value(owner.fields[name], value, f"{owner.name}.{name}", self)
         self.placement.write_one(self.encoding.address(reference), _path(name), raw, None)
 
-    def read_element(self, reference: int, owner: ClassType, name: str, index: int) -> Any:
+    def read_element(
+        self, reference: int, owner: ClassType, name: str, index: tuple[int, ...]
+    ) -> Any:
         """One element of an inline array."""
         self.wait()
         type = owner.fields[name]
@@ -375,12 +377,13 @@ class Heap:
         return to_host(type.element, raw, self)
 
     def write_element(
-        self, reference: int, owner: ClassType, name: str, index: int, value: Any
+        self, reference: int, owner: ClassType, name: str, index: tuple[int, ...], value: Any
     ) -> None:
         self.wait()
         type = owner.fields[name]
         assert isinstance(type, InlineType)
-        raw = raw_value(type.element, value, f"{owner.name}.{name}[{index}]", self)
+        what = f"{owner.name}.{name}[{', '.join(map(str, index))}]"
+        raw = raw_value(type.element, value, what, self)
         self.placement.write_one(self.encoding.address(reference), _path(name), raw, index)
 
     def field_of_one(self, reference: int, owner: ClassType, name: str) -> FieldView:
@@ -399,8 +402,9 @@ class Heap:
         """
         require_executing(self, "creating an array")
         type = element_type(self, element)
-        elements = element_column(self, type, data)
-        made = array_of_shape(self.array_of(type, elements.ravel()), elements.shape)
+        elements, inner = element_column(self, type, data), array_form(type)[1]
+        shape = elements.shape[: elements.ndim - len(inner)]
+        made = array_of_shape(self.array_of(type, elements.reshape(-1, *inner)), shape)
         if isinstance(data, ObjectArray) and isinstance(made, ObjectArray) and data._heap is self:
             made._know_run(data._run)
         return made
@@ -427,7 +431,7 @@ class Heap:
     def array_of(self, element: Type, values: Values, kind: type[Array] | None = None) -> Array:
         """A new array of elements as memory holds them. Raises ArgumentError for several
         dimensions."""
-        if values.ndim != 1:
+        if values.ndim != 1 + len(array_form(element)[1]):
             raise ArgumentError(
                 f"elements of an Array[{element!r}] are chosen in {values.ndim} dimensions",
                 "make one array a row: [array[row] for row in index]",

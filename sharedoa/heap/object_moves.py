@@ -127,7 +127,7 @@ def _references_in(type: Type, dtype: np.dtype[Any]) -> Iterator[int]:
         inner = [*_references_in(type.element, dtype.base)]
         for first in range(0, dtype.itemsize, dtype.base.itemsize):
             yield from (first + inside for inside in inner)
-    elif isinstance(type, ValueType):
+    elif isinstance(type, ValueType) and not type.shape:
         assert dtype.fields is not None
         for name, component in type.fields.items():
             part, start = dtype.fields[name][:2]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import HeapError
 from ..model.arrangement import Arrangement
 from ..model.classes import ClassType
-from ..model.record import part_of
+from ..model.layout import member_part
 from ..model.scalars import ScalarType
 from ..model.spelled import Spelled
 from ..model.types import ReferenceType, Type, ValueType
@@ -266,13 +266,13 @@ class Leaf:
 
 def _leaves(type: Type, offset: int, dtype: Any, members: tuple[str, ...]) -> Iterator[Leaf] | None:
     if isinstance(type, ValueType):
-        if not type.in_memory or type.dtype is not None:
+        if not type.in_memory or (type.dtype is not None and not type.shape):
             return None
         found: list[Leaf] = []
         for name, each in type.fields.items():
             if not isinstance(each, (ScalarType, ValueType)):
                 return None
-            inside, part = part_of(dtype, name)
+            inside, part = member_part(type, dtype, name)
             more = _leaves(each, offset + inside, part, (*members, name))
             if more is None:
                 return None

@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import HeapError
 from ..model.classes import ClassType
 from ..model.record import Component
-from ..model.types import InlineType, Type, ValueType
+from ..model.types import Type, ValueType, array_form
 
 if TYPE_CHECKING:
     from .run import Run
@@ -30,8 +30,8 @@ Change = Callable[[Values, Any], None]
 
 @dataclass(frozen=True)
 class FieldPath:
-    """A field, or what ``components`` lead to in it: the element of an inline array, the component
-    of a value struct."""
+    """A field, or what ``components`` lead to in it: the item of an inline array or a vector, the
+    component of a value struct."""
 
     name: str
     components: tuple[Component, ...] = ()
@@ -40,19 +40,14 @@ class FieldPath:
         found = cls.fields[self.name]
         for component in self.components:
             if isinstance(component, int):
-                assert isinstance(found, InlineType)
-                found = found.element
+                found, _ = array_form(found)
             else:
                 assert isinstance(found, ValueType)
                 found = found.fields[component]
         return found
 
-    def component(self, name: str) -> FieldPath:
-        return FieldPath(self.name, (*self.components, name))
-
-    def element(self, index: int) -> FieldPath:
-        """The same of element ``index``, as only fields themselves are inline arrays."""
-        return FieldPath(self.name, (index, *self.components))
+    def inside(self, *components: Component) -> FieldPath:
+        return FieldPath(self.name, (*self.components, *components))
 
     def __str__(self) -> str:
         inside = (f"[{c}]" if isinstance(c, int) else f".{c}" for c in self.components)
@@ -176,7 +171,9 @@ class Placement(Protocol):
         which is read-only where it is a copy."""
         ...
 
-    def write_one(self, address: int, path: FieldPath, value: Any, index: int | None) -> None:
+    def write_one(
+        self, address: int, path: FieldPath, value: Any, index: tuple[int, ...] | None
+    ) -> None:
         """Write a field, or element ``index`` of an inline one."""
         ...
 

@@ -120,6 +120,6 @@ def translate(
         values["address"] = arrays(values["address"])
     elif isinstance(type, InlineType):
         translate(values, type.element, references, arrays)
-    elif isinstance(type, ValueType):
+    elif isinstance(type, ValueType) and not type.shape:
         for name, component in type.fields.items():
             translate(values[name], component, references, arrays)

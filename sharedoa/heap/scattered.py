@@ -312,7 +312,9 @@ class ScatteredPlacement:
             value.flags.writeable = False
         return value
 
-    def write_one(self, address: int, path: FieldPath, value: Any, index: int | None) -> None:
+    def write_one(
+        self, address: int, path: FieldPath, value: Any, index: tuple[int, ...] | None
+    ) -> None:
         selection = self.one(address)
         if index is None:
             _, dtype = selection.part(path)
@@ -320,7 +322,7 @@ class ScatteredPlacement:
             values[0] = value
         else:
             values = selection.read(path).copy()
-            values[0, index] = value
+            values[(0, *index)] = value
         selection.write(path, values)
 
     def _selection(self, references: References, cls: ClassType | None) -> ScatteredSelection:

@@ -170,6 +170,10 @@ _pure("select", operands=3, cost=1)
 _pure("length", operands=1)
 _pure("make_value")
 _pure("value_field", "name", operands=1)
+#: An inline array that is no memory, from its elements or rows; and an element of one, by an index
+#: for each of its lengths, of which each may be negative or not.
+_pure("make_inline")
+_pure("inline_item", "may_be_negative", cost=1, checked=True)
 _pure("make_tuple")
 _pure("tuple_item", "index", operands=1)
 _pure("math", "name", cost=_LONG)

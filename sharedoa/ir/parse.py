@@ -244,8 +244,10 @@ class _Parser:
             element = self._type()
             made: Any = {"Array": ArrayType, "lvalue": LvalueType}.get(token.text)
             if made is None:
-                length = self._after(",", self._integer)
-                made = lambda element: InlineType(element, length)  # noqa: E731
+                shape = [self._after(",", self._integer)]
+                while self._next.text == ",":
+                    shape.append(self._after(",", self._integer))
+                made = lambda element: InlineType(element, tuple(shape))  # noqa: E731
             self._expect("]")
             return made(element)
         if token.text in PLAIN_TYPES:

@@ -125,7 +125,7 @@ class _Types:
             case ArrayType():
                 return f"Array[{self.type(type.element)}]"
             case InlineType():
-                return f"inline[{self.type(type.element)}, {type.length}]"
+                return f"inline[{self.type(type.element)}, {', '.join(map(str, type.shape))}]"
             case LvalueType():
                 return f"lvalue[{self.type(type.element)}]"
             case TupleType():

@@ -8,10 +8,10 @@ import numpy as np
 
 from ..errors import ArgumentError, EmptyError
 from ..heap.array2 import Array2
-from ..heap.arrays import Array, FieldView
+from ..heap.arrays import Array, FieldView, make_array
 from ..heap.numpy_like import NumPyLike
 from ..model.scalars import ScalarType, i64
-from ..model.types import Type
+from ..model.types import Type, array_form
 from . import fields, reduction, scan, sorting
 from .operators import operator
 
@@ -38,7 +38,7 @@ def number_type(values: NumPyLike, name: str) -> ScalarType:
     """What the elements are. Raises ArgumentError if they are no numbers."""
     element: Type | None = fields.field_scalar(values) if isinstance(values, FieldView) else None
     if isinstance(values, Array):
-        element = values.__sharedoa_element__
+        element, _ = array_form(values.__sharedoa_element__)
     if not isinstance(element, ScalarType):
         what = values._description()
         raise ArgumentError(
@@ -79,9 +79,15 @@ def is_for_numpy(values: NumPyLike) -> bool:
 def array_of(values: NumPyLike, type: ScalarType) -> Array:
     """The elements one after another: the array itself, or a new one of a field's values."""
     if isinstance(values, Array):
-        return values._flat if isinstance(values, Array2) else values
+        flat = values._flat if isinstance(values, Array2) else values
+        return flat if flat.ndim == 1 else components(flat, type)
     assert isinstance(values, FieldView)
     return fields.values_of(values, type)
+
+
+def components(array: Array, type: ScalarType) -> Array:
+    """The components of an array of vectors one after another: the same memory."""
+    return make_array(array._heap, type, array._storage, array._address, array.size)
 
 
 def first_of(array: Array) -> Any:

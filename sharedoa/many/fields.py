@@ -16,7 +16,7 @@ from ..heap.run_detection import MOST_RUNS
 from ..model.classes import ClassType
 from ..model.intrinsics import grid
 from ..model.scalars import ScalarType, i64, u64
-from ..model.types import InlineType, ReferenceType
+from ..model.types import ReferenceType, array_form
 from ..runtime.kernel import Kernel
 
 _READ = """def kernel_read(objects: Array[C], first: i64, values: Array[T]) -> None:
@@ -27,33 +27,40 @@ _WRITE = """def kernel_write(objects: Array[C], first: i64, values: Array[T]) ->
     i = grid(1)
     objects[i].{path} = values[u64(first) + u64(i)]
 """
-_READ_INLINE = """def kernel_read(objects: Array[C], first: i64, values: Array[T]) -> None:
-    i = grid(1)
-    for k in range({length}):
-        values[u64((first + i) * {length} + k)] = objects[i].{path}[k]
-"""
 
 
 def field_scalar(view: FieldView) -> ScalarType | None:
-    """What a view has of each object, one or in an inline array; None for what is no number."""
-    type = view.type.element if isinstance(view.type, InlineType) else view.type
+    """What a view has of each object, one or several; None for what is no number."""
+    type, _ = array_form(view.type)
     return type if isinstance(type, ScalarType) else None
 
 
 def values_of(view: FieldView, type: ScalarType) -> Array:
     """A new array of the view's elements, row by row where it has several for each object."""
     found = view._heap.blank(type, view.size)
-    length = view.type.length if isinstance(view.type, InlineType) else 0
+    _, shape = array_form(view.type)
+    text = _read_several(shape) if shape else _READ
     for objects, first in _parts(view):
-        kernel = _kernel(objects._cls, view.path, type, _READ_INLINE if length else _READ, length)
+        kernel = _kernel(objects._cls, view.path, type, text)
         kernel[len(objects)](objects, first, found)
     return found
+
+
+def _read_several(shape: tuple[int, ...]) -> str:
+    """The kernel that reads an inline array, a vector or a matrix of each object."""
+    place, items = "u64(first) + u64(i)", ""
+    text = "def kernel_read(objects: Array[C], first: i64, values: Array[T]) -> None:\n"
+    text += "    i = grid(1)\n"
+    for axis, length in enumerate(shape):
+        text += f"{'    ' * (axis + 1)}for k{axis} in range({length}):\n"
+        place, items = f"({place}) * u64({length}) + u64(k{axis})", f"{items}[k{axis}]"
+    return f"{text}{'    ' * (len(shape) + 1)}values[{place}] = objects[i].{{path}}{items}\n"
 
 
 def write_values(view: FieldView, type: ScalarType, values: Array) -> None:
     """Assign an array with one element an object."""
     for objects, first in _parts(view):
-        kernel = _kernel(objects._cls, view.path, type, _WRITE, 0)
+        kernel = _kernel(objects._cls, view.path, type, _WRITE)
         kernel[len(objects)](objects, first, values)
 
 
@@ -74,8 +81,8 @@ def _parts(view: FieldView) -> Iterator[tuple[Any, int]]:
 
 
 @cache
-def _kernel(cls: ClassType, path: FieldPath, type: ScalarType, text: str, length: int) -> Kernel:
-    source = text.format(path=path, length=length)
+def _kernel(cls: ClassType, path: FieldPath, type: ScalarType, text: str) -> Kernel:
+    source = text.format(path=path)
     lines = source.splitlines(keepends=True)
     file = f"<{cls.name}.{path}, {lines[0].partition('(')[0]}>"
     linecache.cache[file] = len(source), None, lines, file

@@ -6,6 +6,7 @@ they are resolved at first use: by then classes that refer to each other all exi
 
 from __future__ import annotations
 
+import math
 import types as python_types
 import typing
 from collections.abc import Iterator, Mapping
@@ -39,13 +40,13 @@ class ArrayAnnotation:
 
 @dataclass(frozen=True)
 class InlineAnnotation:
-    """What ``oa.inline[T, N]`` evaluates to."""
+    """What ``oa.inline[T, N]`` or ``oa.inline[T, N, M]`` evaluates to."""
 
     element: Any
-    length: int
+    shape: tuple[int, ...]
 
     def __repr__(self) -> str:
-        return f"inline[{_named(self.element)}, {self.length}]"
+        return f"inline[{_named(self.element)}, {', '.join(map(str, self.shape))}]"
 
 
 @dataclass(frozen=True)
@@ -68,25 +69,29 @@ _MOST_INLINE = 1 << 20
 
 
 class InlineMarker:
-    """``oa.inline[T, N]``: N elements of T inside the object."""
+    """``oa.inline[T, N]``: N elements of T inside the object; ``oa.inline[T, N, M]``: N rows."""
 
-    def __getitem__(self, item: tuple[Any, int]) -> InlineAnnotation:
-        if not (isinstance(item, tuple) and len(item) == 2):
+    def __getitem__(self, item: tuple[Any, ...]) -> InlineAnnotation:
+        if not (isinstance(item, tuple) and len(item) >= 2):
             raise ClassError(
-                "oa.inline takes an element type and a length", "write oa.inline[f32, 4]"
+                "oa.inline takes an element type and a length",
+                "write oa.inline[f32, 4], or with two indices oa.inline[f32, 3, 3]",
             )
-        element, length = item
-        if isinstance(length, bool) or not isinstance(length, int) or length < 1:
+        element, *shape = item
+        for length in shape:
+            if isinstance(length, bool) or not isinstance(length, int) or length < 1:
+                raise ClassError(
+                    f"the length of an inline array is {length!r}",
+                    "give a positive int; an array whose length is known only at run time is "
+                    "oa.Array",
+                )
+        count = math.prod(shape)
+        if count > _MOST_INLINE:
             raise ClassError(
-                f"the length of an inline array is {length!r}",
-                "give a positive int; an array whose length is known only at run time is oa.Array",
-            )
-        if length > _MOST_INLINE:
-            raise ClassError(
-                f"an inline array of {length} elements is too large",
+                f"an inline array of {count} elements is too large",
                 f"at most {_MOST_INLINE} lie in an object; for more hold an oa.Array",
             )
-        return InlineAnnotation(element, length)
+        return InlineAnnotation(element, tuple(shape))
 
 
 inline = InlineMarker()
@@ -162,7 +167,7 @@ def resolve(annotation: Any, scope: Scope, where: str) -> Type:
     if isinstance(annotation, GridAnnotation):
         return _resolve_grid(annotation, scope, where)
     if isinstance(annotation, InlineAnnotation):
-        return InlineType(_element(annotation.element, scope, where), annotation.length)
+        return InlineType(_element(annotation.element, scope, where), annotation.shape)
     if isinstance(annotation, type):
         return _resolve_class(annotation, where)
     return _resolve_generic(annotation, scope, where)

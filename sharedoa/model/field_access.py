@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any
@@ -58,19 +59,7 @@ class FieldAccess:
         return write
 
     def _write_all(self, instance: Object, cls: ClassType, type: InlineType, value: Any) -> None:
-        place = InlineField(instance, cls, self.name, type)
-        if not hasattr(value, "__len__"):
-            raise ArgumentError(
-                f"{cls.name}.{self.name} holds {len(place)} elements, and is given {value!r}",
-                "assign a sequence of that length, or one element: object.field[0] = value",
-            )
-        if len(value) != len(place):
-            raise ArgumentError(
-                f"{cls.name}.{self.name} holds {len(place)} elements, not {len(value)}",
-                "assign a sequence of the same length",
-            )
-        for index, element in enumerate(value):
-            place[index] = element
+        _assign_all(InlineField(instance, cls, self.name, type), value, type.shape, ())
 
     def __delete__(self, instance: Object) -> None:
         raise ClassError(
@@ -80,28 +69,48 @@ class FieldAccess:
         )
 
 
+def _assign_all(
+    field: InlineField, value: Any, shape: tuple[int, ...], place: tuple[int, ...]
+) -> None:
+    """Assign a sequence to all elements, or to those of the row at ``place``."""
+    what = f"{field}{list(place) if place else ''} holds {shape[0]} elements"
+    if not hasattr(value, "__len__"):
+        raise ArgumentError(
+            f"{what}, and is given {value!r}",
+            "assign a sequence of that length, or one element: object.field[0] = value",
+        )
+    if len(value) != shape[0]:
+        raise ArgumentError(f"{what}, not {len(value)}", "assign a sequence of the same length")
+    for index, element in enumerate(value):
+        if len(shape) > 1:
+            _assign_all(field, element, shape[1:], (*place, index))
+        else:
+            field[(*place, index)] = element
+
+
 class InlineField:
     """An inline array of one object. ``field[1:]``, or any other index of several elements, is
     assigned to as in NumPy; reading it gives what ``objects.field[0, 1:]`` is for scalars, whose
     changes reach the object, and a list of anything else."""
 
     def __init__(self, owner: Object, cls: ClassType, name: str, type: InlineType) -> None:
-        self._object, self._cls, self._name, self._length = owner, cls, name, type.length
+        self._object, self._cls, self._name, self._shape = owner, cls, name, type.shape
         self.element_type = type.element
 
     def __len__(self) -> int:
-        return self._length
+        return self._shape[0]
 
-    def _place(self, index: Any) -> int:
-        place = int(index)
-        if place < 0:
-            place += self._length
-        if not 0 <= place < self._length:
-            raise IndexError(
-                f"index {index} is outside {self._cls.name}.{self._name}, "
-                f"which holds {self._length} elements"
-            )
-        return place
+    def _place(self, index: tuple[Any, ...]) -> tuple[int, ...]:
+        """The element at an index that has a number for each axis. Raises IndexError."""
+        found = []
+        for number, length in zip(index, self._shape, strict=True):
+            place = int(number)
+            if place < 0:
+                place += length
+            if not 0 <= place < length:
+                raise IndexError(f"index {number} is outside {self}, which holds {length} elements")
+            found.append(place)
+        return tuple(found)
 
     def _field(self) -> Any:
         """The field of the object as one of many."""
@@ -109,29 +118,42 @@ class InlineField:
         return owner._heap.field_of_one(owner._reference, self._cls, self._name)
 
     def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, _MANY):
+        if not self._is_one(index):
             if isinstance(self.element_type, ScalarType):
                 return self._field()[_inside(index)]
-            return [self[place] for place in np.arange(self._length)[index].flat]
-        place, owner = self._place(index), self._object
+            places = np.arange(math.prod(self._shape)).reshape(self._shape)[index].flat
+            return [self[np.unravel_index(place, self._shape)] for place in places]
+        place, owner = self._place(_axes(index)), self._object
         return owner._heap.read_element(owner._reference, self._cls, self._name, place)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        if isinstance(index, _MANY):
+        if not self._is_one(index):
             self._field()[_inside(index)] = value
             return
-        place, owner = self._place(index), self._object
+        place, owner = self._place(_axes(index)), self._object
         owner._heap.write_element(owner._reference, self._cls, self._name, place, value)
 
     def __iter__(self) -> Iterator[Any]:
-        return (self[index] for index in range(self._length))
+        return (self[index] for index in range(len(self)))
+
+    def _is_one(self, index: Any) -> bool:
+        """Whether an index chooses one element."""
+        axes = _axes(index)
+        return len(axes) == len(self._shape) and not any(isinstance(each, _MANY) for each in axes)
+
+    def __str__(self) -> str:
+        return f"{self._cls.name}.{self._name}"
 
     def __repr__(self) -> str:
         return repr(list(self))
 
 
-#: Indices that choose several elements.
-_MANY = (slice, list, tuple, EllipsisType, np.ndarray)
+#: Parts of an index that choose several elements.
+_MANY = (slice, list, tuple, EllipsisType, np.ndarray, type(None))
+
+
+def _axes(index: Any) -> tuple[Any, ...]:
+    return index if isinstance(index, tuple) else (index,)
 
 
 def _inside(index: Any) -> tuple[Any, ...]:

@@ -25,7 +25,7 @@ from .classes import ClassType, Family
 from .clusters import Cluster, Clusters
 from .emitted import Emitted
 from .field_address import RECORDS, ROWS, WIDEST_ACCESS, WORD, Addressing
-from .record import Header, Record, scalars
+from .record import Header, Record, part_of, scalars
 from .records import Records
 from .reference import NULL_REACH, PlainReference, ReferenceEncoding
 from .run_form import RunForm
@@ -63,7 +63,7 @@ def storage_dtype(type: Type, reference: np.dtype[Any] = REFERENCE_DTYPE) -> np.
                 f"{LARGEST_FIELD} are the most",
                 "inline arrays are part of every object: use oa.Array for one this long",
             )
-        return np.dtype((element, (type.length,)))
+        return np.dtype((element.base, (*type.shape, *element.shape)))
     if isinstance(type, ValueType):
         if type.dtype is not None:
             given: np.dtype[Any] = type.dtype
@@ -75,6 +75,15 @@ def storage_dtype(type: Type, reference: np.dtype[Any] = REFERENCE_DTYPE) -> np.
 
 def alignment(dtype: np.dtype[Any]) -> int:
     return dtype.base.alignment
+
+
+def member_part(type: ValueType, dtype: np.dtype[Any], name: str) -> tuple[int, np.dtype[Any]]:
+    """Bytes into a value struct that lies in memory as ``dtype``, and dtype, of a field."""
+    if not type.shape:
+        return part_of(dtype, name)
+    rest = type.shape[1:]
+    part = np.dtype((dtype.base, rest)) if rest else dtype.base
+    return list(type.fields).index(name) * part.itemsize, part
 
 
 class Layout:

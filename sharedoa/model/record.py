@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-#: Leads into a field: a component of a value struct, or the element of an inline array.
+#: Leads into a field: a component of a value struct, or the item of an inline array, a vector or a
+#: matrix, whose items are counted row by row.
 Component = str | int
 
 
@@ -60,12 +62,20 @@ class Scalar:
     strides: tuple[int, ...] = ()
 
 
+def row_strides(dtype: np.dtype[Any]) -> tuple[int, ...]:
+    """Bytes between neighbours of an array within a value, along each axis."""
+    lengths = dtype.shape
+    return tuple(
+        dtype.base.itemsize * math.prod(lengths[axis + 1 :]) for axis in range(len(lengths))
+    )
+
+
 def scalars(dtype: np.dtype[Any], offset: int) -> Iterator[Scalar]:
     """The scalars of a value that lies ``offset`` bytes into the record."""
     if dtype.subdtype is not None:
-        (length,) = dtype.shape
+        steps = row_strides(dtype)
         for inner in scalars(dtype.base, offset):
-            shape, strides = (length, *inner.shape), (dtype.base.itemsize, *inner.strides)
+            shape, strides = (*dtype.shape, *inner.shape), (*steps, *inner.strides)
             yield Scalar(inner.members, inner.dtype, inner.offset, shape, strides)
     elif dtype.fields is not None:
         for name, (part, inside, *_) in dtype.fields.items():

@@ -10,7 +10,7 @@ import numpy as np
 
 from .arrangement import Addresses, Memory, Slots, SlotValues
 from .field_address import RECORDS, Addressing
-from .record import Component, Record
+from .record import Component, Record, row_strides
 
 _WIDEST_PART = 8
 
@@ -68,5 +68,5 @@ class Records:
             yield size, first, 0
 
     def _strided(self, memory: Memory, offset: int, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-        steps = (dtype.base.itemsize,) if dtype.shape else ()
+        steps = row_strides(dtype)
         return RECORDS.view(memory, self.record.size, dtype.base, offset, dtype.shape, steps)

@@ -6,6 +6,7 @@ value: ``v = Vec3(v.x, f32(0), v.z)``.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import sys
 import types
@@ -15,20 +16,22 @@ from typing import Any, TypeVar, dataclass_transform
 from ..errors import ArgumentError, ClassError
 from .annotations import Scope, declare, local_names, refuse_grid, resolve
 from .classes import Signature
-from .functions import converting, refuse_lambda, user_function
+from .functions import converting, mark_wrapper, refuse_lambda, user_function
 from .shown import shown
 from .signatures import resolve_signature, scope_of
 from .source_text import remember_source
-from .types import ReferenceType, ScalarType, Type, ValueType
-from .values import convert
+from .types import InlineType, ReferenceType, ScalarType, Type, ValueType
+from .values import convert, takes
 from .world import World
 
 T = TypeVar("T", bound=type)
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 @dataclass_transform(frozen_default=True)
 def value(python_class: T) -> T:
-    """Make a class a value struct (``@oa.value``). Fields are scalars, references or values.
+    """Make a class a value struct (``@oa.value``). Fields are scalars, references, inline arrays or
+    values.
 
     Raises ClassError for bases, fields without annotation or fields that have no fixed size.
     """
@@ -43,7 +46,28 @@ def value(python_class: T) -> T:
         )
     frame = sys._getframe(1)
     local = local_names(frame)
-    scope = Scope(frame.f_globals, python_class.__module__, local)
+    define(python_class, Scope(frame.f_globals, python_class.__module__, local))
+    return python_class
+
+
+def form_of(name: str) -> Callable[[Function], Function]:
+    """Marks a method of a value struct: it is what the method ``name`` does for other arguments."""
+
+    def mark(function: Function) -> Function:
+        function.__sharedoa_form__ = name  # type: ignore[attr-defined]
+        return function
+
+    return mark
+
+
+def define(
+    python_class: type,
+    scope: Scope,
+    dtype: Any = None,
+    constructors: dict[int, Any] | None = None,
+) -> ValueType:
+    """Make a class a value struct whose annotations are resolved in ``scope``; what else is given
+    is that of ``ValueType``. Raises ClassError as ``value``."""
     declare(python_class)
     fields = {
         name: _field_type(annotation, scope, f"value struct {python_class.__name__}, field {name}")
@@ -59,12 +83,18 @@ def value(python_class: T) -> T:
         for name, function in python_class.__dict__.items()
         if inspect.isfunction(function) and name not in _HOST_ONLY
     }
-    for function in methods.values():
+    forms: dict[str, tuple[str, ...]] = {}
+    for name, function in methods.items():
         remember_source(function)
-    struct = ValueType(python_class.__name__, python_class, fields, methods)
+        base = getattr(function, "__sharedoa_form__", None)
+        if base is not None:
+            forms[base] = (*forms.get(base, ()), name)
+    struct = ValueType(
+        python_class.__name__, python_class, fields, methods, dtype, forms, constructors or {}
+    )
     _install(python_class, struct, scope)
     World.advance()
-    return python_class
+    return struct
 
 
 def foreign_value(name: str, module: str, fields: dict[str, Type], dtype: Any) -> ValueType:
@@ -97,6 +127,8 @@ def _signature(struct: ValueType, name: str) -> Signature:
     return resolve_signature(function, scope_of(function, scope.local), where, receiver=True)
 
 
+#: Elements of an inline array in a value.
+_MOST_INLINE = 256
 #: Methods that kernels have no use for: they stay as the user wrote them.
 _HOST_ONLY = ("__repr__", "__hash__")
 #: What @oa.value gives a class itself, and what a value, which is made whole, has no use for.
@@ -126,10 +158,17 @@ def _check_members(python_class: type, fields: dict[str, Type]) -> None:
 def _field_type(annotation: Any, scope: Scope, where: str) -> Type:
     type = resolve(annotation, scope, where)
     refuse_grid(type, where)
-    if not isinstance(type, (ScalarType, ReferenceType, ValueType)):
+    if not isinstance(type, (ScalarType, ReferenceType, ValueType, InlineType)):
         raise ClassError(
             f"{where}: {type!r} cannot be part of a value",
-            "values hold scalars, references and other values; put arrays into objects",
+            "values hold scalars, references, inline arrays and other values; put arrays into "
+            "objects",
+        )
+    if isinstance(type, InlineType) and type.length > _MOST_INLINE:
+        raise ClassError(
+            f"{where}: an inline array of {type.length} elements is too long for a value",
+            f"values are copied, and at most {_MOST_INLINE} elements with them: put it into an "
+            "object",
         )
     return type
 
@@ -137,6 +176,10 @@ def _field_type(annotation: Any, scope: Scope, where: str) -> Type:
 def _install(python_class: type, struct: ValueType, scope: Scope) -> None:
     def initialise(self: Any, *arguments: Any, **named: Any) -> None:
         names = list(struct.fields)
+        make = None if named else struct.constructors.get(len(arguments))
+        if make is not None:
+            made = make(*arguments)
+            arguments = tuple(getattr(made, name) for name in names)
         if len(arguments) > len(names) or set(named) - set(names[len(arguments) :]):
             raise ArgumentError(
                 f"{struct.name} has the fields {', '.join(names)}",
@@ -183,9 +226,41 @@ def _install(python_class: type, struct: ValueType, scope: Scope) -> None:
     if "__eq__" not in struct.methods:
         installed["__eq__"] = equal
     for name in struct.methods:
-        installed[name] = _converting_method(struct, name)
+        installed[name] = _method_of_forms(struct, name)
     for name, attribute in installed.items():
         setattr(python_class, name, attribute)
+
+
+#: Methods that stand for operators with two operands, but for the underscores.
+_BINARY = (
+    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "lshift", "rshift", "and",
+    "or", "xor",
+)  # fmt: skip
+_OPERATORS = frozenset(f"__{side}{name}__" for name in _BINARY for side in ("", "r"))
+
+
+def _method_of_forms(struct: ValueType, name: str) -> Any:
+    """What CPython calls: the first form of the method that takes the argument."""
+    own = _converting_method(struct, name)
+    if name not in _OPERATORS:
+        return own
+    names = name, *struct.forms.get(name, ())
+    forms = [own, *(_converting_method(struct, each) for each in names[1:])]
+    signatures: list[Signature] = []
+
+    def call(self: Any, other: Any) -> Any:
+        if not signatures:
+            signatures.extend(_signature(struct, each) for each in names)
+        for signature, form in zip(signatures, forms, strict=True):
+            if takes(signature.types[0], other):
+                return form(self, other)
+        foreign = getattr(type(other), "__sharedoa_value__", None)
+        if foreign not in (None, struct) and f"__r{name[2:]}" in foreign.methods:
+            return NotImplemented  # so that CPython asks the other one
+        return own(self, other)
+
+    mark_wrapper(functools.update_wrapper(call, struct.methods[name]), struct.methods[name])
+    return call
 
 
 def _converting_method(struct: ValueType, name: str) -> Any:

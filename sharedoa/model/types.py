@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Union
@@ -34,22 +35,36 @@ class ArrayType:
 
 @dataclass(frozen=True)
 class InlineType:
-    """``oa.inline[T, N]``: N elements inside the object itself."""
+    """``oa.inline[T, N]``: N elements inside the object itself; with several lengths, elements in
+    rows (``oa.inline[T, 3, 3]``)."""
 
     element: Type
-    length: int
+    shape: tuple[int, ...]
+
+    @property
+    def length(self) -> int:
+        """How many elements there are."""
+        return math.prod(self.shape)
+
+    @property
+    def item(self) -> Type:
+        """What one index gives: an element, or a row."""
+        rest = self.shape[1:]
+        return InlineType(self.element, rest) if rest else self.element
 
     def __repr__(self) -> str:
-        return f"inline[{self.element!r}, {self.length}]"
+        return f"inline[{self.element!r}, {', '.join(map(str, self.shape))}]"
 
 
 @dataclass(frozen=True, eq=False)
 class ValueType:
     """A value struct (``@oa.value``): immutable, copied, with methods but without identity.
 
-    ``fields`` may hold scalars, references and other value structs. Equality is identity: a
-    redefined struct is another type. ``dtype`` is how it lies in memory where another compiler has
-    laid it out, None for C alignment.
+    ``fields`` may hold scalars, references, inline arrays and other value structs. Equality is
+    identity: a redefined struct is another type. ``dtype`` is how it lies in memory where another
+    compiler has laid it out, None for C alignment; of a vector or a matrix it is an array of its
+    components. ``forms``: by method, others that do the same for other arguments.
+    ``constructors``: functions that make a value of so many arguments.
     """
 
     name: str
@@ -57,11 +72,27 @@ class ValueType:
     fields: dict[str, Type] = field(repr=False)
     methods: dict[str, Callable[..., Any]] = field(repr=False)
     dtype: Any = field(default=None, repr=False)
+    forms: dict[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
+    constructors: dict[int, Any] = field(default_factory=dict, repr=False)
     #: Whether memory can hold such values; else they are arguments only.
     in_memory: ClassVar[bool] = True
 
     def __repr__(self) -> str:
         return self.name
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the components of a vector or a matrix, which to NumPy is an array; else empty."""
+        return () if self.dtype is None else self.dtype.shape
+
+    @property
+    def component(self) -> ScalarType:
+        """The type of each component of a vector, or a matrix, whose fields are rows."""
+        found = next(iter(self.fields.values()))
+        if isinstance(found, ValueType):
+            return found.component
+        assert isinstance(found, ScalarType)
+        return found
 
     def accept(self, value: Any, what: str) -> Any:
         """``value`` as an argument ``what`` of a type that memory cannot hold. Raises ArgumentError
@@ -101,3 +132,14 @@ Type = Union[
 
 NULL = NullType()
 VOID = VoidType()
+
+
+def array_form(type: Type) -> tuple[Type, tuple[int, ...]]:
+    """What NumPy sees of a value of ``type``: the type of each item, and the shape of an inline
+    array, a vector or a matrix; empty for everything else."""
+    if isinstance(type, InlineType):
+        item, shape = array_form(type.element)
+        return item, (*type.shape, *shape)
+    if isinstance(type, ValueType) and type.shape:
+        return type.component, type.shape
+    return type, ()

@@ -6,6 +6,8 @@ promotes and wraps as compiled arithmetic does; references are objects, values a
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,16 @@ import numpy as np
 from ..errors import ArgumentError
 from .classes import ClassType
 from .scalars import ScalarType, can_store, from_dtype, weak_float, weak_int
-from .types import ArrayType, NullType, ReferenceType, TupleType, Type, ValueType, VoidType
+from .types import (
+    ArrayType,
+    InlineType,
+    NullType,
+    ReferenceType,
+    TupleType,
+    Type,
+    ValueType,
+    VoidType,
+)
 
 
 def scalar_type_of(value: Any) -> ScalarType | None:
@@ -46,8 +57,13 @@ def convert(type: Type, value: Any, what: str) -> Any:
             return value
         # The class of a struct that another compiler laid out has no name in the user's program.
         given = value.item() if isinstance(value, np.void) else value
-        if type.dtype is not None and isinstance(given, tuple) and len(given) == len(type.fields):
+        kinds = (tuple, list) if type.shape else tuple
+        if type.dtype is not None and isinstance(given, kinds) and len(given) == len(type.fields):
             return type.python_class(*given)
+        if type.shape and isinstance(value, np.ndarray) and value.shape == type.shape:
+            return from_components(type, value)
+    elif isinstance(type, InlineType):
+        return InlineValue(type, value, what)
     elif isinstance(type, TupleType):
         if isinstance(value, tuple) and len(value) == len(type.items):
             return tuple(convert(t, v, what) for t, v in zip(type.items, value, strict=True))
@@ -108,6 +124,15 @@ def _class_of(value: Any) -> ClassType | None:
 def two_dimensions(type: ArrayType) -> str:
     """What to do with an array of two dimensions where one of ``type`` is wanted."""
     return f"annotate it with oa.Array[{type.element!r}, 2], or pass its a.flat, or a row of it"
+
+
+def takes(type: Type, value: Any) -> bool:
+    """Whether a scalar or value struct of ``type`` is made of a host value by ``convert``, but for
+    its size."""
+    if isinstance(type, ScalarType):
+        source = scalar_type_of(value)
+        return source is not None and can_store(source, type)
+    return isinstance(type, ValueType) and isinstance(value, type.python_class)
 
 
 def accepts(type: ArrayType, array: Any) -> bool:
@@ -186,8 +211,12 @@ def from_host(type: Type, value: Any, what: str, heap: Any) -> Any:
     if isinstance(type, ReferenceType):
         return heap.reference(value) if value is not None else 0
     if isinstance(type, ValueType):
+        if type.shape:
+            return np.asarray(value)
         fields = type.fields.items()
         return tuple(from_host(t, getattr(value, n), f"{what}.{n}", heap) for n, t in fields)
+    if isinstance(type, InlineType):
+        return value.memory(lambda each: from_host(type.element, each, what, heap), heap)
     if isinstance(type, ArrayType):
         heap.held_arrays.note(type, value)
         return (value._address, len(value))
@@ -201,7 +230,99 @@ def to_host(type: Type, raw: Any, heap: Any) -> Any:
     if isinstance(type, ReferenceType):
         return heap.wrap(int(raw))
     if isinstance(type, ValueType):
+        if type.shape:
+            return from_components(type, raw)
         return type.python_class(*(to_host(t, raw[n], heap) for n, t in type.fields.items()))
+    if isinstance(type, InlineType):
+        places = np.ndindex(*type.shape)
+        return InlineValue.of(type, [to_host(type.element, raw[place], heap) for place in places])
     if isinstance(type, ArrayType):
         return heap.array_at(type.element, int(raw["address"]), int(raw["length"]))
     raise ArgumentError(f"{type!r} cannot be read from memory", "read its elements instead")
+
+
+def from_components(type: ValueType, components: np.ndarray[Any, Any]) -> Any:
+    """A vector or a matrix from an array of its shape."""
+    rows = zip(type.fields.values(), components, strict=True)
+    parts = (from_components(t, row) if isinstance(t, ValueType) else row for t, row in rows)
+    return type.python_class(*parts)
+
+
+class InlineValue:
+    """An inline array in a value struct: it does not change. ``a[i]``, of several lengths
+    ``a[i, j]``; ``a[i]`` is a row then."""
+
+    __slots__ = ("_items", "type")
+    type: InlineType
+    #: Row by row.
+    _items: tuple[Any, ...]
+
+    def __init__(self, type: InlineType, value: Any, what: str) -> None:
+        """Raises ArgumentError unless ``value`` is as many elements as there are, in rows where
+        the array has rows."""
+        self.type = type
+        length, *rest = type.shape
+        if not holds_many(value) or len(value) != length:
+            given = f"{len(value)} values" if holds_many(value) else describe(value)
+            raise ArgumentError(
+                f"{what} takes {length} {'rows' if rest else 'values'}, not {given}",
+                f"pass a tuple, a list or an array of shape {type.shape}",
+            )
+        if rest:
+            row = InlineType(type.element, tuple(rest))
+            rows = (convert(row, each, f"{what}[{i}]")._items for i, each in enumerate(value))
+            self._items = sum(rows, ())
+        else:
+            items = enumerate(value)
+            self._items = tuple(convert(type.element, each, f"{what}[{i}]") for i, each in items)
+
+    @classmethod
+    def of(cls, type: InlineType, items: Iterable[Any]) -> InlineValue:
+        """Of elements that are of its type."""
+        made = cls.__new__(cls)
+        made.type, made._items = type, tuple(items)
+        return made
+
+    def memory(self, element: Callable[[Any], Any], heap: Any) -> Any:
+        """What memory holds, by what it holds for one element."""
+        dtype = heap.layout.dtype(self.type)
+        items = np.empty((len(self._items), *dtype.shape[len(self.type.shape) :]), dtype.base)
+        for place, each in enumerate(self._items):
+            items[place] = element(each)
+        return items.reshape(dtype.shape)
+
+    def __len__(self) -> int:
+        return self.type.shape[0]
+
+    def __getitem__(self, index: Any) -> Any:
+        type, first, places = self.type, 0, index if isinstance(index, tuple) else (index,)
+        if len(places) > len(type.shape):
+            raise IndexError(f"{type!r} has {len(type.shape)} indices, not {len(places)}")
+        for axis, place in enumerate(map(operator.index, places)):
+            length = type.shape[axis]
+            if not -length <= place < length:
+                raise IndexError(f"index {place} is outside of {length} elements of {type!r}")
+            first = first * length + place % length
+        rest = type.shape[len(places) :]
+        if not rest:
+            return self._items[first]
+        row = InlineType(type.element, rest)
+        return InlineValue.of(row, self._items[first * row.length : (first + 1) * row.length])
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[place] for place in range(len(self)))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        return np.array(self._items, dtype).reshape(self.type.shape)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, InlineValue) or other.type.shape != self.type.shape:
+            return NotImplemented
+        # Not as tuples: those call a NaN equal to itself when it is the same Python object.
+        return all(bool(a == b) for a, b in zip(self._items, other._items, strict=True))
+
+    def __hash__(self) -> int:
+        return hash(self._items)
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))

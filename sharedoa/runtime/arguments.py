@@ -21,7 +21,7 @@ from ..model.classes import Signature
 from ..model.extent import EXTENT
 from ..model.layout import unpack_array
 from ..model.scalars import ScalarType
-from ..model.types import ArrayType, ReferenceType, TupleType, Type, ValueType
+from ..model.types import ArrayType, InlineType, ReferenceType, TupleType, Type, ValueType
 from ..model.values import accepts, convert, describe, mismatch, two_dimensions
 
 if TYPE_CHECKING:
@@ -263,6 +263,8 @@ def _append_parts(type: Type, value: Any, what: str, values: list[Any]) -> Any:
         return _array_binder(type, what)(value, values)
     if isinstance(type, ValueType):
         parts = [(t, getattr(value, n), f"{what}.{n}") for n, t in type.fields.items()]
+    elif isinstance(type, InlineType):
+        parts = [(type.item, v, f"{what}[{place}]") for place, v in enumerate(value)]
     else:
         assert isinstance(type, TupleType)
         parts = [(t, v, what) for t, v in zip(type.items, value, strict=True)]

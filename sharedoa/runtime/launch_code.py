@@ -188,7 +188,8 @@ def quick_launcher(
 
 def _holds_numbers(type: ValueType) -> bool:
     """Whether it holds numbers and nothing else, which were converted when it was made."""
-    return type.dtype is None and all(
+    is_ours = type.dtype is None or bool(type.shape)
+    return is_ours and all(
         isinstance(each, ScalarType) or (isinstance(each, ValueType) and _holds_numbers(each))
         for each in type.fields.values()
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..ir.core import Operation, element_of, type_of
-from ..model.record import part_of
+from ..model.layout import member_part
 from ..model.scalars import ScalarType
 from ..model.types import ArrayType, ReferenceType, TupleType, Type, ValueType
 from .lanes import ALL, Arrays, Flags, Lvalue, Scalars, Value, joined
@@ -88,7 +88,8 @@ def _member(threads: Threads, operation: Operation, base: Lvalue) -> Value:
 
 
 def _part(threads: Threads, operation: Operation, base: Lvalue, type: Type) -> Lvalue:
-    inside, _ = part_of(threads.memory.dtype(base.type), operation["name"])
+    assert isinstance(base.type, ValueType)
+    inside, _ = member_part(base.type, threads.memory.dtype(base.type), operation["name"])
     return base.part(type, np.uint64(inside))
 
 
@@ -130,8 +131,8 @@ def _slice(
 
 
 def _inline_element(threads: Threads, operation: Operation, base: Any, index: Scalars) -> Value:
-    position, known = _inside(index, np.int64(base.type.length), 0)
-    type = base.type.element
+    position, known = _inside(index, np.int64(base.type.shape[0]), 0)
+    type = base.type.item
     found: Lvalue = base.part(type, _bytes(threads, position, type), known)
     return found
 

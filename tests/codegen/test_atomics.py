@@ -120,7 +120,7 @@ def test_references_are_exchanged_and_swapped() -> None:
 @pytest.mark.parametrize("layout", objects.LAYOUTS, ids=lambda x: x.name)
 def test_fields_inline_elements_and_members_are_places_too(layout: Layout) -> None:
     point = value_struct("Point", x=i32, y=f64)
-    cell = shared_class("Cell", fields={"count": i32, "items": InlineType(i32, 3), "at": point})
+    cell = shared_class("Cell", fields={"count": i32, "items": InlineType(i32, (3,)), "at": point})
     this = variable("this", ReferenceType(cell))
     one = const(1, i32)
     items = field_of(use(this), "items")

@@ -37,7 +37,7 @@ from .trees import (
     variable,
 )
 
-CELL = shared_class("Cell", fields={"value": i32, "items": InlineType(i32, 4)})
+CELL = shared_class("Cell", fields={"value": i32, "items": InlineType(i32, (4,))})
 CELLS = array("cells", ReferenceType(CELL))
 OUT = array("out", i32)
 

@@ -37,8 +37,8 @@ FIELDS: dict[str, Type] = {
     **SCALARS,
     "numbers": ArrayType(f32),
     "segment": SEGMENT,
-    "bytes": InlineType(u8, 5),
-    "points": InlineType(POINT, 3),
+    "bytes": InlineType(u8, (5,)),
+    "points": InlineType(POINT, (3,)),
     "last": boolean,
 }
 RECORD = shared_class("Record", fields=FIELDS)

@@ -195,7 +195,7 @@ def test_pointers_to_declared_classes_are_references(host_heap: oa.Heap):
     )
     node, fields = program.classes["Node"], program.classes["Node"].__sharedoa__.fields
     assert fields["next"] == ReferenceType(node.__sharedoa__)
-    assert fields["both"] == InlineType(ReferenceType(program.classes["Shape"].__sharedoa__), 2)
+    assert fields["both"] == InlineType(ReferenceType(program.classes["Shape"].__sharedoa__), (2,))
     first, second = oa.new(node, 2)
     first.next = second
     second.both[1] = first

@@ -215,6 +215,8 @@ _EXPRESSIONS: dict[type[tree.Expression], Callable[[_FunctionPrinter, Any], str]
     tree.ArrayLength: lambda p, n: f"len({p._expression(n.array)})",
     tree.MakeValue: lambda p, n: f"{n.type!r}({p._list(n.fields)})",
     tree.ValueField: lambda p, n: f"{p._expression(n.value)}.{n.name}",
+    tree.MakeInline: lambda p, n: f"[{p._list(n.items)}]",
+    tree.InlineItem: lambda p, n: f"{p._expression(n.value)}[{p._list(n.indices)}]",
     tree.MakeTuple: lambda p, n: f"({p._list(n.items)},)",
     tree.TupleItem: lambda p, n: f"{p._expression(n.value)}[{n.index}]",
     tree.DirectCall: lambda p, n: f"{n.symbol}({p._list(n.arguments)})",

@@ -59,7 +59,7 @@ class InterpretedWorld:
 def _inside(type: Any, value: Any) -> Any:
     """A specimen's value as the interpreter has it."""
     if isinstance(type, InlineType):
-        return tuple(_inside(type.element, part) for part in value)
+        return tuple(_inside(type.item, part) for part in value)
     if isinstance(type, ValueType):
         return {
             n: _inside(t, part) for (n, t), part in zip(type.fields.items(), value, strict=True)
@@ -78,7 +78,7 @@ def _outside(type: Any, value: Any) -> Any:
             setattr(made, name, found if found is None else _outside(each, found))
         return made
     if isinstance(type, InlineType):
-        return [_outside(type.element, part) for part in value]
+        return [_outside(type.item, part) for part in value]
     if isinstance(type, ValueType):
         made = _named(type.name)
         for name, part in type.fields.items():

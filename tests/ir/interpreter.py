@@ -379,7 +379,7 @@ def zero(type: Any) -> Any:
     if isinstance(type, TupleType):
         return tuple(zero(each) for each in type.items)
     if isinstance(type, InlineType):
-        return (zero(type.element),) * type.length
+        return (zero(type.item),) * type.shape[0]
     return [] if isinstance(type, ArrayType) else None
 
 
@@ -447,6 +447,21 @@ def _inline_element(operation: Operation, given: list[Any]) -> Lvalue:
     return _within(base, _index(operation, index, len(load(base))))
 
 
+def _rows(type: Any, items: list[Any]) -> tuple[Any, ...]:
+    assert isinstance(type, InlineType) and len(items) == type.shape[0]
+    return tuple(items)
+
+
+def _inline_item(operation: Operation, given: list[Any]) -> Any:
+    found, *indices = given
+    for index, wraps in zip(indices, operation["may_be_negative"], strict=True):
+        place = index + len(found) if wraps and index < 0 else index
+        if not 0 <= place < len(found):
+            raise OutOfRangeError(f"{operation!r}: element {index} of {len(found)}")
+        found = found[place]
+    return found
+
+
 def _run_element(operation: Operation, given: list[Any]) -> Any:
     array, index = given
     found = array[_index(operation, index, len(array))]
@@ -474,6 +489,8 @@ _COMPUTE: dict[str, Callable[[Operation, list[Any]], Any]] = {
     "row": _row,
     "make_value": _make_value,
     "value_field": lambda operation, given: given[0][operation["name"]],
+    "make_inline": lambda operation, given: _rows(operation.result.type, given),
+    "inline_item": _inline_item,
     "make_tuple": lambda operation, given: tuple(given),
     "tuple_item": lambda operation, given: given[0][operation["index"]],
     "math": _math,

@@ -188,7 +188,7 @@ def test_strings_of_any_characters(text: str) -> None:
 _TYPES = [
     *SCALARS.values(), weak_int, weak_float, NULL, VOID, _POINT, ReferenceType(_SHAPE),
     ReferenceType(_CIRCLE), ArrayType(ReferenceType(_SHAPE)), ArrayType(_POINT),
-    InlineType(ArrayType(f32), 3), LvalueType(InlineType(i32, 2)), TupleType(()),
+    InlineType(ArrayType(f32), (3, 2)), LvalueType(InlineType(i32, (2,))), TupleType(()),
     TupleType((f32,)), TupleType((f32, TupleType((ReferenceType(_CIRCLE), weak_int)))),
 ]  # fmt: skip
 

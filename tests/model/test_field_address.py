@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import sharedoa as oa
 from sharedoa.frontend import tree
 from sharedoa.heap.transfer import Column
 from sharedoa.model.classes import ClassType
@@ -28,7 +29,14 @@ from sharedoa.model.reference import (
     ReferenceEncoding,
 )
 from sharedoa.model.scalars import SCALARS, ScalarType, f32, f64, i8, i16, weak_int
-from sharedoa.model.types import ArrayType, InlineType, ReferenceType, Type, ValueType
+from sharedoa.model.types import (
+    ArrayType,
+    InlineType,
+    ReferenceType,
+    Type,
+    ValueType,
+    array_form,
+)
 from tests.codegen import trees
 from tests.codegen.machine import Kernel
 
@@ -47,14 +55,23 @@ def _struct(members: list[Type]) -> ValueType:
     return trees.value_struct(f"Struct{next(_names)}", **fields)
 
 
+def _inline(elements: st.SearchStrategy[Type]) -> st.SearchStrategy[InlineType]:
+    lengths = st.integers(min_value=1, max_value=3)
+    return st.builds(InlineType, elements, st.lists(lengths, min_size=1, max_size=2).map(tuple))
+
+
+_VECTORS = st.sampled_from(
+    [getattr(oa, name).__sharedoa_value__ for name in ("vec2", "vec3d", "vec4i", "mat33", "quat")]
+)
 _STRUCTS = st.lists(_STORED, min_size=1, max_size=3).map(_struct)
 _STRUCTS = st.one_of(
-    _STRUCTS, st.tuples(_SCALARS, _STRUCTS, _SCALARS).map(lambda each: _struct(list(each)))
+    _STRUCTS,
+    _VECTORS,
+    st.tuples(_SCALARS, st.one_of(_STRUCTS, _VECTORS), _SCALARS).map(lambda e: _struct(list(e))),
+    st.tuples(_inline(st.one_of(_SCALARS, _VECTORS)), _SCALARS).map(lambda e: _struct(list(e))),
 )
 _ELEMENTS = st.one_of(_SCALARS, st.just(ReferenceType(OTHER)), _STRUCTS)
-_FIELDS = st.one_of(
-    _STORED, _STRUCTS, st.builds(InlineType, _ELEMENTS, st.integers(min_value=1, max_value=4))
-)
+_FIELDS = st.one_of(_STORED, _STRUCTS, _inline(_ELEMENTS))
 _HIERARCHIES = st.lists(st.lists(_FIELDS, max_size=4), min_size=1, max_size=3)
 _HEADERS = [Header(0, 1), Header(4, 4), Header(8, 8), Header(16, 8)]
 
@@ -79,35 +96,61 @@ def _layouts(draw: Any, classes: list[ClassType], references: ReferenceEncoding)
 
 @dataclass(frozen=True)
 class Part:
-    """A scalar, reference or array in a field, which one store writes."""
+    """A scalar, reference or array in a field, which one store writes. ``steps`` lead to it by
+    members and by indices, ``components`` as records have it."""
 
     name: str
     components: tuple[Component, ...]
+    steps: tuple[int | str, ...]
     type: Type
+
+    @property
+    def index(self) -> int | None:
+        """The only index among the steps."""
+        found = [each for each in self.steps if isinstance(each, int)]
+        return found[0] if len(found) == 1 else None
 
 
 def _parts(cls: ClassType) -> Iterator[Part]:
     for name, type in cls.fields.items():
-        yield from _parts_of(name, (), type)
+        yield from _parts_of(name, (), (), type)
 
 
-def _parts_of(name: str, components: tuple[Component, ...], type: Type) -> Iterator[Part]:
-    if isinstance(type, InlineType):
-        for index in range(type.length):
-            yield from _parts_of(name, (*components, index), type.element)
+def _parts_of(
+    name: str, components: tuple[Component, ...], steps: tuple[int | str, ...], type: Type
+) -> Iterator[Part]:
+    item, shape = array_form(type)
+    if shape:
+        for number, inner in enumerate(_steps(type)):
+            yield from _parts_of(name, (*components, number), (*steps, *inner), item)
     elif isinstance(type, ValueType):
-        for member, inner in type.fields.items():
-            yield from _parts_of(name, (*components, member), inner)
+        for member, inner_type in type.fields.items():
+            yield from _parts_of(name, (*components, member), (*steps, member), inner_type)
     else:
-        yield Part(name, components, type)
+        yield Part(name, components, steps, type)
+
+
+def _steps(type: Type) -> Iterator[tuple[int | str, ...]]:
+    """What leads to each item of an array, a vector or a matrix, in their order."""
+    parts: list[tuple[int | str, Type]] = []
+    if isinstance(type, InlineType):
+        parts = [(number, type.item) for number in range(type.shape[0])]
+    elif isinstance(type, ValueType) and type.shape:
+        parts = list(type.fields.items())
+    for step, inner in parts:
+        for rest in _steps(inner):
+            yield (step, *rest)
+    if not parts:
+        yield ()
 
 
 def _lvalue(object: tree.Expression, index: tree.Expression, part: Part) -> tree.Place:
     found: tree.Place = trees.field_of(object, part.name)
-    for component in part.components:
+    for component in part.steps:
         if isinstance(component, int):
             assert isinstance(found.type, InlineType)
-            found = tree.InlinePlace(found.type.element, trees.HERE, found, index, False)
+            at = trees.const(component) if part.index is None else index
+            found = tree.InlinePlace(found.type.item, trees.HERE, found, at, False)
         else:
             assert isinstance(found.type, ValueType)
             type = found.type.fields[component]
@@ -154,8 +197,8 @@ class Stores:
         self._given = [_stored(leaf.dtype) for leaf in self._kernel.lowered.leaves[3:]]
 
     def write(self, reference: int, part: Part) -> None:
-        index = next((each for each in part.components if isinstance(each, int)), 0)
-        self._kernel.launch(1, reference, self._parts.index(part), index, *self._given)
+        number = self._parts.index(part)
+        self._kernel.launch(1, reference, number, part.index or 0, *self._given)
 
 
 class Changes:

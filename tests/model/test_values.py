@@ -120,7 +120,7 @@ def test_methods_and_operators_convert_as_compiled_ones_do() -> None:
         ("class V(Base):\n    x: f32", "value struct V has a base class"),
         ("class V:\n    pass", "value struct V has no fields"),
         ("class V:\n    x: oa.Array[f32]", "Array[f32] cannot be part of a value"),
-        ("class V:\n    x: oa.inline[f32, 2]", "cannot be part of a value"),
+        ("class V:\n    x: oa.inline[f32, 16, 17]", "272 elements is too long for a value"),
         ("class V:\n    x: int", "int says nothing about the width"),
         ("class V:\n    x: Missing", "refers to a name that does not exist"),
         ("class V:\n    x: f32\n    y: f32 = 2.0", "value struct V: field y has a default"),

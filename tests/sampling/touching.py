@@ -61,7 +61,7 @@ def recorded(patch: pytest.MonkeyPatch) -> Iterator[set[Touched]]:
         original = getattr(oa.Heap, method)
 
         def watched(self: oa.Heap, reference: int, owner: Any, name: str, *more: Any) -> Any:
-            note(self, reference, name, more[0] if is_element else 0, is_write)
+            note(self, reference, name, more[0][0] if is_element else 0, is_write)
             return original(self, reference, owner, name, *more)
 
         patch.setattr(oa.Heap, method, watched)

@@ -1,0 +1,161 @@
+"""Inline arrays, vectors and matrices by index, and inline arrays that are parts of new values."""
+
+from __future__ import annotations
+
+import ast
+
+from ..model.types import InlineType, ScalarType, Type, ValueType
+from . import tree
+from .context import Context
+from .conversions import as_variable, coerce
+from .expressions import expression, translate
+from .operands import InlineArray, Operand
+from .subscripts import index_of
+
+Index = tuple[tree.Expression, bool]
+"""An index, and whether it may be negative."""
+
+
+def inline_item(context: Context, base: InlineArray, node: ast.Subscript) -> Operand:
+    """``array[i]``, or ``array[i, j]``: an element, or a row of several."""
+    indices = _indices(context, base.type.shape, repr(base.type), node)
+    location, source, type = context.locate(node), base.source, base.type
+    if isinstance(source, tree.Expression):
+        if len(indices) < len(type.shape):
+            context.reject(node, f"{type!r} has {len(type.shape)} indices", "give all of them")
+        return _item_of_value(type.element, source, indices, location)
+    place: tree.Place = source
+    for index, wraps in indices:
+        assert isinstance(place.type, InlineType)
+        place = tree.InlinePlace(place.type.item, location, place, index, wraps)
+    if isinstance(place.type, InlineType):
+        return InlineArray(place)
+    return tree.Load(place.type, location, place)
+
+
+def component(
+    context: Context, base: tree.Expression, struct: ValueType, node: ast.Subscript
+) -> tree.Expression:
+    """``vector[i]``, ``matrix[i, j]``, or the row ``matrix[i]``."""
+    location = context.locate(node)
+    indices = _indices(context, struct.shape, repr(struct), node)
+    known = [index.value for index, _ in indices if isinstance(index, tree.Constant)]
+    if len(known) == len(indices):
+        found = base
+        for number in known:
+            found = _field_number(found, int(number), location)
+        return found
+    variable = context.temporary(struct)
+    whole = tree.Local(struct, location, variable)
+    row = next(iter(struct.fields.values()))
+    if len(indices) == 2 or isinstance(row, ScalarType):
+        found = _item_of_value(struct.component, _components(whole, location), indices, location)
+    else:
+        assert isinstance(row, ValueType)
+        (index, wraps), of_row = indices[0], context.temporary(indices[0][0].type)
+        again = tree.Local(index.type, location, of_row)
+        columns = [tree.Constant(index.type, location, n) for n in range(len(row.fields))]
+        found = tree.MakeValue(row, location, [
+            _item_of_value(
+                row.component, _components(whole, location), [(again, wraps), (column, False)],
+                location,
+            )
+            for column in columns
+        ])  # fmt: skip
+        found = tree.Let(row, location, of_row, index, found)
+    return tree.Let(found.type, location, variable, as_variable(context, base, node), found)
+
+
+def _indices(
+    context: Context, shape: tuple[int, ...], what: str, node: ast.Subscript
+) -> list[Index]:
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    if len(parts) > len(shape):
+        context.reject(
+            node,
+            f"{what} has {len(shape)} {'index' if len(shape) == 1 else 'indices'}",
+            "give one for each length",
+        )
+    return [
+        _known(context, *index_of(context, part), length, what, node)
+        for part, length in zip(parts, shape, strict=False)
+    ]
+
+
+def _known(
+    context: Context,
+    index: tree.Expression,
+    wraps: bool,
+    length: int,
+    what: str,
+    node: ast.Subscript,
+) -> Index:
+    """An index; one that is known counts from the front."""
+    if not isinstance(index, tree.Constant):
+        return index, wraps
+    if not -length <= index.value < length:
+        context.reject(
+            node,
+            f"index {index.value} is outside of {what}",
+            f"use an index from {-length} to {length - 1}",
+        )
+    return tree.Constant(index.type, index.location, int(index.value) % length), False
+
+
+def _item_of_value(
+    type: Type, value: tree.Expression, indices: list[Index], location: tree.Location
+) -> tree.Expression:
+    numbers, wraps = zip(*indices, strict=True)
+    return tree.InlineItem(type, location, value, list(numbers), wraps)
+
+
+def _field_number(base: tree.Expression, number: int, location: tree.Location) -> tree.Expression:
+    """The component or row of that number."""
+    assert isinstance(base.type, ValueType)
+    name, type = list(base.type.fields.items())[number]
+    if isinstance(base, tree.Load):
+        return tree.Load(type, location, tree.MemberPlace(type, location, base.place, name))
+    return tree.ValueField(type, location, base, name)
+
+
+def _components(base: tree.Expression, location: tree.Location) -> tree.Expression:
+    """A vector or a matrix as an inline array."""
+    struct = base.type
+    assert isinstance(struct, ValueType)
+    type = InlineType(struct.component, struct.shape)
+    fields = [tree.ValueField(each, location, base, name) for name, each in struct.fields.items()]
+    items = [_components(f, location) if isinstance(f.type, ValueType) else f for f in fields]
+    return tree.MakeInline(type, location, items)
+
+
+def fields_of_vector(
+    context: Context, value: tree.Expression, node: ast.AST
+) -> list[tree.Expression]:
+    """Each component of a vector, or row of a matrix, which is a variable."""
+    assert isinstance(value.type, ValueType)
+    location = context.locate(node)
+    return [_field_number(value, number, location) for number in range(len(value.type.fields))]
+
+
+# ------------------------------------------------------------- parts of new values
+
+
+def given(context: Context, node: ast.expr, type: Type) -> tree.Expression:
+    """The expression of an argument for a parameter, or a field, of ``type``: where that is an
+    inline array, also another one, a tuple or a list of elements."""
+    if not isinstance(type, InlineType):
+        return expression(context, node)
+    if not isinstance(node, (ast.Tuple, ast.List)):
+        operand = translate(context, node)
+        return operand.value if isinstance(operand, InlineArray) else expression(context, node)
+    if len(node.elts) != type.shape[0]:
+        context.reject(
+            node,
+            f"{type!r} is given {len(node.elts)} items",
+            f"give it {type.shape[0]}",
+        )
+    items = [
+        coerce(context, given(context, each, type.item), type.item, each, f"element {number}")
+        for number, each in enumerate(node.elts)
+    ]
+    return tree.MakeInline(type, context.locate(node), items)
