@@ -63,7 +63,8 @@ from .model.intrinsics import (
 from .model.object import Object
 from .model.structs import value
 from .model.type_names import f32, f64, i8, i16, i32, i64, inline, u8, u16, u32, u64
-from .random import random, random_bits
+from .random import random_bits
+from .random_numbers import exponential, normal, randint, random, random64
 from .runtime.capture import Capture, capture
 from .runtime.hash_grid import HashGrid
 from .runtime.kernel import Kernel, kernel
@@ -141,15 +142,16 @@ __all__ = [
     "determinant",
     "dot",
     "dump",
+    "exponential",
     "f32",
     "f64",
     "func",
     "grid",
     "gridsize",
-    "i8",
     "i16",
     "i32",
     "i64",
+    "i8",
     "inline",
     "inverse",
     "is_alive",
@@ -162,10 +164,13 @@ __all__ = [
     "max",
     "min",
     "new",
+    "normal",
     "normalize",
     "outer",
     "quat",
+    "randint",
     "random",
+    "random64",
     "random_bits",
     "reduce",
     "reserve",
@@ -176,10 +181,10 @@ __all__ = [
     "synchronize",
     "syncthreads",
     "transpose",
-    "u8",
     "u16",
     "u32",
     "u64",
+    "u8",
     "value",
     "vec2",
     "vec2d",

@@ -73,7 +73,6 @@ def _static_call(context: Context, callee: Static, node: ast.Call) -> tree.Expre
 
 #: What to write for builtin functions that kernels do not know.
 _INSTEAD_OF: dict[Callable[..., object], str] = {
-    builtins.round: "write math.floor(x + 0.5), which rounds halves up",
     builtins.pow: "write x ** y",
     builtins.id: "compare references with is; give objects a field that numbers them",
 }

@@ -34,7 +34,8 @@ Handler = Callable[[Context, ast.Call], tree.Expression]
 _FLOAT_MATH = [
     "sqrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin",
     "acos", "atan", "atan2", "sinh", "cosh", "tanh", "pow", "fmod", "hypot", "fabs", "copysign",
-    "isnan", "isinf", "isfinite", "cbrt", "erf", "fma",
+    "isnan", "isinf", "isfinite", "cbrt", "erf", "fma", "rint", "asinh", "acosh", "atanh", "erfc",
+    "gamma", "lgamma",
 ]  # fmt: skip
 
 #: Functions of ``math`` compute in Python's own float (64 bits, weak), as CPython does.
@@ -45,6 +46,7 @@ _PYTHON_ROUNDING = {id(getattr(math, name)): name for name in ("floor", "ceil", 
 
 _NUMPY_NAMES = {
     "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "power": "pow",
+    "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh",
 }  # fmt: skip
 _SAME_NAMES = [name for name in _FLOAT_MATH if name not in ("asin", "acos", "atan", "atan2", "pow")]
 
@@ -124,10 +126,13 @@ def _int(context: Context, node: ast.Call) -> tree.Expression:
 
 
 def _float(context: Context, node: ast.Call) -> tree.Expression:
-    if len(node.args) == 1 and isinstance(static_value(context, node.args[0]), str):
-        context.reject(
-            node, "kernels read no numbers from text", "write a number; math.inf and math.nan are"
-        )
+    text = static_value(context, node.args[0]) if len(node.args) == 1 else None
+    if isinstance(text, str):
+        if text.strip().lower().lstrip("+-") not in ("inf", "infinity", "nan"):
+            context.reject(
+                node, "kernels read no numbers from text", "write a number, or float('inf')"
+            )
+        return constant(float(text), weak_float, context.locate(node))
     (value,) = arguments(context, node, 1)
     return _number(context, value, weak_float, node)
 
@@ -138,6 +143,29 @@ def _number(
     if not isinstance(value.type, ScalarType):
         context.reject(node, f"{value.type!r} is no number", "convert a number")
     return convert_scalar(context, value, type, node)
+
+
+def _round(context: Context, node: ast.Call) -> tree.Expression:
+    """``round(x)``: to the nearest integer, of two as near to the even one."""
+    if len(node.args) == 2:
+        context.reject(
+            node, "round to a number of digits", "write round(x * 100) / 100 for two digits"
+        )
+    (value,) = arguments(context, node, 1)
+    location = context.locate(node)
+    if not isinstance(value.type, ScalarType) or not value.type.is_float:
+        return _number(context, value, weak_int, node)
+    rounded = tree.MathCall(value.type, location, "rint", [value])
+    return tree.Convert(weak_int, location, rounded)
+
+
+def _scaled(factor: float) -> Handler:
+    def scale(context: Context, node: ast.Call) -> tree.Expression:
+        (value,) = arguments(context, node, 1)
+        number = _number(context, value, weak_float, node)
+        return binary(context, "mul", number, constant(factor, weak_float, number.location), node)
+
+    return scale
 
 
 def _bool(context: Context, node: ast.Call) -> tree.Expression:
@@ -348,6 +376,9 @@ HANDLERS: dict[int, Handler] = {
     id(builtins.float): _float,
     id(builtins.bool): _bool,
     id(builtins.abs): _abs,
+    id(builtins.round): _round,
+    id(math.radians): _scaled(math.pi / 180.0),
+    id(math.degrees): _scaled(180.0 / math.pi),
     id(builtins.min): _extreme("lt"),
     id(builtins.max): _extreme("gt"),
     id(builtins.len): _len,

@@ -16,7 +16,13 @@ from ..model.signatures import resolve_signature, scope_of
 from ..model.structs import method_signature
 from ..model.types import VOID, ReferenceType, Type, ValueType
 from ..model.world import World
-from . import calls, objects, tree, vector_calls  # noqa: F401  else a kernel would import them
+from . import (  # noqa: F401  else the first call in a kernel would import them
+    calls,
+    objects,
+    random_calls,
+    tree,
+    vector_calls,
+)
 from .context import Context
 from .dependencies import CodeDependency, Dependency, SubclassDependency
 from .extents import within_extent

@@ -309,7 +309,8 @@ class Sequence(Expression):
 MATH_FUNCTIONS = (
     "sqrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin",
     "acos", "atan", "atan2", "sinh", "cosh", "tanh", "pow", "fmod", "hypot", "floor", "ceil",
-    "trunc", "fabs", "copysign", "isnan", "isinf", "isfinite", "cbrt", "erf", "fma",
+    "trunc", "fabs", "copysign", "isnan", "isinf", "isfinite", "cbrt", "erf", "fma", "rint",
+    "asinh", "acosh", "atanh", "erfc", "gamma", "lgamma",
 )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from . import ocml
 from .base import I8, I16, I32, I64, VOID, PrintPiece, Stages, declare
 from .gpu import AXES, GpuTarget
 from .inline_growth import threshold_for
-from .mathematics import emit_exact, emit_library_call, width_suffix
+from .mathematics import LIBRARY_NAMES, emit_exact, emit_library_call, width_suffix
 from .optimise import emit_native, optimise, parse
 
 TRIPLE = "amdgcn-amd-amdhsa"
@@ -86,7 +86,7 @@ class AmdgpuTarget(GpuTarget):
         exact = emit_exact(builder, name, arguments, fast)
         if exact is not None:
             return exact
-        symbol = f"{ocml.PREFIX}{name}_{width_suffix(arguments[0].type)}"
+        symbol = f"{ocml.PREFIX}{LIBRARY_NAMES.get(name, name)}_{width_suffix(arguments[0].type)}"
         return emit_library_call(builder, symbol, arguments)
 
     def emit_print(self, builder: ir.IRBuilder, pieces: Sequence[PrintPiece]) -> None:

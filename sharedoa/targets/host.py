@@ -33,7 +33,7 @@ from .base import (
     print_format,
     private_text,
 )
-from .mathematics import emit_exact, emit_intrinsic, emit_library_call
+from .mathematics import LIBRARY_NAMES, emit_exact, emit_intrinsic, emit_library_call
 from .optimise import emit_native, optimise, parse
 from .thread_loops import emit_groups, emit_threads
 
@@ -205,7 +205,7 @@ class HostTarget:
         if name in _INTRINSICS:
             return emit_intrinsic(builder, name, arguments, fast)
         suffix = "f" if arguments[0].type == F32 else ""
-        return emit_library_call(builder, name + suffix, arguments)
+        return emit_library_call(builder, LIBRARY_NAMES.get(name, name) + suffix, arguments)
 
     def emit_print(self, builder: ir.IRBuilder, pieces: Sequence[PrintPiece]) -> None:
         module = builder.module

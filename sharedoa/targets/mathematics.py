@@ -9,7 +9,9 @@ from llvmlite import ir
 from .base import F32, declare
 
 #: Exact everywhere: one instruction, or a short sequence with the same result.
-EXACT_INTRINSICS = ("sqrt", "floor", "ceil", "trunc", "fabs", "copysign", "fma")
+EXACT_INTRINSICS = ("sqrt", "floor", "ceil", "trunc", "rint", "fabs", "copysign", "fma")
+#: What math libraries call functions of Python's that have other names there.
+LIBRARY_NAMES = {"gamma": "tgamma"}
 _CLASSIFICATIONS = ("isnan", "isinf", "isfinite")
 EXACT_FUNCTIONS = frozenset({*EXACT_INTRINSICS, *_CLASSIFICATIONS})
 """Of which LLVM, where it knows the arguments, makes what code makes."""

@@ -25,7 +25,7 @@ from .base import (
 from .block_divisions import divide_in_groups
 from .gpu import AXES, GpuTarget
 from .inline_growth import threshold_for
-from .mathematics import emit_exact, emit_library_call
+from .mathematics import LIBRARY_NAMES, emit_exact, emit_library_call
 from .nvptx_root import emit_root
 from .nvptx_warp import LEAST_CAPABILITY, NvptxWarp
 from .optimise import optimise, parse
@@ -102,7 +102,8 @@ class NvptxTarget(GpuTarget):
         exact = emit_exact(builder, name, arguments, fast)
         if exact is not None:
             return exact
-        symbol = libdevice.function_name(name, is_single, fast)
+        known = LIBRARY_NAMES.get(name, name)
+        symbol = libdevice.function_name(known, is_single, fast)
         return emit_library_call(builder, symbol, arguments)
 
     def emit_print(self, builder: ir.IRBuilder, pieces: Sequence[PrintPiece]) -> None:

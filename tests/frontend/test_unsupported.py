@@ -112,7 +112,7 @@ def test_code_without_source_says_so() -> None:
         ("nothing(), nothing()", "this call gives no value", "call it as a statement"),
         ("p = q = nothing()", "this call gives no value", "call it as a statement"),
         # helps that can be followed
-        ("n = round(1.5)", "round is a Python function", "math.floor(x + 0.5)"),
+        ("n = round(1.5, 1)", "round to a number of digits", "round(x * 100) / 100"),
         ("n = pow(n, 2)", "pow is a Python function", "write x ** y"),
         ("n = sum(x > 0 for x in a)", "sum of bools means one thing", "sum(1 for x in a if"),
         ("n = id(n)", "id is a Python function", "compare references with is"),
@@ -121,7 +121,7 @@ def test_code_without_source_says_so() -> None:
         ("b = n in range(0, 9, 2)", "in a range with a step", "write a <= x < b and"),
         ("match n:\n    case [*x]: pass", "this pattern is outside the subset", "match numbers"),
         ("match n:\n    case True: pass", "this pattern is outside the subset", "match numbers"),
-        ("x = float('inf')", "kernels read no numbers from text", "math.inf"),
+        ("x = float('1.5')", "kernels read no numbers from text", "write a number, or float"),
     ],
 )
 def test_helps_say_what_to_write(

@@ -26,6 +26,7 @@ _COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
 }  # fmt: skip
 _NUMPY_NAMES = {
     "asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2", "pow": "power",
+    "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh",
 }  # fmt: skip
 
 
@@ -80,8 +81,8 @@ def mathematics(name: str, result: ScalarType, arguments: list[float], type: Sca
     """A function of ``tree.MATH_FUNCTIONS``, of arguments of one type."""
     given = [type.dtype.type(argument) for argument in arguments]
     with np.errstate(all="ignore"):
-        if name == "erf":
-            return convert(math.erf(arguments[0]), result)
+        if name in ("erf", "erfc", "gamma", "lgamma"):
+            return convert(getattr(math, name)(arguments[0]), result)
         if name == "fma":
             return convert(given[0] * given[1] + given[2], result)
         return convert(getattr(np, _NUMPY_NAMES.get(name, name))(*given), result)
