@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ClassError
+from . import lazy_annotations
 from .classes import ClassType
 from .field_access import FieldAccess
 from .functions import refuse_lambda
@@ -38,7 +39,7 @@ def _is_default(value: Any) -> bool:
 
 def field_annotations(name: str, base: type, namespace: dict[str, Any]) -> dict[str, Any]:
     """The annotations that declare fields. Raises ClassError for a value without annotation."""
-    given = namespace.get("__annotations__", {})
+    given = lazy_annotations.of_class_body(namespace)
     annotations = {field: found for field, found in given.items() if not _is_constant(found)}
     host_only = (staticmethod, classmethod, property, type)
     for attribute, value in namespace.items():
@@ -69,7 +70,7 @@ def _is_constant(annotation: Any) -> bool:
 
 def _is_constant_of(base: type, attribute: str) -> bool:
     """Whether ``base``, or a class above it, declares ``attribute`` as a constant."""
-    above = (vars(cls).get("__annotations__", {}) for cls in base.__mro__)
+    above = (lazy_annotations.of(cls) for cls in base.__mro__ if cls is not object)
     return any(_is_constant(annotations.get(attribute)) for annotations in above)
 
 

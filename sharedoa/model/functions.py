@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Generic
 
 from ..errors import ClassError
+from . import lazy_annotations
 from .annotations import local_names
 from .classes import Signature
 from .signatures import resolve_signature, scope_of
@@ -135,7 +136,7 @@ def is_abstract_body(function: Callable[..., Any]) -> bool:
         if raises:
             return code.co_code == _raising.__code__.co_code
         # Without its source `...` looks like `pass`: only a declared result tells them apart.
-        declared = function.__annotations__.get("return") not in (None, "None")
+        declared = lazy_annotations.of(function).get("return") not in (None, "None")
         return declared and set(code.co_consts) <= {None, function.__doc__}
     definition = tree.body[0]
     if not isinstance(definition, ast.FunctionDef):

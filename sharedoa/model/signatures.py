@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..errors import ClassError
+from . import lazy_annotations
 from .annotations import Scope, refuse_grid, resolve
 from .classes import Signature
 from .types import VOID, InlineType
@@ -37,7 +38,7 @@ def resolve_signature(
 
     Raises ClassError naming the parameter when an annotation is missing or unusable.
     """
-    parameters = list(inspect.signature(function).parameters.values())
+    parameters = list(lazy_annotations.signature(function).parameters.values())
     if receiver:
         if not parameters:
             raise ClassError(f"{where} has no self", "write self as the first parameter")
@@ -65,7 +66,7 @@ def resolve_signature(
         types.append(type)
         if parameter.default is not inspect.Parameter.empty:
             defaults[parameter.name] = parameter.default
-    returns = function.__annotations__.get("return")
+    returns = lazy_annotations.of(function).get("return")
     result = resolve(returns, scope, f"{where}, result")
     refuse_grid(result, f"{where}, result")
     if isinstance(result, InlineType):

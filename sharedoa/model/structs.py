@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, dataclass_transform
 
 from ..errors import ArgumentError, ClassError
+from . import lazy_annotations
 from .annotations import Scope, declare, local_names, refuse_grid, resolve
 from .classes import Signature
 from .functions import converting, mark_wrapper, refuse_lambda, user_function
@@ -71,7 +72,7 @@ def define(
     declare(python_class)
     fields = {
         name: _field_type(annotation, scope, f"value struct {python_class.__name__}, field {name}")
-        for name, annotation in inspect.get_annotations(python_class).items()
+        for name, annotation in lazy_annotations.of(python_class).items()
     }
     if not fields:
         raise ClassError(
