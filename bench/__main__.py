@@ -10,6 +10,7 @@ from bench.harness import argument_parser, errors_in_words, options_from, record
 NAMES = (
     "launch_cost",
     "creation",
+    "many",
     "compile_time",
     "virtual_call",
     "virtual_call_cxx",

@@ -17,6 +17,8 @@ from .operators import operator
 
 #: Elements that NumPy is done with before kernels are launched.
 _FEW = 1 << 15
+#: How many times as many it sorts before kernels do.
+_EACH_PASS = 8
 _EXTREMES = {"min": "min", "max": "max", "argmin": "min", "argmax": "max"}
 
 
@@ -183,7 +185,8 @@ def _sort(values: NumPyLike, type: ScalarType) -> None:
 def _argsort(values: NumPyLike, type: ScalarType) -> Any:
     if values.ndim > 1:
         return _by_numpy(values, "argsort", {})
-    if is_for_numpy(values) or values.size < 2:
+    few = not values._heap.backend.target.is_device and values.size <= _EACH_PASS * _FEW
+    if is_for_numpy(values) or few or values.size < 2:
         order = np.argsort(values._numpy(), kind="stable")
         return values._heap.array_of(i64, order.astype(np.int64))
     return sorting.argsort(array_of(values, type), type)

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..heap.arrays import Array
 from ..model.functions import DeviceFunction
-from ..model.intrinsics import atomic_max, grid
+from ..model.intrinsics import atomic_max, grid, shared, syncthreads
 from ..model.scalars import ScalarType, i64
 from ..runtime.kernel import Kernel, kernel
 from .operators import Operator, converted
@@ -32,9 +32,13 @@ def reduce_pieces(values: Array, operator: Operator) -> list[Array]:
     element, lift = values.__sharedoa_element__, operator.lift
     while not levels or len(values) > 1:
         count = -(-len(values) // PIECE)
-        columns, totals = (heap.blank(operator.total, count * n) for n in (LANES, 1))
-        run = _kernel_of_pieces(element, operator.total, lift, operator.combine)
-        run[count](values, len(values), columns, totals)
+        totals = heap.blank(operator.total, count)
+        which = element, operator.total, lift, operator.combine
+        if heap.backend.target.is_device:
+            _kernel_of_blocks(*which)[count * LANES, LANES](values, len(values), totals)
+        else:
+            columns = heap.blank(operator.total, count * LANES)
+            _kernel_of_pieces(*which)[count](values, len(values), columns, totals)
         levels.append(totals)
         values, element = totals, operator.total
         lift = converted(element, element)
@@ -70,6 +74,43 @@ def _kernel_of_pieces(
         totals[piece] = columns[own]
 
     return kernel_reduce_pieces
+
+
+@cache
+def _kernel_of_blocks(
+    E: ScalarType, T: ScalarType, lift: DeviceFunction, combine: DeviceFunction
+) -> Kernel:
+    """The same tree, with a thread for each column."""
+
+    @kernel
+    def kernel_reduce_blocks(values: Array[E], length: i64, totals: Array[T]) -> None:
+        columns = shared(T, LANES)
+        thread = grid(1)
+        piece = thread // LANES
+        lane = thread % LANES
+        first = piece * PIECE + lane
+        total = T(0)
+        if first < length:
+            total = lift(values[first])
+            if piece * PIECE + PIECE <= length:
+                for row in range(1, ROWS):
+                    total = combine(total, lift(values[first + row * LANES]))
+            else:
+                for place in range(first + LANES, length, LANES):
+                    total = combine(total, lift(values[place]))
+        columns[lane] = total
+        lanes = min(length - piece * PIECE, LANES)
+        half = LANES // 2
+        while half > 0:
+            syncthreads()
+            if lane < half and lane + half < lanes:
+                columns[lane] = combine(columns[lane], columns[lane + half])
+            lanes = min(lanes, half)
+            half = half // 2
+        if lane == 0:
+            totals[piece] = columns[0]
+
+    return kernel_reduce_blocks
 
 
 def sum_in_cpython(values: Any) -> Any:

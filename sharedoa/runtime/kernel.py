@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 LAUNCH_OPTIONS = ("mode", "debug")
 _LAUNCHERS_KEPT = 256
+_One = int | np.integer[Any]
+#: Threads, or threads and block; along several axes tuples of them.
+Sizes = _One | tuple[_One, ...] | tuple[_One | tuple[_One, ...], _One | tuple[_One, ...]]
 
 
 class Kernel(Generic[P]):
@@ -80,7 +83,7 @@ class Kernel(Generic[P]):
             )
         )
 
-    def __getitem__(self, item: int | np.integer[Any] | tuple[int, ...]) -> Launcher[P]:
+    def __getitem__(self, item: Sizes) -> Launcher[P]:
         found = self._launchers.get(item) if item.__class__ is int else None
         if found is None and self._use.axes == 3:
             geometry, extent = parse_solid(item)

@@ -108,9 +108,17 @@ def two(a: oa.Array2[f32], place: i64) -> None:
     a[0, place] = 1
 
 
+@oa.kernel
+def rows(a: oa.Array2[f32], place: i64) -> None:
+    row = a[place]
+    for i in range(len(row)):
+        row[i] = 7
+
+
 def test_mistakes() -> None:
     with oa.Heap(backend="cpu", capacity="64MiB", debug=True) as heap:
-        a = oa.zeros((2, 3), f32)
+        whole = oa.zeros((3, 3), f32)
+        a = whole[:2]
         with pytest.raises(oa.ArgumentError, match=r"not Array\[f32, 2\]\nhelp: annotate"):
             flat[1](a)
         with pytest.raises(oa.ArgumentError, match=r"Array\[f32, 2\], not Array\[f32\]\nhelp"):
@@ -133,7 +141,12 @@ def test_mistakes() -> None:
                 values: oa.Array2[f32]
 
             oa.new(Keeps)
+        two[1](a, 0)
         two[1](a, 3)  # of the next row
         with pytest.raises(oa.DeviceError, match=r"index 3 .*3"):
             heap.synchronize()
-        assert not a.any()
+        assert whole.sum() == 1
+        rows[1](a, 2)
+        with pytest.raises(oa.DeviceError, match=r"index 2 .*2"):
+            heap.synchronize()
+        assert whole.sum() == 1

@@ -114,7 +114,7 @@ def results(backend: Any) -> list[bytes]:
         given = numbers(f32, 700)
         array = oa.array(f32, given)
         strange = given[:90].copy()
-        strange[[3, 50]] = -0.0, 0.0
+        strange[[3, 50]] = 0.0, -0.0
         strange[[7, 60]] = np.nan, -np.nan
         other = oa.array(f32, strange)
         found = [array.sum(), array.mean(), array.cumsum(), oa.reduce(sum32, array)]

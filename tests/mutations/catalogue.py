@@ -9,6 +9,7 @@ from . import (
     divisions,
     frontend,
     host,
+    many,
     passes,
     summaries,
 )
@@ -25,4 +26,5 @@ MUTATIONS: tuple[Mutation, ...] = (
     *host.MUTATIONS,
     *summaries.MUTATIONS,
     *divisions.MUTATIONS,
+    *many.MUTATIONS,
 )

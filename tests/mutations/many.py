@@ -1,0 +1,37 @@
+"""Faults in what is computed of all elements, in arrays of two dimensions and shared memory."""
+
+from .mutation import Mutation
+
+_MANY = ("tests/many/test_many.py",)
+
+MUTATIONS = (
+    Mutation(
+        "another order of a tree on GPUs", "sharedoa/many/reduction.py",
+        "                for place in range(first + LANES, length, LANES):",
+        "                for place in range(first + LANES, length - LANES, LANES):",
+        "elements of the last rows are left out", _MANY,
+    ),
+    Mutation(
+        "a scan that combines the wrong way round", "sharedoa/many/scan.py",
+        "            total = combine(before[chunk - 1], total)",
+        "            total = combine(total, before[chunk - 1])",
+        "functions that are not commutative give something else", _MANY,
+    ),
+    Mutation(
+        "zeros with a sign in argsort", "sharedoa/many/sorting.py",
+        "negative_zero = sign - 1, sign if infinity and not tells_zeros else 0",
+        "negative_zero = sign - 1, 0",
+        "-0.0 comes before 0.0 although they are equal", _MANY,
+    ),
+    Mutation(
+        "rows that there are not", "sharedoa/codegen/lvalues.py",
+        "        columns = emitter.builder.select(valid, columns, integer(0))", "        pass",
+        "debug mode touches what lies behind the array", ("tests/heap/test_array2.py",),
+    ),
+    Mutation(
+        "races between blocks", "sharedoa/codegen/races.py",
+        "    return lvalue.space is None and not is_unordered(lvalue.role)",
+        "    return not is_unordered(lvalue.role)",
+        "shared memory of two blocks is taken for the same", ("tests/codegen/test_tiles.py",),
+    ),
+)  # fmt: skip
