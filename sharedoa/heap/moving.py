@@ -35,7 +35,7 @@ from .objects import ManyObjects
 from .placement import References, repeated_reference
 from .recording import require_executing
 from .region_selection import RegionSelection
-from .regions import Region
+from .regions import Region, has_repeated
 from .slot_lists import Listing
 from .slots_on_device import count_living
 
@@ -95,7 +95,7 @@ def sort(heap: Heap, objects: Any, key: Any) -> None:
         references = objects._references()
         selection = placement.select(references)
         assert isinstance(selection, RegionSelection)
-        if len(np.unique(references)) < len(references):
+        if has_repeated(references):
             raise repeated_reference("sort")
         order = np.argsort(keys, kind="stable")
         orders: dict[ClassType, References | None] = {}
@@ -155,7 +155,9 @@ def _is_loose(cls: ClassType, placement: ByTypePlacement) -> bool:
 def _sorted(placement: ByTypePlacement, cls: ClassType, wanted: References) -> References:
     """All objects of a class, of which those in ``wanted`` have changed places among themselves."""
     references = placement.objects([cls]).references
-    references[np.sort(np.searchsorted(references, wanted))] = wanted
+    if len(wanted) == len(references):
+        return wanted
+    references[np.searchsorted(references, np.sort(wanted))] = wanted
     return references
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from ..model.arrangement import Arrangement, Slots, SlotValues
 from ..model.classes import ClassType
 from .extents import Extent
-from .placement import FieldPath
+from .placement import FieldPath, References
 from .slot_lists import SlotBytes
 from .transfer import Column, Values
 
@@ -464,7 +464,7 @@ _A_VIEW = np.zeros(2)[1:]
 _FROM_HERE = _references_to_base(_A_VIEW, [_A_VIEW])
 
 
-def has_repeated(slots: Slots) -> bool:
+def has_repeated(slots: Slots | References) -> bool:
     if isinstance(slots, slice):
         return False
     ordered = np.sort(slots)

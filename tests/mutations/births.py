@@ -178,7 +178,7 @@ MUTATIONS = (
     ),
     Mutation(
         "an object may be sorted twice", _MOVING,
-        "        if len(np.unique(references)) < len(references):\n"
+        "        if has_repeated(references):\n"
         "            raise repeated_reference(\"sort\")\n",
         "",
         "an object has two places",
