@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+from ..forked import Program
 from ..source_files import environment as tree
 
 SECONDS = 60
@@ -61,30 +62,34 @@ heap.__enter__()
 """
 
 
-def start(tmp_path: Path, text: str, *options: str, **environment: str) -> subprocess.Popen[str]:
+def start(tmp_path: Path, text: str, **environment: str) -> Program:
+    """A program in a process of its own."""
+    return Program([_written(tmp_path, text)], tree() | environment, silent=True)
+
+
+def _written(tmp_path: Path, text: str) -> Path:
     program = tmp_path / "program.py"
     program.write_text(_BEGIN + text)
-    return subprocess.Popen(
-        [sys.executable, "-W", "ignore", *options, str(program)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=tree() | environment,
-    )
+    return program
 
 
-def run(tmp_path: Path, text: str, *options: str, **environment: str) -> tuple[int, str, str]:
+def run(tmp_path: Path, text: str, **environment: str) -> tuple[int, str, str]:
     """Status, output and errors of a program."""
-    process = start(tmp_path, text, *options, **environment)
-    try:
-        out, errors = process.communicate(timeout=SECONDS)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        raise
-    return process.returncode, out, errors
+    process = start(tmp_path, text, **environment)
+    out, errors = process.communicate(SECONDS)
+    return process.wait(), out, errors
 
 
-def _let_it_run(process: subprocess.Popen[str], seconds: float) -> None:
+def run_with_options(tmp_path: Path, text: str, *options: str) -> tuple[int, str, str]:
+    """The same of one that a new interpreter runs, with these options."""
+    command = [sys.executable, "-W", "ignore", *options, str(_written(tmp_path, text))]
+    done = subprocess.run(
+        command, env=tree(), capture_output=True, text=True, check=False, timeout=SECONDS
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def _let_it_run(process: Program, seconds: float) -> None:
     """Wait until it has used so much of processors, which is more than it takes into a kernel."""
     begun, ticks = _ticks(process.pid), seconds * os.sysconf("SC_CLK_TCK")
     while process.poll() is None and _ticks(process.pid) - begun < ticks:
@@ -100,14 +105,13 @@ def _ticks(pid: int) -> int:
 def interrupt(tmp_path: Path, text: str, *, times: int = 1) -> tuple[int, str, str]:
     """Of a program that gets SIGINT some time after it has printed "ready"."""
     process = start(tmp_path, text)
-    assert process.stdout is not None
     try:
         assert process.stdout.readline() == "ready\n", process.communicate()
         for _ in range(times):
             # Between two signals the first is handled, which waits until a kernel can be left.
-            _let_it_run(process, 0.6 if times == 1 else 0.5)
+            _let_it_run(process, 0.3 if times == 1 else 0.5)
             process.send_signal(signal.SIGINT)
         out, errors = process.communicate(timeout=SECONDS)
     finally:
         process.kill()
-    return process.returncode, out, errors
+    return process.wait(), out, errors

@@ -173,9 +173,7 @@ is_whole(heap)
 os._exit(0)
 """
     process = start(tmp_path, text)
-    assert process.stdout is not None
     process.stdout.close()
-    assert process.stderr is not None
     with process.stderr:
         errors = process.stderr.read()
     assert process.wait(SECONDS) == 0, errors

@@ -6,7 +6,7 @@ import pytest
 
 from sharedoa.backends.guard_code import is_supported
 
-from .programs import run
+from .programs import run, run_with_options
 
 pytestmark = pytest.mark.skipif(not is_supported(), reason="faults are told on Linux with glibc")
 
@@ -174,7 +174,7 @@ def test_a_foreign_fault_ends_the_process(tmp_path, how, handler):
 
 @pytest.mark.parametrize("options", [[], ["-X", "faulthandler"]])
 def test_faulthandler_before_us_hears_of_foreign_faults_only(tmp_path, options):
-    status, _, errors = run(tmp_path, _FOREIGN * 3, *options)
+    status, _, errors = run_with_options(tmp_path, _FOREIGN * 3, *options)
     assert status == 0 and errors == ""
 
 

@@ -12,19 +12,14 @@ import pytest
 from sharedoa import cli
 from sharedoa.runtime import code_cache, knobs
 
+from .. import forked
 from ..source_files import environment as tree
 
 SMALL = ["--size", "8", "--steps", "5", "--backend", "cpu"]
 
 
 def sharedoa(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "sharedoa", *arguments],
-        capture_output=True,
-        text=True,
-        env=tree() | environment,
-        check=False,
-    )
+    return forked.run(["-m", "sharedoa", *arguments], tree() | environment)
 
 
 def test_info_says_what_works_and_how_to_get_the_rest():

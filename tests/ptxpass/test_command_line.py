@@ -12,6 +12,7 @@ import pytest
 from dispatch.mode import parse_mode
 from ptxpass.text import rewrite
 
+from .. import forked
 from .golden import FOLDER
 
 ROOT = Path(__file__).parents[2]
@@ -19,14 +20,7 @@ SINGLE = FOLDER / "single.ptx"
 
 
 def ptxpass(*arguments: object, folder: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "ptxpass", *map(str, arguments)],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "200"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return forked.run(["-m", "ptxpass", *arguments], {**os.environ, "COLUMNS": "200"}, folder)
 
 
 def test_a_file(tmp_path: Path):
@@ -122,5 +116,12 @@ def test_notes(tmp_path: Path):
 def test_a_folder_of_ours_name_shadows_nothing(tmp_path: Path):
     (tmp_path / "dispatch").mkdir()
     (tmp_path / "dispatch" / "__init__.py").write_text("raise ImportError('the wrong folder')\n")
-    done = ptxpass(SINGLE, "--mode", "coal", "-o", "out.ptx", folder=tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-m", "ptxpass", SINGLE, "--mode", "coal", "-o", "out.ptx"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
