@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import TextIO
 
 ROOT = Path(__file__).parents[1]
-_MODULES = (
+MODULES = (
     "numpy", "cffi", "llvmlite.ir", "llvmlite.binding", "sortedcontainers", "sharedoa.cli.commands",
     "sharedoa.backends.cpu", "sharedoa.runtime.launch", "sharedoa.targets.host", "ptxpass.text",
     "sharedoa.ir.pipeline", "ptxpass.cli",
@@ -145,12 +145,17 @@ def _end(mine: socket.socket, process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def _serve(connection: socket.socket) -> None:
-    """Fork for each program; this returns in its process, too, once it has been run."""
+def import_all(modules: Sequence[str]) -> None:
+    """Import what takes long, in a process that will be forked."""
     # Threads of OpenBLAS would make forks of a process with threads.
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
-    for name in _MODULES:
+    for name in modules:
         importlib.import_module(name)
+
+
+def _serve(connection: socket.socket) -> None:
+    """Fork for each program; this returns in its process, too, once it has been run."""
+    import_all(MODULES)
     while True:
         message, files, _, _ = socket.recv_fds(connection, _MOST, 2)
         if not message:

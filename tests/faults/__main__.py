@@ -12,9 +12,10 @@ import tempfile
 import time
 from pathlib import Path
 
+from ..forked import MODULES, import_all
 from .catalogue import BACKENDS, SUBJECTS, Case, all_cases, jobs
 from .report import is_passed, line, table, write
-from .runner import Result, Runner, Settings, in_child, preload, run_here
+from .runner import THIRD_PARTY, Result, Runner, Settings, in_child, run_here
 from .verdicts import GOOD
 
 #: What shells give to a program that Ctrl-C ended.
@@ -30,7 +31,7 @@ def main() -> int:
         run_here(options.case, subjects)
         return 0
     if not options.fresh:
-        preload()
+        import_all(MODULES if options.warm else THIRD_PARTY)
     found = in_child(lambda: [dataclasses.asdict(each) for each in all_cases(subjects)])
     assert isinstance(found, list)
     cases = [Case(**{**each, "backends": tuple(each["backends"])}) for each in found]
@@ -90,8 +91,12 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write a record")
     parser.add_argument("--sample", action="store_true", help="what make test runs")
     parser.add_argument("--list", action="store_true", help="print the cases and run none")
-    parser.add_argument(
+    starts = parser.add_mutually_exclusive_group()
+    starts.add_argument(
         "--fresh", action="store_true", help="a new interpreter for each case, not a fork"
+    )
+    starts.add_argument(
+        "--warm", action="store_true", help="forks of a process that has imported sharedoa"
     )
     parser.add_argument("--subject", action="append", help="modules with cases; all of this folder")
     parser.add_argument("--case", help=argparse.SUPPRESS)

@@ -1,12 +1,12 @@
 """A process a case: starting, limits, and what became of it.
 
 Processes are forked from one that has loaded numpy and llvmlite, but nothing of ours: that spares
-half of what a start takes. ``fresh`` starts an interpreter for each instead.
+half of what a start takes. ``fresh`` starts an interpreter for each instead; ``warm`` spares the
+imports of ours, too, for those who run a few cases often.
 """
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import resource
@@ -65,13 +65,6 @@ class Settings:
     @property
     def cache(self) -> Path:
         return self.folder / "code"
-
-
-def preload() -> None:
-    # Threads of OpenBLAS would make forks of a process with threads.
-    os.environ["OPENBLAS_NUM_THREADS"] = "1"
-    for name in THIRD_PARTY:
-        importlib.import_module(name)
 
 
 def in_child(work: Callable[[], object]) -> object:

@@ -42,14 +42,19 @@ def faults(*arguments: object) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("fresh", [[], ["--fresh"]])
-def test_each_way_to_end(tmp_path: Path, fresh: list[str]):
+#: What a fresh interpreter has a part in: how it ends, and what it prints.
+FRESH = ("fine", "traceback", "early", "hang", "crash", "crash_at_the_end", "normal_only")
+
+
+@pytest.mark.parametrize(("start", "names"), [("--warm", tuple(EXPECTED)), ("--fresh", FRESH)])
+def test_each_way_to_end(tmp_path: Path, start: str, names: tuple[str, ...]):
     file = tmp_path / "record.json"
-    done = faults("--subject", DELIBERATE, "--normal", "--json", file, *fresh)
+    only = [word for name in names for word in ("--only", f"*.{name}")]
+    done = faults("--subject", DELIBERATE, "--normal", "--json", file, start, *only)
     assert done.returncode == 1, done.stderr
     record = json.loads(file.read_text())
     found = {each["name"].partition(".")[2]: each["outcome"] for each in record["results"]}
-    assert found == EXPECTED
+    assert found == {name: EXPECTED[name] for name in names}
     assert not record["passed"]
     assert "crash    deliberate.crash: ended by SIGSEGV" in done.stdout
 
@@ -106,5 +111,5 @@ def test_what_passes():
 
 
 def test_the_sample_passes():
-    done = faults("--sample")
+    done = faults("--sample", "--warm")
     assert done.returncode == 0, done.stdout
