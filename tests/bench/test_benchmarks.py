@@ -28,7 +28,7 @@ from bench.__main__ import NAMES
 from bench.harness import Options, Result, summary, write
 from bench.peers import plain_life
 
-MODES = ("cuda", "coal", "range+switch")
+MODES = ("cuda", "coal")
 
 
 #: Benchmarks with tests of their own: they need what the tests' environment may lack, or their rows
@@ -41,7 +41,7 @@ TESTED_APART = (
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in TESTED_APART])
 def test_runs_and_records(name, tmp_path):
-    options = Options(backend="cpu", out=tmp_path, repeat=3, modes=MODES)
+    options = Options(backend="cpu", out=tmp_path, repeat=2, modes=MODES)
     result = importlib.import_module(f"bench.{name}").run(options)
     record = json.loads(write(result, tmp_path).read_text())
     assert record["benchmark"] == result.name
