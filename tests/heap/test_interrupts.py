@@ -213,16 +213,28 @@ OPERATIONS: tuple[Callable[[World], None], ...] = (
 )  # fmt: skip
 
 
-@pytest.fixture(
-    params=[("auto", "aos"), ("auto", "tile"), ("coal", "aos"), ("concord", "aos")], ids="-".join
-)
+SCATTERED = ("concord", "aos")
+BY_TYPE = (("auto", "aos"), ("auto", "tile"), ("coal", "aos"))
+
+
+@pytest.fixture(params=[*BY_TYPE, SCATTERED], ids="-".join)
 def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
     mode, layout = request.param
     with oa.Heap(mode, "cpu", layout, "64MiB", 8, debug=False) as heap:
         yield World(heap, tmp_path)
 
 
-@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda each: each.__name__)
+def _worlds_and_operations() -> list[Any]:
+    """Each operation where objects are placed one by one and in one of the other worlds, whose
+    books are the same; ``test_ctrl_c_at_many_moments`` has all."""
+    return [
+        pytest.param(world, operation, id=f"{'-'.join(world)}-{operation.__name__}")
+        for turn, operation in enumerate(OPERATIONS)
+        for world in (BY_TYPE[turn % len(BY_TYPE)], SCATTERED)
+    ]
+
+
+@pytest.mark.parametrize(("world", "operation"), _worlds_and_operations(), indirect=["world"])
 def test_ctrl_c_at_some_moments(world: World, operation: Callable[[World], None]) -> None:
     operation(world)
     world.check()
