@@ -55,17 +55,20 @@ def modes_and_flavours(half: Literal[0, 1]) -> list[Any]:
     ]
 
 
-def modes_and_layouts(half: Literal[0, 1]) -> list[Any]:
-    """Parameters ``mode`` and ``layout``: modes of one half in records, the others in tiles, and
-    the rest of the product marked slow. Programs have different halves, so that each pair is run
-    with some of them."""
+def modes_and_layouts(part: Literal[0, 1, 2, 3]) -> list[Any]:
+    """Parameters ``mode`` and ``layout``: the modes of one half, by turns in records and in tiles,
+    ``auto`` in both, and the rest of the product marked slow. Programs have different parts, so
+    that each pair is run with some of them: how a call finds its method, and where fields lie, is
+    compiled in one place for all programs."""
+    half = HALVES[part % 2]
     found = []
     for mode in MODES:
         # Modes that place objects one by one have no tiles.
         able = ("aos", "tile") if parse_mode(mode).placement == "by_type" else ("aos",)
-        chosen = [("aos", "tile")[mode not in each] for each in (HALVES[half], HALVES[1 - half])]
-        for layout in able:
-            is_quick = layout == chosen[0] or chosen[0] == chosen[1] or len(able) == 1
+        for turn, layout in enumerate(able):
+            is_quick = mode in half and (
+                mode == "auto" or (half.index(mode) + part // 2) % len(able) == turn
+            )
             marks = () if is_quick else pytest.mark.slow
             found.append(pytest.param(mode, layout, marks=marks, id=f"{mode}-{layout}"))
     return found

@@ -50,7 +50,7 @@ def require_as_oracle(count: int, side: float, steps: int, **options: Any) -> No
             assert running.counts()["near"] == circles.near
 
 
-@pytest.mark.parametrize(("mode", "layout"), modes_and_layouts(0))
+@pytest.mark.parametrize(("mode", "layout"), modes_and_layouts(2))
 def test_every_mode_and_layout(mode: str, layout: str) -> None:
     require_as_oracle(40, 4.0, 3, backend="cpu", mode=mode, layout=layout)
 
