@@ -43,14 +43,16 @@ class Keys(NamedTuple):
 
 def sort_by_numpy(values: Any, type: ScalarType) -> Any:
     """``values`` as ``sort`` leaves them."""
-    if not type.is_float:
-        return np.sort(values)
-    keys = Keys.of(type)
-    mask = keys.type.dtype.type(keys.sign)
-    bits = values.view(keys.type.dtype)
-    is_negative = (bits & mask != 0) & ~np.isnan(values)
-    found = np.sort(np.where(is_negative, ~bits, bits | mask))
-    return np.where(found & mask, found ^ mask, ~found).view(type.dtype)
+    found = np.sort(values)
+    if type.is_float:
+        # NumPy leaves zeros of both signs, and NaNs, as it finds them.
+        first, stop = (np.searchsorted(found, 0.0, side) for side in ("left", "right"))
+        zeros = found[first:stop]
+        negative = np.count_nonzero(np.signbit(zeros))
+        zeros[:negative], zeros[negative:] = -0.0, 0.0
+        nans = found[np.searchsorted(found, np.inf, "right") :]
+        nans[:] = np.sort(np.abs(nans).view(Keys.of(type).type.dtype)).view(type.dtype)
+    return found
 
 
 def sort(values: Array, type: ScalarType) -> None:
