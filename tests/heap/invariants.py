@@ -45,9 +45,10 @@ def check_invariants(heap: oa.Heap) -> None:
         return
     starts, regions = placement._index
     assert starts == [region.start for region in regions] == sorted(starts)
+    lived_in = [region for region in regions if not region.is_grave]
     for cls, own in placement._of_class.items():
-        assert own == [region for region in regions if region.cls is cls]
-    for region in regions:
+        assert own == [region for region in lived_in if region.cls is cls]
+    for region in lived_in:
         free = region.free_list.all()
         went_back = "a region without objects went back, but what launches have emptied or need"
         needed = region._is_settled or memory.births._table is not None
