@@ -45,13 +45,16 @@ def sort_by_numpy(values: Any, type: ScalarType) -> Any:
     """``values`` as ``sort`` leaves them."""
     found = np.sort(values)
     if type.is_float:
-        # NumPy leaves zeros of both signs, and NaNs, as it finds them.
+        # In what order NumPy has zeros of both signs, and NaNs, depends on the processor; it may
+        # even change the sign of zeros.
         first, stop = (np.searchsorted(found, 0.0, side) for side in ("left", "right"))
-        zeros = found[first:stop]
-        negative = np.count_nonzero(np.signbit(zeros))
-        zeros[:negative], zeros[negative:] = -0.0, 0.0
+        if first < stop:
+            negative = np.count_nonzero(np.signbit(values) & (values == 0))
+            found[first : first + negative], found[first + negative : stop] = -0.0, 0.0
         nans = found[np.searchsorted(found, np.inf, "right") :]
-        nans[:] = np.sort(np.abs(nans).view(Keys.of(type).type.dtype)).view(type.dtype)
+        if len(nans):
+            bits = np.abs(values[np.isnan(values)]).view(Keys.of(type).type.dtype)
+            nans[:] = np.sort(bits).view(type.dtype)
     return found
 
 
