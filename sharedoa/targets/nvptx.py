@@ -28,6 +28,7 @@ from .inline_growth import threshold_for
 from .mathematics import LIBRARY_NAMES, emit_exact, emit_library_call
 from .nvptx_root import emit_root
 from .nvptx_warp import LEAST_CAPABILITY, NvptxWarp
+from .nvptx_zeros import with_signed_zeros
 from .optimise import optimise, parse
 
 TRIPLE = "nvptx64-nvidia-cuda"
@@ -132,7 +133,8 @@ class NvptxTarget(GpuTarget):
         libdevice.link(module, libdevice.used_functions(ir_text))
         optimise(module, self.machine, threshold_for(ir_text))
         module = divide_in_groups(module, self.machine)
-        return {"opt.ll": str(module), "ptx": self.machine.emit_assembly(module)}
+        ptx = with_signed_zeros(self.machine.emit_assembly(module))
+        return {"opt.ll": str(module), "ptx": ptx}
 
 
 def _digits(builder: ir.IRBuilder, value: ir.Value) -> tuple[bytes, ir.Value]:

@@ -170,7 +170,7 @@ def test_page_locked_memory_is_reached_by_both_sides():
             staging.wait(piece)
             staging.memory(piece)[...] = piece + 1
         source, target = staging.address(0), staging.address(1)
-        context.call("cuMemcpyDtoDAsync", target, source, 1 << 15, context.stream)
+        context.call("MemcpyDtoDAsync", target, source, 1 << 15, context.stream)
         staging.mark(1)
         staging.wait(1)
         assert (staging.memory(1)[: 1 << 15] == 1).all()

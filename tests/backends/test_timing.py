@@ -60,11 +60,11 @@ def test_a_stopwatch_counts_kernels_alone(cuda_backend):
 
     def moves_first() -> None:
         context = cuda_backend.device
-        block = context.call("cuMemAllocManaged", 1 << 28, 1)
-        context.call("cuMemsetD8Async", block, 0, 1 << 28, context.stream)
+        block = context.call("MemAllocManaged", 1 << 28, 1)
+        context.call("MemsetD8Async", block, 0, 1 << 28, context.stream)
         cuda_backend.prefetch(block, 1 << 28, False)
         timing._occupy(cuda_backend, short)
-        context.call("cuMemFree", block)
+        context.call("MemFree", block)
 
     watch.time("long", lambda: timing._occupy(cuda_backend, long))
     watch.time("moves first", moves_first)

@@ -1,4 +1,4 @@
-"""Faults in how f32 are divided on NVIDIA's GPUs."""
+"""Faults in how floats are divided and compared on NVIDIA's GPUs."""
 
 from .mutation import Mutation
 
@@ -11,6 +11,12 @@ _OF_QUOTIENTS = tuple(
 _OF_BLOCKS = ("tests/targets/test_block_divisions.py",)
 
 MUTATIONS = (
+    Mutation(
+        "minima with zero", "sharedoa/targets/nvptx.py",
+        "with_signed_zeros(self.machine.emit_assembly(module))",
+        "self.machine.emit_assembly(module)",
+        "min(0.0, -0.0) is -0.0 on NVIDIA's GPUs", ("tests/codegen/test_zeros.py",),
+    ),
     # ---------------------------------------------------------------- quotients
     Mutation(
         "the first quotient", _QUOTIENT,
