@@ -91,7 +91,7 @@ def test_debug_mode_one_by_one(
     assert there == played(folder, seed, mode=mode, backend="cpu")
 
 
-@settings(max_examples=examples(4))
+@settings(max_examples=examples(2))
 @given(seed=seeds)
 def test_where_a_device_lists_the_slots(
     tmp_path_factory: pytest.TempPathFactory, seed: int

@@ -12,7 +12,8 @@ from dispatch.range_table import SegmentTree
 
 from .ranges import COUNTS, GAPS, ranges
 
-STEP_LIMIT = 1000
+#: Far more than the trees are deep.
+STEP_LIMIT = 100
 NULL = 0
 OUTSIDE_THE_ARRAY = -1
 ENDLESS = -2
@@ -21,7 +22,7 @@ ENDLESS = -2
 def printed_algorithm(tree: SegmentTree, address: int) -> int:
     """Lines 1 to 14. ``node`` is an index in some lines and a record in others. A record outside
     the array, and a loop that no line ends, are answers of their own."""
-    lo, hi, type_index = tree.nodes["lo"], tree.nodes["hi"], tree.nodes["type_index"]
+    lo, hi, type_index = (tree.nodes[name].tolist() for name in ("lo", "hi", "type_index"))
     node = 0
     next_node = 0
     for _ in range(STEP_LIMIT):
@@ -35,7 +36,7 @@ def printed_algorithm(tree: SegmentTree, address: int) -> int:
         else:
             return NULL
         if next_node >= tree.size:
-            return int(type_index[node])
+            return type_index[node]
     return ENDLESS
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +13,7 @@ import sharedoa as oa
 from sharedoa import f32, i32
 from sharedoa.errors import ArgumentError, CompileError, DeviceError, HeapError
 
+from .. import forked
 from ..codegen.interpreted import InterpretedGpu
 from ..source_files import environment, load_module
 
@@ -321,13 +320,13 @@ print(len(thread_pool._pool().thread_ids), file=sys.stderr)
 """
 
 
-def test_the_same_places_on_any_number_of_processors() -> None:
+def test_the_same_places_on_any_number_of_processors(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(_DIGEST)
     found = set()
     for processors, backend in ((1, "cpu"), (2, "cpu"), (16, "cpu"), (1, "python")):
-        command = [sys.executable, "-c", _DIGEST, str(processors), backend]
-        ended = subprocess.run(
-            command, env=environment(), capture_output=True, text=True, check=True
-        )
+        ended = forked.run([program, processors, backend], environment())
+        assert ended.returncode == 0, ended.stderr
         found.add(ended.stdout)
         assert int(ended.stderr.split()[-1]) == processors - 1
     assert len(found) == 1
