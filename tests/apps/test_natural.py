@@ -22,11 +22,18 @@ from .running import (
 )
 from .vehicle_kernels import prepare_paths
 
+ONE_KIND = (Mix(trucks=1.0), Mix(buses=1.0))
 FOUR = ("active", "created", "removed", "velocity_sum")
 
 
-@pytest.mark.parametrize("mix", [CARS_ONLY, MIXED, Mix(trucks=1.0), Mix(buses=1.0)])
-@pytest.mark.parametrize(("size", "iteration"), [(20, 200), (50, 500)])
+@pytest.mark.parametrize(
+    ("size", "iteration", "mix"),
+    [
+        *((20, 200, mix) for mix in (CARS_ONLY, MIXED, *ONE_KIND)),
+        *((50, 500, mix) for mix in (CARS_ONLY, MIXED)),
+        *(pytest.param(50, 500, mix, marks=pytest.mark.slow) for mix in ONE_KIND),
+    ],
+)
 def test_against_the_reference(size: int, iteration: int, mix: Mix) -> None:
     with simulation(generated_network(size), natural=True, mix=mix) as running:
         counts = advance_to(running, iteration)

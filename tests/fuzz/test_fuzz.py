@@ -6,12 +6,12 @@ Run many more after a change to a reader: ``FUZZ_CASES=20000 python -m pytest te
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from .. import forked
 from .readers import READERS
 
 ROOT = Path(__file__).parents[2]
@@ -22,11 +22,6 @@ CASES = int(os.environ.get("FUZZ_CASES", "150"))
 @pytest.mark.parametrize("name", READERS)
 def test_damaged_files(tmp_path: Path, name: str):
     seed = os.environ.get("FUZZ_SEED", "0")
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.fuzz.worker", name, seed, str(CASES), str(tmp_path)],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        check=False,
-    )
+    arguments = ["-m", "tests.fuzz.worker", name, seed, CASES, tmp_path]
+    done = forked.run(arguments, os.environ, ROOT, timeout=None)
     assert (done.returncode, done.stdout) == (0, ""), done.stderr[-2000:]

@@ -187,20 +187,24 @@ class _EndedStaging(HostStaging):
 Both = tuple[oa.Heap, World, oa.Capture]
 
 
-@pytest.fixture(
-    params=[
-        ("late", "auto", "64"),
-        ("late", "coal", "64"),
-        ("late", "typepointer", "64"),
-        ("eager", "header+vtable", "64"),
-        ("eager", "auto", "32"),
-        pytest.param(("cuda", "auto", "64"), marks=pytest.mark.gpu),
-        pytest.param(("cuda", "sharedoa", "64"), marks=pytest.mark.gpu),
-        pytest.param(("cuda", "typepointer", "64"), marks=pytest.mark.gpu),
-        pytest.param(("cuda", "auto", "32"), marks=pytest.mark.gpu),
-    ],
+FEW = (("late", "auto", "64"), ("late", "typepointer", "64"), ("eager", "header+vtable", "64"))
+OTHERS = (("late", "coal", "64"), ("eager", "auto", "32"))
+ON_GPUS = [
+    pytest.param(("cuda", mode, references), marks=pytest.mark.gpu)
+    for mode, references in (
+        ("auto", "64"), ("sharedoa", "64"), ("typepointer", "64"), ("auto", "32"),
+    )
+]  # fmt: skip
+#: For tests of what the host does when runs have ended, which asks nothing of the mode.
+in_few = pytest.mark.parametrize(
+    "both",
+    [*FEW, *(pytest.param(each, marks=pytest.mark.slow) for each in OTHERS), *ON_GPUS],
     ids=str,
+    indirect=True,
 )
+
+
+@pytest.fixture(params=[*FEW, *OTHERS, *ON_GPUS], ids=str)
 def both(request: pytest.FixtureRequest) -> Iterator[Both]:
     """A captured step of a heap, and the same by plain Python."""
     yield from _both(*request.param)
@@ -293,6 +297,7 @@ def test_the_host_changes_things_between_runs(both: Both) -> None:
     check_invariants(heap)
 
 
+@in_few
 def test_proxies_of_what_a_run_ended_say_so(both: Both) -> None:
     heap, world, _ = both
     run(both, 3)
@@ -306,6 +311,7 @@ def test_proxies_of_what_a_run_ended_say_so(both: Both) -> None:
     assert state_of(heap) == world.state
 
 
+@in_few
 def test_a_dump_has_what_runs_made(both: Both, tmp_path: Path) -> None:
     heap, world, _ = both
     run(both, 6)
@@ -409,6 +415,7 @@ def test_without_room_the_launch_says_so() -> None:
         assert len(heap.all(Cell)) == count - count // 2
 
 
+@in_few
 def test_two_steps_on_one_heap(both: Both) -> None:
     heap, world, first = both
     with oa.capture() as second:
@@ -424,6 +431,7 @@ def test_two_steps_on_one_heap(both: Both) -> None:
     assert state_of(heap) == world.state
 
 
+@in_few
 def test_launches_after_a_run_see_its_objects(both: Both) -> None:
     """Nothing that a launch outside of the step rests on is what it was before the run."""
     heap, world, step = both

@@ -10,6 +10,9 @@ from apps.generation.burst import burst
 from ...modes import modes_and_flavours
 from .running import ROWS, RUNS, check_row, simulation
 
+#: Boards that are run until cells die: a mode of each way to place objects, and both flavours; the
+#: larger board is one more. Death is a call like others.
+DEATHS = (("concord", True), ("sharedoa", False), ("range+switch", True))
 NATURAL = pytest.mark.parametrize("natural", [False, True], ids=["faithful", "natural"])
 
 
@@ -28,7 +31,11 @@ def test_ten_generations(mode: str, natural: bool) -> None:
 
 @pytest.mark.parametrize(
     ("mode", "natural"),
-    [run for run in RUNS if run[0] in ("concord", "sharedoa", "range+switch")],
+    [
+        pytest.param(*run, marks=() if run in DEATHS else pytest.mark.slow)
+        for run in RUNS
+        if run[0] in ("concord", "sharedoa", "range+switch")
+    ],
 )
 def test_beyond_the_first_deaths(mode: str, natural: bool) -> None:
     """Decayed cells die from generation 256 on."""
