@@ -16,16 +16,17 @@ from typing import Any
 import numpy as np
 
 from ..once import once
-from ..targets.host import FLOAT_MARKS
+from ..targets.host import FLOAT_MARKS, FORMAT_MARK
 from .launch_guard import launch_guard
 from .native_code import ffi
 
 #: What failed in the launches that run now, by the ``Thread`` block of who launched.
 _failures: dict[int, BaseException] = {}
 _GO_ON, _LEAVE = 0, 1
+_MARKS = b"".join((FORMAT_MARK, *FLOAT_MARKS.values()))
 _FLOATS = re.compile(
-    b"%b([0-9a-f]{8})|%b([0-9a-f]{16})|[%b].*"
-    % (*FLOAT_MARKS.values(), b"".join(FLOAT_MARKS.values())),
+    b"%b([0-9a-f]{8})|(?:%b([^%b]*))?%b([0-9a-f]{16})|[%b].*"
+    % (FLOAT_MARKS[32], FORMAT_MARK, _MARKS, FLOAT_MARKS[64], _MARKS),
     re.DOTALL,
 )
 
@@ -36,9 +37,10 @@ def printed_text(line: bytes) -> str:
 
 
 def _float_text(match: re.Match[bytes]) -> bytes:
-    single, double = match.groups()
+    single, spec, double = match.groups()
     if double is not None:
-        return repr(struct.unpack(">d", bytes.fromhex(double.decode()))[0]).encode()
+        value = struct.unpack(">d", bytes.fromhex(double.decode()))[0]
+        return format(value, (spec or b"").decode()).encode()
     if single is not None:
         return str(np.frombuffer(bytes.fromhex(single.decode()), ">f4")[0]).encode()
     return b""  # where the line was cut

@@ -6,6 +6,8 @@ mode only; a check that is not made answers None.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from llvmlite import ir
 
 from dispatch.check import ANY_CLASS, CHECK_REFERENCE, REFERENCE_OK
@@ -89,10 +91,15 @@ def check_exponent(emitter: FunctionEmitter, exponent: ir.Value, location: Locat
 
 
 def check_assertion(
-    emitter: FunctionEmitter, test: ir.Value, text: str, location: Location
+    emitter: FunctionEmitter,
+    test: ir.Value,
+    text: str,
+    words: Sequence[ir.Value],
+    location: Location,
 ) -> None:
-    """Report a failed assertion, which says ``text`` (always)."""
-    _report_at(emitter, test, I32(ErrorCode.ASSERTION), emitter.program.site_number(location, text))
+    """Report a failed assertion, which says ``text`` with ``words`` in it (always)."""
+    site = emitter.program.site_number(location, text)
+    _report_at(emitter, test, I32(ErrorCode.ASSERTION), site, *words)
 
 
 def _check_nonzero(
@@ -120,12 +127,11 @@ def _report_at(
     valid: ir.Value,
     code: ir.Value,
     site: int,
-    value: ir.Value | None = None,
-    extra: ir.Value | None = None,
+    *words: ir.Value | None,
 ) -> None:
     program = emitter.program
     emitter.when(
         emitter.builder.not_(valid),
-        lambda: emit_report(program, emitter.builder, code, site, value, extra),
+        lambda: emit_report(program, emitter.builder, code, site, *words),
         "report",
     )

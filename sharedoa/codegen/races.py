@@ -295,7 +295,7 @@ class _Visit:
             )
             other_site = builder.zext(builder.sub(site, I32(1)), I64)
             builder.call(
-                report_function(self._program, of_races=True),
+                report_function(self._program, of_all=True),
                 [I32(ErrorCode.RACE), self._site, self._subject, kinds, other_site, thread],
             )
 

@@ -19,15 +19,15 @@ from .types import I32, I64, VOID
 REPORT = "sharedoa_report"
 
 
-RACE_REPORT = "sharedoa_report_race"
+WIDE_REPORT = "sharedoa_report_all"
 _GIVEN = ("code", "site", "value", "extra")
-_GIVEN_OF_RACES = (*_GIVEN, "other_site", "other_thread")
+_ALL_GIVEN = (*_GIVEN, "other_site", "other_thread")
 
 
-def report_function(program: ProgramEmitter, of_races: bool = False) -> ir.Function:
-    """``(i32 code, i64 site, i64 value, i64 extra)``, for races followed by ``(i64 other_site, i64
-    other_thread)``; internal, defined at its first use."""
-    name, given = (RACE_REPORT, _GIVEN_OF_RACES) if of_races else (REPORT, _GIVEN)
+def report_function(program: ProgramEmitter, of_all: bool = False) -> ir.Function:
+    """``(i32 code, i64 site, i64 value, i64 extra)``, for all that a record holds followed by
+    ``(i64 other_site, i64 other_thread)``; internal, defined at its first use."""
+    name, given = (WIDE_REPORT, _ALL_GIVEN) if of_all else (REPORT, _GIVEN)
     found = program.module.globals.get(name)
     if found is not None:
         return found
@@ -77,9 +77,11 @@ def emit_report(
     builder: ir.IRBuilder,
     code: ir.Value,
     site: int,
-    value: ir.Value | None = None,
-    extra: ir.Value | None = None,
+    *words: ir.Value | None,
 ) -> None:
-    """Report at ``builder``; ``value`` and ``extra`` are i64, 0 when there is nothing to say."""
-    given = [integer(0) if part is None else part for part in (value, extra)]
-    builder.call(report_function(program), [code, integer(site), *given])
+    """Report at ``builder``; the record's words from ``value`` on are i64, 0 when there is nothing
+    to say."""
+    function = report_function(program, of_all=len(words) > 2)
+    given = [integer(0) if part is None else part for part in words]
+    missing = len(function.args) - 2 - len(given)
+    builder.call(function, [code, integer(site), *given, *[integer(0)] * missing])

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from llvmlite import ir
+
 from ..errors import InternalError
 from ..ir.core import Operation, Value
+from ..ir.core import Type as AnyType
 from ..model.scalars import ScalarType, i64, u64
-from ..targets.base import PrintPiece, Unsigned
+from ..targets.base import Formatted, PrintPiece, Unsigned
 from . import checks
 from .arithmetic import convert
 from .emitter import FunctionEmitter, emits
-from .types import I64
+from .types import I32, I64
 
 
 @emits("return")
@@ -28,18 +33,22 @@ def _unreachable(emitter: FunctionEmitter, operation: Operation) -> None:
 
 @emits("assert")
 def _assert(emitter: FunctionEmitter, operation: Operation) -> None:
-    (test,) = emitter.values(operation.operands)
-    checks.check_assertion(emitter, test, operation["message"], operation.location)
+    test, *values = emitter.values(operation.operands)
+    types = [value.type for value in operation.operands[1:]]
+    text, words = _template(emitter.builder, operation["message"], values, types)
+    checks.check_assertion(emitter, test, text, words, operation.location)
 
 
 @emits("print")
 def _print(emitter: FunctionEmitter, operation: Operation) -> None:
     values = iter(operation.operands)
     pieces: list[PrintPiece] = []
-    for position, item in enumerate(operation["items"]):
-        if position:
-            pieces.append(" ")
-        pieces.append(_printable(emitter, next(values)) if item is None else item)
+    for item in operation["items"]:
+        if not isinstance(item, str):
+            printable = _printable(emitter, next(values))
+            pieces.append(printable if item is None else Formatted(printable, item[0]))
+        else:
+            pieces.append(item)
     emitter.program.target.emit_print(emitter.builder, [*pieces, operation["end"]])
 
 
@@ -70,3 +79,29 @@ def _printable(emitter: FunctionEmitter, item: Value) -> PrintPiece:
     if type.kind == "uint":
         return Unsigned(convert(emitter.builder, type, u64, value))
     return value if type.is_float else convert(emitter.builder, type, i64, value)
+
+
+def _template(
+    builder: ir.IRBuilder,
+    message: Sequence[str | tuple[str] | None],
+    values: Sequence[ir.Value],
+    types: Sequence[AnyType],
+) -> tuple[str, list[ir.Value]]:
+    """What an assertion says as text for ``str.format``, and the words of the record that it takes
+    them from, by what they are (``runtime/device_errors.Word``)."""
+    text, words = "", list[ir.Value]()
+    for part in message:
+        if isinstance(part, str):
+            text += part.replace("{", "{{").replace("}", "}}")
+            continue
+        place = len(words)
+        value, type = values[place], types[place]
+        assert isinstance(type, ScalarType)
+        if type.is_float:
+            wide = builder.bitcast(value, I32 if type.bits == 32 else I64)
+            words.append(builder.zext(wide, I64))
+        else:
+            words.append(convert(builder, type, u64 if type.kind == "uint" else i64, value))
+        text += f"{{{place}.{type.kind}{type.bits if type.is_float else ''}"
+        text += f":{part[0]}}}" if part else "}"
+    return text, words

@@ -44,7 +44,7 @@ UNSUPPORTED: dict[type[ast.expr], tuple[str, str]] = {
     ast.List: ("a list", "use an oa.Array argument, an inline array field or a tuple"),
     ast.Dict: ("a dict", "use fields of an object"),
     ast.Set: ("a set", "use fields of an object"),
-    ast.JoinedStr: ("an f-string", 'pass the parts to print: print("x", x)'),
+    ast.JoinedStr: ("an f-string", "write it in print(...), or as the message of an assert"),
     ast.Starred: ("a starred argument", "pass the arguments one by one"),
     ast.Await: ("await", "kernels are not coroutines"),
     ast.Yield: ("yield", "return a value or store it in an array"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..model import intrinsics
@@ -26,6 +26,7 @@ from .inline_arrays import fields_of_vector
 from .iteration import counter, items_of, range_arguments
 from .near_loops import NearSearch, near_call
 from .operands import InlineArray
+from .texts import print_statement, said
 from .tiles import declare_tile, is_tile
 
 UNSUPPORTED: dict[type[ast.stmt], tuple[str, str]] = {
@@ -432,25 +433,54 @@ def _meet(left: set[str] | None, right: set[str] | None) -> set[str] | None:
 
 def _assert(context: Context, node: ast.Assert) -> list[tree.Statement]:
     test, location = condition(context, node.test), context.locate(node)
-    message = ast.unparse(node.test)
-    if node.msg is not None:
-        if not isinstance(node.msg, ast.Constant) or not isinstance(node.msg.value, str):
-            context.reject(node.msg, "the message of an assert is computed", "use a literal string")
-        message = node.msg.value
+    message = _message(context, node)
     context.narrowed.update(narrowings(context, node.test))
     context.assume(assigned_by(node.test, True))
-    if not _asks_about_objects(test):
+    asks = _asks_about_objects(test)
+    is_fixed = isinstance(message, str)
+    if is_fixed and not asks:
         return [tree.Assert(location, test, message)]
-    # What follows would take a null reference, or an object of another class, for what the assert
-    # promised, and write next to it: it must not run.
     outcome = context.temporary(boolean)
     passed = tree.Local(boolean, location, outcome)
     failed = tree.Unary(boolean, location, "not", passed)
-    return [
-        tree.Assign(location, outcome, test),
-        tree.Assert(location, passed, message),
-        tree.If(location, failed, [_give_up(context, location)], []),
-    ]
+    report = tree.Assert(location, passed, message)
+    # What follows would take a null reference, or an object of another class, for what the assert
+    # promised, and write next to it: it must not run.
+    end: list[tree.Statement] = [_give_up(context, location)] if asks else []
+    made: list[tree.Statement] = [tree.Assign(location, outcome, test)]
+    if is_fixed:
+        return [*made, report, tree.If(location, failed, end, [])]
+    # What the message needs is only computed, and may only be, where the test failed.
+    return [*made, tree.If(location, failed, [report, *end], [])]
+
+
+_MESSAGE_NUMBERS = 4
+"""As many as an error record has words for."""
+
+
+def _message(context: Context, node: ast.Assert) -> Sequence[tree.Said]:
+    """What an assert says if it fails."""
+    if node.msg is None:
+        return ast.unparse(node.test)
+    if isinstance(node.msg, (ast.Call, ast.Tuple)):
+        context.reject(
+            node.msg,
+            "the message of an assert is no text",
+            'write text with numbers in it: f"x is {x}"',
+        )
+    assigned, narrowed = _copy(context.assigned), dict(context.narrowed)
+    context.narrowed.update(narrowings(context, node.test, False))
+    context.assume(assigned_by(node.test, False))
+    message = said(context, node.msg)
+    context.assigned, context.narrowed = assigned, narrowed
+    numbers = sum(not isinstance(part, str) for part in message)
+    if numbers > _MESSAGE_NUMBERS:
+        context.reject(
+            node.msg,
+            f"the message of an assert has more than {_MESSAGE_NUMBERS} numbers",
+            "print the others before",
+        )
+    return message if numbers else "".join(map(str, message))
 
 
 def _asks_about_objects(test: tree.Expression) -> bool:
@@ -482,7 +512,7 @@ def _expression(context: Context, node: ast.Expr) -> list[tree.Statement]:
     if isinstance(node.value, ast.Call):
         callee = static_value(context, node.value.func)
         if callee is builtins.print:
-            return [_print(context, node.value)]
+            return [print_statement(context, node.value)]
         if callee is intrinsics.syncthreads:
             return [_barrier(context, node.value)]
     value = expression(context, node.value)
@@ -493,24 +523,6 @@ def _barrier(context: Context, node: ast.Call) -> tree.Statement:
     if context.kind != "kernel":
         context.reject(node, "syncthreads is only known in kernels", "call it in the kernel itself")
     return tree.Barrier(context.locate(node))
-
-
-def _print(context: Context, node: ast.Call) -> tree.Statement:
-    items: list[str | tree.Expression] = []
-    for argument in node.args:
-        if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
-            items.append(argument.value)
-            continue
-        value = expression(context, argument)
-        if not isinstance(value.type, ScalarType):
-            context.reject(argument, f"{value.type!r} cannot be printed", "print its parts")
-        items.append(as_variable(context, value, argument))
-    end = "\n"
-    for keyword in node.keywords:
-        if keyword.arg != "end" or not isinstance(keyword.value, ast.Constant):
-            context.reject(node, "print takes values and end only", 'write print(x, end="")')
-        end = str(keyword.value.value)
-    return tree.Print(context.locate(node), items, end)
 
 
 def _match(context: Context, node: ast.Match) -> list[tree.Statement]:

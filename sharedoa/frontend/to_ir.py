@@ -528,14 +528,33 @@ def _return(to: _Converter, node: tree.Return) -> None:
 
 @_statement(tree.Assert)
 def _assert(to: _Converter, node: tree.Assert) -> None:
-    to.add("assert", [to.evaluate(node.test)], node.location, message=node.message)
+    test = to.evaluate(node.test)
+    given, parts = _said(to, node.message)
+    message = parts if given else "".join(parts)
+    to.add("assert", [test, *given], node.location, message=message)
 
 
 @_statement(tree.Print)
 def _print(to: _Converter, node: tree.Print) -> None:
-    given = [to.evaluate(item) for item in node.items if not isinstance(item, str)]
-    items = tuple(item if isinstance(item, str) else None for item in node.items)
+    given, items = _said(to, node.items)
     to.add("print", given, node.location, items=items, end=node.end)
+
+
+def _said(to: _Converter, parts: Sequence[tree.Said]) -> tuple[list[Value], tuple[Any, ...]]:
+    """The numbers in what is said, and the rest of it: text, None for a number as it is, and its
+    format, in a tuple, for another."""
+    given: list[Value] = []
+    rest: list[Any] = []
+    for part in parts:
+        if isinstance(part, str):
+            rest.append(part)
+        elif isinstance(part, tree.Formatted):
+            given.append(to.evaluate(part.value))
+            rest.append((part.spec,))
+        else:
+            given.append(to.evaluate(part))
+            rest.append(None)
+    return given, tuple(rest)
 
 
 @_statement(tree.Barrier)

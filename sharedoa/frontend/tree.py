@@ -10,6 +10,7 @@ gradients) transform it. Two rules hold everywhere:
 
 from __future__ import annotations
 
+from collections import abc
 from dataclasses import dataclass, field
 from typing import Literal, Union
 
@@ -501,16 +502,28 @@ class Return(Statement):
 
 
 @dataclass(eq=False)
+class Formatted:
+    """An integer or a float of 64 bits that is said as Python's format ``spec`` says."""
+
+    value: Expression
+    spec: str
+
+
+#: Text as it is, or a number.
+Said = Union[str, Expression, Formatted]
+
+
+@dataclass(eq=False)
 class Assert(Statement):
     test: Expression
-    message: str
+    message: abc.Sequence[Said]
 
 
 @dataclass(eq=False)
 class Print(Statement):
-    """Strings are printed as they are, expressions as scalars; one space between, then ``end``."""
+    """One item after another, nothing between; then ``end``."""
 
-    items: list[Union[str, Expression]]
+    items: list[Said]
     end: str
 
 

@@ -280,7 +280,7 @@ _terminator("unreachable", PURE, 0)
 
 # -------------------------------------------------------------------- signals
 
-declare(Kind("assert", Effects.REPORTS | Effects.RAISES, ("message",), operands=1, results=0))
+declare(Kind("assert", Effects.REPORTS | Effects.RAISES, ("message",), results=0))
 #: ``items``: strings, and None for the operands in turn.
 declare(Kind("print", Effects.REPORTS, ("items", "end"), results=0))
 declare(Kind("barrier", Effects.WAITS, operands=0, results=0))

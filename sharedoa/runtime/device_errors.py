@@ -6,6 +6,7 @@ still names the kernel. The first thread to fail fills it (``dispatch.errors`` h
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from ..errors import DeviceError, Diagnostic, HeapError, SharedOAError
 from ..heap.provider import Slab
 from ..ir.roles import AN_ELEMENT
 from ..model.classes import class_of_index
+from ..model.scalars import i64, u64
 
 if TYPE_CHECKING:
     from ..frontend.tree import Location
@@ -89,6 +91,38 @@ _ACCESSES = {
 }
 #: What is said of references to deleted objects.
 _OF_DELETED = (ErrorCode.FREED, ErrorCode.FOREIGN)
+
+
+#: Of a record, what an assertion may fill with numbers.
+_WORDS = ("value", "extra", "other_site", "other_thread")
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word of a record as the number that it is to the program, for ``str.format``."""
+
+    raw: int
+
+    @property
+    def bool(self) -> bool:
+        return self.raw != 0
+
+    @property
+    def int(self) -> Any:
+        return i64(self.raw)
+
+    @property
+    def uint(self) -> Any:
+        return u64(self.raw)
+
+    @property
+    def float32(self) -> str:
+        # To format NumPy's number gives it more digits than str does.
+        return str(np.uint32(self.raw & 0xFFFFFFFF).view(np.float32))
+
+    @property
+    def float64(self) -> Any:
+        return u64(self.raw).view(np.float64)
 
 
 def null_reference_used() -> DeviceError:
@@ -230,7 +264,8 @@ def _error(unit: Unit, record: Any) -> SharedOAError:
         text, help = gone, _MESSAGES[ErrorCode.FREED][1]
     site, lowered = int(record["site"]), unit.compilation.lowered
     if asserted := lowered.assertion_texts.get(site):
-        text = f"{text}: {asserted}"
+        words = [Word(int(record[name])) for name in _WORDS]
+        text = f"{text}: {asserted.format(*words)}"
     text = f"kernel {unit.name}{_thread(record)}: {text}"
     location = _location(unit, site)
     if location is None and not unit.compilation.job.debug:

@@ -31,8 +31,17 @@ class Unsigned:
     value: ir.Value
 
 
+@dataclass(frozen=True)
+class Formatted:
+    """An integer or a double that is printed in a format of Python's that C has, too
+    (``texts`` of the front end)."""
+
+    piece: Any
+    spec: str
+
+
 #: A piece of a print: text as it is, or an LLVM value of type i1, i64 (``Unsigned`` or not), float
-#: or double.
+#: or double; numbers may be ``Formatted``.
 PrintPiece = Any
 
 
@@ -181,20 +190,29 @@ def private_text(module: ir.Module, text: str | bytes, space: int = 0) -> ir.Con
 
 
 def print_format(
-    pieces: Sequence[PrintPiece], floating: Callable[[ir.Value], tuple[bytes, ir.Value]]
+    pieces: Sequence[PrintPiece], floating: Callable[[ir.Value, str], tuple[bytes, ir.Value]]
 ) -> tuple[bytes, list[ir.Value]]:
     """The printf format of ``pieces`` and its arguments, in order; an i1 is left as %s.
-    ``floating`` says what it is for a float."""
+    ``floating`` says what it is for a float in a format of Python's."""
     format, values = b"", []
     for piece in pieces:
         if isinstance(piece, str):
             format += piece.replace("%", "%%").encode()
             continue
-        kind, value = b"%llu", piece.value if isinstance(piece, Unsigned) else piece
+        spec = ""
+        if isinstance(piece, Formatted):
+            piece, spec = piece.piece, piece.spec
+        layout = c_layout(spec.removesuffix("d"))
+        kind, value = layout + b"llu", piece.value if isinstance(piece, Unsigned) else piece
         if not isinstance(piece, Unsigned):
-            kind = b"%s" if piece.type == I1 else b"%lld"
+            kind = b"%s" if piece.type == I1 else layout + b"lld"
             if piece.type in (F32, F64):
-                kind, value = floating(piece)
+                kind, value = floating(piece, spec)
         format += kind
         values.append(value)
     return format, values
+
+
+def c_layout(spec: str) -> bytes:
+    """A format of Python's as printf has it: numbers stand on the right unless it says else."""
+    return b"%" + spec.replace("<", "-").replace(">", "").encode()

@@ -45,6 +45,8 @@ PRINT_LIMIT = 1024
 FLOAT_MARKS = {32: b"\xfe", 64: b"\xff"}
 """In a printed line this byte, which no UTF-8 has, stands before the bits of a float, in so many
 hexadecimal digits as it has groups of four. Python, which gets the line, knows its digits."""
+FORMAT_MARK = b"\xfd"
+"""Before an f64 there may be this byte and its format."""
 
 _INTRINSICS = ("exp", "exp2", "log", "log2", "log10", "sin", "cos", "pow")
 _DEFINITION = re.compile(r"^(define\b.*\))([^)\n]*?\s*\{)$", re.MULTILINE)
@@ -209,7 +211,7 @@ class HostTarget:
 
     def emit_print(self, builder: ir.IRBuilder, pieces: Sequence[PrintPiece]) -> None:
         module = builder.module
-        format, values = print_format(pieces, lambda value: _float_bits(builder, value))
+        format, values = print_format(pieces, lambda *given: _float_bits(builder, *given))
         truths = [private_text(module, word) for word in ("True", "False")]
         arguments = [
             builder.select(value, *truths) if value.type == I1 else value for value in values
@@ -232,11 +234,12 @@ class HostTarget:
         return emit_native(module, self.machine)
 
 
-def _float_bits(builder: ir.IRBuilder, value: ir.Value) -> tuple[bytes, ir.Value]:
+def _float_bits(builder: ir.IRBuilder, value: ir.Value, spec: str) -> tuple[bytes, ir.Value]:
     """How the bits of a float get into a printed line."""
     if value.type == F32:
         return FLOAT_MARKS[32] + b"%08x", builder.bitcast(value, I32)
-    return FLOAT_MARKS[64] + b"%016llx", builder.bitcast(value, I64)
+    begin = FORMAT_MARK + spec.encode() if spec else b""
+    return begin + FLOAT_MARKS[64] + b"%016llx", builder.bitcast(value, I64)
 
 
 def _guarded(ir_text: str) -> str:

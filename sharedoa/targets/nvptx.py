@@ -18,6 +18,7 @@ from .base import (
     VOID,
     PrintPiece,
     Stages,
+    c_layout,
     declare,
     print_format,
     private_text,
@@ -109,7 +110,7 @@ class NvptxTarget(GpuTarget):
 
     def emit_print(self, builder: ir.IRBuilder, pieces: Sequence[PrintPiece]) -> None:
         module = builder.module
-        format, values = print_format(pieces, lambda value: _digits(builder, value))
+        format, values = print_format(pieces, lambda *given: _digits(builder, *given))
         # vprintf reads its arguments from memory; every one here is 8 bytes.
         with builder.goto_entry_block():
             buffer = builder.alloca(ir.ArrayType(I64, max(1, len(values))))
@@ -137,10 +138,11 @@ class NvptxTarget(GpuTarget):
         return {"opt.ll": str(module), "ptx": ptx}
 
 
-def _digits(builder: ir.IRBuilder, value: ir.Value) -> tuple[bytes, ir.Value]:
-    """How a float is printed with digits that read back the same; NaN has no sign in Python."""
+def _digits(builder: ir.IRBuilder, value: ir.Value, spec: str) -> tuple[bytes, ir.Value]:
+    """How a float is printed, if no format says it with digits that read back the same; NaN has no
+    sign in Python."""
     nan = ir.Constant(value.type, float("nan"))
     value = builder.select(builder.fcmp_unordered("uno", value, value), nan, value)
     if value.type == F32:
         return b"%.9g", builder.fpext(value, F64)
-    return b"%.17g", value
+    return c_layout(spec or ".17g"), value

@@ -59,7 +59,7 @@ from .trees import (
      (-float("nan"), f64, "nan")],
 )  # fmt: skip
 def test_scalars_are_printed_as_python_does(value: Any, type: ScalarType, text: str) -> None:
-    items: list[str | tree.Expression] = ["value:", const(value, type), "100%"]
+    items: list[tree.Said] = ["value: ", const(value, type), " 100%"]
     PRINTED.clear()
     Kernel(program([], [tree.Print(HERE, items, "\n")]), gpus=(NVPTX,)).launch(1)
     assert "".join(PRINTED) == f"value: {text} 100%\n"

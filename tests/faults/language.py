@@ -71,7 +71,7 @@ comprehension: comprehension, for
 generator: generator|sum
     b = sum(i for i in range(3))
 f_string: f-string
-    print(f'{n}')
+    s = f'{n}'
 string_variable: str|text
     s = 'abc'
     a[0] = n

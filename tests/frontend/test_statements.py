@@ -276,7 +276,7 @@ def test_assert_print_and_barrier() -> None:
     assert "assert (x > f32(0.0)), 'x is positive'" in text
     # Nothing may run that relies on what this one says: the function ends if it fails.
     assert "assert temporary, 'cell is not None'\nif (not temporary):\n    return\n" in text
-    assert "print('x is', x, cell.count, end='')" in text
+    assert "print('x is', ' ', x, ' ', cell.count, end='')" in text
     assert "syncthreads()" in text
     assert len(text.splitlines()) == 7
 
@@ -284,8 +284,12 @@ def test_assert_print_and_barrier() -> None:
 @pytest.mark.parametrize(
     ("statement", "message"),
     [
-        ("assert x > 0, x", "the message of an assert is computed"),
-        ("print(x, sep='-')", "print takes values and end only"),
+        ("assert x > 0, (x, x)", "the message of an assert is no text"),
+        ("assert x > 0, f'{x}{x}{x}{x}{x}'", "the message of an assert has more than 4 numbers"),
+        ("print(x, sep=x)", "print takes values, sep and end only"),
+        ("print(f'{x:{x}}')", "a format that is computed"),
+        ("print(f'{x:05.1f}')", "float has no format '05.1f' in kernels"),
+        ("print(f'{x > 0:5}')", "bool has no format '5' in kernels"),
         ("print(a)", "Array[f32] cannot be printed"),
         ("print(None)", "None cannot be printed"),
         ("y = 2**63", "9223372036854775808 does not fit int"),

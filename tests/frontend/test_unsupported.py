@@ -26,7 +26,7 @@ EXPRESSIONS = [
     ("[1, 2]", "a list", "use an oa.Array argument, an inline array field or a tuple"),
     ("{1: 2}", "a dict", "use fields of an object"),
     ("{1, 2}", "a set", "use fields of an object"),
-    ("f'{n}'", "an f-string", "pass the parts to print"),
+    ("f'{n}'", "an f-string", "write it in print(...)"),
     ("(yield)", "yield", "return a value or store it in an array"),
     ("(yield from a)", "yield from", "return a value or store it in an array"),
 ]

@@ -291,7 +291,7 @@ class Machine:
         if operation.kind == "print":
             thread.reported.append((operation["items"], given))
         elif not given[0]:
-            thread.reported.append(operation["message"])
+            thread.reported.append((operation["message"], given[1:]))
         return ()
 
     def _barrier(self, operation: Operation, given: list[Any], env: Env, thread: Thread) -> Running:

@@ -38,6 +38,16 @@ MUTATIONS = (
         "a variable of := is read where nothing assigned it", ("tests/frontend/test_iteration.py",),
     ),
     Mutation(
+        "messages of assertions that hold", "sharedoa/frontend/statements.py",
+        "tree.If(location, failed, [report, *end], [])]", "report]",
+        "what a message says is read where the assert holds", ("tests/runtime/test_saying.py",),
+    ),
+    Mutation(
+        "digits of floats in f-strings", "sharedoa/frontend/texts.py",
+        "        if value.type == f32 and part.conversion == -1:", "        if False:",
+        "f'{x}' has other digits than in CPython", ("tests/runtime/test_saying.py",),
+    ),
+    Mutation(
         "arms that assign", "sharedoa/frontend/to_ir.py",
         "        changed, regions = _assigned_in([*parts]), []",
         "        changed, regions = _assigned_in([]), []",
