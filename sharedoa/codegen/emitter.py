@@ -290,6 +290,26 @@ class FunctionEmitter:
         self._entry.position_at_end(block)
         return alloca
 
+    def room(self, words: int, name: str) -> ir.Value:
+        """So many words of the stack, with anything in them, by a pointer of any space."""
+        slot = self._new_slot(ir.ArrayType(I64, words), name)
+        if slot.type.addrspace:
+            slot = self._entry.addrspacecast(slot, ir.PointerType())
+        return slot
+
+    def count(self, stop: ir.Value, step: ir.Value, body: Callable[[ir.Value], None]) -> None:
+        """Run ``body`` for 0, step, 2 step, ... below ``stop``, which is not 0."""
+        before, loop, end = self.builder.block, self.new_block("fill"), self.new_block("filled")
+        self.builder.branch(loop)
+        self.start(loop)
+        number = self.builder.phi(I64)
+        number.add_incoming(I64(0), before)
+        body(number)
+        following = self.builder.add(number, step)
+        number.add_incoming(following, self.builder.block)
+        self.builder.cbranch(self.builder.icmp_unsigned("<", following, stop), loop, end)
+        self.start(end)
+
     def in_slot(self, value: ir.Value) -> ir.Value:
         """A stack slot that holds a value from where it is made on: its parts may be taken by
         computed indices."""

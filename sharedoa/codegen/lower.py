@@ -25,6 +25,7 @@ from . import (
     constant_tables,
     expressions,
     inline_arrays,
+    lists,
     loops,
     lvalues,
     statements,
@@ -41,7 +42,7 @@ from .types import I64, function_type
 #: Loaded for the emitters that they register.
 EMITTERS = (
     arithmetic, atomics, births, branches, calls, constant_tables, expressions, inline_arrays,
-    loops, lvalues, statements, tiles,
+    lists, loops, lvalues, statements, tiles,
 )  # fmt: skip
 _THREAD_PARAMETERS = ("x", "y", "nx", "ny")
 

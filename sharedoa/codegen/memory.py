@@ -52,6 +52,8 @@ class Lvalue:
     location: Location | None = None
     #: What messages name it by: the address of the object, or an element's index; None: neither.
     subject: ir.Value | None = None
+    #: Of an element of a list, the pointer that ``address`` is the distance from.
+    stack: ir.Value | None = None
     #: Of a pointer to it, where it is memory of a block; None: that of objects.
     space: int | None = None
 
@@ -90,7 +92,7 @@ def load_value(emitter: FunctionEmitter, lvalue: Lvalue) -> ir.Value:
     pointer, align = scalar_pointer(emitter, lvalue)
     races.note_read(emitter, lvalue, pointer)
     value = emitter.builder.load(pointer, align=align, typ=stored_type(emitter, lvalue.type))
-    emitter.program.roles.mark(value, lvalue.role)
+    _mark(emitter, value, lvalue)
     return from_stored(emitter, lvalue.type, value)
 
 
@@ -105,7 +107,7 @@ def store_value(emitter: FunctionEmitter, lvalue: Lvalue, value: ir.Value) -> No
     value = to_stored(emitter, lvalue.type, value)
     races.note_write(emitter, lvalue, pointer, value, align)
     store = emitter.builder.store(value, pointer, align=align)
-    emitter.program.roles.mark(store, lvalue.role)
+    _mark(emitter, store, lvalue)
 
 
 @emits("prefetch")
@@ -118,6 +120,11 @@ def _prefetch(emitter: FunctionEmitter, operation: Operation) -> None:
     prefetch = declare(emitter.builder.module, "llvm.prefetch.p0", VOID, types)
     for_reading, to_stay, data = I32(0), I32(3), I32(1)
     emitter.builder.call(prefetch, [pointer, for_reading, to_stay, data])
+
+
+def _mark(emitter: FunctionEmitter, access: ir.Instruction, lvalue: Lvalue) -> None:
+    if lvalue.stack is None:  # which LLVM itself knows best
+        emitter.program.roles.mark(access, lvalue.role)
 
 
 def check_stored(emitter: FunctionEmitter, lvalue: Lvalue, value: ir.Value) -> None:
@@ -135,6 +142,8 @@ def scalar_pointer(emitter: FunctionEmitter, lvalue: Lvalue) -> tuple[ir.Value, 
         builder = emitter.builder
         address = emit_scalar_address(builder, address, lvalue.tiled_object, dtype.itemsize)
     known = alignment(dtype)
+    if lvalue.stack is not None:
+        return emitter.builder.gep(lvalue.stack, [address], source_etype=I8), known
     if lvalue.origin is None:
         multiple = lvalue.multiple if lvalue.tiled_object is None else 1
         return pointer_to(emitter, address, lvalue.space), max(known, multiple)

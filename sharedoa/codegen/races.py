@@ -71,7 +71,7 @@ def _is_noted(emitter: FunctionEmitter, lvalue: Lvalue) -> bool:
     if lvalue.location is None or not emitter.program.roles.is_stored(lvalue.role):
         return False
     # Blocks have memory of their own at the same addresses.
-    return lvalue.space is None and not is_unordered(lvalue.role)
+    return lvalue.space is None and lvalue.stack is None and not is_unordered(lvalue.role)
 
 
 def _note(

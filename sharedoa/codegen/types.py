@@ -16,6 +16,7 @@ from ..model.scalars import ScalarType
 from ..model.types import (
     ArrayType,
     InlineType,
+    ListType,
     NullType,
     ReferenceType,
     TupleType,
@@ -31,6 +32,8 @@ F32, F64 = ir.FloatType(), ir.DoubleType()
 REFERENCE = I64
 #: An ``oa.Array``: address of the elements, number of elements.
 ARRAY = ir.LiteralStructType([I64, I64])
+#: A list: a pointer to its elements, and their number.
+LIST = ir.LiteralStructType([ir.PointerType(), I64])
 
 
 def llvm_type(type: Type) -> ir.Type:
@@ -45,6 +48,8 @@ def llvm_type(type: Type) -> ir.Type:
         return REFERENCE
     if isinstance(type, ArrayType):
         return ARRAY
+    if isinstance(type, ListType):
+        return LIST
     if isinstance(type, ValueType):
         return ir.LiteralStructType([llvm_type(part) for part in type.fields.values()])
     if isinstance(type, TupleType):

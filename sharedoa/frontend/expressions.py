@@ -14,7 +14,7 @@ from ..model.array2_type import Array2Type
 from ..model.classes import ClassType
 from ..model.grid_type import GridType
 from ..model.scalars import boolean, weak_int
-from ..model.types import ArrayType, InlineType, ReferenceType, TupleType, ValueType
+from ..model.types import ArrayType, InlineType, ListType, ReferenceType, TupleType, ValueType
 from . import tree
 from .constant_tables import index_row, row_of, value_of
 from .context import Context, Rejected
@@ -34,14 +34,12 @@ from .operators import BINARY, binary, unary, unify
 #: Constructs outside the subset: what they are called and what to write instead.
 UNSUPPORTED: dict[type[ast.expr], tuple[str, str]] = {
     ast.Lambda: ("a lambda", "write an @oa.func function"),
-    ast.ListComp: ("a list comprehension", "write a for loop over range"),
     ast.SetComp: ("a set comprehension", "write a for loop over range"),
     ast.DictComp: ("a dict comprehension", "write a for loop over range"),
     ast.GeneratorExp: (
         "a generator expression by itself",
         "give it to sum, min, max, any or all, or write a loop",
     ),
-    ast.List: ("a list", "use an oa.Array argument, an inline array field or a tuple"),
     ast.Dict: ("a dict", "use fields of an object"),
     ast.Set: ("a set", "use fields of an object"),
     ast.JoinedStr: ("an f-string", "write it in print(...), or as the message of an assert"),
@@ -146,6 +144,10 @@ def _attribute(context: Context, node: ast.Attribute) -> Operand:
         context.reject(node, f"method {base.name} is not called", f"call it: {base.name}(...)")
     if isinstance(base.type, ReferenceType):
         return _member(context, base, base.type.cls, node)
+    if isinstance(base.type, ListType):
+        from .lists import refuse_attribute
+
+        refuse_attribute(context, base, node)
     if isinstance(base.type, (ArrayType, Array2Type)):
         return _array_attribute(context, base, node)
     if isinstance(base.type, ValueType):
@@ -368,6 +370,10 @@ def _subscript(context: Context, node: ast.Subscript) -> Operand:
         return call_object_method(context, base, "__getitem__", given, node)
     if isinstance(base.type, TupleType):
         return _tuple_item(context, base, base.type, node)
+    if isinstance(base.type, ListType):
+        from .lists import list_item
+
+        return list_item(context, base, node)
     if isinstance(base.type, Array2Type):
         return array2_item(context, base, base.type, node)
     if isinstance(base.type, ValueType) and base.type.shape:
@@ -424,6 +430,11 @@ def _tuple(context: Context, node: ast.Tuple) -> Operand:
 
 
 def _binary(context: Context, node: ast.BinOp) -> Operand:
+    from .lists import repeated_list
+
+    made = repeated_list(context, node)
+    if made is not None:
+        return made
     left, right = expression(context, node.left), expression(context, node.right)
     return operate(context, node.op, left, right, node)
 
@@ -501,6 +512,12 @@ def _compare(context: Context, node: ast.Compare) -> Operand:
     return comparison(context, node)
 
 
+def _list(context: Context, node: ast.List | ast.ListComp) -> Operand:
+    from .lists import comprehension, list_of
+
+    return list_of(context, node) if isinstance(node, ast.List) else comprehension(context, node)
+
+
 def _logical(context: Context, node: ast.BoolOp) -> Operand:
     from .conditions import logical
 
@@ -536,6 +553,8 @@ _HANDLERS: dict[type[ast.expr], Callable[[Context, Any], Operand]] = {
     ast.Subscript: _subscript,
     ast.Tuple: _tuple,
     ast.BinOp: _binary,
+    ast.List: _list,
+    ast.ListComp: _list,
     ast.UnaryOp: _unary,
     ast.Compare: _compare,
     ast.BoolOp: _logical,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..model.scalars import weak_int
-from ..model.types import ArrayType, TupleType, ValueType
+from ..model.types import ArrayType, ListType, TupleType, ValueType
 from . import tree
 from .constant_tables import item_of, length_of, row_of, value_of
 from .context import Context
@@ -55,7 +55,7 @@ def items_of(context: Context, node: ast.expr) -> Items:
     if isinstance(operand, InlineArray):
         return _of_inline(context, operand, node)
     if isinstance(operand, tree.Expression):
-        if isinstance(operand.type, ArrayType):
+        if isinstance(operand.type, (ArrayType, ListType)):
             return _of_array(context, operand, operand.type, node)
         if isinstance(operand.type, TupleType):
             return _of_tuple(context, operand, operand.type, node)
@@ -104,7 +104,9 @@ def _held_place(context: Context, place: tree.Place, before: list[tree.Statement
 # ------------------------------------------------------------ what holds items
 
 
-def _of_array(context: Context, array: tree.Expression, type: ArrayType, node: ast.expr) -> Items:
+def _of_array(
+    context: Context, array: tree.Expression, type: ArrayType | ListType, node: ast.expr
+) -> Items:
     before: list[tree.Statement] = []
     held, location = _held(context, array, before), context.locate(node)
     length = _held(context, tree.ArrayLength(weak_int, location, held), before)

@@ -15,7 +15,7 @@ from ..model.array2_type import ROWS, Array2Type
 from ..model.classes import ClassType
 from ..model.extent import EXTENT
 from ..model.scalars import ScalarType, boolean, f64, weak_float, weak_int
-from ..model.types import ArrayType, ReferenceType, TupleType, ValueType
+from ..model.types import ArrayType, ListType, ReferenceType, TupleType, ValueType
 from . import tree
 from .conditions import type_test
 from .constant_tables import length_of, row_of
@@ -216,7 +216,7 @@ def _len(context: Context, node: ast.Call) -> tree.Expression:
         if length is not None:
             return constant(length, weak_int, location)
     if isinstance(operand, tree.Expression):
-        if isinstance(operand.type, ArrayType):
+        if isinstance(operand.type, (ArrayType, ListType)):
             return tree.ArrayLength(weak_int, location, operand)
         if isinstance(operand.type, Array2Type):
             return part(operand, operand.type, ROWS, location)
@@ -317,7 +317,8 @@ def _atomic_place(context: Context, node: ast.Call) -> tree.Place:
     else:
         element = ast.copy_location(ast.Subscript(target, key, ast.Load()), node)
         operand = translate(context, element)
-    if isinstance(operand, tree.Load) and not tree.is_in_value(operand.place):
+    is_own = isinstance(operand, tree.Load) and tree.is_own(operand.place)
+    if isinstance(operand, tree.Load) and not (is_own or tree.is_in_value(operand.place)):
         return operand.place
     context.reject(
         node,

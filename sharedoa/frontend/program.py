@@ -10,6 +10,7 @@ from typing import Any
 from ..errors import ClassError, CompileError, Diagnostic, InternalError
 from ..ir.core import Location, Program
 from ..ir.receivers import narrow_receivers
+from ..model.annotations import refuse_list
 from ..model.classes import ClassType, Method, Signature
 from ..model.functions import DeviceFunction
 from ..model.signatures import resolve_signature, scope_of
@@ -26,6 +27,7 @@ from . import (  # noqa: F401  else the first call in a kernel would import them
 from .context import Context
 from .dependencies import CodeDependency, Dependency, SubclassDependency
 from .extents import within_extent
+from .list_lifetimes import check_lists
 from .operands import Static
 from .source import source_of
 from .statements import block
@@ -53,6 +55,7 @@ class Translation:
         except RecursionError:
             kernel = self.program.kernel
             raise too_deep(f"{kernel.name}, or of what it calls,", kernel.location) from None
+        check_lists(found)
         narrow_receivers(found)
         return found
 
@@ -243,6 +246,8 @@ def kernel_signature(
     name = function.__name__
     scope = scope_of(function, local)
     signature = resolve_signature(function, scope, f"kernel {name}", receiver=False)
+    for parameter, type in zip(signature.names, signature.types, strict=True):
+        refuse_list(type, f"kernel {name}, parameter {parameter}")
     if signature.result != VOID:
         raise ClassError(
             f"kernel {name} declares the result {signature.result!r}",

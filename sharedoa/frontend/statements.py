@@ -24,6 +24,7 @@ from .conversions import (
 from .expressions import expression, is_call_of, operate, static_value, translate
 from .inline_arrays import fields_of_vector
 from .iteration import counter, items_of, range_arguments
+from .lists import element_for
 from .near_loops import NearSearch, near_call
 from .operands import InlineArray
 from .texts import print_statement, said
@@ -109,7 +110,7 @@ def assign_to(
     if isinstance(target, (ast.Tuple, ast.List)):
         return _unpack(context, target.elts, value, node)
     place = place_of(context, target)
-    stored = coerce(context, value, place.type, node, target)
+    stored = element_for(context, place, value, node, target)
     return [tree.Store(location, place, stored)]
 
 
@@ -199,7 +200,7 @@ def _augmented(context: Context, node: ast.AugAssign) -> list[tree.Statement]:
     local = tree.Local(place.type, location, variable)
     right = expression(context, node.value)
     value = operate(context, node.op, local, right, node)
-    stored = coerce(context, value, place.type, node, node.target)
+    stored = element_for(context, place, value, node, node.target)
     return [tree.AugmentedStore(location, place, variable, stored)]
 
 

@@ -15,7 +15,7 @@ from .. import ir
 from ..errors import InternalError
 from ..ir.core import Location, LvalueType, Operation, Region, Value
 from ..model.scalars import boolean, weak_int
-from ..model.types import VOID, InlineType, Type
+from ..model.types import VOID, InlineType, ListType, Type
 from . import tree
 from .walk import nodes_in
 
@@ -280,6 +280,7 @@ _EXPRESSIONS.update({
     tree.ValueField: _simple("value_field", ["value"], "name"),
     tree.MakeInline: _simple("make_inline", ["items"]),
     tree.InlineItem: _simple("inline_item", ["value", "indices"], "may_be_negative"),
+    tree.MakeList: _simple("list", ["items"], "repeat"),
     tree.MakeTuple: _simple("make_tuple", ["items"]),
     tree.TupleItem: _simple("tuple_item", ["value"], "index"),
     tree.MathCall: _simple("math", ["arguments"], "name"),
@@ -379,6 +380,10 @@ def _lvalue(to: _Converter, place: tree.Place) -> Value:
             made = to.add("field", [object], at, type, owner=place.owner, name=place.name)
         case tree.TilePlace():
             made = to.add("tile", [], at, type, number=place.number, name=place.name)
+        case tree.ElementPlace() if isinstance(place.array.type, ListType):
+            operands = [to.evaluate(place.array), to.evaluate(place.index)]
+            negative = place.may_be_negative
+            made = to.add("list_element", operands, at, type, may_be_negative=negative)
         case tree.ElementPlace():
             operands = [to.evaluate(place.array), to.evaluate(place.index)]
             made = to.add("element", operands, at, type, may_be_negative=place.may_be_negative)

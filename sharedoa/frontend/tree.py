@@ -20,6 +20,7 @@ from ..model.constant_table import ConstantTable
 from ..model.types import (
     ArrayType,
     InlineType,
+    ListType,
     NullType,
     ReferenceType,
     ScalarType,
@@ -156,7 +157,7 @@ class Load(Expression):
 
 @dataclass(eq=False)
 class ArrayLength(Expression):
-    """``len(array)`` as a weak int."""
+    """``len(array)`` as a weak int, of a list, too."""
 
     array: Expression
 
@@ -212,6 +213,14 @@ class InlineItem(Expression):
     value: Expression
     indices: list[Expression]
     may_be_negative: tuple[bool, ...]
+
+
+@dataclass(eq=False)
+class MakeList(Expression):
+    """A new list of ``items``, over and over, ``repeat`` times."""
+
+    items: list[Expression]
+    repeat: int
 
 
 @dataclass(eq=False)
@@ -364,10 +373,10 @@ class FieldPlace:
 
 @dataclass(eq=False)
 class ElementPlace:
-    """Element of an ``oa.Array``. ``index`` is a weak int; when ``may_be_negative`` a negative one
-    counts from the end, as in Python. With a ``neighbour`` it is the element so many places after
-    ``index``, which then is a multiple of ``NEIGHBOURS``, of an array that begins at a multiple of
-    16 bytes; all elements up to ``NEIGHBOURS`` after ``index`` exist."""
+    """Element of an ``oa.Array`` or a list. ``index`` is a weak int; when ``may_be_negative`` a
+    negative one counts from the end, as in Python. With a ``neighbour`` it is the element so many
+    places after ``index``, which then is a multiple of ``NEIGHBOURS``, of an array that begins at a
+    multiple of 16 bytes; all elements up to ``NEIGHBOURS`` after ``index`` exist."""
 
     type: Type
     location: Location
@@ -409,6 +418,13 @@ class TilePlace:
 
 
 Place = Union[TilePlace, FieldPlace, ElementPlace, InlinePlace, MemberPlace]
+
+
+def is_own(place: Place) -> bool:
+    """Whether a place is an element of a list, or part of one."""
+    while isinstance(place, (InlinePlace, MemberPlace)):
+        place = place.base
+    return isinstance(place, ElementPlace) and isinstance(place.array.type, ListType)
 
 
 def is_in_value(place: Place) -> bool:

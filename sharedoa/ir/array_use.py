@@ -120,7 +120,7 @@ def _are_references(type: Type) -> bool:
 def _is_in_array(lvalue: Value) -> bool:
     """Whether it is an element of an array or part of one; also if nobody knows."""
     root = root_of(lvalue)
-    return root is None or root.kind != "field"
+    return root is None or root.kind not in ("field", "list_element")
 
 
 def _referred(type: Type) -> ClassType | None:

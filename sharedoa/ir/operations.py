@@ -43,6 +43,8 @@ class Effects(Flag):
     WAITS = auto()
     #: Begins or ends objects, or asks whether they live.
     LIVES = auto()
+    #: Makes memory that only this thread can reach, or says where in it something lies.
+    OWNS = auto()
     #: Something that is not declared.
     UNKNOWN = auto()
 
@@ -195,6 +197,12 @@ declare(Kind("tile", Effects.ASKS_THREAD, ("number", "name"), operands=0, cost=0
 #: NEIGHBOURS then.
 declare(
     Kind("element", PURE, ("may_be_negative",), ("neighbour",), operands=2, cost=0, checked=True)
+)
+#: A list of the operands, ``repeat`` times one after another; a new one each time. Elements of it
+#: are read and written as all memory is; no other thread ever does.
+declare(Kind("list", Effects.OWNS, ("repeat",), cost=4))
+declare(
+    Kind("list_element", Effects.OWNS, ("may_be_negative",), operands=2, cost=0, checked=True)
 )
 _pure("inline_element", "may_be_negative", operands=2, checked=True)
 _pure("member", "name", operands=1)

@@ -14,7 +14,7 @@ from ..errors import SharedOAError
 from ..model.classes import ClassType
 from ..model.constant_table import ConstantTable
 from ..model.run_form import RunForm
-from ..model.types import ArrayType, InlineType, ReferenceType, TupleType
+from ..model.types import ArrayType, InlineType, ListType, ReferenceType, TupleType
 from .core import (
     Candidate,
     Function,
@@ -240,9 +240,9 @@ class _Parser:
         if self._next.text == "(":
             return TupleType(self._tuple(self._type))
         token = self._take()
-        if token.text in ("Array", "inline", "lvalue") and self._accept("["):
+        if token.text in ("Array", "inline", "list", "lvalue") and self._accept("["):
             element = self._type()
-            made: Any = {"Array": ArrayType, "lvalue": LvalueType}.get(token.text)
+            made: Any = {"Array": ArrayType, "list": ListType, "lvalue": LvalueType}.get(token.text)
             if made is None:
                 shape = [self._after(",", self._integer)]
                 while self._next.text == ",":

@@ -21,7 +21,7 @@ ANY = None
 EVERYTHING: Role = ()
 """The role of memory of which nothing is known: it may meet every other."""
 
-AN_ELEMENT = "an element of an array"
+AN_ELEMENT, LIST_ELEMENT = "an element of an array", "an element of a list"
 
 
 def field_role(field: Operation) -> Role:
@@ -43,6 +43,11 @@ def tile_role(tile: Operation) -> Role:
     return ("tile", tile["number"], tile["name"])
 
 
+def list_role(type: Type) -> Role:
+    """Of elements of lists, which are in memory of their own."""
+    return ("list", type)
+
+
 def role_of(lvalue: Value) -> Role:
     """The role of what lies at an lvalue. The index of an element of an inline array follows the
     array's role, as a member's name does: ``ANY`` where it is not known. Of an lvalue that an
@@ -54,6 +59,8 @@ def role_of(lvalue: Value) -> Role:
         return field_role(made)
     if made.kind == "tile":
         return tile_role(made)
+    if made.kind == "list_element":
+        return list_role(type.element)
     if made.kind == "element":
         return element_role(type.element)
     if made.kind not in ("inline_element", "member"):
@@ -88,6 +95,9 @@ def stored_roles(program: Program) -> frozenset[Role]:
 def describe(role: Role) -> str:
     """What messages call memory: ``Body.position.x``, or ``x of an element of an array``."""
     kind, *rest = role
+    if kind == "list":
+        members = ".".join(_names(rest[1:]))
+        return f"{members} of {LIST_ELEMENT}" if members else LIST_ELEMENT
     if kind == "tile":
         return ".".join([str(rest[1]), *_names(rest[2:])])
     if kind == "field":

@@ -26,7 +26,7 @@ the order of several of one kind makes no difference, but for how floats are rou
 #: What summaries say beside accesses and calls.
 NOTICED = (
     Effects.ASKS_THREAD | Effects.LINGERS | Effects.REPORTS | Effects.WAITS | Effects.LIVES
-    | Effects.UNKNOWN
+    | Effects.OWNS | Effects.UNKNOWN
 )  # fmt: skip
 _COMMUTATIVE: Mapping[str, How] = {"add": "add", "sub": "add", "min": "min", "max": "max"}
 

@@ -41,6 +41,7 @@ from ..model.types import (
     VOID,
     ArrayType,
     InlineType,
+    ListType,
     ReferenceType,
     TupleType,
     ValueType,
@@ -126,6 +127,8 @@ class _Types:
                 return f"Array[{self.type(type.element)}]"
             case InlineType():
                 return f"inline[{self.type(type.element)}, {', '.join(map(str, type.shape))}]"
+            case ListType():
+                return f"list[{self.type(type.element)}]"
             case LvalueType():
                 return f"lvalue[{self.type(type.element)}]"
             case TupleType():
@@ -177,8 +180,8 @@ _ATTRIBUTES: dict[type, Callable[[_Types, Any], str]] = {
     Lane: lambda types, value: f"lane {value.number}",
     ConstantTable: _Types.table,
     **dict.fromkeys(
-        [ReferenceType, ValueType, GridType, Array2Type, ArrayType, InlineType, LvalueType,
-         TupleType, ScalarType, type(NULL), type(VOID)],
+        [ReferenceType, ValueType, GridType, Array2Type, ArrayType, InlineType, ListType,
+         LvalueType, TupleType, ScalarType, type(NULL), type(VOID)],
         lambda types, value: f"type {types.type(value)}",
     ),
 }  # fmt: skip
@@ -204,7 +207,7 @@ def _named_in(parts: Iterable[Any]) -> Iterator[Named]:
                 yield part
             case ReferenceType() | Candidate() | RunForm():
                 yield part.cls
-            case ArrayType() | InlineType() | LvalueType():
+            case ArrayType() | InlineType() | ListType() | LvalueType():
                 yield from _named_in([part.element])
             case TupleType():
                 yield from _named_in(part.items)

@@ -20,6 +20,7 @@ from .types import (
     VOID,
     ArrayType,
     InlineType,
+    ListType,
     ReferenceType,
     TupleType,
     Type,
@@ -215,6 +216,20 @@ def _resolve_grid(annotation: GridAnnotation, scope: Scope, where: str) -> Type:
     )
 
 
+def refuse_list(type: Type, where: str) -> None:
+    """Raise ClassError for a list, which only its thread can reach, and only while the function
+    that made it runs."""
+    if isinstance(type, TupleType):
+        for item in type.items:
+            refuse_list(item, where)
+    if isinstance(type, ListType):
+        raise ClassError(
+            f"{where}: {type!r} is only known in kernels, functions and methods",
+            "a list is passed to functions and methods, which may fill it; objects hold "
+            f"oa.inline[{type.element!r}, N] or oa.Array[{type.element!r}]",
+        )
+
+
 def refuse_grid(type: Type, where: str) -> None:
     """Raise ClassError for what is only passed on, where memory, or a result, is to hold it."""
     if isinstance(type, TupleType):
@@ -273,6 +288,8 @@ def _resolve_generic(annotation: Any, scope: Scope, where: str) -> Type:
             f"{where}: a union of several types has no one layout",
             "use a common base class as the type",
         )
+    if origin is list and len(arguments) == 1:
+        return ListType(_element(arguments[0], scope, where))
     if origin is tuple and Ellipsis not in arguments:
         return TupleType(tuple(resolve(argument, scope, where) for argument in arguments))
     raise ClassError(

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from ..errors import ArgumentError, ClassError, HeapError, UnresolvedNameError
-from .annotations import Scope, declare, local_names, refuse_grid, resolve
+from .annotations import Scope, declare, local_names, refuse_grid, refuse_list, resolve
 from .class_body import (
     check_members,
     check_unordered,
@@ -302,6 +302,7 @@ def _declare_class(
                 )
             fields[name] = resolve(annotation, scope, where)
             refuse_grid(fields[name], where)
+            refuse_list(fields[name], where)
             if fields[name] == VOID:
                 raise ClassError(f"{where}: None is not a type", "give the field a type")
             if isinstance(fields[name], TupleType):

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..errors import ClassError
 from . import lazy_annotations
-from .annotations import Scope, refuse_grid, resolve
+from .annotations import Scope, refuse_grid, refuse_list, resolve
 from .classes import Signature
 from .types import VOID, InlineType
 
@@ -69,6 +69,7 @@ def resolve_signature(
     returns = lazy_annotations.of(function).get("return")
     result = resolve(returns, scope, f"{where}, result")
     refuse_grid(result, f"{where}, result")
+    refuse_list(result, f"{where}, result")
     if isinstance(result, InlineType):
         raise ClassError(f"{where} cannot return {result!r}", "return its elements one by one")
     return Signature(tuple(names), tuple(types), result, defaults)

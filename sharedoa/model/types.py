@@ -101,6 +101,17 @@ class ValueType:
 
 
 @dataclass(frozen=True)
+class ListType:
+    """A list of a fixed length, which only the thread that made it can reach: exists only in locals
+    and as an argument of functions. Values of it are references: assigning one copies nothing."""
+
+    element: Type
+
+    def __repr__(self) -> str:
+        return f"list[{self.element!r}]"
+
+
+@dataclass(frozen=True)
 class TupleType:
     """Several values together; exists only in locals and results."""
 
@@ -127,8 +138,9 @@ class VoidType:
 
 
 Type = Union[
-    ScalarType, ReferenceType, ArrayType, InlineType, ValueType, TupleType, NullType, VoidType
-]
+    ScalarType, ReferenceType, ArrayType, InlineType, ValueType, ListType, TupleType, NullType,
+    VoidType,
+]  # fmt: skip
 
 NULL = NullType()
 VOID = VoidType()

@@ -18,6 +18,7 @@ from .scalars import ScalarType, can_store, from_dtype, weak_float, weak_int
 from .types import (
     ArrayType,
     InlineType,
+    ListType,
     NullType,
     ReferenceType,
     TupleType,
@@ -64,6 +65,9 @@ def convert(type: Type, value: Any, what: str) -> Any:
             return from_components(type, value)
     elif isinstance(type, InlineType):
         return InlineValue(type, value, what)
+    elif isinstance(type, ListType):
+        if isinstance(value, list):
+            return value
     elif isinstance(type, TupleType):
         if isinstance(value, tuple) and len(value) == len(type.items):
             return tuple(convert(t, v, what) for t, v in zip(type.items, value, strict=True))

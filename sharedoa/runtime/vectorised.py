@@ -24,7 +24,7 @@ from ..heap.recording import is_recorded, recorder
 from ..heap.run import Run, RunOfObjects
 from ..model.classes import ClassType, Method
 from ..model.scalars import ScalarType
-from ..model.types import VOID, ArrayType, ReferenceType, TupleType, ValueType
+from ..model.types import VOID, ArrayType, ListType, ReferenceType, TupleType, ValueType
 from ..model.values import describe, holds_many
 from ..model.world import World
 from .geometry import parse_geometry
@@ -65,6 +65,12 @@ def call(objects: ObjectArray | Population, name: str, arguments: tuple[Any, ...
         objects, stretches = _as_array(objects), None
     count = len(objects) if stretches is None else sum(len(each.objects) for each in stretches)
     elementwise = _elementwise(method, given, count)
+    for parameter, type in zip(method.signature.names, method.signature.types, strict=True):
+        if isinstance(type, ListType):
+            raise ArgumentError(
+                f"{method.owner.name}.{name}: {parameter} takes {type!r}, which kernels make",
+                "call it in a kernel or a method, or on one object",
+            )
     result = method.signature.result
     if isinstance(result, TupleType):
         raise ArgumentError(

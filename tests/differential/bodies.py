@@ -65,7 +65,7 @@ class Body:
 
     def _simple(self, in_loop: bool) -> list[Callable[..., tuple[int, Lines, Scope]]]:
         choices = [self._new_local, self._new_local, self._assign_local, self._update_local]
-        choices += [self._swap]
+        choices += [self._swap, self._fill_list]
         if self.access.writable:
             choices += [self._assign_field, self._update_field]
         if self.access.inline_arrays:
@@ -151,6 +151,18 @@ class Body:
         if array.type in INTEGERS + FLOATS and self.random.random() < 0.5:
             return 1, [self._update(Named(place, array.type), scope, depth)], scope
         return 1, [f"{place} = {self.expressions.storable_in(array.type, scope, depth)}"], scope
+
+    def _fill_list(self, scope: Scope, room: int, depth: int) -> tuple[int, Lines, Scope]:
+        """A list of this thread's own, also by another name, and what is in it afterwards."""
+        type = self.random.choice((*INTEGERS, "bool"))
+        items, read = self._name("l"), Named(self._name("v"), type)
+        values = [self.expressions.make(read.type, scope, 1) for _ in range(2)]
+        length = self.random.randint(1, 5)
+        made = self.random.choice((f"[{values[0]}] * {length}", f"[{', '.join(values)}]"))
+        place, other = (self.expressions.index(f"len({items})", scope) for _ in range(2))
+        lines = [f"{items} = {made}", f"{items}b = {items}"]
+        lines += [f"{items}b[{place}] = {self.expressions.make(read.type, scope, depth - 1)}"]
+        return 1, [*lines, f"{read.text} = {items}[{other}]"], scope.with_names(read)
 
     def _repoint(self, scope: Scope, room: int, depth: int) -> tuple[int, Lines, Scope]:
         test = self.expressions.condition(scope, depth - 1)

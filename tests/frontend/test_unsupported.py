@@ -19,11 +19,9 @@ from .translated import complaints, kernel_from
 
 EXPRESSIONS = [
     ("lambda v: v", "a lambda", "write an @oa.func function"),
-    ("[v for v in a]", "a list comprehension", "write a for loop over range"),
     ("{v for v in a}", "a set comprehension", "write a for loop over range"),
     ("{v: v for v in a}", "a dict comprehension", "write a for loop over range"),
     ("(v for v in a)", "a generator expression by itself", "give it to sum, min, max"),
-    ("[1, 2]", "a list", "use an oa.Array argument, an inline array field or a tuple"),
     ("{1: 2}", "a dict", "use fields of an object"),
     ("{1, 2}", "a set", "use fields of an object"),
     ("f'{n}'", "an f-string", "write it in print(...)"),

@@ -217,6 +217,7 @@ _EXPRESSIONS: dict[type[tree.Expression], Callable[[_FunctionPrinter, Any], str]
     tree.ValueField: lambda p, n: f"{p._expression(n.value)}.{n.name}",
     tree.MakeInline: lambda p, n: f"[{p._list(n.items)}]",
     tree.InlineItem: lambda p, n: f"{p._expression(n.value)}[{p._list(n.indices)}]",
+    tree.MakeList: lambda p, n: f"[{p._list(n.items)}] * {n.repeat}",
     tree.MakeTuple: lambda p, n: f"({p._list(n.items)},)",
     tree.TupleItem: lambda p, n: f"{p._expression(n.value)}[{n.index}]",
     tree.DirectCall: lambda p, n: f"{n.symbol}({p._list(n.arguments)})",

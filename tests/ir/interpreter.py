@@ -497,6 +497,8 @@ _COMPUTE: dict[str, Callable[[Operation, list[Any]], Any]] = {
     "table_element": _table_element,
     "field": lambda operation, given: Lvalue(given[0], operation["name"]),
     "element": _element,
+    "list": lambda operation, given: given * operation["repeat"],
+    "list_element": _element,
     "inline_element": _inline_element,
     "member": lambda operation, given: _within(given[0], operation["name"]),
     "run_element": _run_element,

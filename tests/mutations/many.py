@@ -31,8 +31,8 @@ MUTATIONS = (
     ),
     Mutation(
         "races between blocks", "sharedoa/codegen/races.py",
-        "    return lvalue.space is None and not is_unordered(lvalue.role)",
-        "    return not is_unordered(lvalue.role)",
+        "    return lvalue.space is None and lvalue.stack is None and not",
+        "    return lvalue.stack is None and not",
         "shared memory of two blocks is taken for the same", ("tests/codegen/test_tiles.py",),
     ),
 )  # fmt: skip

@@ -36,6 +36,32 @@ _OF_COPIES = (
 _OF_UNDECLARED = ("tests/ir/test_undeclared.py",)
 
 MUTATIONS = (
+    # -------------------------------------------------------------------- lists
+    Mutation(
+        "lists are memory of nobody's own", "sharedoa/ir/operations.py",
+        'Kind("list_element", Effects.OWNS,', 'Kind("list_element", PURE,',
+        "a loop is shared whose rounds count in a list that other threads cannot reach",
+        ("tests/runtime/test_lists.py::test_lists_are_private_where_threads_share_loops",),
+    ),
+    Mutation(
+        "lists of earlier rounds are forgotten", "sharedoa/frontend/list_lifetimes.py",
+        "if any(argument in reached and used.get(argument) for argument in carried):",
+        "if False:",
+        "two names refer to one list that CPython makes anew in each round",
+        ("tests/runtime/test_lists.py::test_complaints",),
+    ),
+    Mutation(
+        "loads of lists are invariant", "sharedoa/codegen/memory.py",
+        "    if lvalue.stack is None:  # which LLVM itself knows best", "    if True:",
+        "LLVM moves a load of an element before the stores that made the list",
+        ("tests/runtime/test_lists.py::test_everywhere_as_in_cpython",),
+    ),
+    Mutation(
+        "rows of inline arrays are as far apart as elements", "sharedoa/model/record.py",
+        "dtype.base.itemsize * math.prod(lengths[axis + 1 :])", "dtype.base.itemsize",
+        "views of fields with two indices overlap",
+        ("tests/model/test_field_address.py::test_all_find_the_same_address",),
+    ),
     # --------------------------------------------------------------- array_use
     Mutation(
         "the same array as two parameters", _USE,

@@ -15,7 +15,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from ...model.scalars import ScalarType
-from ..core import Operation, Program, Region, Value, behind, constant_of
+from ...model.types import ListType
+from ..core import Operation, Program, Region, Value, behind, constant_of, live_ins
 from ..operations import kind_of
 from ..rewrite import Use, uses_in
 from .independent_stores import stored_fields
@@ -62,6 +63,8 @@ def _combinations(
     body = loop.regions[0]
     if not _counts_by_one(loop) or _leaves(body):
         return None
+    if any(isinstance(each.type, ListType) for each in live_ins([body])):
+        return None  # which other threads cannot reach
     found = []
     ends = list(_ends_of_rounds(body, ["continue"]))
     for number, carried in enumerate(body.arguments[1:]):

@@ -1,0 +1,138 @@
+"""Lists in kernels: ``[x] * 16``, ``[a, b, c]``, ``[f(i) for i in range(8)]``. Their length is
+known when the program is compiled, and never changes."""
+
+from __future__ import annotations
+
+import ast
+from typing import NoReturn
+
+from ..model.scalars import weak_int
+from ..model.types import ListType, ReferenceType, ScalarType, Type, ValueType
+from . import tree
+from .context import Context, join_types
+from .conversions import as_variable, coerce, constant
+from .expressions import expression
+from .operators import unify
+from .subscripts import index_of
+
+_LENGTH = "write a number that is known when the kernel is compiled: [f32(0)] * 16"
+
+
+def list_of(context: Context, node: ast.List) -> tree.Expression:
+    """``[a, b, c]``."""
+    return _made(context, node, 1, node)
+
+
+def repeated_list(context: Context, node: ast.BinOp) -> tree.Expression | None:
+    """``[a, b] * n`` or ``n * [a, b]``; None for another product."""
+    left, right = node.left, node.right
+    if not isinstance(node.op, ast.Mult):
+        return None
+    if isinstance(right, ast.List) and not isinstance(left, ast.List):
+        left, right = right, left
+    if not isinstance(left, ast.List):
+        return None
+    count = expression(context, right)
+    if not isinstance(count, tree.Constant) or count.type != weak_int or count.value < 1:
+        context.reject(right, "the length of a list is no positive constant", _LENGTH)
+    return _made(context, left, int(count.value), node)
+
+
+def _made(context: Context, node: ast.List, repeat: int, whole: ast.expr) -> tree.Expression:
+    if not node.elts:
+        context.reject(whole, "a list without elements has no use in kernels", _LENGTH)
+    items = [as_variable(context, expression(context, each), each) for each in node.elts]
+    type, items = unify(context, items, whole, "an element of the list")
+    element = _element(context, type, whole)
+    return tree.MakeList(ListType(element), context.locate(whole), items, repeat)
+
+
+def _element(context: Context, type: Type, node: ast.AST) -> Type:
+    if not isinstance(type, (ScalarType, ReferenceType, ValueType)):
+        context.reject(
+            node,
+            f"a list cannot hold {type!r}",
+            "elements are numbers, objects and value structs; for rows compute an index: "
+            "a[row * width + column]",
+        )
+    return type
+
+
+def comprehension(context: Context, node: ast.ListComp) -> tree.Expression:
+    """``[f(i) for i in items]``, of items whose number is known."""
+    from .folds import each_item
+    from .iteration import items_of
+
+    (part, *others) = node.generators
+    length = items_of(context, part.iter).length
+    if others or part.ifs or not isinstance(length, tree.Constant) or length.value < 1:
+        context.reject(
+            node,
+            "the length of this list is not known when the kernel is compiled",
+            "go through a range with constant bounds, or another list, without an if",
+        )
+    location, made = context.locate(node), list[tree.Variable]()
+    place = context.temporary(weak_int)
+    context.counters.add(place)
+    number = tree.Local(weak_int, location, place)
+
+    def keep(item: tree.Expression, source: ast.expr) -> list[tree.Statement]:
+        item = as_variable(context, item, source)
+        made.append(context.temporary(ListType(_element(context, item.type, source))))
+        target = tree.ElementPlace(
+            item.type, location, tree.Local(made[0].type, location, made[0]), number, False
+        )
+        one = constant(1, weak_int, location)
+        more = tree.Binary(weak_int, location, "add", number, one)
+        return [tree.Store(location, target, item), tree.Assign(location, place, more)]
+
+    generator = ast.copy_location(ast.GeneratorExp(node.elt, node.generators), node)
+    loops = each_item(context, generator, keep)
+    type = made[0].type
+    assert isinstance(type, ListType)
+    zero = tree.Local(type.element, location, context.temporary(type.element))
+    blank = tree.MakeList(type, location, [zero], int(length.value))
+    begin: list[tree.Statement] = [
+        tree.Assign(location, made[0], blank),
+        tree.Assign(location, place, constant(0, weak_int, location)),
+    ]
+    return tree.Sequence(type, location, [*begin, *loops], tree.Local(type, location, made[0]))
+
+
+def list_item(context: Context, base: tree.Expression, node: ast.Subscript) -> tree.Expression:
+    """``base[index]`` of a list."""
+    assert isinstance(base.type, ListType)
+    if isinstance(node.slice, ast.Slice):
+        context.reject(node, "a list is not cut in kernels", "pass its bounds on, too")
+    index, wraps = index_of(context, node.slice)
+    place = tree.ElementPlace(base.type.element, context.locate(node), base, index, wraps)
+    return tree.Load(place.type, place.location, place)
+
+
+def refuse_attribute(context: Context, base: tree.Expression, node: ast.Attribute) -> NoReturn:
+    """No methods of lists are known."""
+    if node.attr in ("append", "extend", "insert", "pop", "remove", "clear"):
+        context.reject(
+            node,
+            f"the length of a list in a kernel is fixed: there is no {node.attr}",
+            "make the list as long as it may get, and count what is in it: stack[n] = x; n += 1",
+        )
+    context.reject(node, f"kernels know no {node.attr} of lists", "go through it in a loop")
+
+
+def element_for(
+    context: Context,
+    place: tree.Place,
+    value: tree.Expression,
+    node: ast.AST,
+    target: ast.expr,
+) -> tree.Expression:
+    """``value`` for a place; in a list, where CPython converts nothing, as in a variable."""
+    is_in_list = isinstance(place, tree.ElementPlace) and isinstance(place.array.type, ListType)
+    if is_in_list and join_types(place.type, value.type) != place.type:
+        context.reject(
+            node,
+            f"the list holds {place.type!r}, and {value.type!r} is assigned to an element",
+            f"convert it: {place.type!r}(...), or make a list of what it is to hold",
+        )
+    return coerce(context, value, place.type, node, target)
