@@ -38,9 +38,9 @@ _OF_UNDECLARED = ("tests/ir/test_undeclared.py",)
 MUTATIONS = (
     # -------------------------------------------------------------------- lists
     Mutation(
-        "lists are memory of nobody's own", "sharedoa/ir/operations.py",
-        'Kind("list_element", Effects.OWNS,', 'Kind("list_element", PURE,',
-        "a loop is shared whose rounds count in a list that other threads cannot reach",
+        "lists go with rounds of loops", _SHARED,
+        "if any(isinstance(each.type, ListType) for each in live_ins([body])):", "if False:",
+        "a loop is shared whose rounds need a list that other threads cannot reach",
         ("tests/runtime/test_lists.py::test_lists_are_private_where_threads_share_loops",),
     ),
     Mutation(
@@ -60,7 +60,7 @@ MUTATIONS = (
         "rows of inline arrays are as far apart as elements", "sharedoa/model/record.py",
         "dtype.base.itemsize * math.prod(lengths[axis + 1 :])", "dtype.base.itemsize",
         "views of fields with two indices overlap",
-        ("tests/model/test_field_address.py::test_all_find_the_same_address",),
+        ("tests/runtime/test_inline_arrays.py::test_everywhere_as_in_cpython",),
     ),
     # --------------------------------------------------------------- array_use
     Mutation(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sharedoa as oa
-from sharedoa import f32, f64, i8, i32, u8
+from sharedoa import f32, f64, i8, i16, i32, u8
 from sharedoa.errors import ArgumentError, ClassError, CompileError, DeviceError
 from sharedoa.targets.ptxas import assemble
 
@@ -89,11 +89,12 @@ def mixed(nodes: oa.Array[Node], out: oa.Array[i32], real: oa.Array[f64]):
     flags[-1 - i % 4] = total % 2 == 0
     pairs = [Pair(f32(i), i8(k)) for k in range(4)]
     pairs[i % 4] = Pair(pairs[(i + 1) % 4].a + 1.0, i8(9))
+    never = [i16(5), i16(i), i16(9)]  # no element is assigned to
     bytes = [u8(200), u8(i), u8(3)]
     bytes[i % 3] += u8(100)
     for k in range(3):
         row = [i32(k)] * 2
-        row[k % 2] += i32(i)
+        row[k % 2] += i32(i) + i32(never[(i + k) % 3])
         total += row[0] * row[1] + i32(max(squares)) + i32(k in squares)
     a, b = [i32(1), i32(2)], [i32(3), i32(4)]
     for _ in range(i % 4):
@@ -193,6 +194,24 @@ def test_lists_are_private_where_threads_share_loops() -> None:
         return {"out": out.numpy().copy()}
 
     check_everywhere(results, "warps")
+
+    @oa.kernel
+    def only_its_length(ends: oa.Array[i32], data: oa.Array[i32], out: oa.Array[i32]):
+        i = oa.grid(1)
+        found = [i32(0)] * 4 if i % 2 == 0 else [i32(0)] * 3
+        total = i32(0)
+        for k in range(ends[i], ends[i + 1]):
+            total += data[k] * len(found)
+        out[i] = total + found[0]
+
+    def lengths() -> Results:
+        ends = np.cumsum(np.arange(41) % 9).astype(np.int32)
+        data = np.arange(int(ends[-1]) + 1, dtype=np.int32) * 7 % 11
+        out = oa.zeros(40, i32)
+        only_its_length[40](oa.array(i32, ends), oa.array(i32, data), out)
+        return {"out": out.numpy().copy()}
+
+    check_everywhere(lengths, "warps")
 
 
 def wrong(source: str, annotations: str = "a: oa.Array[f32], n: oa.i32") -> Callable[..., None]:
