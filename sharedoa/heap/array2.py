@@ -10,12 +10,13 @@ import numpy as np
 
 from ..model.annotations import ArrayAnnotation
 from ..model.array2_type import Array2Type, array2_type
+from ..model.classes import ClassType
 from ..model.type_names import T_co
-from ..model.types import array_form
+from ..model.types import ReferenceType, array_form
 from ..model.values import to_host
-from .arrays import Array
+from .arrays import Array, ObjectArray
 from .conversion import block
-from .placement import Change, Values
+from .placement import Change, References, Values
 
 if TYPE_CHECKING:
     from .heap import Heap
@@ -61,6 +62,16 @@ class Array2(Array[T_co]):
     def _values(self) -> Values:
         return self._flat._values().reshape(self.shape)
 
+    @property
+    def _cls(self) -> ClassType | None:
+        element = self.__sharedoa_element__
+        return element.cls if isinstance(element, ReferenceType) else None
+
+    def _references(self) -> References:
+        flat = self._flat
+        assert isinstance(flat, ObjectArray)
+        return flat._references().reshape(self._rows, self._columns)
+
     @overload  # type: ignore[override]
     def __getitem__(self, key: tuple[int, int]) -> T_co: ...
     @overload
@@ -82,6 +93,11 @@ class Array2(Array[T_co]):
                 rows = max(0, stop - start)
                 flat = self._flat._view(start * self._columns, rows * self._columns)
                 return Array2(flat, rows, self._columns)
+        if isinstance(key, str):
+            found = self._flat[key]
+            if isinstance(found, Array):
+                return Array2(found, self._rows, self._columns)
+            return found.reshape(self._rows, self._columns, *found.shape[1:])
         if _is_one(key):
             return self[key[0]][self._column(key[1])]
         found = self._values()[key]
@@ -100,6 +116,13 @@ class Array2(Array[T_co]):
         return int(index)
 
     def __setitem__(self, key: Any, value: Any) -> None:
+        if isinstance(key, str):
+            type, _ = self._flat._component(key)
+            item, inner = array_form(type)
+            shape = self._rows, self._columns, *inner
+            given = block(item, value, shape, self._description(), self._heap)
+            self._flat[key] = given.reshape(-1, *inner)
+            return
         if _is_one(key):
             self[key[0]][self._column(key[1])] = value
             return

@@ -14,7 +14,7 @@ from ..model.classes import ClassType
 from ..model.layout import pack_array
 from ..model.object import Object
 from ..model.type_names import T_co
-from ..model.types import ReferenceType, Type, array_form
+from ..model.types import ReferenceType, Type, ValueType, array_form
 from ..model.values import to_host
 from .array_memory import ArrayStorage
 from .conversion import block, column, holds_references, raw_value
@@ -148,8 +148,15 @@ class Array(NumPyLike, Generic[T_co]):
     def __getitem__(self, key: One) -> T_co: ...
     @overload
     def __getitem__(self, key: Several) -> Array[T_co]: ...
+    @overload
+    def __getitem__(self, key: str) -> Any: ...
     def __getitem__(self, key: Any) -> Any:
-        """One element for an int; a slice of step 1 is a view, every other selection a copy."""
+        """One element for an int; a slice of step 1 is a view, every other selection a copy.
+        ``array["x"]`` are the components x of value structs or vectors: a view, of references a
+        copy."""
+        if isinstance(key, str):
+            type, values = self._component(key)
+            return self._heap.array_of(type, values) if holds_references(type) else values
         if isinstance(key, (int, np.integer)):
             return to_host(self.__sharedoa_element__, self._place(int(key))[0], self._heap)
         if isinstance(key, slice):
@@ -160,6 +167,18 @@ class Array(NumPyLike, Generic[T_co]):
             return self._values()[key].copy()
         return self._heap.array_of(self.__sharedoa_element__, self._values()[key])
 
+    def _component(self, name: str) -> tuple[Type, Values]:
+        type = self.__sharedoa_element__
+        if not isinstance(type, ValueType) or name not in type.fields or len(type.shape) > 1:
+            has = f"it has {', '.join(type.fields)}" if isinstance(type, ValueType) else ""
+            raise ArgumentError(
+                f"{self._description()} has no component {name!r}",
+                has or "only value structs have components",
+            )
+        values = self._values()
+        at = list(type.fields).index(name)
+        return type.fields[name], values[:, at] if type.shape else values[name]
+
     def _view(self, start: int, length: int) -> Array:
         address = self._address + start * self._dtype.itemsize if length else 0
         storage = self._storage if length else None
@@ -168,7 +187,7 @@ class Array(NumPyLike, Generic[T_co]):
     @overload
     def __setitem__(self, key: One, value: T_co | np.number[Any] | None) -> None: ...
     @overload
-    def __setitem__(self, key: Several, value: Any) -> None: ...
+    def __setitem__(self, key: Several | str, value: Any) -> None: ...
     def __setitem__(self, key: Any, value: Any) -> None:
         element = self.__sharedoa_element__
         self._heap.held_arrays.note_store_to(element, self, self._description())
@@ -177,6 +196,11 @@ class Array(NumPyLike, Generic[T_co]):
             raw = raw_value(element, value, self._description(), self._heap)
             self._note_change()
             place[0] = raw
+        elif isinstance(key, str):
+            type, values = self._component(key)
+            given = column(type, value, len(self), f"{self._description()}.{key}", self._heap)
+            self._note_change()
+            values[...] = given
         else:
             values = self._values()
             given = self._given(key, values[key].shape, value)
@@ -362,6 +386,8 @@ class ObjectArray(ManyObjects[T_co], Array[T_co]):
     def __getitem__(self, key: One) -> T_co: ...
     @overload
     def __getitem__(self, key: Several) -> ObjectArray[T_co]: ...
+    @overload
+    def __getitem__(self, key: str) -> Any: ...
     def __getitem__(self, key: Any) -> Any:
         storage = self._storage
         if storage is None:

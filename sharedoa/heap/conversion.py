@@ -54,12 +54,16 @@ def column(type: Type, value: Any, count: int, what: str, heap: Any) -> Column:
     if isinstance(type, InlineType) or array_form(type)[1]:
         return _inline_column(type, value, count, what, heap)
     found = _elements(type, value, what, heap)
+    _check_count(found, count, what)
+    return found
+
+
+def _check_count(found: Column, count: int, what: str) -> None:
     if found.shape not in ((), (count,)):
         shape = f"{len(found)} values" if found.ndim == 1 else f"an array of shape {found.shape}"
         raise ArgumentError(
             f"{what}: {shape} for {count} places", "pass one value, or one for each place"
         )
-    return found
 
 
 def block(type: Type, value: Any, shape: tuple[int, ...], what: str, heap: Any) -> Column:
@@ -301,7 +305,9 @@ def _inline_column(type: Type, value: Any, count: int, what: str, heap: Any) -> 
         rows = [column(item, row, shape[0], what, heap) for row in value]
         found = np.stack([np.broadcast_to(row, shape[:1]) for row in rows])
     else:
-        found = column(item, value, shape[0], what, heap)
+        found = _elements(item, value, what, heap)
+        if found.ndim < 2:
+            _check_count(found, shape[0], what)
     is_vector = isinstance(type, InlineType) and found.shape == array_form(type.element)[1]
     if found.shape not in ((), shape, (count, *shape)) and not is_vector:
         raise ArgumentError(

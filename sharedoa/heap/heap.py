@@ -429,12 +429,16 @@ class Heap:
         return self.array_of(type, values)
 
     def array_of(self, element: Type, values: Values, kind: type[Array] | None = None) -> Array:
-        """A new array of elements as memory holds them. Raises ArgumentError for several
-        dimensions."""
-        if values.ndim != 1 + len(array_form(element)[1]):
+        """A new array, of one dimension or two, of elements as memory holds them. Raises
+        ArgumentError for more."""
+        dimensions = values.ndim - len(array_form(element)[1])
+        if dimensions == 2:
+            flat = self.array_of(element, values.reshape(-1, *values.shape[2:]))
+            return array_of_shape(flat, values.shape[:2])
+        if dimensions != 1:
             raise ArgumentError(
-                f"elements of an Array[{element!r}] are chosen in {values.ndim} dimensions",
-                "make one array a row: [array[row] for row in index]",
+                f"elements of an Array[{element!r}] are chosen in {dimensions} dimensions",
+                "arrays have one or two: choose with an index that has",
             )
         array = self.blank(element, len(values), kind)
         if not self.memory.send(array_column(array._address, array._dtype, len(array)), values):

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
     T = TypeVar("T", default=Any)
+    Rows = np.ndarray[tuple[int, int], Any]
 else:
     from typing import TypeVar
 
@@ -59,6 +60,10 @@ def _construct(cls: ClassType, arguments: tuple[Any, ...], fields: dict[str, Any
 object_model.construct = _construct
 
 
+@overload
+def array(element: type[int], data: Rows) -> Array2[int]: ...
+@overload
+def array(element: type[float], data: Rows) -> Array2[float]: ...
 @overload
 def array(element: type[np.floating[Any]], data: Any) -> Array[float]: ...
 @overload

@@ -91,8 +91,8 @@ def _not_annotated(name: str, attribute: str, value: Any) -> ClassError:
     text = repr(value) if isinstance(value, (bool, int, float, str)) else "..."
     return ClassError(
         f"class {name}: {attribute} has a value and no annotation",
-        f"declare a constant as {attribute}: ClassVar[{shown}] = {text}, a field as "
-        f"{attribute}: f32 (or another type) without a value",
+        f"declare a constant as {attribute}: ClassVar[{shown}] = {text}, a field with a "
+        f"default as {attribute}: f32 (or another type) = {text}",
     )
 
 

@@ -22,6 +22,7 @@ from ..heap.heap import Heap
 from ..heap.population import Population
 from ..heap.recording import is_recorded, recorder
 from ..heap.run import Run, RunOfObjects
+from ..model.array2_type import Array2Type
 from ..model.classes import ClassType, Method
 from ..model.scalars import ScalarType
 from ..model.types import VOID, ArrayType, ListType, ReferenceType, TupleType, ValueType
@@ -152,7 +153,7 @@ def _call_by_plan(objects: Population, method: Method, given: list[Any]) -> bool
     if not heap.uses_runs or method.signature.result != VOID:
         return False
     if any(
-        isinstance(value, Array) and not isinstance(type, ArrayType)
+        isinstance(value, Array) and not isinstance(type, (ArrayType, Array2Type))
         for value, type in zip(given, types, strict=True)
     ):
         return False
@@ -339,7 +340,7 @@ def _elementwise(method: Method, given: list[Any], count: int) -> tuple[bool, ..
     for name, type, value in zip(
         method.signature.names, method.signature.types, given, strict=True
     ):
-        whole = isinstance(value, Array) and not isinstance(type, ArrayType)
+        whole = isinstance(value, Array) and not isinstance(type, (ArrayType, Array2Type))
         if whole and len(value) != count:
             raise ArgumentError(
                 f"{method.owner.name}.{method.name}: {name} has {len(value)} elements for "

@@ -16,6 +16,9 @@ from tests.codegen.interpreted import InterpretedGpu
 class Cell(oa.Object):
     number: i32
 
+    def write(self, a: oa.Array2[f32], row: i32) -> None:
+        a[row, self.number] = f32(self.number)
+
 
 @oa.func
 def total(row: oa.Array[f32]) -> f32:
@@ -70,6 +73,15 @@ def test_in_kernels(backend: Any) -> None:
         found = [values[1][i:j].sum() for i in range(-6, 6) for j in range(-6, 6)]
         assert np.array_equal(cuts, found)
         assert cells[2, 3].number == 22 and cells.flat.number.sum() == 132
+
+
+def test_methods_of_many_take_all_of_it() -> None:
+    with oa.Heap(backend="cpu", capacity="64MiB"):
+        a = oa.zeros((2, 3), f32)
+        cells = oa.new(Cell, 3, number=np.arange(3))
+        cells.write(a, oa.array(i32, [1, 0, 1]))
+        oa.all(Cell).write(a, 0)
+        assert a.numpy().tolist() == [[0, 1, 2], [0, 0, 2]]
 
 
 def test_on_the_host(tmp_path: Path) -> None:

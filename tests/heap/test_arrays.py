@@ -160,6 +160,36 @@ def test_value_structs(heap):
     assert len(oa.zeros(3, Point)) == 3 and oa.zeros(3, Point)[2] == Point(0.0, 0.0)
 
 
+@oa.value
+class Wire:
+    end: Circle
+    place: Point
+    way: oa.vec3
+    weight: f32
+
+
+def test_components(heap):
+    circles, wires = oa.new(Circle, 4), oa.zeros(4, Wire)
+    wires["end"], wires["weight"] = circles[[3, 0, 2, 1]], np.arange(4)
+    wires["weight"] *= 2
+    wires["way"] = np.arange(12).reshape(4, 3)
+    wires["place"] = Point(1.0, 2.0)
+    assert wires[1] == Wire(circles[0], Point(1, 2), oa.vec3(3, 4, 5), 2.0)
+    assert list(wires["end"]) == [circles[k] for k in (3, 0, 2, 1)]
+    points = oa.zeros((2, 3), Point)
+    points["x"], points["y"] = [[1, 2, 3], [4, 5, 6]], 7
+    assert points["x"].shape == (2, 3) and points[1, 2] == Point(6, 7)
+    ways = oa.zeros(2, oa.vec3)
+    ways["z"] = 5
+    assert ways[1] == oa.vec3(0, 0, 5) and ways["z"].tolist() == [5, 5]
+    with pytest.raises(oa.ArgumentError, match=r"has no component 'far'\nhelp: it has end, place"):
+        wires["far"]
+    with pytest.raises(oa.ArgumentError, match="3 values for 4 places"):
+        wires["weight"] = [1, 2, 3]
+    with pytest.raises(oa.ArgumentError, match="only value structs have components"):
+        oa.zeros(3, f32)["x"] = 1
+
+
 def test_references(heap):
     circles = oa.new(Circle, 3)
     made = oa.array(Shape, [circles[2], None, circles[0]])
@@ -308,10 +338,24 @@ def test_signed_numbers_that_fit_are_taken_for_unsigned_ones(heap):
         oa.array(u64, np.array([1.0]))
 
 
-def test_an_index_of_two_dimensions_is_refused_and_rows_are_taken(heap):
+def test_an_index_of_two_dimensions_chooses_rows(heap):
     circles, rows = oa.new(Circle, 3), np.array([[0, 1, 2], [2, 1, 0]])
-    with pytest.raises(oa.ArgumentError, match=r"in 2 dimensions\n.*\[array\[row\] for row in"):
-        circles[rows]
+    with pytest.raises(oa.ArgumentError, match=r"in 3 dimensions\n.*one or two"):
+        circles[rows[None]]
+    chosen = circles[rows]
+    assert isinstance(chosen, oa.Array2) and chosen[1, 0] == circles[2]
+    assert oa.all(Circle)[rows].shape == (2, 3)
     holders = oa.new(Holders, 2)
-    holders.circles = [circles[row] for row in rows]
-    assert holders[1].circles[0] == circles[2] and holders[0].circles[0] == circles[0]
+    for given in (chosen, [circles[row] for row in rows]):
+        holders.circles = None
+        holders.circles = given
+        assert holders[1].circles[0] == circles[2] and holders[0].circles[0] == circles[0]
+    holders.circles[:, 1:] = circles[rows[::-1, 1:]]
+    assert [each.circles[2] for each in holders] == [circles[0], circles[2]]
+    assert [each.circles[0] for each in holders] == [circles[0], circles[2]]
+    oa.delete(circles[1])
+    with pytest.raises(oa.HeapError, match="deleted"):
+        holders.circles = chosen
+    with pytest.raises(oa.ArgumentError, match="takes Circle, not"):
+        holders.circles = oa.zeros((2, 3), f32)
+    assert oa.array(f32, [1, 2, 3])[rows].numpy().tolist() == [[1, 2, 3], [3, 2, 1]]
