@@ -8,7 +8,7 @@ taken modulo 2**64.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from .random import (
 
 _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
+_ALL = 2**64 - 1
 _TOGETHER = 1 << 14
 """Numbers that are computed at a time, so that they stay in the cache."""
 
@@ -37,28 +38,46 @@ Words = tuple[Any, Any, Any, Any]
 
 def _integers(value: Any, what: str) -> Any:
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
-        return np.array(int(value) & (2**64 - 1), np.uint64)
+        return np.array(int(value) & _ALL, np.uint64)
     found = np.asarray(value)
     if found.dtype.kind not in "iu":
         raise ArgumentError(f"{what} takes integers, not {value!r}", "number what it is about")
     return found.astype(np.uint64)
 
 
-def _philox(words: Words, seed: Any) -> Words:
+def _philox(words: Words, seed: Any, number: Callable[[int], Any]) -> Words:
+    low, half, weyl_0, weyl_1 = number(0xFFFFFFFF), number(32), number(WEYL_0), number(WEYL_1)
+    multiplier_0, multiplier_1 = number(MULTIPLIER_0), number(MULTIPLIER_1)
     c0, c1, c2, c3 = words
-    k0, k1 = seed & _LOW, seed >> _HALF
+    k0, k1 = seed & low, seed >> half
     for _ in range(ROUNDS):
-        product_0 = c0 * np.uint64(MULTIPLIER_0)
-        product_1 = c2 * np.uint64(MULTIPLIER_1)
-        c0, c2 = (product_1 >> _HALF) ^ c1 ^ k0, (product_0 >> _HALF) ^ c3 ^ k1
-        c1, c3 = product_1 & _LOW, product_0 & _LOW
-        k0 = (k0 + np.uint64(WEYL_0)) & _LOW
-        k1 = (k1 + np.uint64(WEYL_1)) & _LOW
+        product_0, product_1 = c0 * multiplier_0, c2 * multiplier_1
+        c0, c2 = (product_1 >> half) ^ c1 ^ k0, (product_0 >> half) ^ c3 ^ k1
+        c1, c3 = product_1 & low, product_0 & low
+        k0, k1 = (k0 + weyl_0) & low, (k1 + weyl_1) & low
     return c0, c1, c2, c3
+
+
+def _words(seed: Any, counters: list[Any], zero: Any, number: Callable[[int], Any]) -> Words:
+    low, half = number(0xFFFFFFFF), number(32)
+    counters = counters + [zero] * ((len(counters) % 2) or 2 * (not counters))
+    words = seed, seed, seed, seed
+    for k in range(0, len(counters), 2):
+        if k:
+            seed = words[0] | (words[1] << half)
+        first, second = counters[k : k + 2]
+        words = _philox((first & low, first >> half, second & low, second >> half), seed, number)
+    return words
 
 
 def _numbers(what: str, make: Callable[..., Any], given: tuple[Any, ...], *more: Any) -> Any:
     """``make`` of the words for a seed and counters, and of ``more``, broadcast together."""
+    if all(isinstance(each, (int, np.integer)) and not isinstance(each, bool) for each in given):
+        # One, as CPython's kernels ask for: Python's integers are faster than NumPy's.
+        seed, *counters = (int(each) & _ALL for each in given)
+        words = (np.array(word, np.uint64) for word in _words(seed, counters, 0, int))
+        with np.errstate(all="ignore"):
+            return make(tuple(words), *more)[()]
     seed, *counters = (_integers(each, what) for each in given)
     whole = np.broadcast_arrays(seed, *counters, *more)
     shape = whole[0].shape
@@ -68,21 +87,12 @@ def _numbers(what: str, make: Callable[..., Any], given: tuple[Any, ...], *more:
             _of_part(make, [each[k : k + _TOGETHER] for each in flat], 1 + len(counters))
             for k in range(0, max(1, flat[0].size), _TOGETHER)
         ]
-    found = np.concatenate(parts).reshape(shape)
-    return found if shape else found[()]
+    return np.concatenate(parts).reshape(shape)
 
 
 def _of_part(make: Callable[..., Any], given: list[Any], count: int) -> Any:
     seed, *counters = given[:count]
-    zero = np.zeros_like(seed)
-    counters += [zero] * ((len(counters) % 2) or 2 * (not counters))
-    words = seed, seed, seed, seed
-    for k in range(0, len(counters), 2):
-        if k:
-            seed = words[0] | (words[1] << _HALF)
-        first, second = counters[k : k + 2]
-        words = _philox((first & _LOW, first >> _HALF, second & _LOW, second >> _HALF), seed)
-    return make(words, *given[count:])
+    return make(_words(seed, counters, np.zeros_like(seed), np.uint64), *given[count:])
 
 
 def _half_open(a: Any, b: Any) -> Any:
@@ -120,6 +130,10 @@ def _cosine(turns: Any) -> Any:
     return sign * np.where(is_sine, sine, cosine)
 
 
+@overload
+def random(seed: int, *counters: int) -> float: ...
+@overload
+def random(seed: Any, *counters: Any) -> Any: ...
 @known_in_kernels("random")
 def random(seed: Any, *counters: Any) -> Any:
     """An f32 in [0, 1), a multiple of 2**-24. Of arrays of counters an array."""
@@ -131,12 +145,20 @@ def random(seed: Any, *counters: Any) -> Any:
     )
 
 
+@overload
+def random64(seed: int, *counters: int) -> float: ...
+@overload
+def random64(seed: Any, *counters: Any) -> Any: ...
 @known_in_kernels("random64")
 def random64(seed: Any, *counters: Any) -> Any:
     """An f64 in [0, 1), a multiple of 2**-53."""
     return _numbers("oa.random64", lambda words: _half_open(*words[:2]), (seed, *counters))
 
 
+@overload
+def randint(low: int, high: int, seed: int, *counters: int) -> int: ...
+@overload
+def randint(low: Any, high: Any, seed: Any, *counters: Any) -> Any: ...
 @known_in_kernels("randint")
 def randint(low: Any, high: Any, seed: Any, *counters: Any) -> Any:
     """An i64 from ``low`` to ``high``, which is not among them."""
@@ -154,6 +176,10 @@ def randint(low: Any, high: Any, seed: Any, *counters: Any) -> Any:
     return _numbers("oa.randint", make, (seed, *counters), *ends)
 
 
+@overload
+def exponential(seed: int, *counters: int) -> float: ...
+@overload
+def exponential(seed: Any, *counters: Any) -> Any: ...
 @known_in_kernels("exponential")
 def exponential(seed: Any, *counters: Any) -> Any:
     """An f32 of the exponential distribution with mean 1."""
@@ -164,6 +190,10 @@ def exponential(seed: Any, *counters: Any) -> Any:
     )
 
 
+@overload
+def normal(seed: int, *counters: int) -> float: ...
+@overload
+def normal(seed: Any, *counters: Any) -> Any: ...
 @known_in_kernels("normal")
 def normal(seed: Any, *counters: Any) -> Any:
     """An f32 of the normal distribution with mean 0 and variance 1."""

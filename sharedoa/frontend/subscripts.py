@@ -6,7 +6,7 @@ import ast
 
 from ..model.array2_type import COLUMNS, FLAT, ROWS, Array2Type
 from ..model.scalars import boolean, weak_int
-from ..model.types import ArrayType, TupleType
+from ..model.types import ArrayType, TupleType, ValueType
 from . import tree
 from .context import Context
 from .conversions import as_index, constant, is_nonnegative
@@ -78,6 +78,9 @@ def shape_of(base: tree.Expression, location: tree.Location) -> tree.Expression 
         lengths = [part(base, base.type, name, location) for name in (ROWS, COLUMNS)]
     else:
         return None
+    element = base.type.element
+    if isinstance(element, ValueType):  # of vectors, as NumPy sees them
+        lengths += [constant(each, weak_int, location) for each in element.shape]
     return tree.MakeTuple(TupleType((weak_int,) * len(lengths)), location, lengths)
 
 

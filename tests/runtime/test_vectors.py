@@ -95,6 +95,12 @@ def test_arrays_of_vectors() -> None:
         i = oa.grid(1)
         out[i] += boxes[i] @ by
 
+    @oa.kernel
+    def shapes(boxes: oa.Array[oa.mat22], image: oa.Array2[oa.vec3], out: oa.Array[oa.vec3i]):
+        height, width, colours = image.shape
+        count, rows, columns = boxes.shape
+        out[0], out[1] = oa.vec3i(height, width, colours), oa.vec3i(count, rows, columns)
+
     def run() -> Results:
         boxes = oa.array(oa.mat22, np.arange(12, dtype=np.float32).reshape(3, 2, 2))
         out = oa.array(oa.vec2, [oa.vec2(1, 2), (3, 4), [5, 6]])
@@ -104,6 +110,9 @@ def test_arrays_of_vectors() -> None:
         out[0] = (7, 8)
         out[:, 1] *= 2
         assert out[0] == oa.vec2(7, 16) and out[1:].shape == (2, 2)
+        sizes = oa.zeros(2, oa.vec3i)
+        shapes[1](boxes, oa.zeros((4, 5), oa.vec3), sizes)
+        assert sizes.numpy().tolist() == [[4, 5, 3], [3, 2, 2]]
         return {"out": out.numpy().copy(), "boxes": boxes.numpy().copy()}
 
     found = check_everywhere(run)
