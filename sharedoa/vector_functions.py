@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from .errors import ArgumentError
 from .model.intrinsics import known_in_kernels
@@ -24,6 +24,23 @@ FUNCTIONS = {
 }
 
 
+T = TypeVar("T")
+A = TypeVar("A", contravariant=True)
+R = TypeVar("R", covariant=True)
+
+
+class _Cross(Protocol[A, R]):
+    def cross(self, other: A) -> R: ...
+
+
+class _Dot(Protocol[A, R]):
+    def dot(self, other: A) -> R: ...
+
+
+class _Outer(Protocol[A, R]):
+    def outer(self, other: A) -> R: ...
+
+
 def _call(name: str, *values: Any) -> Any:
     method, _ = FUNCTIONS[name]
     struct = getattr(type(values[0]), "__sharedoa_value__", None)
@@ -39,66 +56,77 @@ def _call(name: str, *values: Any) -> Any:
 
 
 @known_in_kernels("abs")
-def abs(value: Any, /) -> Any:
+def abs(value: T, /) -> T:
     """The absolute value of a number, or of each component."""
-    return _call("abs", value)
+    found: T = _call("abs", value)
+    return found
 
 
 @known_in_kernels("cross")
-def cross(left: Any, right: Any, /) -> Any:
+def cross(left: _Cross[A, R], right: A, /) -> R:
     """The cross product of two vectors; of two components a number."""
-    return _call("cross", left, right)
+    found: R = _call("cross", left, right)
+    return found
 
 
 @known_in_kernels("determinant")
-def determinant(value: Any, /) -> Any:
+def determinant(value: Any, /) -> float:
     """Of a matrix."""
-    return _call("determinant", value)
+    found: float = _call("determinant", value)
+    return found
 
 
 @known_in_kernels("dot")
-def dot(left: Any, right: Any, /) -> Any:
+def dot(left: _Dot[A, R], right: A, /) -> R:
     """The sum of the products of components."""
-    return _call("dot", left, right)
+    found: R = _call("dot", left, right)
+    return found
 
 
 @known_in_kernels("inverse")
-def inverse(value: Any, /) -> Any:
+def inverse(value: T, /) -> T:
     """Of a matrix, or a quaternion."""
-    return _call("inverse", value)
+    found: T = _call("inverse", value)
+    return found
 
 
 @known_in_kernels("length")
-def length(value: Any, /) -> Any:
+def length(value: Any, /) -> float:
     """The root of the sum of the squares of components."""
-    return _call("length", value)
+    found: float = _call("length", value)
+    return found
 
 
 @known_in_kernels("max")
-def max(left: Any, right: Any, /) -> Any:
+def max(left: T, right: T, /) -> T:
     """The larger of two numbers, or of each two components."""
-    return _call("max", left, right)
+    found: T = _call("max", left, right)
+    return found
 
 
 @known_in_kernels("min")
-def min(left: Any, right: Any, /) -> Any:
+def min(left: T, right: T, /) -> T:
     """The smaller of two numbers, or of each two components."""
-    return _call("min", left, right)
+    found: T = _call("min", left, right)
+    return found
 
 
 @known_in_kernels("normalize")
-def normalize(value: Any, /) -> Any:
+def normalize(value: T, /) -> T:
     """The vector divided by its length: not a number where that is 0."""
-    return _call("normalize", value)
+    found: T = _call("normalize", value)
+    return found
 
 
 @known_in_kernels("outer")
-def outer(left: Any, right: Any, /) -> Any:
+def outer(left: _Outer[A, R], right: A, /) -> R:
     """The matrix of the products of each component with each of the other vector."""
-    return _call("outer", left, right)
+    found: R = _call("outer", left, right)
+    return found
 
 
 @known_in_kernels("transpose")
-def transpose(value: Any, /) -> Any:
+def transpose(value: T, /) -> T:
     """The matrix with rows for columns."""
-    return _call("transpose", value)
+    found: T = _call("transpose", value)
+    return found

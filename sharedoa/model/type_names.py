@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import TypeAlias
+    from typing import Protocol, TypeAlias
 
     from typing_extensions import ParamSpec, TypeVar
 
@@ -41,12 +41,12 @@ if TYPE_CHECKING:
         inline: Any
     else:
 
-        class inline:
+        class inline(Protocol):
             def __class_getitem__(cls, item: Any) -> Any: ...
 
-            def __getitem__(self, index: Any) -> Any: ...
+            def __getitem__(self, index: Any, /) -> Any: ...
 
-            def __setitem__(self, index: Any, value: Any) -> None: ...
+            def __setitem__(self, index: Any, value: Any, /) -> None: ...
 
             def __len__(self) -> int: ...
 

@@ -135,6 +135,12 @@ assert_type(oa.array(u64, range(3))[0], int)
 assert_type(oa.array(np.float32, [1.0])[0], float)
 assert_type(oa.array(bool, [True])[0], bool)
 assert_type(oa.array(Vec, [Vec(1, 2)])[0], Vec)
+assert_type(oa.array(f32, np.zeros((2, 3))), oa.Array2[float])
+assert_type(oa.array(i32, np.eye(2, dtype=int))[0, 1], int)
+assert_type(oa.array(f32, np.zeros(3)), oa.Array[float])
+assert_type(oa.array(oa.vec3, np.zeros((2, 3))), oa.Array[oa.vec3])
+rows: oa.Array2[float] = oa.array(f32, np.asarray([[1, 2], [3, 4]]))  # of a shape nobody knows
+line: oa.Array[float] = oa.array(f32, np.asarray([1, 2]))
 numbers[0] = 2
 numbers[0] = np.float32(2)
 numbers[0] = "two"  # wrong
@@ -144,6 +150,18 @@ assert_type(pieces[0], oa.Array[float])
 assert_type(oa.split(numbers, [1, 2])[:1][0][0], float)
 
 # Values.
+assert_type(oa.normalize(oa.vec3(1, 2, 3)), oa.vec3)
+assert_type(oa.dot(oa.vec2i(1, 2), oa.vec2i(3, 4)), int)
+assert_type(oa.cross(oa.vec2(1, 2), oa.vec2(3, 4)), float)
+assert_type(oa.cross(oa.vec3(1), oa.vec3(2)), oa.vec3)
+assert_type(oa.outer(oa.vec3(1), oa.vec3(2)), oa.mat33)
+assert_type(oa.length(oa.vec3d(1)) + oa.determinant(oa.mat22(1, 2, 3, 4)), float)
+assert_type(oa.max(oa.vec3(1), oa.vec3(2)), oa.vec3)
+oa.dot(oa.vec2(1), oa.vec3(1))  # wrong
+assert_type(oa.random(1, 2, 3) + oa.normal(1) + oa.exponential(1) + oa.random64(1), float)
+assert_type(oa.randint(0, 6, 1, 2), int)
+draws = oa.random(1, np.arange(3)) < 0.5
+draws.sum()
 place = Vec(1, 2) + Vec(x=1.0, y=2.0)
 assert_type(place.x, float)
 place.x = 3.0  # wrong
