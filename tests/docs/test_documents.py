@@ -24,6 +24,7 @@ DOCUMENTS = (
     "docs/architecture.md",
     "docs/comparison.md",
     "docs/dispatch.md",
+    "docs/examples/README.md",
     "docs/gallery.md",
     "docs/performance.md",
     "docs/ptxpass.md",

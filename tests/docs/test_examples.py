@@ -1,0 +1,64 @@
+"""The programs of ``docs/examples`` agree with their oracles, which they check themselves."""
+
+from __future__ import annotations
+
+import importlib.util
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import sharedoa as oa
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "docs/examples"
+#: By program, arguments of its ``main`` for a run on the CPU and for one in CPython.
+SIZES = {
+    "boids": ({"size": 300, "steps": 8}, {"size": 60, "steps": 2}),
+    "decision_trees": ({"size": 2000, "trees": 5}, {"size": 100, "trees": 2}),
+    "expressions": ({"size": 50}, {"size": 5}),
+    "finite_elements": ({"size": 8}, {"size": 3}),
+    "insurance": ({"size": 2000}, {"size": 25}),
+    "nbody": ({"size": 100}, {"size": 12, "steps": 2}),
+    "neurons": ({"size": 200, "steps": 100}, {"size": 40, "steps": 4}),
+    "path_tracer": ({"size": 24}, {"size": 6, "samples": 3}),
+    "queueing": ({"size": 400}, {"size": 5, "time": 40.0}),
+    "sir": ({"size": 2000, "days": 30}, {"size": 50, "days": 4}),
+}
+
+
+@cache
+def program(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"example_{name}", FOLDER / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(
+    ("backend", "mode"),
+    [
+        ("cpu", "auto"),
+        ("cpu", "coal"),
+        ("python", "auto"),
+        *(pytest.param("cuda", mode, marks=pytest.mark.gpu) for mode in ("auto", "coal", "cuda")),
+    ],
+)
+@pytest.mark.parametrize("name", SIZES)
+def test_it_agrees_with_its_oracle(
+    name: str, backend: str, mode: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with oa.Heap(backend=backend, mode=mode, capacity="256MiB"):
+        program(name).main(**SIZES[name][backend == "python"])
+    assert len(capsys.readouterr().out.splitlines()) >= 2
+
+
+def test_all_are_tested_described_and_short() -> None:
+    files = sorted(FOLDER.glob("*.py"))
+    assert [file.stem for file in files] == sorted(SIZES)
+    described = (FOLDER / "README.md").read_text()
+    for file in files:
+        assert f"[{file.name}]({file.name})" in described
+        assert len([line for line in file.read_text().splitlines() if line]) < 120
