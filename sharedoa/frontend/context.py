@@ -7,12 +7,14 @@ assignment joins its value's type into the variable's, and a wider type starts a
 from __future__ import annotations
 
 import ast
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from ..errors import Diagnostic
+from ..errors import ClassError, Diagnostic
 from ..model.classes import ClassType, Signature, common_base
+from ..model.declared_locals import declarations, declared_type
 from ..model.scalars import ScalarType, join
 from ..model.types import NullType, ReferenceType, TupleType, Type
 from . import tree
@@ -59,6 +61,7 @@ class Context:
         self.parameters = {variable.name: variable for variable in parameters}
         self.local_names = assigned_names(source.definition.body) | set(self.parameters)
         self.types: dict[str, Type] = {v.name: v.type for v in parameters}
+        self.declared = self._declared(function)
         self.nonnegative = dict.fromkeys(self.parameters, False)
         self.begin_round()
 
@@ -79,6 +82,22 @@ class Context:
         #: Temporaries that are surely 0 or more.
         self.counters: set[tree.Variable] = set()
         self.poisoned: set[str] = set()
+
+    def _declared(self, function: Callable[..., Any]) -> dict[str, Type | ClassError | None]:
+        """Of annotated local variables the type, or what is wrong with the annotation."""
+        found: dict[str, Type | ClassError | None] = {}
+        if self.source.definition.name == "__init__":  # CPython runs it as it is
+            return found
+        for name, annotation in declarations(self.source.definition.body).items():
+            for node in ast.walk(annotation):
+                if isinstance(node, ast.Name):
+                    with contextlib.suppress(KeyError):
+                        self.depend(self.names.lookup(node.id)[1])
+            try:
+                found[name] = declared_type(annotation, function, name)
+            except ClassError as error:
+                found[name] = error
+        return found
 
     # ------------------------------------------------------------ complaints
 
@@ -108,8 +127,11 @@ class Context:
         return not self.changed and not (self.diagnostics and self.found_types)
 
     def give_type(self, name: str, type: Type, node: ast.AST, nonnegative: bool) -> tree.Variable:
-        """Join ``type`` into the variable's; a change asks for another round."""
-        known = self.types.get(name)
+        """Join ``type`` into the variable's, unless it is declared; a change asks for another
+        round."""
+        known, declared = self.types.get(name), self.declared.get(name)
+        if declared is not None and not isinstance(declared, ClassError):
+            type, nonnegative = declared, nonnegative and declared == type
         if known is None:
             self.types[name] = type
             self.nonnegative[name] = nonnegative

@@ -7,6 +7,7 @@ import builtins
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..errors import ClassError
 from ..model import intrinsics
 from ..model.classes import ClassType
 from ..model.scalars import ScalarType, boolean, weak_int
@@ -205,17 +206,21 @@ def _augmented(context: Context, node: ast.AugAssign) -> list[tree.Statement]:
 
 
 def _annotated(context: Context, node: ast.AnnAssign) -> list[tree.Statement]:
+    if isinstance(node.target, ast.Name):
+        declared = context.declared.get(node.target.id)
+        if isinstance(declared, ClassError):
+            context.reject(node, declared.message, declared.help)
     if node.value is None:
-        context.reject(node, "a declaration without value", "assign a value")
+        return []
     value = expression(context, node.value)
-    declared = static_value(context, node.annotation)
-    if isinstance(declared, ScalarType) and value.type != declared:
-        # CPython does not convert here, so neither may we.
-        context.reject(
-            node,
-            f"the value is {value.type!r}, not {declared}",
-            f"annotations of locals do not convert: write {declared}(...)",
-        )
+    if context.source.definition.name == "__init__":
+        written = static_value(context, node.annotation)
+        if isinstance(written, ScalarType) and value.type != written:
+            context.reject(
+                node,
+                f"the value is {value.type!r}, not {written}, and __init__ does not convert it",
+                f"write {written}(...)",
+            )
     return assign_to(context, node.target, value, node)
 
 

@@ -26,11 +26,20 @@ from .values import convert
 from .world import World
 
 
+def _as_it_is(function: Callable[..., Any]) -> Callable[..., Any]:
+    return function
+
+
+#: What CPython runs in place of a user's function, set by ``runtime/annotated_locals``.
+form_for_cpython: Callable[[Callable[..., Any]], Callable[..., Any]] = _as_it_is
+
+
 def converting(
     function: Callable[..., Any], signature: Callable[[], Signature], name: str, *, receiver: bool
 ) -> Callable[..., Any]:
     """``function`` with arguments and result converted by its signature when CPython calls it."""
     skip = 1 if receiver else 0
+    form: list[Callable[..., Any]] = []
 
     @functools.wraps(function)
     def call(*arguments: Any, **named: Any) -> Any:
@@ -44,7 +53,9 @@ def converting(
                 named[parameter] = convert(type, named[parameter], f"{name}: {parameter}")
             elif parameter in types.defaults:
                 named[parameter] = convert(type, types.defaults[parameter], f"{name}: {parameter}")
-        result = function(*given, **named)
+        if not form:
+            form.append(form_for_cpython(function))
+        result = form[0](*given, **named)
         if types.result == VOID:
             return result
         return convert(types.result, result, f"{name}: the result")

@@ -20,6 +20,7 @@ from ..model.annotations import local_names
 from ..model.source_text import remember_source
 from ..model.type_names import P
 from . import host_intrinsics  # noqa: F401  gives oa.grid and atomics their meaning in CPython
+from .annotated_locals import form_for_cpython
 from .geometry import parse_geometry, parse_solid
 from .intrinsic_use import IntrinsicUse, intrinsic_use
 
@@ -70,7 +71,7 @@ class Kernel(Generic[P]):
                     f"kernel {self.name} has a parameter {name}, which is an option of launches",
                     "rename the parameter",
                 )
-        function: Callable[..., Any] = self.function
+        function = form_for_cpython(self.function)
         if self._use.axes == 3:
             signature, function = along_three_axes(signature, function)
         return Program(
