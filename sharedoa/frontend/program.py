@@ -19,6 +19,7 @@ from ..model.types import VOID, ReferenceType, Type, ValueType
 from ..model.world import World
 from . import (  # noqa: F401  else the first call in a kernel would import them
     calls,
+    number_calls,
     objects,
     random_calls,
     tree,

@@ -201,9 +201,7 @@ declare(
 #: A list of the operands, ``repeat`` times one after another; a new one each time. Elements of it
 #: are read and written as all memory is; no other thread ever does.
 declare(Kind("list", Effects.OWNS, ("repeat",), cost=4))
-declare(
-    Kind("list_element", Effects.OWNS, ("may_be_negative",), operands=2, cost=0, checked=True)
-)
+declare(Kind("list_element", Effects.OWNS, ("may_be_negative",), operands=2, cost=0, checked=True))
 _pure("inline_element", "may_be_negative", operands=2, checked=True)
 _pure("member", "name", operands=1)
 

@@ -54,6 +54,11 @@ MUTATIONS = (
         ("tests/runtime/test_annotated_locals.py",),
     ),
     Mutation(
+        "np.minimum of NaN", "sharedoa/frontend/number_calls.py",
+        '        test = tree.Logical(boolean, location, "or", test, is_nan)', "        del is_nan",
+        "NaN is lost", ("tests/frontend/test_number_calls.py",),
+    ),
+    Mutation(
         "arms that assign", "sharedoa/frontend/to_ir.py",
         "        changed, regions = _assigned_in([*parts]), []",
         "        changed, regions = _assigned_in([]), []",

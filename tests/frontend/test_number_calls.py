@@ -1,0 +1,59 @@
+"""``math.gcd``, ``math.ldexp`` and NumPy's functions of numbers: bit for bit as in CPython."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+import sharedoa as oa
+from sharedoa import f32, f64, i32, i64, u8
+
+from ..codegen.interpreted import InterpretedGpu
+
+FLOATS = [0.0, 1.5, -2.5, 1e308, 5e-324, 2.0**-1022 * 1.75, math.inf, -math.inf, math.nan]
+FLOATS += [1 + 2.0**-52, -(2 - 2.0**-52)]
+WHOLE = [0, 1, -1, 6, -9, -(2**31), 1023, -1022, -1074, -1075, 2000, -2100, 2**40 - 2**41]
+
+
+@oa.kernel
+def run(
+    out: oa.Array[f64], whole: oa.Array[i64], floats: oa.Array[f64], numbers: oa.Array[i64]
+) -> None:
+    n = 0
+    for x in floats:
+        for k in numbers:
+            if k < 0 or abs(x) < (2.0 if k < 1100 else 1e-300):
+                out[n] = math.ldexp(x, int(k))
+            n += 1
+        for y in floats:
+            out[n] = np.minimum(x, y)
+            out[n + 1] = np.maximum(f32(x), f32(y))
+            out[n + 2] = np.clip(x, f32(y), 1)
+            n += 3
+        out[n] = np.sign(x)
+        n += 1
+    n = 0
+    for k in numbers:
+        for j in numbers:
+            whole[n] = math.gcd(k, j)
+            whole[n + 1] = np.minimum(i32(k), j) + np.maximum(k, 3)
+            whole[n + 2] = np.sign(k) + np.clip(j, -5, i32(7)) + np.sign(u8(j))
+            whole[n + 3] = np.clip(u8(k), u8(3), 100) + math.gcd(k, 12, j)
+            n += 4
+
+
+def test_as_in_cpython() -> None:
+    found = []
+    backends: list[Any] = ["python", "cpu", InterpretedGpu()]
+    for backend in backends:
+        with oa.Heap(backend=backend, capacity="16MiB"):
+            out, whole = oa.zeros(1000, f64), oa.zeros(1000, i64)
+            run[1](out, whole, oa.array(f64, FLOATS), oa.array(i64, WHOLE))
+            found.append((np.array(out.numpy()), np.array(whole.numpy())))
+    (floats, whole), *others = found
+    assert np.isnan(floats).sum() > 20 and whole.max() > 2000
+    for other_floats, other_whole in others:
+        assert np.array_equal(floats, other_floats, equal_nan=True)
+        assert np.array_equal(whole, other_whole)
