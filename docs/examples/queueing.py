@@ -13,8 +13,18 @@ import sharedoa as oa
 from sharedoa import f64, i32, u64
 
 ARRIVALS = 1.0
-ROUTES = np.array([[0.0, 0.5, 0.2], [0.3, 0.0, 0.6], [0.1, 0.0, 0.0]])  # the rest leaves
+LEAVES = 3
+ROUTES = np.array([[0.0, 0.5, 0.2, 0.3], [0.3, 0.0, 0.6, 0.1], [0.1, 0.0, 0.0, 0.9]])
 SEED = 8
+
+
+@oa.func
+def chosen(weights: list[f64], draw: f64) -> i32:
+    for k, weight in enumerate(weights):
+        if draw < weight:
+            return k
+        draw -= weight
+    return len(weights) - 1
 
 
 class Station(oa.Object):
@@ -50,38 +60,27 @@ class Network(oa.Object):
     def run(self, stations: oa.Array[Station], until: f64) -> None:
         now, event = 0.0, 0
         while now < until:
-            speeds = sum(s.speed(n) for s, n in zip(stations, self.waiting, strict=True))
-            span = oa.exponential(SEED, self.id, event, 0) / (ARRIVALS + speeds)
+            speeds = [stations[k].speed(self.waiting[k]) for k in range(3)]
+            total = ARRIVALS + sum(speeds)
+            span = oa.exponential(SEED, self.id, event, 0) / total
             for k, count in enumerate(self.waiting):
                 self.area[k] += count * min(span, until - now)
-            self.happens(
-                stations, oa.random64(SEED, self.id, event, 1) * (ARRIVALS + speeds), event
-            )
+            draw = oa.random64(SEED, self.id, event, 1) * total - ARRIVALS
+            goal = 0
+            if draw >= 0.0:  # somebody is served, or else arrives
+                source = chosen(speeds, draw)
+                self.waiting[source] -= 1
+                routes = list(ROUTES[source])
+                goal = chosen(routes, oa.random64(SEED, self.id, event, 2))
+            if goal != LEAVES:
+                self.waiting[goal] += 1
             now += span
             event += 1
-
-    def happens(self, stations: oa.Array[Station], draw: f64, event: i32) -> None:
-        """Somebody arrives, or is served and goes on."""
-        if draw < ARRIVALS:
-            self.waiting[0] += 1
-            return
-        draw -= ARRIVALS
-        for k, station in enumerate(stations):
-            speed = station.speed(self.waiting[k])
-            if draw < speed:
-                self.waiting[k] -= 1
-                draw = oa.random64(SEED, self.id, event, 2)
-                for goal, share in enumerate(ROUTES[k]):
-                    if 0.0 <= draw < share:
-                        self.waiting[goal] += 1
-                    draw -= share
-                return
-            draw -= speed
 
 
 def expected(kinds: tuple[type[Station], ...], rates: np.ndarray) -> list[float]:
     """Customers at each station in the long run."""
-    loads = np.linalg.solve(np.eye(3) - ROUTES.T, [ARRIVALS, 0, 0]) / rates
+    loads = np.linalg.solve(np.eye(3) - ROUTES[:, :3].T, [ARRIVALS, 0, 0]) / rates
     n = np.arange(400)
     busy = {Single: np.minimum(n, 1), Many: np.minimum(n, 3), Delay: n}
     means = []

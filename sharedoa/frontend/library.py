@@ -24,6 +24,7 @@ from .conversions import coerce, constant, convert_scalar, truth
 from .expressions import expression, static_value, translate
 from .extents import index3, size3
 from .folds import extreme, quantified, total
+from .lists import list_from
 from .operands import ConstantRow, InlineArray
 from .operators import binary, compare, unary, unify
 from .subscripts import part
@@ -384,6 +385,7 @@ HANDLERS: dict[int, Handler] = {
     id(builtins.max): _extreme("gt"),
     id(builtins.len): _len,
     id(builtins.isinstance): _isinstance,
+    id(builtins.list): list_from,
     id(builtins.divmod): _divmod,
     id(builtins.sum): total,
     id(builtins.any): lambda context, node: quantified(context, node, True),

@@ -1,5 +1,5 @@
-"""Lists in kernels: ``[x] * 16``, ``[a, b, c]``, ``[f(i) for i in range(8)]``. Their length is
-known when the program is compiled, and never changes."""
+"""Lists in kernels: ``[x] * 16``, ``[a, b, c]``, ``[f(i) for i in range(8)]``,
+``list(items)``. Their length is known when the program is compiled, and never changes."""
 
 from __future__ import annotations
 
@@ -97,6 +97,21 @@ def comprehension(context: Context, node: ast.ListComp) -> tree.Expression:
         tree.Assign(location, place, constant(0, weak_int, location)),
     ]
     return tree.Sequence(type, location, [*begin, *loops], tree.Local(type, location, made[0]))
+
+
+def list_from(context: Context, node: ast.Call) -> tree.Expression:
+    """``list(items)``: ``[item for item in items]``."""
+    if len(node.args) != 1 or node.keywords or isinstance(node.args[0], ast.Starred):
+        context.reject(node, "list takes one argument in kernels", _LENGTH)
+    (given,) = node.args
+    if isinstance(given, ast.GeneratorExp):
+        made = ast.ListComp(given.elt, given.generators)
+    else:
+        item, target = ast.Name("item", ast.Load()), ast.Name("item", ast.Store())
+        part = ast.comprehension(target, given, [], 0)
+        made = ast.ListComp(ast.copy_location(item, given), [part])
+        ast.copy_location(target, given)
+    return comprehension(context, ast.copy_location(made, node))
 
 
 def list_item(context: Context, base: tree.Expression, node: ast.Subscript) -> tree.Expression:

@@ -6,14 +6,18 @@ import importlib.util
 from functools import cache
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
 import sharedoa as oa
 
+from ..codegen.interpreted import InterpretedGpu
+
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs/examples"
-#: By program, arguments of its ``main`` for a run on the CPU and for one in CPython.
+#: By program, arguments of its ``main`` for a run on the CPU, and for one in CPython or an
+#: interpreter of PTX.
 SIZES = {
     "boids": ({"size": 300, "steps": 8}, {"size": 60, "steps": 2}),
     "decision_trees": ({"size": 2000, "trees": 5}, {"size": 100, "trees": 2}),
@@ -43,6 +47,7 @@ def program(name: str) -> ModuleType:
         ("cpu", "auto"),
         ("cpu", "coal"),
         ("python", "auto"),
+        ("interpreted", "auto"),
         *(pytest.param("cuda", mode, marks=pytest.mark.gpu) for mode in ("auto", "coal", "cuda")),
     ],
 )
@@ -50,8 +55,9 @@ def program(name: str) -> ModuleType:
 def test_it_agrees_with_its_oracle(
     name: str, backend: str, mode: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with oa.Heap(backend=backend, mode=mode, capacity="256MiB"):
-        program(name).main(**SIZES[name][backend == "python"])
+    opened: Any = InterpretedGpu() if backend == "interpreted" else backend
+    with oa.Heap(backend=opened, mode=mode, capacity="256MiB"):
+        program(name).main(**SIZES[name][backend in ("python", "interpreted")])
     assert len(capsys.readouterr().out.splitlines()) >= 2
 
 
