@@ -22,7 +22,7 @@ def test_three_errors_of_a_kernel_are_three_complaints(tmp_path: Path) -> None:
         tmp_path,
         """
         def kernel(a: oa.Array[f32], n: i32):
-            x = [1, 2]
+            x = {0: 2}
             y = x[0] + 1
             a[0] = missing
             for k in range(n):
@@ -32,7 +32,7 @@ def test_three_errors_of_a_kernel_are_three_complaints(tmp_path: Path) -> None:
     )
     found = complaints(module.kernel)
     assert [c.message for c in found] == [
-        "a list is outside the subset that kernels can use",
+        "a dict is outside the subset that kernels can use",
         "missing is not defined",
         "n is i32 and f32 is assigned to it",
     ]
@@ -80,9 +80,9 @@ def test_an_expression_over_several_lines_is_marked_to_the_end_of_its_first(
         tmp_path,
         """
         def kernel(a: oa.Array[f32]):
-            a[0] = [
+            a[0] = {
                 1,
-            ]
+            }
         """,
     )
     with pytest.raises(oa.CompileError) as caught:
@@ -108,7 +108,7 @@ def test_errors_in_everything_that_is_reached_are_included(tmp_path: Path) -> No
                 return nowhere
         @oa.func
         def helper(n: i32) -> i32:
-            return [n]
+            return {n: n}
         @oa.value
         class Pair:
             x: f32
@@ -126,7 +126,7 @@ def test_errors_in_everything_that_is_reached_are_included(tmp_path: Path) -> No
         "wrong is not defined",
         "One has no field or method m",
         "lost is not defined",
-        "a list is outside the subset that kernels can use",
+        "a dict is outside the subset that kernels can use",
         "Pair has no field or method y",
     }
     assert {c.location.function for c in found if c.location} == {

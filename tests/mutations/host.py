@@ -202,4 +202,23 @@ MUTATIONS = (
         "type checkers know nothing of a launch's arguments",
         ("tests/checkers/test_checkers.py",),
     ),
+    Mutation(
+        "a component is another one", _ARRAYS,
+        "        at = list(type.fields).index(name)\n", "        at = 0\n",
+        "array['z'] of vectors is x",
+        ("tests/heap/test_arrays.py::test_components",),
+    ),
+    Mutation(
+        "the second counter is the first", "sharedoa/random_numbers.py",
+        "first, second = counters[k : k + 2]", "first = second = counters[k]",
+        "random numbers of several counters are not those of kernels",
+        ("tests/runtime/test_random_numbers.py",),
+    ),
+    Mutation(
+        "arrays of vectors have no inner length", "sharedoa/frontend/subscripts.py",
+        "        lengths += [constant(each, weak_int, location) for each in element.shape]\n",
+        "        pass\n",
+        "shape is in kernels not what it is in CPython",
+        ("tests/runtime/test_vectors.py::test_arrays_of_vectors",),
+    ),
 )  # fmt: skip
