@@ -67,7 +67,7 @@ def trace(balls: oa.Array[Ball], way: oa.vec3, path: i32) -> oa.vec3:
     start, light = oa.vec3(0.0), oa.vec3(1.0)
     for ray in range(DEPTH):
         nearest: Ball | None = None
-        distance = f32(math.inf)
+        distance: f32 = math.inf
         for ball in balls:
             if (met := ball.hit(start, way)) < distance:
                 nearest, distance = ball, met
