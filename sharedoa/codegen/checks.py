@@ -31,6 +31,15 @@ def reference_is_valid(
     return _check_reference(emitter, reference, type, emitter.program.site_number(location))
 
 
+def check_reference(
+    emitter: FunctionEmitter, reference: ir.Value, type: Type, location: Location
+) -> None:
+    """Report null (always), and what else is not valid (debug)."""
+    if reference_is_valid(emitter, reference, type, location) is None:
+        is_object = emitter.builder.icmp_unsigned("!=", reference, I64(0))
+        _report_unless(emitter, is_object, I32(ErrorCode.NULL), location)
+
+
 def check_stored_reference(
     emitter: FunctionEmitter, reference: ir.Value, type: Type, location: Location, place: str
 ) -> None:

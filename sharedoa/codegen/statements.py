@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from llvmlite import ir
 
 from ..errors import InternalError
-from ..ir.core import Operation, Value
+from ..ir.core import Operation, Value, type_of
 from ..ir.core import Type as AnyType
 from ..model.scalars import ScalarType, i64, u64
 from ..targets.base import Formatted, PrintPiece, Unsigned
@@ -37,6 +37,12 @@ def _assert(emitter: FunctionEmitter, operation: Operation) -> None:
     types = [value.type for value in operation.operands[1:]]
     text, words = _template(emitter.builder, operation["message"], values, types)
     checks.check_assertion(emitter, test, text, words, operation.location)
+
+
+@emits("require")
+def _require(emitter: FunctionEmitter, operation: Operation) -> None:
+    (operand,) = operation.operands
+    checks.check_reference(emitter, emitter.value(operand), type_of(operand), operation.location)
 
 
 @emits("print")

@@ -19,6 +19,7 @@ from ..model.scalars import (
 from ..model.types import (
     NULL,
     ArrayType,
+    ListType,
     NullType,
     ReferenceType,
     TupleType,
@@ -178,6 +179,8 @@ def _advice(source: Type, target: Type) -> str:
         return f"{source.cls.name} is not a subclass of {target.cls.name}"
     if isinstance(source, ArrayType) and isinstance(target, ArrayType):
         return "an array's element type must be exactly the declared one"
+    if isinstance(source, ListType) and isinstance(target, ListType):
+        return f"make a list of {target.element!r}: [{target.element!r}(0)] * 8"
     return f"pass a value of type {target!r}"
 
 

@@ -272,6 +272,8 @@ def _constant_of_objects(
     for part, (_, classes) in zip(parts[:-1], by_value.values(), strict=False):
         test = tree.TypeTest(boolean, location, one, cls, classes)
         found = tree.Conditional(made_of, location, test, part, found)
+    # A test would take null for an object of the last classes.
+    found = tree.Sequence(made_of, location, [tree.Require(location, one)], found)
     return tree.Let(made_of, location, variable, base, found)
 
 

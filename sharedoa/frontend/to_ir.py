@@ -539,6 +539,11 @@ def _assert(to: _Converter, node: tree.Assert) -> None:
     to.add("assert", [test, *given], node.location, message=message)
 
 
+@_statement(tree.Require)
+def _require(to: _Converter, node: tree.Require) -> None:
+    to.add("require", [to.evaluate(node.value)], node.location)
+
+
 @_statement(tree.Print)
 def _print(to: _Converter, node: tree.Print) -> None:
     given, items = _said(to, node.items)

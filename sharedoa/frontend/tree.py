@@ -536,6 +536,13 @@ class Assert(Statement):
 
 
 @dataclass(eq=False)
+class Require(Statement):
+    """The reference is to an object: null is reported, as any use of it is."""
+
+    value: Expression
+
+
+@dataclass(eq=False)
 class Print(Statement):
     """One item after another, nothing between; then ``end``."""
 

@@ -288,5 +288,7 @@ _terminator("unreachable", PURE, 0)
 
 declare(Kind("assert", Effects.REPORTS | Effects.RAISES, ("message",), results=0))
 #: ``items``: strings, and None for the operands in turn.
+#: Null is reported.
+declare(Kind("require", Effects.REPORTS | Effects.RAISES, operands=1, results=0, checked=True))
 declare(Kind("print", Effects.REPORTS, ("items", "end"), results=0))
 declare(Kind("barrier", Effects.WAITS, operands=0, results=0))

@@ -112,6 +112,8 @@ class _FunctionPrinter:
                 return "return" if node.value is None else f"return {self._expression(node.value)}"
             case tree.Assert():
                 return f"assert {self._expression(node.test)}, {node.message!r}"
+            case tree.Require():
+                return f"require {self._expression(node.value)}"
             case tree.Print():
                 items = [repr(i) if isinstance(i, str) else self._expression(i) for i in node.items]
                 return f"print({', '.join(items)}, end={node.end!r})"

@@ -294,6 +294,12 @@ class Machine:
             thread.reported.append((operation["message"], given[1:]))
         return ()
 
+    def _require(self, operation: Operation, given: list[Any], env: Env, thread: Thread) -> Running:
+        yield ""
+        if given[0] is None:
+            thread.reported.append("null")
+        return ()
+
     def _barrier(self, operation: Operation, given: list[Any], env: Env, thread: Thread) -> Running:
         yield "barrier"
         return ()
@@ -315,8 +321,8 @@ _EXECUTE: dict[str, Any] = {
     "if": Machine._if, "switch": Machine._switch, "for": Machine._for, "while": Machine._while,
     "call": Machine._direct, "call_virtual": Machine._virtual, "load": Machine._load,
     "store": Machine._store, "atomic": Machine._atomic, "type_test": Machine._test,
-    "print": Machine._report, "assert": Machine._report, "barrier": Machine._barrier,
-    "prefetch": Machine._prefetch,
+    "print": Machine._report, "require": Machine._require, "assert": Machine._report,
+    "barrier": Machine._barrier, "prefetch": Machine._prefetch,
 }  # fmt: skip
 
 # --------------------------------------------------------------------- memory

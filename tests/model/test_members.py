@@ -132,7 +132,12 @@ SQUARE = [4, 10, 6.25, 7, 14, 5, 252, -2.5, 7.25, 9, 12]
 ROUND = [0, 7.75, 1.5, 1007, 10, 1.25, 52, 0.5, 2.5, 9, 4]
 
 
-@pytest.mark.parametrize("setting", ["python", "cpu", "cpu cuda", "cpu debug", "interpreted"])
+ON_A_GPU = pytest.param("cuda", marks=pytest.mark.gpu)
+
+
+@pytest.mark.parametrize(
+    "setting", ["python", "cpu", "cpu cuda", "cpu debug", "interpreted", ON_A_GPU]
+)
 def test_members(setting: str) -> None:
     backend, _, rest = setting.partition(" ")
     opened: Any = InterpretedGpu() if backend == "interpreted" else backend

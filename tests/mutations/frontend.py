@@ -59,6 +59,11 @@ MUTATIONS = (
         "NaN is lost", ("tests/frontend/test_number_calls.py",),
     ),
     Mutation(
+        "constants of None", "sharedoa/frontend/expressions.py",
+        "[tree.Require(location, one)]", "[]",
+        "None has the constant of some class", ("tests/runtime/test_null_receivers.py",),
+    ),
+    Mutation(
         "arms that assign", "sharedoa/frontend/to_ir.py",
         "        changed, regions = _assigned_in([*parts]), []",
         "        changed, regions = _assigned_in([]), []",

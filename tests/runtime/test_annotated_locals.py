@@ -94,7 +94,10 @@ def run(out: oa.Array[f64], shapes: oa.Array[Shape], x: f64, n: i32):
     out[9] = shape.grown(x) + shapes[1].grown(x)
     out[10] = third(x) + third(-x, k=3) + SCALED(x) + Pair(3).half()
     text: f32 = x
-    out[11] = text * f64(1)
+    many: list[f32] = [text] * 3
+    other: list[f32] = many
+    other[1] = 2 * text  # of both
+    out[11] = many[0] * f64(1) + many[1]
 
 
 def results(backend: Any) -> np.ndarray[Any, Any]:
@@ -110,7 +113,7 @@ def test_results_are_equal() -> None:
     expected = results("python")
     assert expected[0] == np.float32(0.1) and expected[1] == np.float32(0.2)
     assert expected[7] == 400 - 256 and expected[8] == 1 / 7 / 3 * 5
-    assert expected[4] == np.float32(2 / 7) and expected[11] == np.float32(1 / 7)
+    assert expected[4] == np.float32(2 / 7) and expected[11] == 3 * np.float64(np.float32(1 / 7))
     for backend in ("cpu", InterpretedGpu()):
         assert list(results(backend)) == list(expected)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import pytest
 
 import sharedoa as oa
 from sharedoa import i64
-from sharedoa.errors import ArgumentError
+from sharedoa.errors import ArgumentError, DeviceError
 
 
 class Member(oa.Object):
@@ -109,3 +111,34 @@ def test_what_was_looked_at_is_remembered(monkeypatch):
         looks.clear()
         members.more(1)
         assert looks
+
+
+class Named(oa.Object):
+    KIND: ClassVar[int] = 1
+    x: i64
+
+
+class Other(Named):
+    KIND = 2
+
+
+@oa.kernel
+def kinds(out: oa.Array[i64], objects: oa.Array[Named]) -> None:
+    i = oa.grid(1)
+    out[i] = objects[i].KIND
+
+
+@pytest.mark.parametrize("debug", [False, True])
+def test_none_has_no_constant(backend: str, debug: bool) -> None:
+    with oa.Heap(backend=backend, debug=debug):
+        objects, out = (
+            oa.array(Named, [oa.new(Other), oa.new(Named), oa.new(Other)]),
+            oa.zeros(3, i64),
+        )
+        kinds[3](out, objects)
+        assert out.numpy().tolist() == [2, 1, 2]
+        objects[1] = None
+        with pytest.raises(DeviceError, match=r"null|NoneType") as caught:
+            kinds[3](out, objects)
+            oa.synchronize()
+        assert "objects[i].KIND" in str(caught.value) or backend == "python"

@@ -31,7 +31,9 @@ def draw(
     e[i] = oa.exponential(seed, turn, i, 1, 2)
 
 
-@pytest.mark.parametrize("backend", ["python", "cpu", "interpreted"])
+@pytest.mark.parametrize(
+    "backend", ["python", "cpu", "interpreted", pytest.param("cuda", marks=pytest.mark.gpu)]
+)
 def test_the_same_bits_everywhere(backend: str) -> None:
     opened: Any = InterpretedGpu() if backend == "interpreted" else backend
     k = np.arange(COUNT)

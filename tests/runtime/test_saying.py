@@ -62,6 +62,17 @@ def test_prints(capsys: pytest.CaptureFixture[str]) -> None:
     assert found[1:] == found[:1] * 2
 
 
+@pytest.mark.gpu
+def test_prints_of_a_gpu(capfd: pytest.CaptureFixture[str]) -> None:
+    found = []
+    for backend in ("cpu", "cuda"):
+        with oa.Heap(backend=backend, capacity="16MiB"):
+            say[1](0.1, 1234.56789, -7, 2**64 - 1)
+            oa.synchronize()
+        found.append(capfd.readouterr().out)
+    assert found[0] == found[1]
+
+
 def test_floats_without_format(capsys: pytest.CaptureFixture[str]) -> None:
     # NumPy has Python's float formatted.
     for backend in BACKENDS[:2]:
