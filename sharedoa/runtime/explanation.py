@@ -106,4 +106,5 @@ def _resources(compilation: Compilation, backend: str, used: Mapping[str, int]) 
         return "CPython runs it"
     if used:
         return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in used.items())
-    return f"object code of {len(compilation.products['o'])} bytes"
+    code = compilation.products.get("o", "")
+    return f"object code of {len(code)} bytes" if code else "assembled by the driver"

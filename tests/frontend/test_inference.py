@@ -76,9 +76,9 @@ def test_one_round_more_changes_nothing(
 def test_a_complaint_does_not_hide_those_about_variables_that_get_types_later(
     tmp_path: Path,
 ) -> None:
-    body = "for k in range(n):\n    y = [1]\n    a[k] = y.field\n    y = x"
+    body = "for k in range(n):\n    y = {1: 1}\n    a[k] = y.field\n    y = x"
     messages = [complaint.message for complaint in complaints(_kernel(tmp_path, body))]
     assert messages == [
-        "a list is outside the subset that kernels can use",
+        "a dict is outside the subset that kernels can use",
         "f32 has no attribute field",
     ]

@@ -68,7 +68,7 @@ def test_every_kind_of_line_is_printed():
                     break
             syncthreads()
             assert (k != i32(5)), 'five'
-            print('at', i, end='\\n')
+            print('at', ' ', i, end='\\n')
     """
     places = [lines.index(line) for line in textwrap.dedent(expected).splitlines()]
     assert places == sorted(places)

@@ -310,7 +310,7 @@ def declared(monkeypatch: pytest.MonkeyPatch) -> Callable[[Kind], None]:
 
 #: Effects of an operation without results that other operations do not feel.
 _HARMLESS = Effects.READS | Effects.WRITES | Effects.ATOMIC | Effects.REPORTS | Effects.WAITS
-_HARMLESS |= Effects.RAISES | Effects.LINGERS | Effects.ASKS_THREAD | Effects.LIVES
+_HARMLESS |= Effects.RAISES | Effects.LINGERS | Effects.ASKS_THREAD | Effects.LIVES | Effects.OWNS
 
 
 @pytest.mark.parametrize("effect", list(Effects), ids=lambda effect: effect.name)

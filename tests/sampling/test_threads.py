@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 import sharedoa as oa
 from sharedoa import f32, f64, i32, i64, u64
-from sharedoa.random import random
 from sharedoa.sampling import threads
 from sharedoa.sampling.control import ROUNDS, trip_count
 from sharedoa.sampling.grouping import WARP
@@ -377,7 +376,7 @@ def test_barriers_assertions_and_prints(
 @oa.kernel
 def random_walk(links: oa.Array[Link], seed: u64, out: oa.Array[f32]):
     i = oa.grid(1)
-    place = int(random(seed, u64(i)) * f32(64.0))
+    place = int(oa.random(seed, u64(i)) * f32(64.0))
     out[i] = links[place].a + links[-1 - place].b
 
 
