@@ -105,19 +105,17 @@ def _initialised(
             "write it as def __init__(self, ...) in a shared class",
         )
     arguments, wrap = bind(context, method.signature, node, cls.name)
-    symbol = _constructor(context.program, cls, method, dict(_defaults(context, cls, node)))
-    return wrap(tree.DirectCall(ReferenceType(cls), context.locate(node), symbol, arguments))
+    symbol = _constructor(context.program, cls, method)
+    defaults, here = dict(_defaults(context, cls, node)), context.locate(node)
+    # Made here, after the arguments, so that a HeapError names the line that wanted it.
+    new = tree.New(ReferenceType(cls), here, cls, [*defaults], [*defaults.values()])
+    return wrap(tree.DirectCall(ReferenceType(cls), here, symbol, [*arguments, new]))
 
 
-def _constructor(
-    program: ProgramBuilder,
-    cls: ClassType,
-    initialiser: Method,
-    defaults: dict[str, tree.Expression],
-) -> str:
-    """The symbol of a function that makes an object of ``cls`` and runs its ``__init__`` on it, or
-    gives null where there is no room."""
-    symbol = f"{cls.name}.{cls.type_index}.new"
+def _constructor(program: ProgramBuilder, cls: ClassType, initialiser: Method) -> str:
+    """The symbol of a function that runs ``__init__`` of ``cls`` on its last argument, unless that
+    is null, as there was no room, and returns it."""
+    symbol = f"{cls.name}.{cls.type_index}.made"
     if symbol in program.functions:
         return symbol
     signature, reference = initialiser.signature, ReferenceType(cls)
@@ -131,10 +129,8 @@ def _constructor(
     run = program.require_method(initialiser)
     initialise = tree.DirectCall(signature.result, here, run, [itself, *given])
     has_room = tree.Compare(boolean, here, "is_not", there, tree.Null(reference, here))
-    new = tree.New(reference, here, cls, [*defaults], [*defaults.values()])
     program.functions[symbol] = tree.Function(
-        symbol, cls.name, "func", parameters, reference, [
-            tree.Assign(here, made, new),
+        symbol, cls.name, "func", [*parameters, made], reference, [
             tree.If(here, has_room, [tree.Evaluate(here, initialise)], []),
             tree.Return(here, there),
         ], here,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -135,8 +136,12 @@ def test_what_has_no_room_does_not_begin(backend: str) -> None:
     with oa.Heap(backend=backend):
         oa.reserve(Wolf, 10)
         out = oa.zeros(1, i32)
-        with pytest.raises((DeviceError, HeapError), match=r"room for .* new objects of Wolf"):
+        with pytest.raises(
+            (DeviceError, HeapError), match=r"room for .* new objects of Wolf"
+        ) as told:
             many[1](out, 5000)
+        wanted = many.function.__code__.co_firstlineno + 3  # not that of __init__
+        assert re.search(rf"test_initialisers.py:{wanted}\b", str(told.value))
         assert int(out[0]) == len(oa.all(Wolf)) >= 10
         assert all(int(each.id) == 7 for each in oa.all(Wolf))
 
