@@ -97,8 +97,9 @@ class Body:
 
     def _new_local(self, scope: Scope, room: int, depth: int) -> tuple[int, Lines, Scope]:
         name = Named(self._name("v"), self.random.choice(self.types))
-        line = f"{name.text} = {self.expressions.make(name.type, scope, depth)}"
-        return 1, [line], scope.with_names(name)
+        value = self.expressions.make(name.type, scope, depth)
+        declared = f": {name.type}" if self.random.random() < 0.2 else ""
+        return 1, [f"{name.text}{declared} = {value}"], scope.with_names(name)
 
     def _assign_local(self, scope: Scope, room: int, depth: int) -> tuple[int, Lines, Scope]:
         name = self._some_local(scope)

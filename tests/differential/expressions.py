@@ -173,6 +173,9 @@ class Expressions:
 
     def _extreme(self, type: str, scope: Scope, depth: int) -> str:
         values = [self.make(type, scope, depth) for _ in range(self.random.choice((2, 2, 3)))]
+        if len(values) == 3 and self.random.random() < 0.5:
+            name = self.random.choice(("minimum", "maximum"))
+            return f"np.{name}({values[0]}, np.{name}({values[1]}, {values[2]}))"
         return f"{self.random.choice(('min', 'max'))}({', '.join(values)})"
 
     def _conversion(self, type: str, scope: Scope, depth: int) -> str:

@@ -94,6 +94,9 @@ class Object:
         for name, value in list(vars(cls).items()):
             if inspect.isfunction(value):
                 setattr(cls, name, _converting(value))
+            elif isinstance(value, property):
+                assert value.fget is not None
+                setattr(cls, name, property(_converting(value.fget)))
 
     def __setattr__(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, convert(value, self.annotations[name]))

@@ -65,11 +65,14 @@ class _Builder:
         self.tables: list[Table] = []
         self.methods: list[Routine] = []
         self.classes: list[Class] = []
+        #: Constants and properties of Root, which classes below override.
+        self.constants: list[Named] = []
+        self.properties: list[Named] = []
         self.with_array = random.random() < 0.5
         self.aux = Routine("aux", (Named("x", random.choice(SCALARS)),), random.choice(SCALARS))
 
     def program(self) -> Program:
-        lines: Lines = []
+        lines: Lines = ["from typing import ClassVar"]
         for number in range(self.random.randint(0, 3)):
             lines += self._table(f"TABLE{number}")
         for number in range(self.random.randint(1, 2)):
@@ -78,6 +81,9 @@ class _Builder:
             lines += self._function(f"helper{number}")
         if self.random.random() < 0.5:
             lines += self._pair_function("split")
+        for made, letter in ((self.constants, "K"), (self.properties, "p")):
+            count = self.random.randint(0, 2)
+            made += [Named(f"{letter}{k}", self.random.choice(SCALARS)) for k in range(count)]
         self.methods = [self._signature(number) for number in range(self.size.methods)]
         self._plan_classes()
         lines += self._others()
@@ -226,6 +232,7 @@ class _Builder:
     def _class(self, cls: Class) -> Lines:
         lines = [f"class {cls.name}({cls.base.name if cls.base else 'oa.Object'}):"]
         lines += [f"    {field.text}: {field.type}" for field in cls.fields]
+        lines += self._members(cls)
         for method in self.methods:
             head = f"    def {method.name}(self, {_declare(method.parameters)}) -> {method.result}:"
             head = head.replace("self, )", "self)")
@@ -234,6 +241,23 @@ class _Builder:
             elif method.name in cls.bodies:
                 lines += [head, *indent(indent(self._method(cls, method)))]
         return lines if len(lines) > 1 else [*lines, "    pass"]
+
+    def _members(self, cls: Class) -> Lines:
+        """Constants and properties: all in Root, some again below."""
+        lines: Lines = []
+        make = self._expressions()
+        for constant in self.constants:
+            if cls.base is None or self.random.random() < 0.4:
+                declared = f": ClassVar[{constant.type}]" if cls.base is None else ""
+                lines.append(f"    {constant.text}{declared} = {make.literal(constant.type)}")
+        fields = [f for f in cls.all_fields if f.type in SCALARS]
+        scope = Scope([Named(f"self.{each.text}", each.type) for each in self.constants + fields])
+        for each in self.properties:
+            if cls.base is None or self.random.random() < 0.4:
+                value = make.storable_in(each.type, scope, 2)
+                lines += ["    @property", f"    def {each.text}(self) -> {each.type}:"]
+                lines.append(f"        return {value}")
+        return lines
 
     def _method(self, cls: Class, method: Routine) -> Lines:
         own = [f for f in cls.all_fields if f.type in self._types() and f.text not in LINKS]
@@ -277,6 +301,11 @@ class _Builder:
             places = [name.text for name in readable if name.type == struct.name]
             readable += [Named(f"{p}.{f.text}", f.type) for p in places for f in struct.fields]
         readable += [Named(f"self.peer.{f.text}", f.type) for f in shared]
+        readable += [
+            Named(f"{receiver}.{member.text}", member.type)
+            for member in (*self.constants, *self.properties)
+            for receiver in ("self", "self.peer")
+        ]
         readable += [Named("self.other.weight", "f32"), *method.parameters]
         readable += [
             Named(f"{array.text}[{k}]", array.type)
