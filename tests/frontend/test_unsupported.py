@@ -114,7 +114,7 @@ def test_code_without_source_says_so() -> None:
         ("n = pow(n, 2)", "pow is a Python function", "write x ** y"),
         ("n = sum(x > 0 for x in a)", "sum of bools means one thing", "sum(1 for x in a if"),
         ("n = id(n)", "id is a Python function", "compare references with is"),
-        ("n = math.gcd(n, 3)", "math.gcd is a Python function", "that kernels know"),
+        ("n = math.comb(n, 3)", "math.comb is a Python function", "that kernels know"),
         ("b = 0 < n in (1, 3)", "in is part of a chain", "write two comparisons with and"),
         ("b = n in range(0, 9, 2)", "in a range with a step", "write a <= x < b and"),
         ("match n:\n    case [*x]: pass", "this pattern is outside the subset", "match numbers"),
