@@ -81,7 +81,8 @@ def _work(heap: oa.Heap, values: Any, call: str) -> Callable[[], Any]:
     def work() -> None:
         found = getattr(values, call)()
         if type(values).__module__.startswith("cupy"):
-            values.device.synchronize() if getattr(found, "ndim", 0) else found.item()
+            # What is sorted in place returns nothing.
+            found.item() if getattr(found, "ndim", 1) == 0 else values.device.synchronize()
         else:
             heap.synchronize()
 
