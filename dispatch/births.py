@@ -6,7 +6,8 @@ of which each thread makes at most ``step``, thread t has the places from ``t * 
 waits for anybody, and which place a new object has depends on what the threads do and not on when:
 the same program gives the same bytes on every machine, and new objects lie in the order of the
 threads. Where nobody knows how many a thread makes (``step`` 0) threads count together, in the
-order in which they come.
+order in which they come, and note who has taken which place: the host puts what they made in order
+(``heap.birth_order``).
 
 The birth table, whose address is in the state block, has an entry for each class that the kernel
 makes objects of; the table and what it leads to change between launches only, but for counters.
@@ -34,13 +35,17 @@ ENTRY_DTYPE = np.dtype(
         ("next", np.uint64),
         ("segments", np.uint64),
         ("stride", np.uint64),
+        ("makers", np.uint64),
     ]
 )
 """``room``: how many places there are; ``places``: the address of their slots, u32, in ascending
 order; ``counts``: of how many each thread has made, u32, or 0 where that is one at most; ``next``:
 how many were asked for by threads that count together; ``segments``: of the regions that the places
-are in; ``stride``: the bytes of an object (``range_table.encode_stride``). Where objects are placed
-one by one, ``places`` is the address of ``PLACE_DTYPE`` for each, and the last two are not read."""
+are in; ``stride``: the bytes of an object (``range_table.encode_stride``); ``makers``: where those
+that count together note which thread has taken each place, u64. Where objects are placed one by
+one, ``places`` is the address of ``PLACE_DTYPE`` for each, and ``segments`` and ``stride`` are not
+read.
+"""
 
 SEGMENT_DTYPE = np.dtype([("stop", np.uint64), ("start", np.uint64), ("live", np.uint64)])
 """A region: ``stop`` is the number of the first place that is in a later one; ``start`` its first
@@ -119,6 +124,10 @@ def _emit_number(memory: _Memory, entry: Any, thread: Any) -> Any:
     assert ENTRY_DTYPE.fields is not None
     counter = builder.add(entry, I64(ENTRY_DTYPE.fields["next"][1]))
     taken = builder.atomic_rmw("add", memory.pointer(counter), I64(1), "monotonic")
+    with builder.if_then(builder.icmp_unsigned("<", taken, memory.word(entry, "room"))):
+        maker = builder.add(memory.word(entry, "makers"), builder.shl(taken, I64(3)))
+        builder.store(thread, memory.pointer(maker))
+    common = builder.block
     builder.branch(end)
     builder.position_at_end(end)
     number = builder.phi(I64, "place")

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 from weakref import WeakMethod
 
+import numpy as np
+
 from dispatch.births import ENTRY_DTYPE
 
 from ..errors import HeapError
@@ -21,6 +23,7 @@ from .extents import Extent, Extents
 from .placement import Placement, Selection
 
 ALIGNMENT = 64
+Words = np.ndarray[Any, np.dtype[np.uint64]]
 WithRoom = Callable[[str, Callable[[], Any]], Any]
 """Calls something that may raise NoRoom, collects what is free if it does, and tries again; then
 raises HeapError, which names what room is for."""
@@ -30,12 +33,16 @@ raises HeapError, which names what room is for."""
 class Places(ABC):
     """Where a launch may make objects of one class. ``step``: how many are each thread's own, 0
     where all threads take from the same; ``wanted``: how many were asked for, if that was more than
-    there are."""
+    there are; ``makers``: where threads count together, the number of the thread that took each
+    place, as far as any did."""
 
     cls: ClassType
     step: int
 
     wanted: int = 0
+    makers: Sequence[int] | Words = ()
+    #: Where in the birth table threads note that.
+    makers_at: int = 0
 
     @property
     @abstractmethod
@@ -45,6 +52,15 @@ class Places(ABC):
     @abstractmethod
     def at(self, number: int) -> int | None:
         """The address of the place of that number."""
+
+    def thread_order(self) -> np.ndarray[Any, np.dtype[np.intp]] | None:
+        """After a launch: of the places that were taken, those whose objects come first, second and
+        so on in the order of the threads; None if they lie so."""
+        makers = np.asarray(self.makers, np.uint64)[: self.room]
+        if (makers[1:] >= makers[:-1]).all():
+            return None
+        # A thread has counted upwards.
+        return np.argsort(makers, kind="stable")
 
     @property
     def shortage(self) -> str:
@@ -160,25 +176,25 @@ class Births(ABC, Generic[Lent]):
     def return_unused(self, lent: Iterable[Lent]) -> None:
         """There was no launch."""
 
-    def note_shortages(self, lent: Sequence[Lent]) -> None:
-        """After a launch: of which classes its threads asked for more than there was room for."""
+    def note_takers(self, lent: Sequence[Lent]) -> None:
+        """After a launch: who has taken places where threads count together, and of which classes
+        they asked for more than there was room for."""
         self.shortages = {}
-        common = [number for number, places in enumerate(lent) if not places.step]
-        if not common:
-            return
-        assert self._table is not None and ENTRY_DTYPE.fields is not None
-        at = ENTRY_DTYPE.fields["next"][1]
-        words = [number * ENTRY_DTYPE.itemsize + at for number in common]
-        asked = self._asked_for(self._table, words)
-        for number, wanted in zip(common, asked, strict=True):
-            places = lent[number]
-            places.wanted = wanted
+        for number, places in enumerate(lent):
+            if places.step:
+                continue
+            assert self._table is not None and ENTRY_DTYPE.fields is not None
+            asked_at = number * ENTRY_DTYPE.itemsize + ENTRY_DTYPE.fields["next"][1]
+            places.wanted = int(self._read(self._table, asked_at, 1)[0])
+            taken = min(places.wanted, places.room)
+            if taken:
+                places.makers = self._read(self._table, places.makers_at, taken)
             if places.wanted > places.room:
                 self.shortages[places.cls] = places.shortage
 
     @abstractmethod
-    def _asked_for(self, table: Extent, places: Sequence[int]) -> Sequence[int]:
-        """The words of 64 bits at these places of the table, after the launch."""
+    def _read(self, table: Extent, place: int, count: int) -> Words:
+        """So many words of 64 bits from this place of the table on, after the launch."""
 
     # ------------------------------------------------------------------ where CPython runs kernels
 

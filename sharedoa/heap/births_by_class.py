@@ -14,11 +14,11 @@ from dispatch.range_table import encode_stride
 
 from ..errors import HeapError
 from ..model.classes import ClassType
-from .births import ALIGNMENT, Births, Ended, Places, WithRoom, laid_out
+from .births import ALIGNMENT, Births, Ended, Places, WithRoom, Words, laid_out
 from .by_type import ByTypePlacement
 from .extents import Extent, Extents
 from .placement import Selection
-from .regions import Loan
+from .regions import Loan, Region, SlotNumbers
 from .slots import Listed, Slots, Table
 
 
@@ -27,6 +27,8 @@ class SlotPlaces(Places):
     """Slots that regions have lent a launch."""
 
     loans: Sequence[Loan] = ()
+    #: Where in the birth table the slots are listed.
+    listed_at: int = 0
 
     @property
     def room(self) -> int:
@@ -95,13 +97,16 @@ class BirthsByClass(Births[SlotPlaces]):
         heads = [*heads, np.zeros(-sum(map(len, heads)) % ALIGNMENT, np.uint8)]
         sizes = [sum(map(len, heads)), report_bytes]
         sizes += [4 * each.room for each in places]
+        sizes += [0 if each.step else 8 * each.room for each in places]
         sizes += [4 * threads if each.step > 1 else 0 for each in places]
         starts = laid_out(sizes)
         if not starts[-1]:
             return None
         table = self._hold(starts[-1])
         base = table.address
-        lists, counts = starts[2 : 2 + len(places)], starts[2 + len(places) : -1]
+        lists, makers, counts = (
+            starts[2 + part * len(places) : 2 + (part + 1) * len(places)] for part in range(3)
+        )
         listed: list[Listed] = []
         first = entries.nbytes
         for place, each in enumerate(places):
@@ -110,7 +115,9 @@ class BirthsByClass(Births[SlotPlaces]):
             entry["segments"] = base + first
             entry["places"] = base + lists[place]
             entry["counts"] = base + counts[place] if each.step > 1 else 0
+            entry["makers"] = 0 if each.step else base + makers[place]
             entry["stride"] = _stride(each)
+            each.makers_at, each.listed_at = makers[place], lists[place]
             stops = range(
                 base + first, base + first + segments[place].nbytes, SEGMENT_DTYPE.itemsize
             )
@@ -138,8 +145,25 @@ class BirthsByClass(Births[SlotPlaces]):
         for loan in (loan for places in lent for loan in places.loans):
             loan.give_back()
 
-    def _asked_for(self, table: Extent, places: Sequence[int]) -> Sequence[int]:
-        return self._slots.asked_for(table, places)
+    def _read(self, table: Extent, place: int, count: int) -> Words:
+        return self._slots.read(table, place, count)
+
+    def taken(self, places: SlotPlaces) -> list[tuple[Region, SlotNumbers]]:
+        """After a launch whose threads counted together: the slots that they took, by region."""
+        count = min(len(places.makers), places.room)
+        found = []
+        if any(loan.slots is None for loan in places.loans):
+            assert self._table is not None
+            words = self._read(self._table, places.listed_at, -(-count // 2))
+            every = words.view(np.uint32)[:count].astype(np.int64)
+        else:
+            listed = [loan.slots for loan in places.loans if loan.slots is not None]
+            every = np.concatenate(listed)[:count]
+        for loan in places.loans:
+            own, every = every[: loan.count], every[loan.count :]
+            if len(own):
+                found.append((loan.region, own))
+        return found
 
     # ------------------------------------------------------------------ where CPython runs kernels
 

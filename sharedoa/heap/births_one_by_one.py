@@ -17,7 +17,7 @@ import numpy as np
 from dispatch.births import BORN, ENDED, ENTRY_DTYPE, PLACE_DTYPE
 
 from ..model.classes import ClassType
-from .births import Births, Ended, Places, WithRoom, laid_out
+from .births import Births, Ended, Places, WithRoom, Words, laid_out
 from .extents import Extent, Extents, NoRoom
 from .placement import References, Selection
 from .residency import Residency
@@ -84,12 +84,16 @@ class BirthsOneByOne(Births[AddressPlaces]):
         memory, base = table.memory, table.address
         memory[: starts[-1]] = 0
         entries = memory[: len(places) * ENTRY_DTYPE.itemsize].view(ENTRY_DTYPE)
-        lists, counts = starts[1 : 1 + len(places)], starts[1 + len(places) : -1]
+        lists, makers, counts = (
+            starts[1 + part * len(places) : 1 + (part + 1) * len(places)] for part in range(3)
+        )
         for number, each in enumerate(places):
             entry, start = entries[number], lists[number]
             entry["step"], entry["room"] = each.step, each.room
             entry["places"] = base + start
             entry["counts"] = base + counts[number] if each.step > 1 else 0
+            entry["makers"] = 0 if each.step else base + makers[number]
+            each.makers_at = makers[number]
             listed = memory[start : start + each.room * PLACE_DTYPE.itemsize].view(PLACE_DTYPE)
             listed["address"] = each.addresses
             listed["live"] = shown.byte_addresses(each.addresses)
@@ -97,10 +101,11 @@ class BirthsOneByOne(Births[AddressPlaces]):
     def _room_for_table(
         self, places: Sequence[AddressPlaces], threads: int
     ) -> tuple[Extent | None, list[int]]:
-        """A table, and where its entries, the list of places of each, and the counters of each
-        begin; no table without places."""
+        """A table, and where its entries, the list of places of each, who takes them, and the
+        counters of each begin; no table without places."""
         sizes = [len(places) * ENTRY_DTYPE.itemsize]
         sizes += [each.room * PLACE_DTYPE.itemsize for each in places]
+        sizes += [0 if each.step else 8 * each.room for each in places]
         sizes += [4 * threads if each.step > 1 else 0 for each in places]
         starts = laid_out(sizes)
         return (self._hold(starts[-1]) if places else None), starts
@@ -119,12 +124,16 @@ class BirthsOneByOne(Births[AddressPlaces]):
     def return_unused(self, lent: Iterable[AddressPlaces]) -> None:
         self.placement.shown.give_back()
         for places in lent:
-            self.placement.end_loan(places.cls, places.addresses)
+            addresses, order = places.addresses, places.thread_order()
+            if order is not None:
+                # They are numbered in that order, and lie where they are.
+                addresses = np.concatenate([addresses[order], addresses[len(order) :]])
+            self.placement.end_loan(places.cls, addresses)
 
-    def _asked_for(self, table: Extent, places: Sequence[int]) -> Sequence[int]:
-        end = table.address + max(places) + 8
-        self._residency.host_uses(table.address, table.address, end)
-        return [int(table.memory[place : place + 8].view(np.uint64)[0]) for place in places]
+    def _read(self, table: Extent, place: int, count: int) -> Words:
+        stop = place + 8 * count
+        self._residency.host_uses(table.address, table.address + place, table.address + stop)
+        return table.memory[place:stop].view(np.uint64).copy()
 
     # ------------------------------------------------------------------ where CPython runs kernels
 

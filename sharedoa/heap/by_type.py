@@ -323,6 +323,14 @@ class ByTypePlacement:
         graves = (each for each in self.all_regions() if each.is_grave)
         return next((each for each in graves if each.cls is cls), None)
 
+    def with_grave(self, cls: ClassType) -> Region:
+        """That of a class, which has one from now on. Raises NoRoom."""
+        found = self.grave(cls)
+        if found is None:
+            found = self.new_grave(cls)
+            self._replace((), (found,))
+        return found
+
     def free_region(self, region: Region) -> None:
         """The memory of a region that no address leads to."""
         for extent in (region.extent, *region.own_extents):

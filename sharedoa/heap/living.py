@@ -13,6 +13,7 @@ from ..model.classes import ClassType
 from ..model.deleted import DeletedReference
 from ..model.object import Object, require_concrete, shared_type
 from ..model.values import describe
+from .birth_order import put_in_order
 from .births import Births, Places
 from .births_by_class import BirthsByClass
 from .construction import count_of
@@ -94,8 +95,18 @@ def reserve(heap: Heap, python_class: type, n: int) -> None:
 
 def settle(heap: Heap, places: Sequence[Places], ended: Iterable[ClassType]) -> None:
     """Note what a launch that has ended made in ``places``, and free what it ended of exactly the
-    classes ``ended``. The caller has held the lock since ``Births.lend``."""
+    classes ``ended``. The caller has held the lock since ``Births.lend``. Raises HeapError, having
+    noted all, without memory to put new objects in order."""
     births, ended = births_of(heap), [*ended]
+    try:
+        put_in_order(heap, places)
+    finally:
+        _settle(heap, births, places, ended)
+
+
+def _settle(
+    heap: Heap, births: Births[Any], places: Sequence[Places], ended: list[ClassType]
+) -> None:
     gone = births.settle(places, ended)
     if gone.to_free is not None and gone.to_free.count:
         references = gone.to_free.references

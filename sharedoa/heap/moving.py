@@ -8,7 +8,7 @@ soon live there.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -237,7 +237,8 @@ class _Move:
             and (order is not None or any(r.live_extent is None for r in placement.regions(cls)))
         }
         stays = [each for each in placement.all_regions() if each not in gone]
-        self._columns = [*_columns(heap, [*stays, *come.values()])]
+        slots = {each: each.unused_from for each in (*stays, *come.values())}
+        self._columns = [*reference_columns(heap, slots)]
         moves = heap.backend.object_moves
         parts = {cls: parts_of(region.arrangement) for cls, region in come.items()}
         columns = moves.column_table(self._columns)
@@ -329,12 +330,16 @@ def _first(region: Region | None, heap: Heap) -> int:
     return 0 if region is None else numbers_of(region, heap.encoding).first
 
 
-def _columns(heap: Heap, regions: list[Region]) -> Iterator[ReferenceColumn]:
-    """All references in fields and arrays."""
+def reference_columns(
+    heap: Heap, slots: Mapping[Region, int], held: Collection[ClassType] | None = None
+) -> Iterator[ReferenceColumn]:
+    """All references in arrays and in so many slots of regions; only those that may lead to
+    objects of the classes ``held``, if these are given."""
     item = heap.encoding.dtype.itemsize
-    for region in regions:
+    for region, count in slots.items():
         for name, type in region.cls.fields.items():
-            if region.unused_from:
-                yield from columns_of(region, type, name, item)
+            if count:
+                yield from columns_of(region, type, name, item, count, held)
     for storage in heap.memory.all_arrays():
-        yield from columns_of_array(storage.address, storage.size, storage.element, heap.layout)
+        address, size, element = storage.address, storage.size, storage.element
+        yield from columns_of_array(address, size, element, heap.layout, held)

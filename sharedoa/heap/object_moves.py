@@ -7,7 +7,7 @@ the *forwarding words* of the region that it was in: a reference a slot, 0 for n
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -16,6 +16,7 @@ import numpy as np
 from dispatch.identify.bits import TAG_SHIFT
 
 from ..model.arrangement import Arrangement
+from ..model.classes import ClassType
 from ..model.field_address import WORD
 from ..model.layout import Layout
 from ..model.reference import ReferenceEncoding, TaggedReference
@@ -95,43 +96,58 @@ class ReferenceColumn(NamedTuple):
     slots: int
 
 
-def columns_of(region: Region, type: Type, name: str, item: int) -> Iterator[ReferenceColumn]:
-    """The references in the field ``name`` of all slots of a region."""
+def columns_of(
+    region: Region,
+    type: Type,
+    name: str,
+    item: int,
+    slots: int,
+    held: Collection[ClassType] | None = None,
+) -> Iterator[ReferenceColumn]:
+    """The references in the field ``name`` of the first slots of a region; only those that may lead
+    to objects of the classes ``held``, if these are given."""
     arrangement = region.arrangement
     offset, dtype = arrangement.record.part(name)
-    for inside in _references_in(type, dtype):
+    for inside in _references_in(type, dtype, held):
         addressing = arrangement.addressing(offset + inside)
         yield ReferenceColumn(
             region.start + addressing.start(offset + inside),
             arrangement.block_bytes,
             arrangement.lanes.bit_length() - 1,
             addressing.lane_bytes(item) if arrangement.lanes > 1 else 0,
-            region.unused_from,
+            slots,
         )
 
 
 def columns_of_array(
-    address: int, size: int, element: Type, layout: Layout
+    address: int,
+    size: int,
+    element: Type,
+    layout: Layout,
+    held: Collection[ClassType] | None = None,
 ) -> Iterator[ReferenceColumn]:
-    """The references in an array of so many bytes."""
+    """The same in an array of so many bytes."""
     dtype = layout.dtype(element)
-    for inside in _references_in(element, dtype):
+    for inside in _references_in(element, dtype, held):
         yield ReferenceColumn(address + inside, dtype.itemsize, 0, 0, size // dtype.itemsize)
 
 
-def _references_in(type: Type, dtype: np.dtype[Any]) -> Iterator[int]:
-    """Where in a value that memory holds as ``dtype`` references begin."""
+def _references_in(
+    type: Type, dtype: np.dtype[Any], held: Collection[ClassType] | None
+) -> Iterator[int]:
+    """Where in a value that memory holds as ``dtype`` such references begin."""
     if isinstance(type, ReferenceType):
-        yield 0
+        if held is None or any(cls.is_subclass_of(type.cls) for cls in held):
+            yield 0
     elif isinstance(type, InlineType):
-        inner = [*_references_in(type.element, dtype.base)]
+        inner = [*_references_in(type.element, dtype.base, held)]
         for first in range(0, dtype.itemsize, dtype.base.itemsize):
             yield from (first + inside for inside in inner)
     elif isinstance(type, ValueType) and not type.shape:
         assert dtype.fields is not None
         for name, component in type.fields.items():
             part, start = dtype.fields[name][:2]
-            yield from (int(start) + inside for inside in _references_in(component, part))
+            yield from (int(start) + inside for inside in _references_in(component, part, held))
 
 
 class ObjectMoves(Protocol):

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..model.classes import ClassType
-from .births import Ended
+from .births import Ended, Words
 from .extents import Extent
 from .regions import Loan
 
@@ -60,8 +60,8 @@ class Slots(Protocol):
         """Write a table to the extent, and to lent slots the headers that objects have."""
         ...
 
-    def asked_for(self, extent: Extent, places: Sequence[int]) -> list[int]:
-        """The words of 64 bits at these places of the table, after the launch."""
+    def read(self, extent: Extent, place: int, count: int) -> Words:
+        """So many words of 64 bits from this place of the table on, after the launch."""
         ...
 
     def settle(

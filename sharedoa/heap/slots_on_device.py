@@ -10,7 +10,7 @@ from types import MappingProxyType
 import numpy as np
 
 from ..model.classes import ClassType
-from .births import Ended
+from .births import Ended, Words
 from .by_type import ByTypePlacement
 from .extents import Extent
 from .regions import Loan, Region
@@ -66,10 +66,9 @@ class SlotsOnDevice:
         count_living(placement, regions, lists)
         write_table(placement, lists, extent, table, {each: each.slot_bytes for each in regions})
 
-    def asked_for(self, extent: Extent, places: Sequence[int]) -> list[int]:
+    def read(self, extent: Extent, place: int, count: int) -> Words:
         """See ``slots.Slots``."""
-        found = (self._lists.read(extent.address + place, 2) for place in places)
-        return [int(words.view(np.uint64)[0]) for words in found]
+        return self._lists.read(extent.address + place, 2 * count).view(np.uint64)
 
     def settle(
         self,

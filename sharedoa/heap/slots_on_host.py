@@ -10,7 +10,7 @@ import numpy as np
 from dispatch.births import BORN, ENDED, LIVED
 
 from ..model.classes import ClassType
-from .births import Ended
+from .births import Ended, Words
 from .by_type import ByTypePlacement
 from .extents import Extent
 from .region_selection import Part
@@ -63,13 +63,11 @@ class SlotsOnHost:
                 memory[start : start + 4 * loan.count].view(np.uint32)[:] = loan.slots
                 start += 4 * loan.count
 
-    def asked_for(self, extent: Extent, places: Sequence[int]) -> list[int]:
+    def read(self, extent: Extent, place: int, count: int) -> Words:
         """See ``slots.Slots``."""
-        if not places:
-            return []
-        end = extent.address + max(places) + 8
-        self._residency.host_uses(extent.address, extent.address, end)
-        return [int(extent.memory[place : place + 8].view(np.uint64)[0]) for place in places]
+        stop = place + 8 * count
+        self._residency.host_uses(extent.address, extent.address + place, extent.address + stop)
+        return extent.memory[place:stop].view(np.uint64).copy()
 
     def settle(
         self,

@@ -4,12 +4,15 @@ same way, as where they are compiled."""
 from __future__ import annotations
 
 import threading
+from collections import defaultdict
+from collections.abc import Mapping
 from typing import Any
 
 from dispatch.births import BORN, ENDED, LIVED
 
 from ..errors import ArgumentError, HeapError
 from ..heap import hooks
+from ..heap.birth_order import part_with_deleted
 from ..heap.births import Places
 from ..heap.construction import field_values, initialise
 from ..heap.heap import Heap
@@ -39,6 +42,8 @@ class LaunchInCPython:
         self._is_open = False
         self._places: dict[ClassType, Places] = {}
         self._counts: dict[tuple[ClassType, int], int] = {}
+        #: Who took the places of classes of which all threads count together.
+        self._makers: defaultdict[ClassType, list[int]] = defaultdict(list)
         self._ended: dict[ClassType, None] = {}
         #: Where in the user's code an object of a class had no place.
         self._refused: dict[ClassType, str] = {}
@@ -59,10 +64,9 @@ class LaunchInCPython:
         """Take the heap's books."""
         if self._is_open:
             return
-        births = births_of(self._heap)
         with self._heap.lock:
             if self._births is not None:
-                lent = births.lend(self._births.made, self._threads)
+                lent = self._lend(self._births.made)
                 self._places = {places.cls: places for places in lent}
             # No signal comes between what is done and the note that it is.
             self._heap.lock.plain.acquire()
@@ -75,6 +79,8 @@ class LaunchInCPython:
         with self._heap.lock:
             self._is_open = False
             self._heap.lock.plain.release()
+            for cls, makers in self._makers.items():
+                self._places[cls].makers = makers
             settle(self._heap, [*self._places.values()], [*self._ended])
 
     # ------------------------------------------------------------------ in kernels
@@ -123,12 +129,21 @@ class LaunchInCPython:
     def _address_of(self, obj: Object) -> int:
         return int(self._heap.encoding.address(obj._reference))
 
+    def _lend(self, made: Mapping[ClassType, int | None]) -> list[Places]:
+        births = births_of(self._heap)
+        lent = births.lend(made, self._threads)
+        try:
+            part_with_deleted(self._heap, lent)
+        except BaseException:
+            births.return_unused(lent)
+            raise
+        return lent
+
     def _take(self, cls: ClassType) -> int | None:
         """The address of the next place for the thread that is running."""
         places = self._places.get(cls)
-        births = births_of(self._heap)
         if places is None:
-            (places,) = births.lend({cls: None}, self._threads)
+            (places,) = self._lend({cls: None})
             self._places[cls] = places
         found = places.at(self._number(places))
         if found is None and places.cls not in self._refused:
@@ -139,7 +154,10 @@ class LaunchInCPython:
         """The number of the next place for the thread that is running."""
         thread = current_thread.get()
         assert thread is not None
-        number = thread.index[1] * thread.size[0] + thread.index[0] if places.step else 0
+        number = thread.index[1] * thread.size[0] + thread.index[0]
+        if not places.step:
+            self._makers[places.cls].append(number)
+            number = 0
         key = places.cls, number
         count = self._counts.get(key, 0)
         self._counts[key] = count + 1

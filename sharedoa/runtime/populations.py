@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from ..heap.birth_order import part_with_deleted
 from ..heap.heap import Heap
 from ..heap.living import births_of, settle
 from ..ir.births import Births
@@ -25,6 +26,7 @@ def changing(heap: Heap, births: Births, threads: int) -> Iterator[None]:
         lent = memory.lend(births.made, threads)
         has_ended = False
         try:
+            part_with_deleted(heap, lent)
             memory.publish(lent, ended, threads)
             try:
                 with interruptible():
@@ -35,7 +37,7 @@ def changing(heap: Heap, births: Births, threads: int) -> Iterator[None]:
                 has_ended = True
         finally:
             if has_ended:
-                memory.note_shortages(lent)
+                memory.note_takers(lent)
                 settle(heap, lent, ended)
             else:
                 memory.return_unused(lent)

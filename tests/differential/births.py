@@ -15,6 +15,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import sharedoa as oa
+from sharedoa.heap.living import reserve
 from sharedoa.heap.moving import compact, sort
 
 from ..source_files import load_module
@@ -59,18 +60,23 @@ MOST_TURNS = 5
 
 @dataclass
 class Source:
-    """A program as text, and the names of its classes but the root."""
+    """A program as text, and the names of its classes but the root; whether room for what it makes
+    is to be reserved."""
 
     text: str
     classes: list[str]
+    is_open: bool
 
 
 class _Writer:
     """Methods of one class. ``can_end``: objects may be ended by others; else they may ask whether
-    they live themselves."""
+    they live themselves. ``is_open``: they make numbers of objects that nobody knows before."""
 
-    def __init__(self, random: Random, classes: Sequence[str], can_end: bool) -> None:
+    def __init__(
+        self, random: Random, classes: Sequence[str], can_end: bool, is_open: bool
+    ) -> None:
         self._random, self._classes, self._can_end = random, classes, can_end
+        self._is_open = is_open
         self._children = 0
         self._lines: list[str] = []
 
@@ -116,9 +122,19 @@ class _Writer:
         else:
             count = self._random.randint(1, 3)
             name, first = self._random.choice(self._classes), self._child(count)
-            add(f"for k in range({count}):")
+            rounds = f"min(self.plan % 4, {count})" if self._is_open else f"{count}"
+            add(f"for k in range({rounds}):")
             own = f"number_of(self.id, turn, {first} + k)"
-            add(f"    oa.new({name}, id={own}, plan={self._plan()})")
+            made = f"oa.new({name}, id={own}, plan={self._plan()})"
+            if not self._is_open:
+                add(f"    {made}")
+                return
+            add(f"    grown: Being = {made}")
+            add("    grown.friend = self.friend")
+            if not self._can_end and self._random.random() < 0.3:
+                add("    if k % 2 and oa.delete(grown):")
+                add("        continue")
+            add("    self.friend = grown")
 
     def _birth(self, indent: str) -> None:
         name = self._random.choice(self._classes)
@@ -150,7 +166,7 @@ def make_source(seed: int) -> Source:
     """Three to five classes, whose ``act`` may make objects of each other."""
     random = Random(seed)
     classes = [f"Being{number}" for number in range(random.randint(2, 4))]
-    can_end = random.random() < 0.5
+    can_end, is_open = random.random() < 0.5, random.random() < 0.5
     lines = ["class Being(oa.Object):", "    id: i64", "    plan: i32", "    energy: i32"]
     lines += ["    friend: Being | None", "    marks: oa.inline[i32, 3]"]
     lines += ["    def act(self, counts: oa.Array[i32], turn: i32) -> None: ..."]
@@ -165,10 +181,10 @@ def make_source(seed: int) -> Source:
             initialised.add(name)
         elif base in initialised:
             initialised.add(name)
-        writer = _Writer(random, classes, can_end)
+        writer = _Writer(random, classes, can_end, is_open)
         lines += writer.method("act(self, counts: oa.Array[i32], turn: i32) -> None")
     text = "\n".join(lines) + "\n" + _KERNELS + _FUNCTIONS
-    return Source(text, classes)
+    return Source(text, classes, is_open)
 
 
 def _initialiser(random: Random, is_below: bool) -> list[str]:
@@ -282,6 +298,9 @@ class Play:
         self._plain = PlainBeings(source)
         self._numbers = iter(range(1, 64))
         self._counts = heap.zeros(2, oa.i32)
+        if source.is_open:
+            for name in source.classes:
+                reserve(heap, getattr(module, name), _MOST_BEINGS * _CHILDREN)
 
     def order(self) -> dict[str, list[int]]:
         """The objects of exactly each class, as populations have them."""

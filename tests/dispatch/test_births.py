@@ -58,10 +58,12 @@ def test_places(step: int, tiled: bool) -> None:
     segments["stop"], segments["start"] = (5, 8), starts
     segments["live"] = [each.ctypes.data for each in live]
     counts = np.zeros(3, np.uint32)
+    makers = np.full(9, 0xFF, np.uint64)
     table = np.zeros(2, ENTRY_DTYPE)
     entry = table[1:]
     entry["step"], entry["room"], entry["places"] = step, 8, slots.ctypes.data
     entry["counts"] = counts.ctypes.data if step > 1 else 0
+    entry["makers"] = makers.ctypes.data if step == 0 else 0
     entry["segments"], entry["stride"] = segments.ctypes.data, encode_stride(size, tiled)
     module = ir.Module()
     births.place_function(module, "by_type", 0, 0).linkage = ""
@@ -76,8 +78,10 @@ def test_places(step: int, tiled: bool) -> None:
         return start + slot * size
 
     if step == 0:
-        assert [place(1, 5) for _ in range(10)] == [*map(address, range(8)), 0, 0]
+        threads = [5, 0, 5, 5, 8, 0, 5, 8, 8, 1]
+        assert [place(1, each) for each in threads] == [*map(address, range(8)), 0, 0]
         assert entry["next"][0] == 10
+        assert makers.tolist() == [*threads[:8], 0xFF]
         taken = [*range(8)]
     elif step == 1:
         assert [place(1, thread) for thread in (7, 0, 8, 5)] == [
@@ -102,12 +106,13 @@ def test_places(step: int, tiled: bool) -> None:
 def test_places_one_by_one(step: int) -> None:
     """Four places that lie anywhere, with their bytes anywhere."""
     addresses, bytes = [0x9000, 0x100, 0x7770, 0x5008], [6, 0, 3, 9]
-    live, counts = np.zeros(10, np.uint8), np.zeros(2, np.uint32)
+    live, counts, makers = np.zeros(10, np.uint8), np.zeros(2, np.uint32), np.zeros(5, np.uint64)
     places = np.zeros(4, PLACE_DTYPE)
     places["address"], places["live"] = addresses, live.ctypes.data + np.array(bytes, np.uint64)
     entry = np.zeros(1, ENTRY_DTYPE)
     entry["step"], entry["room"], entry["places"] = step, 4, places.ctypes.data
     entry["counts"] = counts.ctypes.data if step else 0
+    entry["makers"] = 0 if step else makers.ctypes.data
     module = ir.Module()
     births.place_function(module, "scattered", 0, 0).linkage = ""
     code = HostCode(module, optimised=True)
@@ -117,7 +122,8 @@ def test_places_one_by_one(step: int) -> None:
         assert [place(0, thread) for thread in (1, 1, 1, 0)] == [0x7770, 0x5008, 0, 0x9000]
         taken = [6, 3, 9]
     else:
-        assert [place(0, 7) for _ in range(6)] == [*addresses, 0, 0]
+        assert [place(0, thread) for thread in range(1, 7)] == [*addresses, 0, 0]
+        assert makers.tolist() == [1, 2, 3, 4, 0]
         taken = bytes
     assert np.flatnonzero(live).tolist() == sorted(taken) and {*live[taken]} == {BORN}
 

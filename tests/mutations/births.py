@@ -27,6 +27,7 @@ _PLAN, _SEQUENCE = (
 _SEQUENCES = ("tests/runtime/test_population_sequence.py",)
 _LOANS = ("tests/heap/test_loans.py",)
 _PLACES = ("tests/dispatch/test_births.py",)
+_ORDER, _IN_ORDER = "sharedoa/heap/birth_order.py", ("tests/runtime/test_birth_order.py",)
 
 MUTATIONS = (
     Mutation(
@@ -379,5 +380,41 @@ MUTATIONS = (
         ".parent.parent), contextlib.__file__", ".parent.parent)",
         "an error names a line of Python's instead of the user's",
         _ONE_BY_ONE,
+    ),
+    Mutation(
+        "who has come first stands first", "sharedoa/heap/births.py",
+        "        if (makers[1:] >= makers[:-1]).all():\n", "        if True:\n",
+        "new objects stand in another order in each run",
+        _IN_ORDER,
+    ),
+    Mutation(
+        "who has come first has the lowest number", "sharedoa/heap/births_one_by_one.py",
+        "addresses = np.concatenate([addresses[order], addresses[len(order) :]])", "pass",
+        "new objects stand in another order in each run, one by one",
+        _IN_ORDER,
+    ),
+    Mutation(
+        "whether a new object lives stays where it was made", _ORDER,
+        "for change, state in zip(changes, states, strict=True):", "for change, state in ():",
+        "objects that were ended live, and others do not",
+        _IN_ORDER,
+    ),
+    Mutation(
+        "references to deleted objects follow those in their places", _ORDER,
+        "    if not reused:\n        return\n", "    if reused or True:\n        return\n",
+        "a field that nobody has stored to has other bytes in each run",
+        _IN_ORDER,
+    ),
+    Mutation(
+        "Python's objects stay where new ones were made", _ORDER,
+        "    _move_proxies(heap, changes)\n", "",
+        "a proxy is that of another object",
+        _IN_ORDER,
+    ),
+    Mutation(
+        "an object in a slot that was lent has no references", _ORDER,
+        "min(each.capacity, each.unused_from + each.lent)", "each.unused_from",
+        "references of new objects to new ones lead to others",
+        _IN_ORDER,
     ),
 )  # fmt: skip
