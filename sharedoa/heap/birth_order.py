@@ -2,8 +2,9 @@
 one counter, in the order in which they came.
 
 After the launch the objects change places among those that were taken, and the references that the
-launch has stored follow. So that it has stored all that lead there, what refers to objects that had
-these places before, and were deleted, refers to the class's grave from before the launch on.
+launch has stored follow; in a heap that is not ``ordered`` they stay. So that it has stored all
+that lead there, what refers to objects that had these places before, and were deleted, refers to
+the class's grave from before the launch on.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def part_with_deleted(heap: Heap, lent: Iterable[Places]) -> None:
     """A launch is about to make objects in these places. Raises HeapError without memory, having
     changed nothing that a program sees."""
     births = heap.memory.births
-    if not isinstance(births, BirthsByClass):
+    if not heap.ordered or not isinstance(births, BirthsByClass):
         return
     reused: list[_Taken] = []
     for places in lent:
@@ -71,7 +72,7 @@ def put_in_order(heap: Heap, lent: Iterable[Places]) -> None:
     Raises HeapError without memory for it, having changed nothing.
     """
     births = heap.memory.births
-    if not isinstance(births, BirthsByClass):
+    if not heap.ordered or not isinstance(births, BirthsByClass):
         return
     changes, states = [], []
     for places in lent:

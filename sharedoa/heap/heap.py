@@ -76,7 +76,7 @@ _path = lru_cache(maxsize=4096)(FieldPath)
 
 _PUBLIC = (
     "all", "array", "backend", "concat", "debug", "delete", "dump", "fastmath", "layout", "load",
-    "mode", "new", "ranges", "stats", "synchronize", "zeros",
+    "mode", "new", "ordered", "ranges", "stats", "synchronize", "zeros",
 )  # fmt: skip
 
 
@@ -87,8 +87,9 @@ class Heap:
     is the first GPU, "cuda:1" the second. ``capacity`` is the most bytes that it may reserve,
     ``initial_region`` the number of objects in the first region of a class, ``references`` the bits
     that memory holds of a reference ("32", "64", "auto"); ``fastmath`` whether kernels may
-    approximate floating-point arithmetic. Its memory goes when nothing refers to the heap, its
-    objects or its arrays any more.
+    approximate floating-point arithmetic; ``ordered`` whether objects stand in the order of the
+    threads that made them also where their number has no bound. Its memory goes when nothing refers
+    to the heap, its objects or its arrays any more.
 
     Raises ConfigurationError for unknown names or values, BackendError where that does not work.
     """
@@ -103,9 +104,10 @@ class Heap:
         debug: bool | None = None,
         references: str | None = None,
         fastmath: bool | None = None,
+        ordered: bool | None = None,
     ) -> None:
         settings = HeapSettings.resolve(
-            mode, backend, layout, capacity, initial_region, debug, references, fastmath
+            mode, backend, layout, capacity, initial_region, debug, references, fastmath, ordered
         )
         self.mode: Mode = settings.mode
         self.backend = settings.backend
@@ -113,6 +115,7 @@ class Heap:
         self.encoding: ReferenceEncoding = settings.encoding
         self.debug = settings.debug
         self.fastmath = settings.fastmath
+        self.ordered = settings.ordered
         #: The same object each time, so that who holds it need not call it to know the heap.
         self.weak = ref(self)
         #: Launches that may have stored references in arrays.

@@ -32,6 +32,7 @@ class HeapSettings:
     initial_region: int
     debug: bool
     fastmath: bool
+    ordered: bool
 
     @classmethod
     def resolve(
@@ -44,6 +45,7 @@ class HeapSettings:
         debug: Any,
         references: Any,
         fastmath: Any,
+        ordered: Any,
     ) -> HeapSettings:
         """Raises ConfigurationError, naming what is valid, and BackendError."""
         from ..runtime import knobs
@@ -74,6 +76,7 @@ class HeapSettings:
             initial_region=knobs.initial_region.resolve(initial_region),
             debug=knobs.debug.resolve(debug),
             fastmath=knobs.fastmath.resolve(fastmath),
+            ordered=knobs.ordered.resolve(ordered),
         )
 
 

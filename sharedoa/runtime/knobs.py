@@ -224,6 +224,14 @@ fastmath: Knob[bool] = Knob(
     "functions",
     _flag,
 )
+ordered: Knob[bool] = Knob(
+    "ordered",
+    True,
+    "0 or 1",
+    "put objects in the order of the threads that made them, also where no bound is known of how "
+    "many each makes",
+    _flag,
+)
 specialise: Knob[bool] = Knob(
     "specialise",
     True,
@@ -241,7 +249,7 @@ dump: Knob[Path | None] = Knob(
 
 ALL: tuple[Knob[Any], ...] = (
     mode, backend, layout, references, initial_region, capacity, cache_dir, cache_size, debug,
-    fastmath, specialise, dump,
+    fastmath, ordered, specialise, dump,
 )  # fmt: skip
 
 

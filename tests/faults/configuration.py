@@ -123,6 +123,8 @@ layout_tile:
     SHAREDOA_LAYOUT=tile
 fastmath:
     SHAREDOA_FASTMATH=1
+unordered:
+    SHAREDOA_ORDERED=0
 without_constants:
     SHAREDOA_SPECIALISE=0
 dump_folder:

@@ -186,6 +186,20 @@ def test_they_stand_in_the_order_of_the_threads(
     assert [order is not None for order in orders[:2]] == [True, True]
 
 
+def test_a_heap_that_is_not_ordered_has_the_same_objects(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is moved; which object lies where depends on who comes first."""
+    asked: list[None] = []
+    monkeypatch.setattr(Places, "thread_order", lambda places: asked.append(None))
+    with oa.Heap(backend="cpu", initial_region=8, ordered=False):
+        garden = Garden(1)
+        garden.grow()
+        assert not asked
+        orders, _, tops = expected(garden.counts)
+        made = [each for each in oa.all(Node).id.numpy().tolist() if each >= 0]
+        assert sorted(made) == sorted(orders)
+        assert [number(each) for each in garden.tops] == tops
+
+
 def test_the_same_places_everywhere() -> None:
     """Also where objects were ended as soon as they were made, and in the next launch."""
     found = set()

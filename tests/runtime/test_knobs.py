@@ -34,6 +34,7 @@ def test_defaults_of_the_design():
         "SHAREDOA_CACHE_SIZE": 1 << 30,
         "SHAREDOA_DEBUG": False,
         "SHAREDOA_FASTMATH": False,
+        "SHAREDOA_ORDERED": True,
         "SHAREDOA_SPECIALISE": True,
         "SHAREDOA_DUMP": None,
     }
