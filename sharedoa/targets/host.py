@@ -204,6 +204,10 @@ class HostTarget:
         exact = emit_exact(builder, name, arguments, fast)
         if exact is not None:
             return exact
+        if name == "fmod":
+            # Of a call LLVM believes that the result is no NaN where x is finite and y not 0,
+            # though y may be NaN; the instruction, which becomes that call, it takes as it is.
+            return builder.frem(*arguments)
         if name in _INTRINSICS:
             return emit_intrinsic(builder, name, arguments, fast)
         suffix = "f" if arguments[0].type == F32 else ""

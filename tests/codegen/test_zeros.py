@@ -1,4 +1,4 @@
-"""Signs of zeros survive comparisons that LLVM makes minima and maxima of."""
+"""Zeros keep their signs, and NaN is stored, whatever LLVM believes of minima and remainders."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sharedoa as oa
-from sharedoa import f32, f64
+from sharedoa import f32, f64, i32
 
 from .interpreted import InterpretedGpu
 
@@ -67,3 +67,25 @@ def test_zeros_are_those_of_python(backend: Any) -> None:
                 here.append(numbers.tobytes())
             found.append(here)
     assert found[0] == found[1] == found[2]
+
+
+@oa.func
+def _not_a_number() -> f64:
+    zero = max(f64(0.0), f64(0.0))
+    return (zero - zero) / zero
+
+
+@oa.kernel
+def remainders(n: i32, out: oa.Array[f64]) -> None:
+    out[0] = f64(n) % _not_a_number()
+    out[1] = f64(n) // _not_a_number()
+    out[2] = math.fmod(f64(n), _not_a_number())
+    out[3] = f64(n) % math.inf
+
+
+def test_remainders_by_what_folds_to_nan_are_stored() -> None:
+    """LLVM takes calls of fmod with a number that is no NaN for such that give none."""
+    with oa.Heap(backend="cpu"):
+        out = oa.array(f64, [1.0] * 4)
+        remainders[1](7, out)
+        assert np.isnan(out.numpy()[:3]).all() and out[3] == 7.0

@@ -155,7 +155,7 @@ class Body:
 
     def _fill_list(self, scope: Scope, room: int, depth: int) -> tuple[int, Lines, Scope]:
         """A list of this thread's own, also by another name, and what is in it afterwards."""
-        type = self.random.choice((*INTEGERS, "bool"))
+        type = self.random.choice((*INTEGERS, *FLOATS, "bool"))
         items, read = self._name("l"), Named(self._name("v"), type)
         values = [self.expressions.make(read.type, scope, 1) for _ in range(2)]
         length = self.random.randint(1, 5)
