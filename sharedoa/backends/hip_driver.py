@@ -20,12 +20,13 @@ def load_hip() -> Any:
         raise forked()
     try:
         # In some versions it is a module of that package, in others one of another.
-        from hip import hip
+        from hip import hip as module
     except ImportError as problem:
         raise BackendError(
             f"the hip backend needs AMD's Python bindings, which cannot be imported: {problem}",
             'run `pip install "sharedoa[hip]"`',
         ) from problem
+    hip: Any = module
     try:
         error, *_ = hip.hipInit(0)
         counted, devices = (error, 0) if error else hip.hipGetDeviceCount()
