@@ -22,6 +22,7 @@ DOCUMENTS = (
     "README.md",
     "CHANGELOG.md",
     "docs/architecture.md",
+    "docs/coming-from.md",
     "docs/comparison.md",
     "docs/dispatch.md",
     "docs/examples/README.md",
