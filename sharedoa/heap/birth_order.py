@@ -86,6 +86,8 @@ def put_in_order(heap: Heap, lent: Iterable[Places]) -> None:
     try:
         _run(heap, births, changes, copies=True)
     except NoRoom as shortage:
+        if births.shortages:
+            return  # the launch reports that there was no room for all
         # Nothing is collected: the books do not know yet what new objects refer to.
         raise HeapError(
             f"no room for putting {sum(each.count for each in changes):,} new objects in the order "
