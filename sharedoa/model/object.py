@@ -189,6 +189,8 @@ class Object(metaclass=ObjectMeta):
         )
 
     def __hash__(self) -> int:
+        # A set or dictionary would not find an object that has moved by itself.
+        self._heap.upkeep.is_known_outside = True
         return hash(self._reference)
 
     def __reduce__(self) -> Any:
