@@ -1,0 +1,54 @@
+"""The garbage collector rests while code is compiled, and is on again whatever happens."""
+
+from __future__ import annotations
+
+import gc
+import threading
+
+import pytest
+
+from sharedoa.collection import nothing_collected
+
+
+def test_it_is_on_again_after_errors_and_blocks_in_one_another() -> None:
+    with pytest.raises(KeyboardInterrupt), nothing_collected():
+        assert not gc.isenabled()
+        with nothing_collected():
+            assert not gc.isenabled()
+        assert not gc.isenabled()
+        raise KeyboardInterrupt
+    assert gc.isenabled()
+
+
+def test_who_has_turned_it_off_keeps_it_off() -> None:
+    gc.disable()
+    try:
+        with nothing_collected():
+            pass
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+def test_threads_that_compile_at_once_leave_it_on() -> None:
+    begun, may_end = threading.Event(), threading.Event()
+
+    def compile_slowly() -> None:
+        with nothing_collected():
+            begun.set()
+            may_end.wait(10)
+
+    thread = threading.Thread(target=compile_slowly)
+    with nothing_collected():
+        thread.start()
+        begun.wait(10)
+    assert gc.isenabled()
+    may_end.set()
+    thread.join()
+    assert gc.isenabled()
+
+
+def test_a_child_collects() -> None:
+    with nothing_collected():
+        nothing_collected.after_fork()
+        assert gc.isenabled()
