@@ -419,7 +419,7 @@ def test_programs_are_weighed_by_how_often_they_run(heap: oa.Heap, looked: list[
 
 
 def test_settings_say_whose_choice_it_is() -> None:
-    settings = HeapSettings.resolve("auto", gpu(), None, "64MiB", None, None, None, None)
+    settings = HeapSettings.resolve("auto", gpu(), None, "64MiB", None, None, None, None, None)
     assert settings.layout.is_open and settings.layout.is_open_for(CELL)
     assert not settings.layout.is_open_for(InTiles.__sharedoa__)
     assert not settings.layout.is_open_for(InRecords.__sharedoa__)
