@@ -9,8 +9,7 @@ size of that sequence that fits them; a region that has no object left is given 
 from __future__ import annotations
 
 import threading
-from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 from weakref import WeakSet
 
@@ -31,23 +30,21 @@ from .placement import (
     Fields,
     References,
     Selection,
-    foreign_reference,
     freed_reference,
-    null_reference,
     repeated_reference,
 )
 from .quarantine import Batch, Quarantine
 from .rearrangement import rearrange
+from .region_index import RegionIndex
 from .region_selection import Part, RegionSelection
 from .regions import Region, has_repeated
 from .residency import Residency
-from .run import Run
 from .run_detection import find_runs
 from .slot_lists import SlotBytes
 
 
-class ByTypePlacement:
-    """All regions of one heap, and the address-ordered index of them."""
+class ByTypePlacement(RegionIndex):
+    """All regions of one heap."""
 
     def __init__(
         self,
@@ -66,9 +63,9 @@ class ByTypePlacement:
         (``quarantine``), and kernels see which objects live; ``header`` gives the bytes that an
         object of a class starts with; ``retire`` frees an extent once launches under way have
         finished; ``in_windows``: whether classes are kept in windows apart (``class_windows``)."""
+        super().__init__(encoding)
         self._extents = extents
         self._layout = layout
-        self._encoding = encoding
         self._residency = residency
         self.initial_region = initial_region
         self._shows_living = debug
@@ -79,21 +76,14 @@ class ByTypePlacement:
         self._windows = ClassWindows(extents) if in_windows else None
         #: Held while the host reads or writes fields, and while fields change places.
         self.access = take_for_forks(threading.RLock())
-        #: Starts of the regions, and the regions, by address: another pair after every change, as
-        #: other threads look without the heap's lock.
-        self._index: tuple[list[int], list[Region]] = [], []
         #: These, and those that were merged and that selections still know.
         self._every_region: WeakSet[Region] = WeakSet()
-        self._of_class: dict[ClassType, list[Region]] = {}
-        self.layout_epoch = 0
         self.population_epoch = 0
         self.generation = 0
         self.population_version = 0
         self._versions: dict[ClassType, int] = {}
         self.deletions = 0
         self.moves = 0
-        #: With which of them an object of each class went last.
-        self._last_deletion: dict[ClassType, int] = {}
 
     # ------------------------------------------------------------------ making and freeing
 
@@ -219,7 +209,7 @@ class ByTypePlacement:
     def _drop_idle(self, regions: Iterable[Region]) -> None:
         for region in regions:
             if region.is_idle:
-                self._replace((region,), ())
+                self.replace((region,), ())
                 self.free_region(region)
 
     def _release(self, batches: Iterable[Batch[Region]]) -> None:
@@ -328,7 +318,7 @@ class ByTypePlacement:
         found = self.grave(cls)
         if found is None:
             found = self.new_grave(cls)
-            self._replace((), (found,))
+            self.replace((), (found,))
         return found
 
     def free_region(self, region: Region) -> None:
@@ -340,7 +330,7 @@ class ByTypePlacement:
         """The same objects are in other regions now."""
         for cls in dict.fromkeys(region.cls for region in gone):
             own = [[each for each in regions if each.cls is cls] for regions in (gone, come)]
-            self._replace(*own)
+            self.replace(*own)
         for region in gone:
             self.free_region(region)
         self.generation += 1
@@ -365,7 +355,7 @@ class ByTypePlacement:
                 if capacity == missing:
                     raise
                 capacity = max(missing, capacity // 2)
-        self._replace((), (region,))
+        self.replace((), (region,))
         self._merge_around(region)
 
     def _reserve(self, cls: ClassType, capacity: int) -> Region:
@@ -440,16 +430,6 @@ class ByTypePlacement:
             self._layout = layout
             self.layout_epoch += 1  # who looked at a region meanwhile looks again
 
-    def _replace(self, gone: Sequence[Region], come: Sequence[Region]) -> None:
-        """Regions of one class instead of others."""
-        cls = (*gone, *come)[0].cls
-        every = sorted([*(each for each in self._index[1] if each not in gone), *come], key=_start)
-        stays = [each for each in self.regions(cls) if each not in gone]
-        own = sorted([*stays, *(each for each in come if not each.is_grave)], key=_start)
-        index = [region.start for region in every], every
-        self._index, self._of_class[cls] = index, own
-        self.layout_epoch += 1
-
     def _merge_around(self, region: Region) -> None:
         _, every = self._index
         place = every.index(region)
@@ -485,82 +465,14 @@ class ByTypePlacement:
         if self._quarantine is not None:
             self._quarantine.move(low, merged, 0)
             self._quarantine.move(high, merged, offset)
-        self._replace((low, high), (merged,))
+        self.replace((low, high), (merged,))
         for region in (low, high):
             for extent in region.own_extents:
                 self._retire(extent)
         self.generation += 1
         return merged
 
-    # ------------------------------------------------------------------ finding
-
-    def regions(self, cls: ClassType) -> list[Region]:
-        """The regions of exactly this class, by address."""
-        return self._of_class.get(cls, [])
-
-    def all_regions(self) -> Iterator[Region]:
-        yield from self._index[1]
-
-    def locate(self, address: int, where: str = "") -> tuple[Region, int]:
-        """The region and slot of the object that starts at ``address``, live or not. Raises
-        HeapError if none can."""
-        if address == 0:
-            raise null_reference(where)
-        starts, regions = self._index
-        index = bisect_right(starts, address) - 1
-        if index < 0:
-            raise foreign_reference(address, where)
-        region = regions[index]
-        slot = region.slot(address)
-        if slot is None:
-            raise foreign_reference(address, where)
-        return region, slot
-
-    def locate_live(self, address: int) -> tuple[Region, int]:
-        """The same of an object that lives. Raises HeapError."""
-        region, slot = self.locate(address)
-        if not region.live[slot]:
-            raise freed_reference(address, region.cls)
-        return region, slot
-
-    def lives(self, address: int) -> bool:
-        try:
-            region, slot = self.locate(address)
-        except HeapError:
-            return False
-        return bool(region.live[slot])
-
-    def refuse_replaced(self, references: References, deletions: int) -> None:
-        addresses: References = self._encoding.address(references)
-        used = np.flatnonzero(addresses)
-        for part in self._scattered_parts(addresses[used]):
-            replaced = part.region.freed_after(part.slots, deletions)
-            if replaced.any():
-                place = int(used[part.where][np.argmax(replaced)])
-                address = int(addresses[place])
-                raise freed_reference(address, part.region.cls, f"element {place}: ")
-
-    def has_deleted(self, cls: ClassType, deletions: int) -> bool:
-        known = list(self._last_deletion.items())
-        return any(last > deletions and each.is_subclass_of(cls) for each, last in known)
-
-    def refuse_deleted_run(self, run: Run, count: int, deletions: int) -> None:
-        place = run.place
-        first = slice(run.slot, run.slot + 1, 1)
-        address = int(place.arrangement.addresses(place.start, first)[0])
-        region, slot = self.locate(address)
-        if region.cls is not place.cls or slot + count > region.capacity:
-            raise freed_reference(address, place.cls, "element 0: ")
-        slots = slice(slot, slot + count, 1)
-        gone = region.freed_after(slots, deletions) | (region.live[slots] == 0)
-        if gone.any():
-            number = int(np.argmax(gone))
-            dead = slice(slot + number, slot + number + 1, 1)
-            address = int(region.addresses(dead)[0])
-            raise freed_reference(address, place.cls, f"element {number}: ")
-
-    def class_of(self, address: int) -> ClassType:
-        return self.locate_live(address)[0].cls
+    # ------------------------------------------------------------------ fields and objects
 
     def read_one(self, address: int, path: FieldPath) -> Any:
         with self.access:
@@ -586,7 +498,7 @@ class ByTypePlacement:
             addresses, lambda place: self.locate(int(addresses[place]), f"element {place}: ")
         )
         if parts is None:
-            parts = self._scattered_parts(addresses)
+            parts = self.scattered_parts(addresses)
         for part in parts:
             live = part.region.live[part.slots]
             if not live.all():
@@ -594,28 +506,6 @@ class ByTypePlacement:
                 place = int(np.arange(len(references))[part.where][dead])
                 raise freed_reference(int(addresses[place]), part.region.cls, f"element {place}: ")
         return self._selection(parts, len(references))
-
-    def _scattered_parts(self, addresses: References) -> list[Part]:
-        """The parts of addresses in no particular order: one a region that holds any of them."""
-        starts, regions = self._index
-        numbers = np.searchsorted(np.array(starts, np.uint64), addresses, side="right") - 1
-        order = np.argsort(numbers, kind="stable")
-        bounds = np.searchsorted(numbers[order], np.arange(-1, len(regions) + 1))
-        outside = order[: bounds[1]]
-        if len(outside):
-            self.locate(int(addresses[outside[0]]), f"element {outside[0]}: ")
-        parts = []
-        for number, region in enumerate(regions):
-            where = order[bounds[number + 1] : bounds[number + 2]]
-            if len(where) == 0:
-                continue
-            offsets = addresses[where] - np.uint64(region.start)
-            slots, nowhere = region.arrangement.slots(offsets)
-            wrong = where[nowhere | (slots >= region.capacity)]
-            if len(wrong):
-                self.locate(int(addresses[wrong[0]]), f"element {wrong[0]}: ")
-            parts.append(Part(region, where, slots, len(where)))
-        return parts
 
     def objects(self, classes: Sequence[ClassType]) -> Selection:
         parts: list[Part] = []
@@ -630,36 +520,3 @@ class ByTypePlacement:
         return RegionSelection(
             parts, count, self._encoding, self._residency, self._pieces, self.access
         )
-
-    # ------------------------------------------------------------------ counting
-
-    def classes(self) -> list[ClassType]:
-        found = [cls for cls in list(self._of_class) if self.count(cls)]
-        return sorted(found, key=_number)
-
-    def holders(self) -> list[ClassType]:
-        """The classes that have memory."""
-        return sorted({region.cls for region in self.all_regions()}, key=_number)
-
-    def count(self, cls: ClassType) -> int:
-        used = 0
-        for region in self._of_class.get(cls, ()):
-            used += region.used
-        return used
-
-    def reserved(self, cls: ClassType) -> int:
-        return sum(region.memory.nbytes for region in self.regions(cls))
-
-    def region_count(self, cls: ClassType) -> int:
-        return len(self.regions(cls))
-
-    def ranges(self) -> list[tuple[int, int, ClassType]]:
-        return [(region.start, region.end, region.cls) for region in self._index[1]]
-
-
-def _number(cls: ClassType) -> int:
-    return cls.type_index
-
-
-def _start(region: Region) -> int:
-    return region.start

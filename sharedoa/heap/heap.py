@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import threading
 from collections.abc import Callable
@@ -15,7 +14,7 @@ import numpy as np
 
 from dispatch.mode import Mode
 
-from ..errors import ArgumentError, HeapError
+from ..errors import HeapError
 from ..forks import renew_in_child, tell_child
 from ..model.classes import ClassType
 from ..model.clusters import Clusters
@@ -29,24 +28,19 @@ from ..model.object import (
     shared_type,
 )
 from ..model.reference import ReferenceEncoding
-from ..model.types import InlineType, ReferenceType, Type, array_form
+from ..model.types import InlineType, ReferenceType, Type
 from ..model.values import to_host
 from ..uninterrupted import BooksLock
-from . import hooks, one_field, one_object
-from .array2 import array_of_shape
+from . import hooks, new_arrays, one_field, one_object
 from .array_memory import ArrayStorage
 from .arrays import Array, ObjectArray, make_array
 from .automatic import Upkeep
 from .blocks import Block, entered, exit_of_block, without
 from .construction import (
     arguments_of_each,
-    concatenated,
     count_of,
-    element_column,
-    element_type,
     field_columns,
     initialise,
-    shape_of_new,
 )
 from .conversion import other_heap, raw_value
 from .field_view import FieldView
@@ -54,6 +48,7 @@ from .held_arrays import HeldArrays
 from .left_behind import LeftBehind
 from .living import references_of
 from .memory import HeapMemory
+from .objects_of_classes import ObjectsOfClasses
 from .placement import (
     FieldPath,
     Placement,
@@ -68,7 +63,6 @@ from .quarantine import user_line
 from .recording import is_recorded, refuse_access, require_executing
 from .settings import HeapSettings
 from .statistics import HeapStatistics
-from .transfer import array_column
 
 _get_ident = threading.get_ident
 _path = lru_cache(maxsize=4096)(FieldPath)
@@ -130,9 +124,7 @@ class Heap:
         self.readers: dict[tuple[type, str], one_field.Read] = {}
         self.writers: dict[tuple[type, str], one_field.Write] = {}
         self._reference_types: dict[ClassType, ReferenceType] = {}
-        #: Arrays of all objects of a class, of the population that ``_objects_at`` numbers.
-        self._objects_of: dict[ClassType, tuple[ArrayStorage | None, Selection]] = {}
-        self._objects_at = -1
+        self.of_classes = ObjectsOfClasses()
         self.upkeep = Upkeep()
         self.memory = HeapMemory(settings)
         #: Without a look at whether captured steps have changed it (``settle``).
@@ -259,7 +251,7 @@ class Heap:
         with self.lock:
             self.memory.wait_for_lists()
             selection = self.placement.select(references)
-            self.forget_objects_of()
+            self.of_classes.forget()
             self.placement.free(selection, user_line() if self.debug else "")
             self.bury(references)
         self.upkeep.after_deletion(self, selection)
@@ -270,35 +262,7 @@ class Heap:
 
     def objects_of(self, cls: ClassType) -> ObjectArray:
         """Every live object of exactly this class, in an array that is not to be written to."""
-        with self.lock.plain:
-            version = self.placement.population_version
-            if self._objects_at != version:
-                # What is in there keeps regions whose objects may be gone.
-                self._objects_of.clear()
-                self._objects_at = version
-            kept = self._objects_of.get(cls)
-            if kept is not None:
-                storage, selection = kept
-                array = self._array_of_objects(cls, storage, selection.count)
-                array._know(selection)
-                return array
-            selection = self.placement.objects([cls])
-            storage = self._new_storage(self.reference_type(cls), selection.count)
-            array = self._array_of_objects(cls, storage, selection.count)
-            array._fill(selection)
-            # The storage, not the array: that refers to the heap, which would never go.
-            self._objects_of[cls] = storage, selection
-            return array
-
-    def forget_objects_of(self) -> None:
-        """Objects have gone or moved."""
-        self._objects_of.clear()
-
-    def _array_of_objects(
-        self, cls: ClassType, storage: ArrayStorage | None, count: int
-    ) -> ObjectArray:
-        address = storage.address if storage else 0
-        return ObjectArray(self, self.reference_type(cls), storage, address, count)
+        return self.of_classes.array(self, cls)
 
     def reference(self, obj: Object | None) -> int:
         """The reference that kernels see for a host object, 0 for None. Raises ArgumentError for an
@@ -403,50 +367,21 @@ class Heap:
 
         Raises ArgumentError for data that do not convert, HeapError if they do not fit.
         """
-        require_executing(self, "creating an array")
-        type = element_type(self, element)
-        elements, inner = element_column(self, type, data), array_form(type)[1]
-        shape = elements.shape[: elements.ndim - len(inner)]
-        made = array_of_shape(self.array_of(type, elements.reshape(-1, *inner)), shape)
-        if isinstance(data, ObjectArray) and isinstance(made, ObjectArray) and data._heap is self:
-            made._know_run(data._run)
-        return made
+        return new_arrays.array(self, element, data)
 
     def zeros(self, n: int | tuple[int, int], element: Any) -> Array:
         """``n`` elements, or rows and columns, all zero or null."""
-        require_executing(self, "creating an array")
-        if isinstance(element, (int, np.integer)):
-            raise ArgumentError(
-                f"oa.zeros takes the type of elements second, not {element!r}",
-                "write the length first: oa.zeros(3, f32)",
-            )
-        type = element_type(self, element)
-        shape = shape_of_new(n)
-        return array_of_shape(self.blank(type, math.prod(shape)), shape)
+        return new_arrays.zeros(self, n, element)
 
     def concat(self, *parts: Any) -> Array:
         """All elements of arrays or populations one after another, in a new array. Objects of
         several classes become references to the closest class that they have in common."""
-        require_executing(self, "creating an array")
-        type, values = concatenated(self, parts)
-        return self.array_of(type, values)
+        return new_arrays.concat(self, parts)
 
     def array_of(self, element: Type, values: Values, kind: type[Array] | None = None) -> Array:
         """A new array, of one dimension or two, of elements as memory holds them. Raises
         ArgumentError for more."""
-        dimensions = values.ndim - len(array_form(element)[1])
-        if dimensions == 2:
-            flat = self.array_of(element, values.reshape(-1, *values.shape[2:]))
-            return array_of_shape(flat, values.shape[:2])
-        if dimensions != 1:
-            raise ArgumentError(
-                f"elements of an Array[{element!r}] are chosen in {dimensions} dimensions",
-                "arrays have one or two: choose with an index that has",
-            )
-        array = self.blank(element, len(values), kind)
-        if not self.memory.send(array_column(array._address, array._dtype, len(array)), values):
-            array._write_raw(values)
-        return array
+        return new_arrays.array_of(self, element, values, kind)
 
     def array_at(self, element: Type, address: int, length: int) -> Array:
         """The array that a field of type ``oa.Array`` refers to."""
@@ -457,11 +392,12 @@ class Heap:
 
     def blank(self, element: Type, length: int, kind: type[Array] | None = None) -> Array:
         """A new array of elements that are all zero or null."""
-        storage = self._new_storage(element, length)
+        storage = self.new_storage(element, length)
         address = storage.address if storage else 0
         return make_array(self, element, storage, address, length, kind)
 
-    def _new_storage(self, element: Type, length: int) -> ArrayStorage | None:
+    def new_storage(self, element: Type, length: int) -> ArrayStorage | None:
+        """Memory for such an array; None where it takes none."""
         size = length * self.layout.dtype(element).itemsize
         if size == 0:
             return None

@@ -208,7 +208,7 @@ def _move(
     with placement.access:
         placement.exchange(gone, [*come.values(), *new_graves.values()])
         heap.proxies.replace(references, [proxy for _, proxy in proxies])
-        heap.forget_objects_of()
+        heap.of_classes.forget()
         heap.note_reference_writes()
 
 

@@ -175,7 +175,7 @@ def delete(heap: Heap, obj: Object) -> bool:
             return False
         if region.cls.python_class is not type(obj) or not placement.free_one(region, slot):
             return False
-        heap.forget_objects_of()
+        heap.of_classes.forget()
         heap.proxies.bury_these((reference,))
         if obj._reference is reference:  # another thread has made a proxy of its own
             bury_proxy(obj)

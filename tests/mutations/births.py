@@ -24,7 +24,10 @@ _PLAN, _SEQUENCE = (
     "sharedoa/runtime/population_plan.py",
     "sharedoa/runtime/population_sequence.py",
 )
-_SEQUENCES = ("tests/runtime/test_population_sequence.py",)
+_SEQUENCES = (
+    "tests/runtime/test_population_sequence.py",
+    "tests/runtime/test_population_room.py",
+)
 _LOANS = ("tests/heap/test_loans.py",)
 _PLACES = ("tests/dispatch/test_births.py",)
 _ORDER, _IN_ORDER = "sharedoa/heap/birth_order.py", ("tests/runtime/test_birth_order.py",)

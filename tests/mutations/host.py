@@ -136,7 +136,7 @@ MUTATIONS = (
         "a method is called on deleted objects", _CALLS,
     ),
     Mutation(
-        "deleted objects of subclasses", _BY_TYPE,
+        "deleted objects of subclasses", "sharedoa/heap/region_index.py",
         "any(last > deletions and each.is_subclass_of(cls)", "any(last > deletions and each is cls",
         "a method is called on deleted objects of a subclass", _CALLS,
     ),

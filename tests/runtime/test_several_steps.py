@@ -16,7 +16,7 @@ from sharedoa.runtime.population_sequence import PopulationSequence
 
 from ..backends.pretend_device import PretendDevice
 from ..heap.invariants import check_invariants
-from .test_population_sequence import EagerDevice, plans
+from .evolution import EagerDevice, plans
 
 DEVICES = ["late", "eager", pytest.param("cuda", marks=pytest.mark.gpu)]
 

@@ -1,0 +1,52 @@
+"""Arrays of all objects of a class, kept for as long as the population stays what it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..model.classes import ClassType
+from .array_memory import ArrayStorage
+from .arrays import ObjectArray
+from .placement import Selection
+
+if TYPE_CHECKING:
+    from .heap import Heap
+
+
+class ObjectsOfClasses:
+    """Those of one heap, which it does not refer to: that would never go."""
+
+    def __init__(self) -> None:
+        #: By class, of the population that ``_version`` numbers.
+        self._known: dict[ClassType, tuple[ArrayStorage | None, Selection]] = {}
+        self._version = -1
+
+    def array(self, heap: Heap, cls: ClassType) -> ObjectArray:
+        """Every live object of exactly this class, in an array that is not to be written to."""
+        with heap.lock.plain:
+            version = heap.placement.population_version
+            if self._version != version:
+                # What is in there keeps regions whose objects may be gone.
+                self._known.clear()
+                self._version = version
+            kept = self._known.get(cls)
+            if kept is not None:
+                storage, selection = kept
+                array = _array(heap, cls, storage, selection.count)
+                array._know(selection)
+                return array
+            selection = heap.placement.objects([cls])
+            storage = heap.new_storage(heap.reference_type(cls), selection.count)
+            array = _array(heap, cls, storage, selection.count)
+            array._fill(selection)
+            self._known[cls] = storage, selection
+            return array
+
+    def forget(self) -> None:
+        """Objects have gone or moved."""
+        self._known.clear()
+
+
+def _array(heap: Heap, cls: ClassType, storage: ArrayStorage | None, count: int) -> ObjectArray:
+    address = storage.address if storage else 0
+    return ObjectArray(heap, heap.reference_type(cls), storage, address, count)
