@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 from ..heap.heap import Heap
 from ..model.classes import ClassType, Family
 from ..sampling import Choice, Costs, sample
+from . import planned_clusters
 
 if TYPE_CHECKING:
     from .geometry import Geometry
@@ -68,7 +69,10 @@ def consider(
     """Look at what a launch is going to touch, if it is time to, and rearrange objects if that
     spares enough. The result is what counts launches until that one which is to be looked at, None
     if no more will be."""
-    if not heap.layout.is_open or is_small(geometry):
+    if not heap.layout.is_open:
+        return None
+    planned_clusters.take_over(heap)
+    if is_small(geometry):
         return None
     # Nobody may free or move what sampled threads read, or note launches meanwhile.
     with heap.lock:
@@ -112,8 +116,8 @@ def _count(heap: Heap, family: Family) -> int:
 
 def _choose(heap: Heap, programs: _Programs, classes: Collection[ClassType], least: float) -> None:
     """Rearrange objects whose fields of ``classes`` had better lie otherwise: in rows, or in
-    clusters that cost less than the part ``least`` of what there is now."""
-    layout, clusters = heap.layout, heap.layout.clusters
+    clusters that cost less than the part ``least`` of what there is now, or is planned."""
+    layout, clusters = heap.layout, planned_clusters.coming(heap)
     for cls in classes:
         costs = [
             (known.costs[cls], float(known.launches))
@@ -127,5 +131,4 @@ def _choose(heap: Heap, programs: _Programs, classes: Collection[ClassType], lea
             clusters = clusters.replace(cls, ())
         elif choice.cost(best) < least * choice.cost(clusters.of(cls)):
             clusters = clusters.replace(cls, best)
-    if clusters != layout.clusters:
-        heap.rearrange(clusters)
+    planned_clusters.rearrange(heap, clusters)

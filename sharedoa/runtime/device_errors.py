@@ -149,7 +149,7 @@ class ErrorRecords:
         return int(self._slabs[slab].address + index * RECORD_DTYPE.itemsize)
 
     def release(self, unit: Unit) -> None:
-        place = next(place for place, owner in self._units.items() if owner is unit)
+        place = next(place for place, owner in list(self._units.items()) if owner is unit)
         del self._units[place]
         self._free.append(place)
 

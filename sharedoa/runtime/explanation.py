@@ -11,6 +11,7 @@ from dispatch.mode import Mode
 from ..frontend.tree import Location
 from ..heap.heap import Heap
 from ..ir.core import operations_in
+from . import planned_clusters
 from .pipeline import Compilation
 
 if TYPE_CHECKING:
@@ -51,6 +52,8 @@ def explain(program: Program, heap: Heap, mode: Mode, debug: bool) -> str:
             "methods or branches run it together"
         )
     head += _limits(compilation.lowered.loop_copies)
+    waiting = planned_clusters.remark(heap)
+    head += f"\n{waiting}" if waiting else ""
     for variant in program.variants(heap, mode, debug):
         head += _constants(variant, compilation)
     calls = table([_COLUMNS, *rows]) if rows else ["no virtual calls"]

@@ -19,9 +19,10 @@ from dispatch.windows import Range, Windows
 from ptxpass.ir import Ranges
 
 from ..heap.heap import Heap
-from ..ir.job import Question, Uses
+from ..ir.job import Facts, Question, Uses
 from ..model.classes import ClassType, Family
 from ..model.clusters import Clusters
+from ..model.layout import Layout
 from ..model.run_form import RunForm
 from .binding import Runs
 from .specialisation import Constants
@@ -40,18 +41,26 @@ class Given:
     runs: Runs = ()
     constants: Constants = ()
 
+    @classmethod
+    def of(cls, facts: Facts) -> Given:
+        """What code knows that rests on ``facts``."""
+        runs = tuple([(place, form) for (place,), form in facts.asked("run") if form is not None])
+        words = [(place, word) for (place,), word in facts.asked("constant") if word is not None]
+        return cls(runs, tuple(words))
+
 
 NOTHING = Given()
 
 
 class Now:
     """Answers to the questions of ``Facts``, by methods of their names, for a program that uses
-    ``uses`` in a launch with what is given. Each is found once, so that they agree."""
+    ``uses`` in a launch with what is given. Each is found once, so that they agree. ``layout``:
+    one that the heap is going to have, in place of its own."""
 
-    def __init__(self, uses: Uses, heap: Heap, given: Given) -> None:
+    def __init__(self, uses: Uses, heap: Heap, given: Given, layout: Layout | None = None) -> None:
         self._uses, self._heap = uses, heap
         self._runs, self._constants = dict(given.runs), dict(given.constants)
-        self.layout = heap.layout
+        self.layout = layout or heap.layout
 
     def answer(self, question: Question) -> Any:
         what, *about = question

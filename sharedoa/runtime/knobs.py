@@ -239,6 +239,13 @@ specialise: Knob[bool] = Knob(
     "compile numbers that never change, those of captured steps, as constants",
     _flag,
 )
+background: Knob[bool] = Knob(
+    "background",
+    True,
+    "0 or 1",
+    "compile better code beside running kernels, which go on as they are until it is there",
+    _flag,
+)
 dump: Knob[Path | None] = Knob(
     "dump",
     None,
@@ -249,7 +256,7 @@ dump: Knob[Path | None] = Knob(
 
 ALL: tuple[Knob[Any], ...] = (
     mode, backend, layout, references, initial_region, capacity, cache_dir, cache_size, debug,
-    fastmath, ordered, specialise, dump,
+    fastmath, ordered, specialise, background, dump,
 )  # fmt: skip
 
 

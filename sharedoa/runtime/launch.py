@@ -29,9 +29,11 @@ from ..ir.births import Births
 from ..ir.certain_receivers import certain_receivers
 from ..ir.job import Facts, Job, Question, Uses
 from ..model.classes import Signature
+from ..model.clusters import Clusters
+from ..model.layout import Layout
 from ..model.world import World
 from ..targets.base import Target
-from . import clustering, cpython
+from . import clustering, cpython, planned_clusters
 from .arguments import ArgumentPlan
 from .binding import Binding
 from .bound_names import NO_NAMES, BoundNames
@@ -272,6 +274,7 @@ class Program:
         """
         # Where an array was a run when it was bound before, its address has gone from the slots.
         self.plan.pack(slots, arguments)
+        planned_clusters.launches_on(self, heap)
         looks = mode.by_population and not debug
         counted = clustering.consider(self, heap, geometry, arguments) if looks else None
         is_for_small = looks and heap.layout.is_open and clustering.is_small(geometry)
@@ -351,14 +354,59 @@ class Program:
         """Compiled for ``target`` and for ``heap``'s layout and references."""
         with self.lock:
             job = self.job(heap, mode, debug, target, given)
-            for questions in self._asked:
-                found = self._compilations.get(replace(job, facts=job.facts.again(questions)))
-                if found is not None:
-                    return found
-            with nothing_collected():
-                made = self._compilations[job] = compile(job)
-            self._asked[job.facts.questions] = None
-            return made
+            return self._known(job) or self._keep(_compiled(job))
+
+    def _known(self, job: Job) -> Compilation | None:
+        """What was made of a job of which nothing was asked yet."""
+        for questions in self._asked:
+            found = self._compilations.get(replace(job, facts=job.facts.again(questions)))
+            if found is not None:
+                return found
+        return None
+
+    def _keep(self, made: Compilation) -> Compilation:
+        self._asked[made.job.facts.questions] = None
+        return self._compilations.setdefault(made.job, made)
+
+    def code_to_change(self, heap: Heap, clusters: Clusters) -> list[Unit]:
+        """The loaded code for launches on ``heap`` that rests on other clusters than these. Takes
+        no lock."""
+        return [
+            unit
+            for job, unit in list(self._units.get(heap.backend, {}).items())
+            if unit.heap() is heap
+            and any(clusters.within([f]) != known for (f,), known in job.facts.asked("clusters"))
+        ]
+
+    def make_ready(self, unit: Unit, heap: Heap, layout: Layout) -> bool:
+        """Have what ``unit`` would be if objects of ``heap`` lay as ``layout`` says, compiled while
+        launches go on; False if it is there, or nothing is launched that way any more."""
+        old = unit.compilation.job
+        given = Given.of(old.facts)
+        with self.lock:
+            # Not ``uses()``: where units are dropped, errors are raised that are for who launches.
+            uses = self._uses
+            if uses is None or uses.program is not old.program:
+                return False
+            if not old.facts.still_hold(Now(uses, heap, given).answer):
+                return False
+            facts = Facts(
+                uses, Now(uses, heap, given, layout).answer, old.mode.by_population, old.debug
+            )
+            job = replace(old, layout=layout, facts=facts)
+            found = self._known(job)
+            if found is not None and found.job in self._units.get(heap.backend, {}):
+                return False
+        made = found or _compiled(job)
+        loaded = Unit(made, heap.backend)
+        with self.lock:
+            units = self._units.get(heap.backend, {})
+            is_used = self._uses is uses and units.setdefault(made.job, loaded) is loaded
+            if is_used:
+                self._keep(made)
+        if not is_used:  # something was redefined, or launched that way
+            loaded.forget(heap.backend)
+        return is_used
 
     def variants(self, heap: Heap, mode: Mode, debug: bool) -> list[Compilation]:
         """What there is for launches on ``heap`` in which some arguments are constants."""
@@ -419,3 +467,8 @@ class Program:
         self._units.clear()
         for backend, units in stale:
             release(backend, units)
+
+
+def _compiled(job: Job) -> Compilation:
+    with nothing_collected():
+        return compile(job)

@@ -69,6 +69,11 @@ class Unit:
                 heap.add_synchronize_hook(records_of(heap.backend).raise_first)
                 _watched.add(heap)
 
+    def forget(self, backend: Backend) -> None:
+        """It was never launched, nor will be."""
+        with uninterrupted:
+            records_of(backend).release(self)
+
 
 def release(backend: Backend, units: list[Unit]) -> None:
     """Nothing will launch these units again. What they have under way ends first; if it went wrong

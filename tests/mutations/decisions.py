@@ -19,6 +19,8 @@ _OF_STREAMING = (f"{_LATER}::test_what_streams_loads_and_stores",)
 _OF_MELDING = ("tests/ir/test_call_melding.py",)
 _OF_RECEIVERS = ("tests/ir/test_certain_receivers.py",)
 _OF_LOOPS = ("tests/ir/test_shared_loops.py",)
+_PLANNED = "sharedoa/runtime/planned_clusters.py"
+_OF_PLANS = ("tests/runtime/test_background.py",)
 _OF_ARRAYS = ("tests/ir/test_array_use.py",)
 
 MUTATIONS = (
@@ -154,5 +156,27 @@ MUTATIONS = (
         "references in structs", _USE,
         "return any(map(_are_references, type.fields.values()))", "return False",
         "an array of structs gets another reference", _OF_ARRAYS,
+    ),
+    # ------------------------------------------------------------------ beside the program
+    Mutation(
+        "clusters before there is code", _PLANNED,
+        "    if plan is None or not plan.is_ready:\n", "    if plan is None:\n",
+        "objects are rearranged by the next launch, which waits for its code", _OF_PLANS,
+    ),
+    Mutation(
+        "nobody looks when there is code", _PLANNED,
+        "            heap.placement.change_layout()\n", "            pass\n",
+        "kernels that were settled go on as they are", _OF_PLANS,
+    ),
+    Mutation(
+        "code that nobody finds", "sharedoa/runtime/launch.py",
+        "            if is_used:\n                self._keep(made)\n", "",
+        "code that was made beside the program is compiled again by the launch", _OF_PLANS,
+    ),
+    Mutation(
+        "dropped tasks are done", "sharedoa/runtime/background.py",
+        "        if self.is_dropped or work is None or context is None:\n",
+        "        if work is None or context is None:\n",
+        "work that nobody wants is done all the same", _OF_PLANS,
     ),
 )  # fmt: skip

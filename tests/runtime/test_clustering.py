@@ -92,6 +92,9 @@ def gpu() -> InterpretedGpu:
 def few_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clustering, "FEWEST_OBJECTS", 64)
     monkeypatch.setattr(clustering, "FEWEST_THREADS", 64)
+    monkeypatch.setenv(
+        "SHAREDOA_BACKGROUND", "0"
+    )  # objects are rearranged by the launch that looks
 
 
 @pytest.fixture

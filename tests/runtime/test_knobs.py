@@ -36,6 +36,7 @@ def test_defaults_of_the_design():
         "SHAREDOA_FASTMATH": False,
         "SHAREDOA_ORDERED": True,
         "SHAREDOA_SPECIALISE": True,
+        "SHAREDOA_BACKGROUND": True,
         "SHAREDOA_DUMP": None,
     }
 

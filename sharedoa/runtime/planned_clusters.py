@@ -1,0 +1,131 @@
+"""Other clusters for a heap's objects, once there is code for them.
+
+To rearrange objects takes little time; to compile anew all that uses them takes much. So kernels
+for the clusters that are wanted are compiled beside those that run (``background``), and objects
+stay as they are until then. When all of them are there the layout epoch is raised: whoever launches
+next looks at everything, rearranges the objects and finds the code. What nobody foresaw is compiled
+then, as always; code that does not fit is never taken, as what it rests on is asked again.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary, WeakSet
+
+from ..forks import renew_in_child
+from ..heap.heap import Heap
+from ..model.clusters import Clusters
+from ..model.layout import Layout
+from . import background
+
+if TYPE_CHECKING:
+    from .launch import Program
+
+_ROUNDS = 4
+"""How often to look for code that was made meanwhile for what objects are still like."""
+
+
+@dataclass(eq=False)
+class _Plan:
+    layout: Layout
+    is_ready: bool = False
+    task: background.Task | None = None
+
+    @property
+    def is_coming(self) -> bool:
+        return self.task is not None and (self.is_ready or self.task.is_pending)
+
+
+_plans: WeakKeyDictionary[Heap, _Plan] = WeakKeyDictionary()
+_programs: WeakKeyDictionary[Heap, WeakSet[Program]] = WeakKeyDictionary()
+_lock = renew_in_child(threading.Lock())
+"""Guards the sets of programs."""
+
+
+def launches_on(program: Program, heap: Heap) -> None:
+    """The program is one of those that launch on the heap."""
+    with _lock:
+        _programs.setdefault(heap, WeakSet()).add(program)
+
+
+def coming(heap: Heap) -> Clusters:
+    """The clusters that objects of the heap have, or will have soon."""
+    plan = _plans.get(heap)
+    return plan.layout.clusters if plan is not None and plan.is_coming else heap.layout.clusters
+
+
+def rearrange(heap: Heap, clusters: Clusters) -> None:
+    """Objects get these clusters: at once where no code there is rests on others, else as soon as
+    there is code for it. The caller holds the heap's lock."""
+    if clusters == coming(heap):
+        return
+    before = _plans.pop(heap, None)
+    if before is not None and before.task is not None:
+        before.task.drop()
+    if clusters == heap.layout.clusters:
+        return
+    plan, known = _Plan(heap.layout.with_clusters(clusters)), heap.weak
+    if background.is_on() and any(each.code_to_change(heap, clusters) for each in _all(heap)):
+        _plans[heap] = plan
+        plan.task = background.submit(lambda task: _prepare(known, plan, task))
+    else:
+        heap.rearrange(clusters)
+
+
+def _prepare(known: Callable[[], Heap | None], plan: _Plan, task: background.Task) -> None:
+    """Have code for what launches on the heap will need."""
+    heap = known()
+    if heap is None:
+        return
+    for _ in range(_ROUNDS):
+        needed = [
+            (program, unit)
+            for program in _all(heap)
+            for unit in program.code_to_change(heap, plan.layout.clusters)
+        ]
+        made = 0
+        for program, unit in needed:
+            if task.is_dropped:
+                return
+            made += program.make_ready(unit, heap, plan.layout)
+        if not made:
+            break
+    with heap.lock:
+        plan.is_ready = not task.is_dropped
+        if plan.is_ready:
+            heap.placement.change_layout()
+
+
+def take_over(heap: Heap) -> None:
+    """If there is code for the clusters that are wanted, objects get them."""
+    plan = _plans.get(heap)
+    if plan is None or not plan.is_ready:
+        return
+    with heap.lock:
+        if _plans.get(heap) is plan:
+            del _plans[heap]
+            clusters, layout = plan.layout.clusters, heap.layout
+            if all(layout.can_cluster(cls, names) for cls, groups in clusters for names in groups):
+                heap.rearrange(clusters)
+
+
+def remark(heap: Heap) -> str:
+    """What is to be said of clusters that the heap does not have."""
+    plan = _plans.get(heap)
+    if plan is None or plan.task is None:
+        return ""
+    failure = plan.task.failure
+    if failure is None:
+        return "other clusters are wanted, for which code is being compiled"
+    return (
+        "other clusters are wanted, but code for them could not be made, so objects stay as they "
+        f"are: {type(failure).__name__}: {failure}"
+    )
+
+
+def _all(heap: Heap) -> list[Program]:
+    with _lock:
+        return list(_programs.get(heap, ()))
