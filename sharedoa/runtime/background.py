@@ -52,7 +52,7 @@ class Task:
         work, context = self._work, self._context
         # Both may keep heaps alive, as do the frames of a failure.
         self._work = self._context = None
-        if self.is_dropped or work is None or context is None:
+        if work is None or context is None:  # dropped
             return
         try:
             context.run(work, self)

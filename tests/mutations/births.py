@@ -190,7 +190,7 @@ MUTATIONS = (
     ),
     Mutation(
         "arguments are packed once", "sharedoa/runtime/launch.py",
-        "        self.plan.pack(slots, arguments)\n        looks", "        looks",
+        "        self.plan.pack(slots, arguments)\n        planned", "        planned",
         "an array that is no run any more has the address of its first object",
         _MOVED,
     ),

@@ -173,10 +173,4 @@ MUTATIONS = (
         "            if is_used:\n                self._keep(made)\n", "",
         "code that was made beside the program is compiled again by the launch", _OF_PLANS,
     ),
-    Mutation(
-        "dropped tasks are done", "sharedoa/runtime/background.py",
-        "        if self.is_dropped or work is None or context is None:\n",
-        "        if work is None or context is None:\n",
-        "work that nobody wants is done all the same", _OF_PLANS,
-    ),
 )  # fmt: skip
