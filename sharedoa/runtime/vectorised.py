@@ -17,7 +17,7 @@ import numpy as np
 
 from ..errors import ArgumentError, HeapError
 from ..heap.array_memory import ArrayStorage
-from ..heap.arrays import Array, ObjectArray
+from ..heap.arrays import Array, FieldView, ObjectArray
 from ..heap.heap import Heap
 from ..heap.population import Population
 from ..heap.recording import is_recorded, recorder
@@ -25,7 +25,15 @@ from ..heap.run import Run, RunOfObjects
 from ..model.array2_type import Array2Type
 from ..model.classes import ClassType, Method
 from ..model.scalars import ScalarType
-from ..model.types import VOID, ArrayType, ListType, ReferenceType, TupleType, ValueType
+from ..model.types import (
+    VOID,
+    ArrayType,
+    ListType,
+    ReferenceType,
+    TupleType,
+    ValueType,
+    array_form,
+)
 from ..model.values import describe, holds_many
 from ..model.world import World
 from .geometry import parse_geometry
@@ -51,8 +59,7 @@ def call(objects: ObjectArray | Population, name: str, arguments: tuple[Any, ...
     cls = objects._cls
     method = cls.find_method(name)
     assert method is not None
-    given = _by_position(method, arguments)
-    _refuse_sequences(method, given)
+    given = _in_shared_memory(objects._heap, method, _by_position(method, arguments))
     if isinstance(objects, Population):
         if is_recorded(objects._heap):
             _record(objects, method, given)
@@ -316,20 +323,28 @@ def _by_position(method: Method, arguments: tuple[Any, ...]) -> list[Any]:
     return [*arguments, *(signature.defaults[name] for name in missing)]
 
 
-def _refuse_sequences(method: Method, given: list[Any]) -> None:
-    """Lists and NumPy arrays are in no memory that kernels reach."""
+def _in_shared_memory(heap: Heap, method: Method, given: list[Any]) -> list[Any]:
+    """Lists, NumPy arrays and views with a value an object become arrays that kernels reach."""
     # The signature is asked for only where there are any: usually there are none.
+    found = given
     for place, value in enumerate(given):
         if not holds_many(value) or isinstance(value, Array):
             continue
-        name, type = method.signature.names[place], method.signature.types[place]
+        type = method.signature.types[place]
         if isinstance(type, (ScalarType, ReferenceType)) or (
-            isinstance(type, ValueType) and isinstance(value, (list, np.ndarray))
+            isinstance(type, ValueType)
+            and isinstance(value, (list, np.ndarray, FieldView))
+            and np.ndim(value) > len(array_form(type)[1])
         ):
-            raise ArgumentError(
-                f"{method.owner.name}.{method.name}: {name} takes {type!r}, not {describe(value)}",
-                f"pass oa.array({type!r}, data) for one value an object, or one value for all",
-            )
+            if is_recorded(heap):
+                name = method.signature.names[place]
+                raise ArgumentError(
+                    f"{method.owner.name}.{method.name}: {name} takes {type!r}, not "
+                    f"{describe(value)}, in a captured step",
+                    f"pass oa.array({type!r}, data), made before the step",
+                )
+            found = [*found[:place], heap.array(type, value), *found[place + 1 :]]
+    return found
 
 
 def _elementwise(method: Method, given: list[Any], count: int) -> tuple[bool, ...]:
