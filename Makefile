@@ -15,7 +15,7 @@ BENCH_OPTIONS :=
 # For instance FAULTS_OPTIONS="--only nulls --debug".
 FAULTS_OPTIONS :=
 
-.PHONY: demo quick test test-fast test-slow mutations test-gpu faults bench gallery lint clean
+.PHONY: demo quick test test-fast test-slow mutations test-gpu faults bench docs gallery lint clean
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 
 $(VENV)/installed: pyproject.toml
@@ -66,6 +66,11 @@ test-gpu:
 
 bench:
 	$(WITHOUT_INSTALLING) -m bench $(BENCH_OPTIONS)
+
+# The documentation site, as files.
+docs: $(VENV)/installed
+	$(BIN)/python -m sphinx --fail-on-warning --quiet -c docs . $(OUT)/site
+	@echo "see $(OUT)/site/index.html"
 
 # Pictures and page of docs/gallery.md, with the newest records.
 gallery: $(VENV)/installed

@@ -39,9 +39,16 @@ def new(python_class: type[T], /, **fields: Any) -> T: ...
 def new(python_class: type[T], n: int | np.integer[Any], /, **fields: Any) -> Array[T]: ...
 @known_in_kernels("new")
 def new(python_class: type, n: Any = None, /, **fields: Any) -> Any:
-    """``n`` objects of a class, or without ``n`` one (``Heap.new``). In kernels and methods that
-    they call: one object, which belongs to ``oa.all(C)`` from the next launch on; None, and a
-    HeapError at the end, if there is no room (``reserve``)."""
+    """``n`` objects of a class in an array, or without ``n`` one object. A field takes one value for
+    all objects or one for each; fields that are not named have their defaults, else they are zero
+    or null. Of a class with an ``__init__`` they are its arguments instead.
+
+    In kernels and methods that they call it makes one object, which belongs to ``oa.all(C)`` from
+    the next launch on; without room (``oa.reserve``) it gives None, and waiting raises HeapError.
+
+    Raises ClassError for an abstract class, ArgumentError for wrong fields, HeapError if they do
+    not fit; then no object was made.
+    """
     inside = hooks.kernel_objects()
     if inside is not None:
         if n is not None:
@@ -73,7 +80,12 @@ def array(element: type[T], data: Any) -> Array[T]: ...
 @overload
 def array(element: np.dtype[Any], data: Any) -> Array: ...
 def array(element: Any, data: Any) -> Array:
-    """An array that kernels can reach (``Heap.array``)."""
+    """An array that kernels can reach, of a scalar type, shared class or value class, with the
+    elements of a NumPy array, a list or another iterable; of rows and columns if the data have two
+    dimensions.
+
+    Raises ArgumentError for data that do not convert, HeapError if they do not fit.
+    """
     return current_heap().array(element, data)
 
 
@@ -92,12 +104,14 @@ def zeros(n: Shape, element: type[T]) -> Array[T]: ...
 @overload
 def zeros(n: Shape, element: np.dtype[Any]) -> Array: ...
 def zeros(n: Any, element: Any) -> Array:
-    """An array of zeros or null references, or rows and columns of them (``Heap.zeros``)."""
+    """An array of ``n`` zeros or null references; of rows and columns if ``n`` is a pair. Raises
+    ArgumentError for a length or a type that there is not, HeapError if they do not fit."""
     return current_heap().zeros(n, element)
 
 
 def concat(*parts: Array[T] | Population[T]) -> Array[T]:
-    """Arrays one after another (``Heap.concat``), in the heap that they lie in."""
+    """All elements of arrays or populations one after another in a new array, in the heap that they
+    lie in. Objects of several classes become references to the closest class that they share."""
     heap = _heap_of(parts[0]) if parts else current_heap()
     return heap.concat(*parts)
 
@@ -115,7 +129,8 @@ def split(array: Array[T], lengths: Any) -> SplitArray[T]:
 
 
 def all(python_class: type[T]) -> Population[T]:
-    """Every live object of a class and its subclasses (``Heap.all``)."""
+    """Every live object of a class and its subclasses, now and later: its methods are called on
+    those that live when the call comes, its fields are views of theirs."""
     return current_heap().all(python_class)
 
 
@@ -125,7 +140,7 @@ def delete(objects: Object | None) -> bool: ...
 def delete(objects: Array | Population | Sequence[Object | None]) -> None: ...
 @known_in_kernels("delete")
 def delete(objects: Any) -> Any:
-    """Free objects (``Heap.delete``), in the heap that they lie in. In kernels and methods that
+    """Free an object, or all objects of an array, population or list. In kernels and methods that
     they call: end one object, whose fields stay until the launch ends. Then the result is True for
     exactly one of all calls that try, False for null and for what is gone already."""
     inside = hooks.kernel_objects()
@@ -145,18 +160,30 @@ def is_alive(obj: Object | None) -> bool:
 
 def compact(python_class: type | None = None) -> None:
     """Put the objects of a class and those below it, or all, side by side in the current heap, and
-    give back memory that nobody needs; every reference follows (``moving.compact``)."""
+    give back memory that nobody needs. Every reference follows, in fields, arrays, values and
+    Python.
+
+    Raises ClassError for something that is no shared class, HeapError without memory for the new
+    places, having moved nothing, or where objects are placed one by one.
+    """
     moving.compact(current_heap(), python_class)
 
 
 def sort(objects: Any, key: Any) -> None:
-    """Move objects into the order of ``key``, the name of a field or method, a method, or numbers;
-    every reference follows, and programs compute what they did (``moving.sort``)."""
+    """Move objects into the order of ``key``: the name of a field or method, a method, or numbers,
+    one an object. Every reference follows, and programs compute what they did. Objects of a class
+    keep the places that they have together; of equal keys the order stays.
+
+    Raises ArgumentError for anything else, HeapError for objects that are repeated, null or
+    deleted, and where objects are placed one by one.
+    """
     moving.sort(_heap_of(objects), objects, key)
 
 
 def reserve(python_class: type, n: int) -> None:
-    """Room for ``n`` objects that kernels will make in the current heap (``living.reserve``)."""
+    """Room for ``n`` more objects of a class in the current heap: kernels of which the compiler does
+    not know how many they make take it from there, in each launch. Raises HeapError if it does not
+    fit."""
     living.reserve(current_heap(), python_class, n)
 
 
@@ -173,11 +200,13 @@ def synchronize() -> None:
 
 
 def dump(path: str | os.PathLike[str], **roots: Any) -> None:
-    """Write the current heap to a file (``Heap.dump``)."""
+    """Write all objects of the current heap to a file, with the arrays that they refer to and the
+    arrays and objects that are given by name."""
     current_heap().dump(path, **roots)
 
 
 def load(path: str | os.PathLike[str], heap: Heap | None = None) -> dict[str, Any]:
-    """Read a file that ``oa.dump`` wrote into ``heap``, by default the current one
-    (``Heap.load``)."""
+    """Read a file that ``oa.dump`` wrote into ``heap``, by default the current one, which may be of
+    another mode; the result is what was given by name. Raises DumpError for a file that is no dump,
+    is damaged, or does not fit the classes; then nothing was made."""
     return (heap or current_heap()).load(path)

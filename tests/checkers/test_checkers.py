@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-#: Pieces of one program.
-WHOLE = ("tutorial",)
+#: Documents and folders of documents whose pieces are one program.
+WHOLE = ("tutorial", "start", "guides", "reference")
 Complaints = dict[tuple[str, int], str]
 
 
@@ -25,7 +25,7 @@ def programs() -> dict[str, str]:
     found = {f"example_{path.name}": path.read_text() for path in ROOT.glob("docs/examples/*.py")}
     for path in [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]:
         pieces = re.findall(r"^```python\n(.*?)^```", path.read_text(), re.M | re.S)
-        if path.stem in WHOLE:
+        if {path.stem, path.parent.name} & {*WHOLE}:
             pieces = ["".join(pieces)]
         whole = [piece for piece in pieces if "import sharedoa" in piece]  # others are parts of one
         found |= {f"{path.stem}_{n}.py": piece for n, piece in enumerate(whole)}
