@@ -30,7 +30,7 @@ html_theme_options = {"navigation_with_keys": True}
 def redirect(app: Sphinx, error: Exception | None) -> None:
     """The site's first page is docs/index."""
     if error is None and app.builder.format == "html":
-        page = '<meta charset="utf-8"><meta http-equiv="refresh" content="0; url=docs/index.html">\n'
+        page = '<meta http-equiv="refresh" content="0; url=docs/index.html">\n'
         (Path(app.outdir) / "index.html").write_text(page)
 
 

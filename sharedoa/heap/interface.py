@@ -39,9 +39,9 @@ def new(python_class: type[T], /, **fields: Any) -> T: ...
 def new(python_class: type[T], n: int | np.integer[Any], /, **fields: Any) -> Array[T]: ...
 @known_in_kernels("new")
 def new(python_class: type, n: Any = None, /, **fields: Any) -> Any:
-    """``n`` objects of a class in an array, or without ``n`` one object. A field takes one value for
-    all objects or one for each; fields that are not named have their defaults, else they are zero
-    or null. Of a class with an ``__init__`` they are its arguments instead.
+    """``n`` objects of a class in an array, or without ``n`` one object. A field takes one value
+    for all objects or one for each; fields that are not named have their defaults, else they are
+    zero or null. Of a class with an ``__init__`` they are its arguments instead.
 
     In kernels and methods that they call it makes one object, which belongs to ``oa.all(C)`` from
     the next launch on; without room (``oa.reserve``) it gives None, and waiting raises HeapError.
@@ -181,9 +181,9 @@ def sort(objects: Any, key: Any) -> None:
 
 
 def reserve(python_class: type, n: int) -> None:
-    """Room for ``n`` more objects of a class in the current heap: kernels of which the compiler does
-    not know how many they make take it from there, in each launch. Raises HeapError if it does not
-    fit."""
+    """Room for ``n`` more objects of a class in the current heap: kernels of which the compiler
+    does not know how many they make take it from there, in each launch. Raises HeapError if it does
+    not fit."""
     living.reserve(current_heap(), python_class, n)
 
 

@@ -49,7 +49,8 @@ def test_every_public_name_is_on_a_page_with_a_program_that_uses_it() -> None:
             for name in names.split(",")
         }
         described |= {*re.findall(r"^\.\. auto\w+:: (\w+)", page.read_text(), re.M)}
-        described |= {*re.findall(r"`(?:oa\.)?(\w+)", re.sub(r"(?s)```.*?```", "", page.read_text()))}
+        prose = re.sub(r"(?s)```.*?```", "", page.read_text())
+        described |= {*re.findall(r"`(?:oa\.)?(\w+)", prose)}
         described |= {*re.findall(r"\bvec\dd?i?\b|\bmat\d\d\b|\b[iuf]\d+\b", page.read_text())}
     assert {*oa.__all__} <= used
     assert {*oa.__all__} <= described

@@ -149,8 +149,8 @@ def test_sequences_give_one_value_an_object(backend):
             takers.sum(np.ones(3, np.float32))
         with pytest.raises(oa.ArgumentError, match=r"pass f32\(\.\.\.\)"):
             takers.take(np.array(1))
-        recorded = pytest.raises(oa.ArgumentError, match=r"in a captured step\n.*made before the step")
-        with oa.capture(), recorded:
+        cure = r"in a captured step\n.*made before the step"
+        with oa.capture(), pytest.raises(oa.ArgumentError, match=cure):
             takers.take([1, 2, 3])
 
 
