@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gc
+import math
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,6 +20,7 @@ from sharedoa.ir import pipeline
 from sharedoa.ir.job import Job
 from sharedoa.runtime import knobs, launch
 from sharedoa.runtime.pipeline import Compilation
+from sharedoa.runtime.specialisation import policy
 
 settings.register_profile(
     "ci",
@@ -33,6 +36,8 @@ settings.register_profile(
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 pipeline.always_verifies = True
+# How long launches take would decide what is compiled; tests of that set these.
+policy.worth, policy.launches_on_device = math.inf, sys.maxsize
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as of what shells run in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)
 # Programs are made of millions of objects that stay: looking for garbage as often as Python does

@@ -14,7 +14,7 @@ a launch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
@@ -208,6 +208,12 @@ class Facts:
         """The scalar parameters that are known to be always the same, and what they are."""
         found = ((place, self.constant(place)) for (place,), _ in [*self.asked("constant")])
         return {place: number for place, number in found if number is not None}
+
+    @property
+    def words(self) -> Sequence[tuple[int, int]]:
+        """The scalar parameters that the code was told of, and the words that they are."""
+        found = ((place, word) for (place,), word in self.asked("constant"))
+        return [(place, word) for place, word in found if word is not None]
 
     def again(self, questions: Iterable[Question]) -> Facts:
         """The answers to these questions and no others."""

@@ -6,11 +6,12 @@ long as nothing of the following has changed, that would give the same answers:
 - the world epoch and the heap's layout epoch, which only grow, so that their sum tells;
 - names that the program was made from (``bound_names``): binding them raises no epoch;
 - the heap, and what the state block of the code holds: other launches may have filled it for them;
-- which arguments are runs, and of what form.
+- which arguments are runs, and of what form;
+- numbers among the arguments that are constants of the code (``specialisation``).
 
 The first three are ``HOLDS``, an expression: a function for them would cost launches that are one
-function of their own (``launch_code``) a tenth of all they do. The last is ``write_runs``, or for
-launches whose arguments stay the same ``has_runs``.
+function of their own (``launch_code``) a tenth of all they do. The fourth is ``write_runs``, the
+last ``FITS``; launches whose arguments stay the same ask ``has_runs`` instead of both.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from ..model.world import World
 from . import clustering
 from .bound_names import NO_NAMES, BoundNames
 from .geometry import Geometry
+from .specialisation import Constants
 from .unit import Unit
 
 _STARTS_KEPT = 256
@@ -37,6 +39,8 @@ HOLDS = (
     "binding.epoch == World.epoch + heap.books.layout_epoch and binding.heap is heap.weak"
     " and binding.names.hold() and binding.unit.state is binding.state"
 )
+FITS = "binding.slots_view == binding.known_words"
+"""Nothing is compared with nothing where there are no constants."""
 _made: dict[str, Any] = {"World": World}
 exec(f"def holds(binding, heap): return {HOLDS}", _made)
 
@@ -64,6 +68,13 @@ class Binding:
     counted: clustering.Launched | None = None
     #: Whether none but small launches need not be looked at, as none of others was.
     is_for_small: bool = False
+    #: The words of arguments that are constants of the code, which launches compare, and these.
+    slots_view: Any = None
+    known_words: Any = None
+    #: What it was given as constants, of which the code may know some.
+    constants: Constants = ()
+    #: Parameters, and their slots, that may be constants of later launches.
+    watched: tuple[tuple[int, int], ...] = ()
     #: What starts the launches of each number, by ``Backend.prepare``.
     starts: dict[int, Callable[[], None]] = field(default_factory=dict)
 
@@ -102,6 +113,10 @@ class Binding:
             self.starts[number] = start
         elif self.counted.left > 0:
             self.starts[number] = partial(_start_and_count, start, self)
+
+    def fits(self) -> bool:
+        """Whether the arguments in the slots are those that are constants of the code."""
+        return bool(self.slots_view == self.known_words)
 
     def write_runs(self, slots: Slots, arguments: tuple[Any, ...]) -> bool:
         """Write where the runs among ``arguments`` begin; False if other arguments are runs, or of

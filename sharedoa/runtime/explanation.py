@@ -55,19 +55,20 @@ def explain(program: Program, heap: Heap, mode: Mode, debug: bool) -> str:
     waiting = planned_clusters.remark(heap)
     head += f"\n{waiting}" if waiting else ""
     for variant in program.variants(heap, mode, debug):
-        head += _constants(variant, compilation)
+        verdict = program.specialisation.verdict(variant.job.facts.words)
+        head += f"{_constants(variant, compilation)}; {verdict}"
     calls = table([_COLUMNS, *rows]) if rows else ["no virtual calls"]
     resources = _resources(compilation, heap.backend.name, used)
     return "\n".join([head, *calls, resources])
 
 
 def _constants(variant: Compilation, usual: Compilation) -> str:
-    """What captured steps run instead, where numbers are constants."""
+    """The code for launches of which numbers are known."""
     parameters = usual.job.program.kernel.parameters
     known = variant.job.facts.constants.items()
     numbers = ", ".join(f"{parameters[place].name} = {number}" for place, number in known)
     left, all = (sum(1 for _ in operations_in(each.program)) for each in (variant, usual))
-    return f"\ncaptured steps with {numbers}: code of their own, {left} operations instead of {all}"
+    return f"\nwith {numbers}: code of its own, {left} operations instead of {all}"
 
 
 def _limits(loop_copies: Mapping[Location, int]) -> str:

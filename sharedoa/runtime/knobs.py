@@ -236,7 +236,7 @@ specialise: Knob[bool] = Knob(
     "specialise",
     True,
     "0 or 1",
-    "compile numbers that never change, those of captured steps, as constants",
+    "compile numbers that never change, or not for long, as constants",
     _flag,
 )
 background: Knob[bool] = Knob(

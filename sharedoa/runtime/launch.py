@@ -13,6 +13,7 @@ import threading
 import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, cast
 
 from dispatch.mode import Mode
@@ -33,7 +34,7 @@ from ..model.clusters import Clusters
 from ..model.layout import Layout
 from ..model.world import World
 from ..targets.base import Target
-from . import clustering, cpython, planned_clusters
+from . import clustering, cpython, knobs, planned_clusters
 from .arguments import ArgumentPlan
 from .binding import Binding
 from .bound_names import NO_NAMES, BoundNames
@@ -44,7 +45,7 @@ from .launch_code import Launch, quick_launcher
 from .launch_settings import own_settings
 from .pipeline import Compilation, compile
 from .populations import changing, look_after
-from .specialisation import Specialisation
+from .specialisation import Constants, FixedWords, Specialisation, words_of
 from .unit import Unit, release
 
 
@@ -89,7 +90,7 @@ class Program:
         #: What was asked for code that there is, and the code, by what was asked for and answered.
         self._asked: dict[tuple[Question, ...], None] = {}
         self._compilations: dict[Job, Compilation] = {}
-        self._specialisation = Specialisation()
+        self.specialisation = Specialisation()
         self._units: weakref.WeakKeyDictionary[Backend, dict[Job, Unit]]
         self._units = weakref.WeakKeyDictionary()
         self._numbers = itertools.count()
@@ -170,11 +171,15 @@ class Program:
         launching[this] = self.is_launching
         is_new = False
         try:
-            while not (binding.holds(heap) and binding.write_runs(slots, arguments)):
+            while not (
+                binding.holds(heap) and binding.fits() and binding.write_runs(slots, arguments)
+            ):
                 # It looks at everything again, and goes on to use nothing else.
                 del launching[this]
                 settings = own_settings(heap, mode, debug)
-                binding = self.bind(heap, *settings, slots, arguments, geometry)
+                binding = self.bind(
+                    heap, *settings, slots, arguments, geometry, is_watched=is_usual
+                )
                 launching[this] = self.is_launching
                 is_new = True
                 if is_usual:
@@ -185,6 +190,9 @@ class Program:
             start = binding.starts.get(number)
             if start is None:
                 start = heap.backend.prepare(self.prepared(heap, binding.unit, geometry, slots))
+                if binding.watched:
+                    words = partial(words_of, slots, binding.watched)
+                    start = self.specialisation.started(self, binding, number, words, start)
                 if binding.is_settled:
                     binding.keep(number, geometry, start)
                 if not is_new and not clustering.is_small(geometry):
@@ -267,10 +275,12 @@ class Program:
         arguments: tuple[Any, ...],
         geometry: Geometry,
         are_fixed: bool = False,
+        is_watched: bool = False,
     ) -> Binding:
         """Make code ready for ``arguments``, and pack them in ``slots``: it is compiled if there is
         none that still holds, its state block filled, and where runs begin written to ``slots``.
-        ``are_fixed``: numbers among them are constants of this launch (``specialisation``).
+        ``are_fixed``: numbers among them are constants of this launch; ``is_watched``: those that
+        stay the same may become constants (``specialisation``).
         """
         # Where an array was a run when it was bound before, its address has gone from the slots.
         self.plan.pack(slots, arguments)
@@ -283,8 +293,19 @@ class Program:
         runs = {place: arguments[place]._run for place in places}
         forms = tuple((place, run.form) for place, run in runs.items() if run is not None)
         first = self.plan.first_slots
-        constants = self._specialisation.constants(self.uses(), slots, first, are_fixed)
+        scalars = [(place, first[place]) for place in self.uses().scalars]
+        constants: Constants = ()
+        if are_fixed:
+            constants = self.specialisation.fixed(words_of(slots, scalars))
+        if not is_watched or not self._may_specialise(heap, debug):
+            scalars = []
+        if scalars:
+            constants = self.specialisation.of_launch(words_of(slots, scalars))
         unit = self._bound_unit(heap, mode, debug, Given(forms, constants))
+        if scalars and constants and not self.specialisation.admits(unit, heap.backend):
+            unit, constants = self._bound_unit(heap, mode, debug, Given(forms)), ()
+        known = () if are_fixed else unit.compilation.job.facts.words
+        fixed = FixedWords(slots, [(first[place], word) for place, word in known])
         asked = [place for (place,), _ in unit.compilation.job.facts.asked("run")]
         for place in asked:
             if runs[place] is not None:
@@ -304,7 +325,21 @@ class Program:
             are_settled and not self.uses().births,
             counted,
             is_for_small,
+            fixed.slots_view,
+            fixed.known,
+            constants,
+            tuple(scalars),
         )
+
+    def _may_specialise(self, heap: Heap, debug: bool) -> bool:
+        """Whether numbers that stay the same may become constants. Fast arithmetic of constants is
+        not that of variables, and results are not to depend on when code is replaced."""
+        is_asked = not debug and knobs.specialise.value()
+        return is_asked and not heap.fastmath
+
+    def bind_next(self, binding: Binding | None) -> None:
+        """The next launch goes by ``binding`` if that still holds, else is bound."""
+        self.binding = _UNBOUND if binding is None else binding
 
     def _look_at_arrays(self, stores: bool, arguments: tuple[Any, ...], heap: Heap) -> bool:
         try:
@@ -460,7 +495,7 @@ class Program:
 
     def _drop_units(self) -> None:
         self._uses, self.binding, self._names = None, _UNBOUND, NO_NAMES
-        self._specialisation = Specialisation()
+        self.specialisation = Specialisation()
         self._asked.clear()
         self._compilations.clear()
         stale = [(backend, list(units.values())) for backend, units in self._units.items()]

@@ -21,7 +21,7 @@ from ..model.layout import ARRAY_DTYPE
 from ..model.scalars import ScalarType
 from ..model.types import ArrayType, ReferenceType, Type, ValueType
 from ..model.world import World
-from .binding import HOLDS
+from .binding import FITS, HOLDS
 
 if TYPE_CHECKING:
     from .geometry import Geometry
@@ -59,7 +59,7 @@ def launcher(number, geometry):
                     try:
                         if (
                             start is not None
-                            and {holds}
+                            and {holds}{fits}
                             and (not binding.run_places or binding.write_runs(slots, ({places})))
                         ):
                             if heap.residency.on_host:
@@ -156,6 +156,7 @@ def quick_launcher(
     first_heap, *others = heaps or ["current_heap()"]
     checks += [f"{other} is heap" for other in others]
     places = [f"a{number}" for number in range(len(types))]
+    has_scalars = any(isinstance(each, ScalarType) for each in types)
     source = _SOURCE.format(
         parameters="".join(f"{each}=absent, " for each in places) + ("/, " if places else ""),
         places="".join(f"{each}, " for each in places),
@@ -163,6 +164,7 @@ def quick_launcher(
         checks=" and ".join(checks) or "True",
         leaves=", ".join(leaves),
         holds=HOLDS,
+        fits=f" and {FITS}" if has_scalars else "",
     )
     names.update(
         __name__=__name__,

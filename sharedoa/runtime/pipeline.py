@@ -10,6 +10,7 @@ import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from time import perf_counter
 
 from ptxpass.output_file import write_whole
 
@@ -38,6 +39,8 @@ class Compilation:
 
     job: Job
     products: Stages = field(default_factory=dict)
+    #: How long it took.
+    seconds: float = 0.0
     _program: Program | None = None
     _lowered: LoweredModule | None = None
 
@@ -121,7 +124,7 @@ def compile(job: Job) -> Compilation:
     Raises CompileError for the user's mistakes, ConfigurationError for a folder that cannot be
     written, InternalError for whatever else goes wrong in a stage.
     """
-    compilation = Compilation(job)
+    compilation, begun = Compilation(job), perf_counter()
     for extensions, stage in STAGES:
         try:
             made = stage(compilation)
@@ -137,6 +140,7 @@ def compile(job: Job) -> Compilation:
         compilation.products.update(made)
         _dump(job, made)
     job.facts.close()
+    compilation.seconds = perf_counter() - begun
     return compilation
 
 

@@ -1,37 +1,343 @@
-"""Which arguments of a launch are constants of its code (``ir.passes.constant_arguments``).
+"""Which numbers among a launch's arguments are constants of its code.
 
-Numbers that are given to a captured step never change. Each other choice of them is other code, so
-a program gets but a few variants; after that its steps run what all launches run.
+The pass ``ir.passes.constant_arguments`` computes with them what can be computed when code is
+compiled. Numbers that are given to a captured step never change, so its code knows them at once.
+Those of other launches are *watched*: what was the same in some launches, and will be for longer
+than compiling takes, as far as the past tells, becomes a constant of a *variant*, on which launches
+with these very words go as long as they come (``Binding.fits`` compares all 64 bits of each).
+
+A variant is *tried*: it and the code that knows nothing take turns, and it stays only if it saves
+time. It is a bet, so its cost is bounded: a few variants a program, an argument that changed where
+it was a constant is watched for longer and then never again, and a program whose numbers change
+with every launch is not watched any more. Which code runs has no effect on results.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
 
-from ..backends.base import Slots
-from ..ir.job import Uses
+from ..backends.base import Backend, Slots
+
+if TYPE_CHECKING:
+    from .binding import Binding
+    from .launch import Program
+    from .unit import Unit
 
 Constants = tuple[tuple[int, int], ...]
 """Parameters, by number, and the word that each is given (``codegen.abi``)."""
+Words = Mapping[int, int]
+"""What the scalar parameters of a launch are given, by number."""
 MOST_VARIANTS = 4
+_MOST_CHANGES = 2
+"""How often a constant may turn out not to be one, before its parameter is never one again."""
+_PAUSES = (64, 1024)
+"""Launches until a program all of whose numbers change is watched again; then it is not."""
+
+
+@dataclass
+class Policy:
+    """When launches get a variant; tests set these."""
+
+    #: Launches that are looked at: an argument that is to be a constant was the same in all.
+    looks: int = 8
+    #: How long launches must have run beside what it takes to compile the variant.
+    worth: float = 1.0
+    #: How many launches of those on a device, which are not timed.
+    launches_on_device: int = 64
+    #: Pairs of launches that are compared; the first is not counted, as it fetches code.
+    pairs: int = 9
+    #: Which part of a launch's time, and how many seconds, a variant has to save.
+    least_part: float = 0.02
+    least_seconds: float = 0.2e-6
+
+
+policy = Policy()
 
 
 class Specialisation:
-    """The variants of one program."""
+    """The variants of one program. All of it happens under the program's lock."""
 
     def __init__(self) -> None:
         self._variants: set[Constants] = set()
+        #: What launches with these words have as constants.
+        self._chosen: Constants = ()
+        self._changes: Counter[int] = Counter()
+        self._pauses = iter(_PAUSES)
+        self._watch: _Watch | None = _Watch(policy.looks)
+        self._trial: _Trial | None = None
+        #: How many times as fast launches are with a variant, by what it knows.
+        self._speedups: dict[Constants, float] = {}
+        self._refused: set[Constants] = set()
 
-    def constants(
-        self, uses: Uses, slots: Slots, first_slots: Sequence[int], are_fixed: bool
-    ) -> Constants:
-        """What code for a launch whose arguments are packed in ``slots`` may rest on; the leaves of
-        each begin at one of ``first_slots``. ``are_fixed``: they will never be others."""
-        found = tuple([(place, slots[first_slots[place]]) for place in uses.scalars])
-        if not are_fixed or not found:
+    # ---------------------------------------------------------------- what a launch may rest on
+
+    def fixed(self, words: Words) -> Constants:
+        """What code for a captured step with these words may rest on; they will never be others."""
+        found = tuple(words.items())
+        return found if found and self._admits(found) else ()
+
+    def of_launch(self, words: Words) -> Constants:
+        """What code for the next launch, with these words, may rest on."""
+        changed = [place for place, word in self._chosen if words[place] != word]
+        if changed:
+            self._note_changes(changed)
+        if self._trial is not None and not self._trial.is_turn_of_variant:
             return ()
-        if found not in self._variants:
+        return self._chosen
+
+    def _admits(self, constants: Constants) -> bool:
+        if any(set(each).issubset(constants) for each in self._refused):
+            return False
+        if constants not in self._variants:
             if len(self._variants) >= MOST_VARIANTS:
-                return ()
-            self._variants.add(found)
-        return found
+                return False
+            self._variants.add(constants)
+        return True
+
+    def verdict(self, words: Iterable[tuple[int, int]]) -> str:
+        """Who runs the variant with these words, and what it brings, for ``explain()``."""
+        constants = tuple(words)
+        speedup = self._speedups.get(constants)
+        times = "" if speedup is None else f", {speedup:.2f} times as fast"
+        if constants in self._refused:
+            return f"no launch runs it, as it saves too little{times}"
+        if constants != self._chosen:
+            return f"captured steps run it{times}"
+        return f"launches {'are comparing' if self._trial else 'run'} it{times}"
+
+    # ---------------------------------------------------------------- watching launches
+
+    def started(
+        self,
+        program: Program,
+        binding: Binding,
+        number: int,
+        words: Callable[[], Words],
+        start: Callable[[], None],
+    ) -> Callable[[], None]:
+        """``start``, which starts launches of ``number`` with ``binding``, and looks at them if
+        anybody wants to know. ``words`` are those of the launch that was started last."""
+        trial, watch = self._trial, self._watch
+        if trial is not None:
+            side = trial.enter(binding)
+            return lambda: self._try(program, trial, side, number, start)
+        if watch is None:
+            return start
+
+        def watched() -> None:
+            if watch.left > 0:
+                watch.left -= 1
+                start()
+                return
+            begun = perf_counter()
+            start()
+            seconds = perf_counter() - begun
+            if self._watch is watch:
+                self._look(program, binding, watch, words(), seconds)
+
+        return watched
+
+    def _look(
+        self, program: Program, binding: Binding, watch: _Watch, words: Words, seconds: float
+    ) -> None:
+        watch.note(words, seconds)
+        same = watch.same(self._changes)
+        if not same:
+            pause = next(self._pauses, None)
+            self._watch = None if pause is None else _Watch(policy.looks, pause)
+        elif watch.is_enough and watch.pays(program, binding):
+            self._watch = None
+            if self._admits(same):
+                self._chosen, self._trial = same, _Trial(binding)
+        else:
+            return
+        program.bind_next(None)  # what starts launches looks at them no more, or other code runs
+
+    def _note_changes(self, places: Sequence[int]) -> None:
+        """These were taken for constants, and have changed."""
+        self._changes.update(places)
+        self._chosen, self._trial = (), None
+        self._watch = _Watch(policy.looks * 4 ** sum(self._changes.values()))
+
+    # ---------------------------------------------------------------- comparing a variant
+
+    def _try(
+        self,
+        program: Program,
+        trial: _Trial,
+        side: int,
+        number: int,
+        start: Callable[[], None],
+    ) -> None:
+        begun = perf_counter()
+        start()
+        seconds = perf_counter() - begun
+        if self._trial is not trial:
+            return
+        trial.note(side, number, seconds)
+        verdict = trial.verdict(number)
+        if verdict is None:
+            program.bind_next(trial.take_turn(side))
+            return
+        self._trial = None
+        self._conclude(verdict.is_better, verdict.speedup)
+        program.bind_next(None)
+
+    def admits(self, unit: Unit, backend: Backend) -> bool:
+        """Whether launches may go on ``unit``, made for what was chosen. Of those on a device, who
+        are under way when they return, the code itself has to tell: a variant must not need more
+        memory of its own, nor leave room for fewer threads."""
+        facts = unit.compilation.job.facts
+        if not facts.constants:  # it is the same code
+            self._chosen, self._trial, self._watch = (), None, None
+            return False
+        self._chosen = tuple(facts.words)
+        if self._trial is not None and unit.compilation.job.target.is_device:
+            uses = [backend.attributes(each.handle) for each in (self._trial.generic.unit, unit)]
+            self._trial = None
+            spilled = [each.get("local_bytes", 0) for each in uses]
+            resident = [_resident_threads(each.get("registers", 0)) for each in uses]
+            self._conclude(spilled[1] <= spilled[0] and resident[1] >= resident[0], None)
+        return bool(self._chosen)
+
+    def _conclude(self, is_better: bool, speedup: float | None) -> None:
+        if speedup is not None:
+            self._speedups[self._chosen] = speedup
+        if not is_better:
+            self._refused.add(self._chosen)
+            self._chosen = ()
+
+
+@dataclass
+class _Watch:
+    """What the numbers of launches were. ``looks``: how many launches to look at, ``left``: after
+    how many others."""
+
+    looks: int
+    left: int = 0
+    _launches: int = 0
+    _seconds: list[float] = field(default_factory=list)
+    _last: Words | None = None
+    _changed: set[int] = field(default_factory=set)
+
+    def note(self, words: Words, seconds: float) -> None:
+        if self._last is not None:
+            last = self._last
+            self._changed.update(place for place in words if words[place] != last[place])
+        self._last = words
+        self._seconds.append(seconds)
+        self._launches += 1
+        if len(self._seconds) >= self.looks:
+            # Twice as many until the next look: what looks cost is soon nothing.
+            self.left = self._launches
+            self._launches += self.left
+
+    @property
+    def is_enough(self) -> bool:
+        return len(self._seconds) >= self.looks
+
+    def same(self, changes: Mapping[int, int]) -> Constants:
+        """Those that were the same in all, and have not changed too often before."""
+        assert self._last is not None
+        return tuple(
+            (place, word)
+            for place, word in self._last.items()
+            if place not in self._changed and changes.get(place, 0) < _MOST_CHANGES
+        )
+
+    def pays(self, program: Program, binding: Binding) -> bool:
+        """Whether launches have run for as long as it takes to compile the variant."""
+        if binding.unit.compilation.job.target.is_device:
+            return self._launches >= policy.launches_on_device
+        run = median(self._seconds) * self._launches
+        return run >= policy.worth * binding.unit.compilation.seconds
+
+
+@dataclass(frozen=True)
+class _Verdict:
+    is_better: bool
+    speedup: float
+
+
+class _Trial:
+    """Launches with the variant (side 1) and without (side 0) by turns."""
+
+    def __init__(self, generic: Binding) -> None:
+        self.generic = generic
+        self.is_turn_of_variant = True
+        self._bindings: list[Binding | None] = [None, None]
+        self._seconds: dict[int, tuple[list[float], list[float]]] = {}
+
+    def enter(self, binding: Binding) -> int:
+        """The side that launches with ``binding`` are on."""
+        side = int(bool(binding.constants))
+        self._bindings[side] = binding if binding.is_settled else None
+        return side
+
+    def note(self, side: int, number: int, seconds: float) -> None:
+        self._seconds.setdefault(number, ([], []))[side].append(seconds)
+
+    def take_turn(self, side: int) -> Binding | None:
+        """The other side is next; what it was bound to."""
+        self.is_turn_of_variant = not side
+        return self._bindings[1 - side]
+
+    def verdict(self, number: int) -> _Verdict | None:
+        """By launches of one ``number``, as others have other threads. Pairs are compared: what
+        launches have to do changes in the course of a program."""
+        generic, variant = self._seconds[number]
+        pairs = [*zip(generic, variant, strict=False)][1:]
+        if len(pairs) < policy.pairs:
+            return None
+        saved = median(without - with_ for without, with_ in pairs)
+        usual = median(without for without, _ in pairs)
+        least = max(policy.least_part * usual, policy.least_seconds)
+        return _Verdict(saved >= least, median(a / b for a, b in pairs if b) if usual else 1.0)
+
+
+def _resident_threads(registers: int) -> int:
+    """How many threads of NVIDIA's GPUs find room beside each other, by their registers."""
+    return min(2048, 65536 // max(8, registers))
+
+
+def words_of(slots: Slots, places: Iterable[tuple[int, int]]) -> Words:
+    """What parameters are given, by number; ``places``: each with its slot."""
+    return {place: slots[slot] for place, slot in places}
+
+
+class FixedWords:
+    """The words among a launch's slots that code has as constants: ``slots_view``, which compares
+    equal to ``known`` as long as they are these. Both are None where there are none, which takes no
+    time to compare."""
+
+    def __init__(self, slots: Slots, constants: Sequence[tuple[int, int]]) -> None:
+        """``constants``: by slot."""
+        self.slots_view: Any = None
+        self.known: Any = None
+        if constants:
+            words = memoryview(slots).cast("B").cast("Q")
+            views, known = [], []
+            for first, values in _neighbours(sorted(constants)):
+                views.append(words[first : first + len(values)])
+                copy = b"".join(value.to_bytes(8, "little") for value in values)
+                known.append(memoryview(copy).cast("Q"))
+            one = len(views) == 1
+            self.slots_view, self.known = (
+                (views[0], known[0]) if one else (tuple(views), tuple(known))
+            )
+
+
+def _neighbours(constants: Sequence[tuple[int, int]]) -> list[tuple[int, list[int]]]:
+    """Words of slots in a row, with the first slot of each row."""
+    rows: list[tuple[int, list[int]]] = []
+    for slot, word in constants:
+        if rows and slot == rows[-1][0] + len(rows[-1][1]):
+            rows[-1][1].append(word)
+        else:
+            rows.append((slot, [word]))
+    return rows

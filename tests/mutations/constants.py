@@ -13,13 +13,19 @@ _MEANING = ("tests/ir/test_meaning.py::test_kernels_with_constants",)
 _NUMBERS = ("tests/ir/test_evaluation.py",)
 _UNKNOWN = (f"{_NUMBERS[0]}::test_what_is_not_known",)
 _STEPS = ("tests/runtime/test_specialisation.py",)
+_BINDING = "sharedoa/runtime/binding.py"
+_QUICK = "sharedoa/runtime/launch_code.py"
+_LIBRARY = "sharedoa/ir/library_arguments.py"
+_KNOWN = ("tests/ir/test_library_arguments.py",)
+_LAUNCHES = ("tests/runtime/test_specialised_launches.py",)
+_OWN = (f"{_LAUNCHES[0]}::test_each_launch_sees_its_own_numbers",)
 _EQUAL = (f"{_STEPS[0]}::test_numbers_that_compare_equal",)
 
 MUTATIONS = (
     # ---------------------------------------------------------------- arguments
     Mutation(
         "calls that nobody declared", _PASS,
-        "    if not all(map(is_known, operations)):\n", "    if False:\n",
+        "    if not all(map(is_known, operations_in(program))):\n", "    if False:\n",
         "an operation calls a function with another number than all calls that are seen", _FILES,
     ),
     Mutation(
@@ -73,15 +79,37 @@ MUTATIONS = (
     ),
     # ----------------------------------------------------------- library functions
     Mutation(
-        "sines of constants", _PASS,
-        "    if operation.kind != \"math\" or operation[\"name\"] in EXACT_FUNCTIONS:\n",
-        "    if True:\n",
+        "sines of constants", _LIBRARY,
+        "    return not on_device or operation[\"name\"] == \"pow\"\n", "    return False\n",
         "LLVM computes a sine otherwise than the processor's library", (*_FILES, *_STEPS),
     ),
     Mutation(
-        "powers of constants", _PASS,
-        "operation[\"operator\"] != \"pow\" or not _is_float(operation.result)", "True",
+        "powers of constants", _LIBRARY,
+        "operation[\"operator\"] == \"pow\" and _is_float(operation.result)", "False",
         "a power whose exponent is 2 becomes a product", _FILES,
+    ),
+    Mutation(
+        "what is stored to a field", _LIBRARY,
+        "self._memory.get(role, 0) | given | way", "self._memory.get(role, 0) | way",
+        "LLVM knows what is loaded, as it was stored before", _KNOWN,
+    ),
+    Mutation(
+        "what is not stored to a field", _LIBRARY,
+        "self._memory.get(role, 0) | given | way", "self._memory.get(role, 0) | given",
+        "LLVM knows what is loaded, as nothing was stored since", _KNOWN,
+    ),
+    Mutation(
+        "tests of unknown numbers", _LIBRARY, "        self._test(decisive)\n", "",
+        "LLVM knows a number where it is equal to a constant", _KNOWN,
+    ),
+    Mutation(
+        "what is returned", _LIBRARY, "= found | given | way", "= found | way",
+        "LLVM knows what a function returns", _KNOWN,
+    ),
+    Mutation(
+        "numbers of rounds", _LIBRARY,
+        "self._pass_on([], [bodies[0][:1]], decisive, True)", "pass",
+        "LLVM knows a counter where it has written out a loop", _KNOWN,
     ),
     Mutation(
         "exact functions", _FUNCTIONS,
@@ -142,19 +170,58 @@ MUTATIONS = (
         "the same code is compiled again", (f"{_STEPS[0]}::test_numbers_that_nobody_uses",),
     ),
     Mutation(
-        "launches whose numbers change", _VARIANTS,
-        "        if not are_fixed or not found:\n", "        if not found:\n",
-        "every launch with another number is compiled",
-        (f"{_STEPS[0]}::test_launches_know_nothing",),
-    ),
-    Mutation(
         "variants without end", _VARIANTS,
         "            if len(self._variants) >= MOST_VARIANTS:\n", "            if False:\n",
         "a hundred steps are a hundred compilations",
         (f"{_STEPS[0]}::test_a_few_variants_then_what_all_run",),
     ),
     Mutation(
-        "values of other slots", _VARIANTS, "slots[first_slots[place]]", "slots[place]",
+        "values of other slots", _VARIANTS, "{place: slots[slot] for", "{place: slots[place] for",
         "a number is the address of an array", _EQUAL,
+    ),
+    # ------------------------------------------------------- numbers that launches repeat
+    Mutation(
+        "quick launches with other numbers", _QUICK,
+        "fits=f\" and {FITS}\" if has_scalars else \"\"", "fits=\"\"",
+        "a launch runs code for the numbers of the one before", _OWN,
+    ),
+    Mutation(
+        "careful launches with other numbers", _BINDING,
+        "return bool(self.slots_view == self.known_words)", "return True",
+        "a launch that is converted runs code for other numbers", _OWN,
+    ),
+    Mutation(
+        "one row of slots", _VARIANTS,
+        "if rows and slot == rows[-1][0] + len(rows[-1][1]):", "if rows:",
+        "a number is compared with another argument",
+        (f"{_LAUNCHES[0]}::test_only_those_that_repeat",),
+    ),
+    Mutation(
+        "numbers that always change", _VARIANTS,
+        "self._watch = None if pause is None else", "self._watch =",
+        "launches are looked at for ever",
+        (f"{_LAUNCHES[0]}::test_numbers_that_always_change_cost_nothing",),
+    ),
+    Mutation(
+        "numbers that changed", _VARIANTS,
+        "if place not in self._changed and", "if",
+        "what changed between two looks becomes a constant",
+        (f"{_LAUNCHES[0]}::test_only_those_that_repeat",),
+    ),
+    Mutation(
+        "slower variants", _VARIANTS, "_Verdict(saved >= least,", "_Verdict(True,",
+        "a variant that takes longer stays",
+        (f"{_LAUNCHES[0]}::test_a_slower_variant_is_dropped",),
+    ),
+    Mutation(
+        "variants that spill", _VARIANTS, "spilled[1] <= spilled[0] and", "",
+        "a variant that needs more memory of its own stays",
+        (f"{_LAUNCHES[0]}::test_what_a_device_says_of_the_code",),
+    ),
+    Mutation(
+        "fast arithmetic of constants", "sharedoa/runtime/launch.py",
+        "return is_asked and not heap.fastmath", "return is_asked",
+        "results depend on when code is replaced",
+        (f"{_LAUNCHES[0]}::test_where_results_might_differ",),
     ),
 )  # fmt: skip

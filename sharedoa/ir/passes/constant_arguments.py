@@ -13,19 +13,18 @@ that pass on to themselves, or to each other in a circle, what they were given l
       if %few { A; yield } else { B; yield }      ->
     }                                                  }
 
-Results are those of the same code without constants, bit for bit. So programs with functions that
-LLVM computes otherwise than the machine, once it knows the arguments, take nothing from launches.
+Results are those of the same code without constants, bit for bit. So what functions are given that
+LLVM computes otherwise than the machine is not taken from launches (``library_arguments``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ...model.scalars import ScalarType
-from ...targets.mathematics import EXACT_FUNCTIONS
 from ..core import Function, Location, Operation, Program, Region, Value, operations_in
 from ..evaluation import Number, evaluated, same
 from ..job import Job
+from ..library_arguments import exact_parameters
 from ..rewrite import make, replace_uses
 from .calls import callees, is_known
 
@@ -33,25 +32,12 @@ Known = Mapping[Value, "Number | None"]
 
 
 def fold_constants(program: Program, job: Job) -> None:
-    operations = [*operations_in(program)]
-    if not all(map(is_known, operations)):
+    if not all(map(is_known, operations_in(program))):
         return  # it may call any function with anything
-    numbers = range(len(program.kernel.parameters))
-    is_exact = all(_is_exact(each, job.target.is_device) for each in operations)
-    constants = [job.facts.constant(number) if is_exact else None for number in numbers]
+    exact = exact_parameters(program, job.target.is_device)
+    constants = [job.facts.constant(n) if is_exact else None for n, is_exact in enumerate(exact)]
     for symbol, known in _Given(program, constants).known.items():
         _Rewriter(program.functions[symbol], known).run()
-
-
-def _is_exact(operation: Operation, on_device: bool) -> bool:
-    """Whether LLVM and the machine make the same of constant floats."""
-    if operation.kind == "binary":
-        # A square is a product, and not a power, where it is known to be one.
-        return operation["operator"] != "pow" or not _is_float(operation.result)
-    if operation.kind != "math" or operation["name"] in EXACT_FUNCTIONS:
-        return True
-    # On devices they are code as all other, on processors calls of another library.
-    return on_device and operation["name"] != "pow"
 
 
 class _Given:
@@ -116,10 +102,6 @@ def _arms(branch: Operation, known: Known) -> list[Region]:
     test = known.get(branch.operands[0])
     then, otherwise = branch.regions
     return [then, otherwise] if test is None else [then if test else otherwise]
-
-
-def _is_float(value: Value) -> bool:
-    return isinstance(value.type, ScalarType) and value.type.is_float
 
 
 class _Rewriter:
