@@ -413,11 +413,15 @@ class Program:
             and any(clusters.within([f]) != known for (f,), known in job.facts.asked("clusters"))
         ]
 
-    def make_ready(self, unit: Unit, heap: Heap, layout: Layout) -> bool:
-        """Have what ``unit`` would be if objects of ``heap`` lay as ``layout`` says, compiled while
-        launches go on; False if it is there, or nothing is launched that way any more."""
+    def make_ready(
+        self, unit: Unit, heap: Heap, layout: Layout | None = None, constants: Constants = ()
+    ) -> bool:
+        """Have what ``unit`` would be if objects of ``heap`` lay as ``layout`` says, or with these
+        ``constants``, compiled while launches go on; False if it is there, or nothing is launched
+        that way any more."""
         old = unit.compilation.job
         given = Given.of(old.facts)
+        layout = layout or old.layout
         with self.lock:
             # Not ``uses()``: where units are dropped, errors are raised that are for who launches.
             uses = self._uses
@@ -425,9 +429,8 @@ class Program:
                 return False
             if not old.facts.still_hold(Now(uses, heap, given).answer):
                 return False
-            facts = Facts(
-                uses, Now(uses, heap, given, layout).answer, old.mode.by_population, old.debug
-            )
+            now = Now(uses, heap, replace(given, constants=constants or given.constants), layout)
+            facts = Facts(uses, now.answer, old.mode.by_population, old.debug)
             job = replace(old, layout=layout, facts=facts)
             found = self._known(job)
             if found is not None and found.job in self._units.get(heap.backend, {}):

@@ -22,8 +22,10 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from ..backends.base import Backend, Slots
+from . import background
 
 if TYPE_CHECKING:
+    from ..heap.heap import Heap
     from .binding import Binding
     from .launch import Program
     from .unit import Unit
@@ -35,6 +37,8 @@ Words = Mapping[int, int]
 MOST_VARIANTS = 4
 _MOST_CHANGES = 2
 """How often a constant may turn out not to be one, before its parameter is never one again."""
+_LAUNCHES_BETWEEN_LOOKS = 64
+"""While code is being compiled."""
 _PAUSES = (64, 1024)
 """Launches until a program all of whose numbers change is watched again; then it is not."""
 
@@ -151,12 +155,30 @@ class Specialisation:
             pause = next(self._pauses, None)
             self._watch = None if pause is None else _Watch(policy.looks, pause)
         elif watch.is_enough and watch.pays(program, binding):
-            self._watch = None
-            if self._admits(same):
-                self._chosen, self._trial = same, _Trial(binding)
+            if not self._admits(same):
+                self._watch = None
+            elif not self._is_made(program, binding, watch, same):
+                return
+            else:
+                self._watch, self._chosen, self._trial = None, same, _Trial(binding)
         else:
             return
         program.bind_next(None)  # what starts launches looks at them no more, or other code runs
+
+    def _is_made(
+        self, program: Program, binding: Binding, watch: _Watch, constants: Constants
+    ) -> bool:
+        """Whether there is the code that knows ``constants``, or the next launch is to compile it.
+        Meanwhile launches go on as they are."""
+        heap = binding.heap()
+        if heap is None or not background.is_on():
+            return True
+        if watch.wanted != constants or watch.task is None or watch.task.is_dropped:
+            unit = binding.unit
+            watch.wanted = constants
+            watch.task = background.submit(lambda task: _make(program, unit, heap.weak, constants))
+        watch.left = min(watch.left, _LAUNCHES_BETWEEN_LOOKS)
+        return watch.task.is_done
 
     def _note_changes(self, places: Sequence[int]) -> None:
         """These were taken for constants, and have changed."""
@@ -213,6 +235,14 @@ class Specialisation:
             self._chosen = ()
 
 
+def _make(
+    program: Program, unit: Unit, known: Callable[[], Heap | None], constants: Constants
+) -> None:
+    heap = known()
+    if heap is not None:
+        program.make_ready(unit, heap, constants=constants)
+
+
 @dataclass
 class _Watch:
     """What the numbers of launches were. ``looks``: how many launches to look at, ``left``: after
@@ -224,6 +254,9 @@ class _Watch:
     _seconds: list[float] = field(default_factory=list)
     _last: Words | None = None
     _changed: set[int] = field(default_factory=set)
+    #: What is being compiled, and for which constants.
+    task: background.Task | None = None
+    wanted: Constants = ()
 
     def note(self, words: Words, seconds: float) -> None:
         if self._last is not None:

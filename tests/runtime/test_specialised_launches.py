@@ -15,7 +15,7 @@ import pytest
 import sharedoa as oa
 from sharedoa import f32, f64, i32, i64, u8
 from sharedoa.ir.job import Job
-from sharedoa.runtime import knobs, specialisation
+from sharedoa.runtime import background, knobs, launch, specialisation
 from sharedoa.runtime.kernel import Kernel
 from sharedoa.runtime.specialisation import MOST_VARIANTS, policy
 from tests.codegen.interpreted import InterpretedGpu
@@ -28,8 +28,8 @@ COMPILED = ("cpu", "interpreted")
 
 
 @pytest.fixture(autouse=True)
-def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two equal launches are enough; variants are taken for better."""
+def soon(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Two equal launches are enough; variants are compiled by launches and taken for better."""
     monkeypatch.setattr(policy, "looks", 2)
     monkeypatch.setattr(policy, "worth", 0.0)
     monkeypatch.setattr(policy, "launches_on_device", 2)
@@ -38,6 +38,8 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(policy, "least_seconds", -1e9)
     for kernel in KERNELS:
         kernel.program._drop_units()
+    with knobs.scope(background=False):
+        yield
 
 
 class Body(oa.Object):
@@ -372,6 +374,55 @@ def test_threads_with_numbers_of_their_own(monkeypatch: pytest.MonkeyPatch) -> N
         for each in threads:
             each.join()
     assert not failures
+
+
+@pytest.fixture
+def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """What is compiled beside launches waits for it; launches know nothing."""
+    opened, compile = threading.Event(), launch.compile
+
+    def waiting(job: Job) -> Any:
+        if threading.current_thread().name == "sharedoa background":
+            assert opened.wait(60)
+        else:
+            assert job.facts._answer is not None and job.facts._answer(("constant", 1)) is None
+        return compile(job)
+
+    monkeypatch.setattr(launch, "compile", waiting)
+    with knobs.scope(background=True):
+        yield opened
+    opened.set()
+    assert background.wait()
+
+
+@pytest.mark.parametrize("change", ["nothing", "the number", "a definition", "the population"])
+def test_compiled_beside_the_launches(
+    change: str, gate: threading.Event, heap: oa.Heap, compiled: list[Job]
+) -> None:
+    out = heap.zeros(COUNT, i64)
+
+    def run(times: int, way: int = 3) -> None:
+        for _ in range(times):
+            ways[COUNT](out, way)
+            assert out.numpy().tolist() == [i * way * (way - 1) // 2 for i in range(COUNT)]
+
+    run(100)
+    assert not ways.program.binding.constants
+    if change == "the number":
+        run(70, 5)
+    elif change == "a definition":
+        type("Other", (Body,), {"__module__": __name__})
+    elif change == "the population":
+        heap.new(Body, 200)
+    gate.set()
+    assert background.wait()
+    if change == "the number":
+        run(10)
+        assert not ways.program.binding.constants
+    else:
+        run(100)
+        assert ways.program.binding.constants == ((1, 3),)
+        assert constants(compiled) == [{}, {"way": 3}]
 
 
 @pytest.mark.parametrize("seed", range(3))
