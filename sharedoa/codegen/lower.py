@@ -125,6 +125,7 @@ def lower(program: Program, job: Job, canonical: bool = False) -> LoweredModule:
         debug,
         emitter.uses_barrier,
         asking,
+        job.facts.block() if target.is_device else None,
     )
     return LoweredModule(
         module=module,

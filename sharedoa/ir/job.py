@@ -181,6 +181,13 @@ class Facts:
         word = self._ask("constant", parameter)
         return None if word is None else _number(word, type)
 
+    def block(self) -> tuple[int, int] | None:
+        """How many threads along x and y each block of all launches of the code has."""
+        if self._uses is None or self._debug:
+            return None
+        found: tuple[int, int] | None = self._ask("block")
+        return found
+
     def _ask(self, *question: Any) -> Any:
         if question not in self._answers:
             if self._answer is None:
@@ -282,6 +289,9 @@ class Job:
         for (owner, name), form in self.facts.asked("pieces"):
             if form is not None:
                 lines.append(f"{owner.name}.{name}: pieces of one array of {form.cls.name} {alone}")
+        for _, block in self.facts.asked("block"):
+            if block is not None:
+                lines.append(f"blocks: always {block[0]} x {block[1]} threads")
         for place, number in self.facts.constants.items():
             lines.append(f"{parameters[place].name}: always {number}")
         return "\n".join(lines)

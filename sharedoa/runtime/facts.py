@@ -25,7 +25,8 @@ from ..model.clusters import Clusters
 from ..model.layout import Layout
 from ..model.run_form import RunForm
 from .binding import Runs
-from .specialisation import Constants
+from .geometry import Pair
+from .specialisation import BLOCK, Constants, word_of_block
 
 _MOST_RANGES_A_CLASS = 2
 """With more of them classes still grow: another range would mean another compilation."""
@@ -35,8 +36,8 @@ _MOST_SEARCHED = 4
 
 @dataclass(frozen=True)
 class Given:
-    """What code may know of a launch's arguments. Parameters, by number: those that are runs, and
-    those that are constants (``specialisation``)."""
+    """What code may know of a launch. Parameters, by number: those that are runs, and those that
+    are constants (``specialisation``), among which the threads of a block count."""
 
     runs: Runs = ()
     constants: Constants = ()
@@ -46,6 +47,8 @@ class Given:
         """What code knows that rests on ``facts``."""
         runs = tuple([(place, form) for (place,), form in facts.asked("run") if form is not None])
         words = [(place, word) for (place,), word in facts.asked("constant") if word is not None]
+        blocks = [block for _, block in facts.asked("block") if block is not None]
+        words += [(BLOCK, word_of_block(block)) for block in blocks]
         return cls(runs, tuple(words))
 
 
@@ -85,6 +88,10 @@ class Now:
 
     def constant(self, parameter: int) -> int | None:
         return self._constants.get(parameter)
+
+    def block(self) -> Pair | None:
+        word = self._constants.get(BLOCK)
+        return None if word is None else (word & 0xFFFFFFFF, word >> 32)
 
     def pieces(self, owner: ClassType, name: str) -> RunForm | None:
         return self._pieces.get((owner, name))

@@ -296,7 +296,10 @@ class Program:
         scalars = [(place, first[place]) for place in self.uses().scalars]
         constants: Constants = ()
         if are_fixed:
-            constants = self.specialisation.fixed(words_of(slots, scalars))
+            known_block = None
+            if heap.backend.target.is_device:
+                known_block = self._block(heap.backend, geometry)
+            constants = self.specialisation.fixed(words_of(slots, scalars), known_block)
         if not is_watched or not self._may_specialise(heap, debug):
             scalars = []
         if scalars:

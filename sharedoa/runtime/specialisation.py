@@ -27,6 +27,7 @@ from . import background
 if TYPE_CHECKING:
     from ..heap.heap import Heap
     from .binding import Binding
+    from .geometry import Pair
     from .launch import Program
     from .unit import Unit
 
@@ -34,6 +35,8 @@ Constants = tuple[tuple[int, int], ...]
 """Parameters, by number, and the word that each is given (``codegen.abi``)."""
 Words = Mapping[int, int]
 """What the scalar parameters of a launch are given, by number."""
+BLOCK = -1
+"""In place of a parameter: the threads of a block along x and y, as one word."""
 MOST_VARIANTS = 4
 _MOST_CHANGES = 2
 """How often a constant may turn out not to be one, before its parameter is never one again."""
@@ -80,10 +83,14 @@ class Specialisation:
 
     # ---------------------------------------------------------------- what a launch may rest on
 
-    def fixed(self, words: Words) -> Constants:
-        """What code for a captured step with these words may rest on; they will never be others."""
-        found = tuple(words.items())
-        return found if found and self._admits(found) else ()
+    def fixed(self, words: Words, block: Pair | None) -> Constants:
+        """What code for a captured step with these words may rest on, which will never be others,
+        and for blocks of so many threads, if that is of use."""
+        if not words:
+            return ()  # not for the block alone
+        blocks = [] if block is None else [(BLOCK, word_of_block(block))]
+        found = *words.items(), *blocks
+        return found if self._admits(found) else ()
 
     def of_launch(self, words: Words) -> Constants:
         """What code for the next launch, with these words, may rest on."""
@@ -336,6 +343,10 @@ class _Trial:
 def _resident_threads(registers: int) -> int:
     """How many threads of NVIDIA's GPUs find room beside each other, by their registers."""
     return min(2048, 65536 // max(8, registers))
+
+
+def word_of_block(block: Pair) -> int:
+    return block[0] | block[1] << 32
 
 
 def words_of(slots: Slots, places: Iterable[tuple[int, int]]) -> Words:

@@ -70,6 +70,11 @@ class AmdgpuTarget(GpuTarget):
         place = builder.gep(packet, [offset], source_etype=I8)
         return group, builder.zext(builder.load(place, typ=I16), I32), thread
 
+    def describe_block(self, entry: ir.Function, threads: int) -> None:
+        # Of a thousand threads, which it expects otherwise, each gets fewer registers.
+        # ``add`` of llvmlite's class of sets takes LLVM's own attributes alone.
+        set.add(entry.attributes, f'"amdgpu-flat-work-group-size"="{threads},{threads}"')
+
     def emit_barrier(self, builder: ir.IRBuilder) -> None:
         symbol = "llvm.amdgcn.s.barrier"
         builder.fence("seq_cst", "workgroup")

@@ -101,9 +101,11 @@ class Target(Protocol):
         debug: bool,
         uses_barrier: bool,
         asking: Asking | None = None,
+        block: tuple[int, int] | None = None,
     ) -> None:
         """Define the external function ``symbol`` that runs ``body`` for every thread, or for all
-        that go on."""
+        that go on. ``block``: of how many threads along x and y every block of a launch on a device
+        is, if that is known."""
         ...
 
     def emit_current_thread(self, builder: ir.IRBuilder, axis: int) -> ir.Value:

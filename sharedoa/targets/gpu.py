@@ -120,6 +120,7 @@ class GpuTarget(ABC):
         debug: bool,
         uses_barrier: bool,
         asking: Asking | None = None,
+        block: tuple[int, int] | None = None,
     ) -> None:
         """``kernel(leaves..., i32 nx, i32 ny)``: threads outside nx times ny return at once.
 
@@ -132,7 +133,11 @@ class GpuTarget(ABC):
         *leaves, nx, ny = entry.args
         builder = ir.IRBuilder(entry.append_basic_block("entry"))
         inside, outside = entry.append_basic_block("inside"), entry.append_basic_block("outside")
-        x, y = self.emit_thread_index(builder, 0), self.emit_thread_index(builder, 1)
+        if block is None:
+            x, y = self.emit_thread_index(builder, 0), self.emit_thread_index(builder, 1)
+        else:
+            x, y = (self._index_in_blocks_of(builder, *each) for each in enumerate(block))
+            self.describe_block(entry, block[0] * block[1])
         in_row = builder.icmp_unsigned("<", x, nx)
         in_column = builder.icmp_unsigned("<", y, ny)
         builder.cbranch(builder.and_(in_row, in_column), inside, outside)
@@ -146,6 +151,15 @@ class GpuTarget(ABC):
         builder.ret_void()
         builder.position_at_end(outside)
         builder.ret_void()
+
+    def _index_in_blocks_of(self, builder: ir.IRBuilder, axis: int, size: int) -> ir.Value:
+        """``emit_thread_index``, where blocks are known to have ``size`` threads along the axis."""
+        block, _, thread = self.emit_position(builder, axis)
+        return block if size == 1 else builder.add(builder.mul(block, I32(size)), thread)
+
+    @abstractmethod
+    def describe_block(self, entry: ir.Function, threads: int) -> None:
+        """Tell the compiler how many threads every block of a kernel has."""
 
     def _count_thread(self, builder: ir.IRBuilder, threads: ir.Value) -> None:
         """The last thread of a launch to end tells the error record that the next one begins, as

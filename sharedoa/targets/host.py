@@ -111,6 +111,7 @@ class HostTarget:
         debug: bool,
         uses_barrier: bool,
         asking: Asking | None = None,
+        block: tuple[int, int] | None = None,
     ) -> None:
         state.state_block(module, self.constant_space)
         entry = ir.Function(module, _ENTRY_TYPE, symbol)

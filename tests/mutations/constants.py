@@ -176,6 +176,18 @@ MUTATIONS = (
         (f"{_STEPS[0]}::test_a_few_variants_then_what_all_run",),
     ),
     Mutation(
+        "blocks of other launches", "sharedoa/runtime/facts.py",
+        "None if word is None else (word & 0xFFFFFFFF, word >> 32)",
+        "None if word is None else (word >> 32, word & 0xFFFFFFFF)",
+        "threads take themselves for others", (f"{_STEPS[0]}::test_blocks_are_known",),
+    ),
+    Mutation(
+        "variants by their blocks", _VARIANTS,
+        "return found if self._admits(found) else ()",
+        "return found if self._admits((*words.items(),)) else ()",
+        "each block is a variant more", (f"{_STEPS[0]}::test_blocks_are_known",),
+    ),
+    Mutation(
         "values of other slots", _VARIANTS, "{place: slots[slot] for", "{place: slots[place] for",
         "a number is the address of an array", _EQUAL,
     ),

@@ -14,8 +14,10 @@ import sharedoa as oa
 from sharedoa import f32, f64, i32, i64, u8
 from sharedoa.ir.job import Job
 from sharedoa.runtime import knobs
+from sharedoa.runtime.facts import Given
 from sharedoa.runtime.kernel import Kernel
 from sharedoa.runtime.specialisation import MOST_VARIANTS
+from sharedoa.targets.amdgpu import AmdgpuTarget
 from tests.codegen.interpreted import InterpretedGpu
 
 COUNT = 8
@@ -327,3 +329,45 @@ def test_a_method_that_is_redefined(tmp_path: Path, compiled: list[Job]) -> None
         step.run()
         assert out.numpy().tolist() == [10] * COUNT
         assert constants(compiled) == [{"n": 1}] * 2
+
+
+@oa.kernel
+def places(out: oa.Array[i64], n: i32) -> None:
+    x, y = oa.grid(2)
+    out[y * 16 + x] = i64(x * n + y)
+
+
+def test_blocks_are_known(compiled: list[Job]) -> None:
+    """On devices; each block is other code, within the limit."""
+    places.program._drop_units()
+    with oa.Heap(backend=InterpretedGpu(), capacity="64MiB") as heap:
+        expected = [x * 3 + y if x < 11 else -1 for y in range(5) for x in range(16)]
+        for block in ((8, 2), (4, 1), (1, 4), (16, 4), (2, 2), (8, 2), (1, 1)):
+            out = heap.zeros(16 * 5, i64)
+            out[:] = -1
+            with oa.capture() as step:
+                places[(11, 5), block](out, 3)
+            step.run()
+            assert out.numpy().tolist() == expected
+        assert len(compiled) == MOST_VARIANTS + 1
+        for job in compiled[:MOST_VARIANTS]:
+            assert "blocks: always " in str(job) and " threads\nn: always 3" in str(job)
+        texts = [
+            str(each.products["ptx"]) for each in places.program.variants(heap, heap.mode, False)
+        ]
+        assert len(texts) == MOST_VARIANTS and not any("%ntid" in text for text in texts)
+        places[11, 5](out, 3)
+        usual = places.program.compilation(heap, heap.mode, False, heap.backend.target)
+        assert "%ntid" in str(usual.products["ptx"])
+        # With a word for how many threads a block has ptxas takes no bound on registers.
+        assert not any("maxntid" in text or "reqntid" in text for text in texts)
+        given = Given.of(compiled[0].facts)
+        made = places.program.compilation(heap, heap.mode, False, AmdgpuTarget(), given)
+        assert '"amdgpu-flat-work-group-size"="16,16"' in str(made.products["opt.ll"])
+
+
+def test_blocks_alone_are_no_reason(compiled: list[Job]) -> None:
+    with oa.Heap(backend=InterpretedGpu(), capacity="64MiB") as heap:
+        for _ in range(2):
+            captured(unused, 1, heap.zeros(1, f32), 1)
+    assert len(compiled) == 1
