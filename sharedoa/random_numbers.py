@@ -30,6 +30,7 @@ from .random import (
 _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
 _ALL = 2**64 - 1
+_MOST = np.uint64(2**63 - 1)
 _TOGETHER = 1 << 14
 """Numbers that are computed at a time, so that they stay in the cache."""
 
@@ -161,7 +162,8 @@ def randint(low: int, high: int, seed: int, *counters: int) -> int: ...
 def randint(low: Any, high: Any, seed: Any, *counters: Any) -> Any: ...
 @known_in_kernels("randint")
 def randint(low: Any, high: Any, seed: Any, *counters: Any) -> Any:
-    """An i64 from ``low`` to ``high``, which is not among them."""
+    """An i64 from ``low`` to ``high``, which is not among them. Raises ArgumentError where there is
+    none between them; compiled kernels give any number then."""
 
     def make(words: Words, low: Any, high: Any) -> Any:
         a, b = words[:2]
@@ -172,8 +174,23 @@ def randint(low: Any, high: Any, seed: Any, *counters: Any) -> Any:
         found = low.view(np.uint64) + a * above + (middle >> _HALF) + (more >> _HALF)
         return found.view(np.int64)
 
-    ends = (np.asarray(each, np.int64) for each in (low, high))
-    return _numbers("oa.randint", make, (seed, *counters), *ends)
+    first, end = _end(low), _end(high)
+    if not np.all(first < end):
+        raise ArgumentError(
+            f"oa.randint: there is no integer from {low} on below {high}",
+            "give a larger end: it is not among the results",
+        )
+    return _numbers("oa.randint", make, (seed, *counters), first, end)
+
+
+def _end(value: Any) -> Any:
+    found = np.asarray(value)
+    if found.dtype.kind not in "iu" or (found.dtype == np.uint64 and np.any(found > _MOST)):
+        raise ArgumentError(
+            f"oa.randint takes integers of 64 bits as ends, not {value!r}",
+            "convert them, or scale oa.random64",
+        )
+    return found.astype(np.int64)
 
 
 @overload

@@ -44,6 +44,9 @@ class Upkeep:
         self.held = 0
         #: Whether references have been given out as numbers, or another thread uses the heap.
         self.is_known_outside = False
+        #: Whether several threads use the heap, other than as parts of one launch. It becomes so
+        #: under the lock on the heap's books; who has that may go by it.
+        self.is_shared = False
         self.thread: int | None = None
         #: Of classes that launches change, how many in a row have needed less than half.
         self._low: dict[ClassType, int] = {}

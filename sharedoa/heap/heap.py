@@ -137,6 +137,8 @@ class Heap:
         tell_child(self)
 
     def __enter__(self) -> Heap:
+        if _get_ident() != self.upkeep.thread:
+            self.note_thread()
         block = entered(self)
         before = _entered.get()
         try:
@@ -249,6 +251,7 @@ class Heap:
             return
         references = references_of(self, objects)
         with self.lock:
+            self.wait_for_others()
             self.memory.wait_for_lists()
             selection = self.placement.select(references)
             self.of_classes.forget()
@@ -454,13 +457,30 @@ class Heap:
         HeapError. Not for launches under way where the caller is part of one."""
         memory = self.memory
         if _get_ident() != self.upkeep.thread:
-            self.upkeep.note_thread()
+            self.note_thread()
         if (
             memory.last_launch is not self._waited_for
             or (memory.launching and memory.others_are_launching())
             or is_recorded(self)
         ):
             self.synchronize()
+
+    def note_thread(self) -> None:
+        """The calling thread, which is not known to use the heap, does so."""
+        upkeep = self.upkeep
+        if upkeep.is_shared:
+            return
+        upkeep.note_thread()
+        # A launch that CPython runs may have the lock, and this thread be one of it.
+        if upkeep.thread != _get_ident() and self.memory.is_apart:
+            with self.lock:
+                upkeep.is_shared = True
+
+    def wait_for_others(self) -> None:
+        """Until the caller lets go of the heap's lock, no launch of another thread is under way, if
+        there are other threads: what is free may be somebody else's then."""
+        if self.upkeep.is_shared:
+            self.memory.stand_still()
 
     def synchronize(self) -> None:
         """Wait for all launches. Raises DeviceError if a kernel failed."""
@@ -511,11 +531,13 @@ class Heap:
             return [(start, end, cls.python_class) for start, end, cls in self.placement.ranges()]
 
     def dump(self, path: str | os.PathLike[str], **roots: Any) -> None:
-        """Write all objects to a file, with the arrays that they refer to; see ``dump.dump``."""
+        """Write all objects to a file, with the arrays that they refer to; see ``dump.dump``. What
+        other threads launch is in it as a whole or not at all."""
         from .dump import dump
 
         self.wait()
-        with self.lock.plain:
+        with self.memory.no_launch_in_cpython(), self.lock.plain:
+            self.memory.stand_still()
             dump(self, path, roots)
 
     def load(self, path: str | os.PathLike[str]) -> dict[str, Any]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -11,7 +13,7 @@ import numpy as np
 from dispatch import state
 
 from ..errors import HeapError
-from ..forks import tell_child
+from ..forks import renew_in_child, tell_child
 from ..model.classes import ClassType
 from ..model.layout import Layout
 from ..model.reference import NarrowReference
@@ -79,6 +81,8 @@ class HeapMemory:
         #: has looked at stays in use. The value tells whether the calling thread is part of it. An
         #: item is put in and taken out by statements, between which no signal is handled.
         self.launching: dict[object, Callable[[], bool]] = {}
+        #: Launches in CPython hold it when they begin; see ``no_launch_in_cpython``.
+        self.beginning = renew_in_child(threading.RLock())
         tell_child(self)
         self.residency = (
             Residency(backend.prefetch, backend.transfer) if on_device else Residency(None)
@@ -225,13 +229,12 @@ class HeapMemory:
     def others_are_launching(self) -> bool:
         """Whether there is a launch that the calling thread should wait for. Who is part of one
         waits for none: launches of several threads have no order."""
-        tokens = list(self.launching.values())
-        return bool(tokens) and not any(is_part() for is_part in tokens)
+        return bool(self.launching) and self.is_apart
 
     def finish_launching(self) -> None:
         """Wait until the launches that other threads have begun are given to the backend."""
         begun = dict(self.launching)
-        if not begun or any(is_part() for is_part in begun.values()):
+        if not begun or not self.is_apart:
             return
         seconds = _FIRST_LOOK_SECONDS
         while any(token in self.launching for token in begun):
@@ -252,8 +255,8 @@ class HeapMemory:
         self.placement.rearrange(layout)
 
     def stand_still(self) -> None:
-        """No launch is under way afterwards, until the caller lets go of the heap's lock."""
-        assert isinstance(self.placement, ByTypePlacement)
+        """No launch of compiled code is under way afterwards, until the caller lets go of the
+        heap's lock; for launches in CPython there is ``no_launch_in_cpython``."""
         # First: launches that begin now look at everything again, for which they need the lock.
         self.placement.change_layout()
         # Launches in CPython access fields as any host code does, and may need the lock.
@@ -262,6 +265,30 @@ class HeapMemory:
             if backend.name != "python":
                 self.finish_launching()
             backend.synchronize()
+
+    @contextmanager
+    def no_launch_in_cpython(self) -> Iterator[None]:
+        """None is under way in here, but for those that the caller is part of. The caller has no
+        lock on the heap yet, which kernels may need until they end."""
+        if self._settings.backend.name != "python" or not self.is_apart:
+            yield
+            return
+        with self.beginning:
+            self.finish_launching()
+            yield
+
+    def begin_in_cpython(self, this: object, is_part: Callable[[], bool]) -> None:
+        """A launch in CPython begins; the caller takes it out of ``launching`` in any case."""
+        if self.is_apart:
+            with self.beginning:
+                self.launching[this] = is_part
+        else:
+            self.launching[this] = is_part
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether the calling thread is part of no launch."""
+        return not any(is_part() for is_part in list(self.launching.values()))
 
     def launch_words(self, debug: bool) -> list[int]:
         """What kernels must know (``dispatch.state``), with or without the checks of debug mode."""
@@ -340,8 +367,25 @@ class HeapMemory:
         ]
         if holders and not thorough and size * _COLLECT_SHARE < self._extents.reserved:
             return  # searching all fields is not worth it yet
-        for extent in self._arrays.collect(unheld, self._addresses_in(holders)):
-            self.pieces.freed(extent.address, extent.end)
+        with self._no_launch_begins() if holders else nullcontext(True) as is_still:
+            # Else kernels may take arrays from one field to another while these are looked at.
+            if is_still:
+                for extent in self._arrays.collect(unheld, self._addresses_in(holders)):
+                    self.pieces.freed(extent.address, extent.end)
+
+    @contextmanager
+    def _no_launch_begins(self) -> Iterator[bool]:
+        """False if one that CPython runs has begun. The caller holds the heap's lock."""
+        self.stand_still()
+        if self._settings.backend.name != "python":
+            yield True
+            return
+        is_first = self.beginning.acquire(blocking=False)
+        try:
+            yield is_first and not self.launching
+        finally:
+            if is_first:
+                self.beginning.release()
 
     def _addresses_in(self, holders: list[tuple[ClassType, str]]) -> Addresses:
         """The addresses of arrays that fields hold."""

@@ -18,6 +18,7 @@ from ..model.classes import ClassType
 from ..model.object import shared_type
 from ..model.values import describe
 from . import hooks
+from .arrays import ObjectArray
 from .births import laid_out
 from .by_type import ByTypePlacement
 from .extents import Extent
@@ -56,7 +57,7 @@ def compact(heap: Heap, python_class: type | None = None) -> None:
     """
     placement = _placement(heap, "compacting")
     below = None if python_class is None else {*shared_type(python_class).descendants()}
-    with heap.lock:
+    with heap.memory.no_launch_in_cpython(), heap.lock:
         classes = [cls for cls in placement.holders() if below is None or cls in below]
         loose = [cls for cls in classes if _is_loose(cls, placement)]
         put_together(heap, placement, loose)
@@ -91,7 +92,7 @@ def sort(heap: Heap, objects: Any, key: Any) -> None:
             "write oa.sort(oa.all(C), key)",
         )
     keys = _keys(objects, key)
-    with heap.lock:
+    with heap.memory.no_launch_in_cpython(), heap.lock:
         references = objects._references()
         selection = placement.select(references)
         assert isinstance(selection, RegionSelection)
@@ -134,7 +135,8 @@ def _keys(objects: ManyObjects, key: Any) -> np.ndarray[Any, Any]:
         if name not in cls.fields:
             key = key()
     keys = np.asarray(key.numpy() if hasattr(key, "numpy") else key)
-    if keys.shape != (len(objects),) or keys.dtype.kind not in "biuf":
+    are_references = isinstance(key, ObjectArray)
+    if are_references or keys.shape != (len(objects),) or keys.dtype.kind not in "biuf":
         raise ArgumentError(
             f"oa.sort takes one number an object as a key, {len(objects)} in all, not "
             f"{describe(key)}",

@@ -168,6 +168,7 @@ def delete(heap: Heap, obj: Object) -> bool:
         placement, reference = heap.placement, obj._reference
         if not isinstance(placement, ByTypePlacement) or isinstance(reference, DeletedReference):
             return False
+        heap.wait_for_others()
         heap.memory.wait_for_lists()
         try:
             region, slot = placement.locate_live(heap.encoding.address(reference))

@@ -1,10 +1,13 @@
-"""Whether launches are recorded instead of executed, and what the host must not do meanwhile."""
+"""Whether launches are recorded instead of executed, and what the host must not do meanwhile; or
+whether they are those of a method of all objects, of which other threads may delete some."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from ..errors import HeapError
 
@@ -42,15 +45,36 @@ class Recorder(Protocol):
         ...
 
 
-recording: ContextVar[Recorder | None] = ContextVar("sharedoa_recording", default=None)
-"""Who records the launches of this thread, if its block is open; None: they are executed."""
+@dataclass
+class Listed:
+    """A call has listed all objects of a class, and its launches begin later. They look at
+    everything, so that they are sure to see whether others have been deleted since."""
+
+    heap: Heap
+    #: How many deletions and moves there were before it listed them.
+    state: tuple[int, int]
+    #: Whether any of its launches has begun.
+    has_begun: bool = False
+    is_recording: ClassVar[bool] = False
+
+
+class OthersError(Exception):
+    """There are other objects than a call has listed; no launch of it has begun."""
+
+
+recording: ContextVar[Recorder | Listed | None]
+recording = ContextVar("sharedoa_recording", default=None)
+"""Who records the launches of this thread, if its block is open, or what it has listed; None: they
+are executed."""
 
 
 def recorder() -> Recorder | None:
     """Who records the launches of this thread. An exception may have left the block of one before
     that could be noted."""
     found = recording.get()
-    if found is not None and not found.is_recording:
+    if found is None or isinstance(found, Listed):
+        return None
+    if not found.is_recording:
         recording.set(None)
         return None
     return found
@@ -79,3 +103,41 @@ def require_executing(heap: Heap, what: str) -> None:
             f"{what} inside a block of oa.capture() would happen once, not in every run",
             "do it before the block",
         )
+
+
+def _state(heap: Heap) -> tuple[int, int]:
+    return heap.books.deletions, heap.books.moves
+
+
+@contextmanager
+def listing(heap: Heap) -> Iterator[None]:
+    """A call in here lists objects of ``heap`` and launches on them. ``OthersError``: it is to be
+    made again."""
+    if recorder() is not None:  # of another heap, which has a word to say
+        yield
+        return
+    heap.settle()
+    token = recording.set(Listed(heap, _state(heap)))
+    try:
+        yield
+    finally:
+        recording.reset(token)
+
+
+def refuse_others(heap: Heap) -> None:
+    """A launch, which is noted in ``launching``, is about to begin. Raises OthersError if it is one
+    of a call that has listed objects of which others have been deleted, HeapError if launches of
+    the call have begun."""
+    listed = recording.get()
+    if not isinstance(listed, Listed) or listed.heap is not heap:
+        return
+    if listed.state == _state(heap):
+        listed.has_begun = True
+    elif listed.has_begun:
+        raise HeapError(
+            "another thread deleted or moved objects while a method was called on all of a class, "
+            "which takes several launches",
+            "let one thread wait for the other, or call the method class by class",
+        )
+    else:
+        raise OthersError

@@ -25,7 +25,7 @@ from ..errors import ArgumentError, SharedOAError
 from ..forks import renew_in_child
 from ..frontend import Translation
 from ..heap.heap import Heap, current_heap
-from ..heap.recording import recorder
+from ..heap.recording import recorder, refuse_others
 from ..ir.births import Births
 from ..ir.certain_receivers import certain_receivers
 from ..ir.job import Facts, Job, Question, Uses
@@ -184,6 +184,7 @@ class Program:
                 is_new = True
                 if is_usual:
                     self.binding = binding
+            refuse_others(heap)
             self._look_at_arrays(binding.stores_references, arguments, heap)
             if geometry.is_empty:
                 return
@@ -209,14 +210,14 @@ class Program:
     ) -> None:
         if geometry.is_empty:
             return
-        launching = heap.memory.launching
-        this, is_part = object(), cpython.part_of_launch()
-        launching[this] = is_part
+        this = object()
         try:
+            heap.memory.begin_in_cpython(this, cpython.part_of_launch())
+            refuse_others(heap)
             heap.synchronize()
             self.run_in_cpython(heap, self.plan.host_values(arguments), geometry)
         finally:
-            launching.pop(this, None)
+            heap.memory.launching.pop(this, None)
         births = self._known_births()
         if births is not None and births.changes:
             heap.synchronize()

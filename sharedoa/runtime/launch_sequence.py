@@ -159,17 +159,16 @@ class LaunchSequence:
             array._refuse_receivers(name)
 
     def _run_in_cpython(self, count: int) -> None:
-        launching = self.heap.memory.launching
-        this, is_part = object(), cpython.part_of_launch()
-        launching[this] = is_part
+        memory, this = self.heap.memory, object()
         try:
+            memory.begin_in_cpython(this, cpython.part_of_launch())
             self.heap.synchronize()
             for _ in range(count):
                 self._refuse_receivers()
                 for each in self._launches:
                     each.program.run_in_cpython(self.heap, each.arguments, each.geometry)
         finally:
-            launching.pop(this, None)
+            memory.launching.pop(this, None)
 
     def _locked(self, programs: list[Program], work: Callable[[], None]) -> None:
         """Nobody else may bind a program between its being bound here and its being run. No signal

@@ -254,21 +254,20 @@ class PopulationSequence(LaunchSequence):
         assert plan is not None and reports is not None
         launching = heap.memory.launching
         this, is_part = object(), self._programs[0].is_launching
-        launching[this] = is_part
-        try:
-            if not self._is_current():
-                del launching[this]
-                for program in self._programs:
-                    program.look_at_names()
-                if self._made_at != self._now():
-                    return
-                self._prepare()
-                launching[this] = is_part
-            for binding in self._bound:
-                binding.count()
-            if not all(each.are_arrays_settled and each.left > 0 for each in self._bound):
-                self._bindings = []
-            with heap.lock:
+        if not self._is_current():
+            for program in self._programs:
+                program.look_at_names()
+            if self._made_at != self._now():
+                return
+            self._prepare()
+        for binding in self._bound:
+            binding.count()
+        if not all(each.are_arrays_settled and each.left > 0 for each in self._bound):
+            self._bindings = []
+        with heap.lock:
+            # Not before: who has the lock may wait for all that are launching.
+            launching[this] = is_part
+            try:
                 if heap.memory.unsettled is not reports:
                     heap.settle()
                     reports.begin()
@@ -285,8 +284,8 @@ class PopulationSequence(LaunchSequence):
                     heap.memory.unsettled = reports
                     reports.send()
                 self._has_run = True
-        finally:
-            launching.pop(this, None)
+            finally:
+                launching.pop(this, None)
 
     def _has_room(self, plan: Plan, reports: _Reports) -> bool:
         """Whether another run has room for all that its threads may make. Waits for earlier ones if

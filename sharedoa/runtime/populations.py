@@ -25,6 +25,7 @@ def changing(heap: Heap, births: Births, threads: int) -> Iterator[None]:
         memory.show_living()
         lent = memory.lend(births.made, threads)
         has_ended = False
+        heap.wait_for_others()  # references follow
         try:
             part_with_deleted(heap, lent)
             memory.publish(lent, ended, threads)
@@ -34,6 +35,7 @@ def changing(heap: Heap, births: Births, threads: int) -> Iterator[None]:
             finally:
                 # A wait that was interrupted has left the launch under way.
                 heap.backend.synchronize()
+                heap.wait_for_others()
                 has_ended = True
         finally:
             if has_ended:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
+from threading import get_ident
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -20,7 +21,7 @@ from ..heap.array_memory import ArrayStorage
 from ..heap.arrays import Array, FieldView, ObjectArray
 from ..heap.heap import Heap
 from ..heap.population import Population
-from ..heap.recording import is_recorded, recorder
+from ..heap.recording import OthersError, is_recorded, listing, recorder
 from ..heap.run import Run, RunOfObjects
 from ..model.array2_type import Array2Type
 from ..model.classes import ClassType, Method
@@ -56,6 +57,20 @@ def call(objects: ObjectArray | Population, name: str, arguments: tuple[Any, ...
     Raises ArgumentError for wrong arguments, arrays that are not as long as the receivers, or
     receivers that are None.
     """
+    heap = objects._heap
+    if get_ident() != heap.upkeep.thread:
+        heap.note_thread()
+    if heap.upkeep.is_shared and isinstance(objects, Population) and not is_recorded(heap):
+        while True:
+            try:
+                with listing(heap):
+                    return _call(objects, name, arguments)
+            except OthersError:
+                continue
+    return _call(objects, name, arguments)
+
+
+def _call(objects: ObjectArray | Population, name: str, arguments: tuple[Any, ...]) -> Any:
     cls = objects._cls
     method = cls.find_method(name)
     assert method is not None

@@ -49,6 +49,9 @@ SUBJECTS = (
     "ptxpass",
     "cxx",
     "python_backend",
+    "together",
+    "changing",
+    "places",
 )
 
 BACKENDS = ("cpu", "cuda")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ast import literal_eval
+
 import sharedoa as oa
 
 from .catalogue import CPU, add
@@ -27,12 +29,36 @@ _REFUSED = """
 two_bases: 2 bases|bases
     class B(oa.Object): pass
     class C(Base, B): pass
-mixin: bases
-    class Mix: pass
+mixin_with_a_field: Mix, fields
+    class Mix:
+        m: i32
     class C(Base, Mix): pass
-default: default
+mixin_with_init: Mix, __init__
+    class Mix:
+        def __init__(self): self.m = 1
+    class C(Base, Mix): pass
+default_of_another_type: default, n
     class C(oa.Object):
-        n: i32 = 5
+        n: i32 = "five"
+default_too_large: n, 1099511627776
+    class C(oa.Object):
+        n: i32 = 2**40
+    oa.new(C)
+default_with_a_fraction: n, i32
+    class C(oa.Object):
+        n: i32 = 1.5
+    oa.new(C)
+default_for_a_field_of_the_base: m, C
+    class C(Base):
+        m: i32 = 5
+    class D(C):
+        m: i32 = 7
+default_object: default, __init__
+    class C(Base):
+        b: Base = oa.new(Base)
+default_of_an_inline_array: v, __init__
+    class C(oa.Object):
+        v: oa.inline[f32, 3] = [1, 2, 3]
 no_annotation: annotation
     class C(oa.Object):
         n = 5
@@ -328,6 +354,30 @@ field_of_an_object_added: extra
 """
 
 
+_WORKS = """
+mixin: [6, 8]
+    class Mix:
+        def twice(self) -> i32:
+            return 2 * self.get()
+    class C(Base, Mix): pass
+    found = oa.new(C, 2, n=[3, 4]).twice()
+default: [5, 5, 9]
+    class C(Base):
+        m: i32 = 5
+        def sum(self) -> i32:
+            return self.n + self.m
+    found = [*oa.new(C, 2).sum(), C(n=4).sum()]
+default_of_a_subclass_behind_its_base: [9, 2]
+    class C(Base):
+        m: i32 = 9
+    class D(C):
+        def get(self) -> i32:
+            return 1
+    made = oa.new(D, 1, n=4)
+    found = [made[0].m, made.get()[0] + 1]
+"""
+"""What was refused once."""
+
 #: What is of Python itself says enough where it is refused by Python.
 ERRORS = (oa.ClassError, oa.CompileError, oa.ArgumentError, TypeError, AttributeError)
 
@@ -344,5 +394,15 @@ def _add(entry: Entry) -> None:
     add(f"definitions.{entry.name}", run, debug=False, backends=CPU)
 
 
+def _add_working(entry: Entry) -> None:
+    def run() -> None:
+        check_equal(list(module(_HEAD + entry.body).found), literal_eval(entry.due))
+
+    run.__doc__ = described("A module with", entry)
+    add(f"definitions.{entry.name}", run, backends=CPU)
+
+
 for _entry in entries(_REFUSED):
     _add(_entry)
+for _entry in entries(_WORKS):
+    _add_working(_entry)

@@ -120,12 +120,14 @@ zeros_huge: room|bytes|memory
     oa.zeros(10**14, f64)
 zeros_beyond_64_bits: room|bytes|memory|large|fit
     oa.zeros(2**66, f64)
-zeros_of_python_int: int, i32
-    oa.zeros(3, int)
+zeros_of_python_complex: complex, f32
+    oa.zeros(3, complex)
 zeros_of_text: f32x
     oa.zeros(3, "f32x")
-zeros_of_numpy_type: float32
-    oa.zeros(3, np.float32)
+zeros_of_numpy_type: complex64, f32
+    oa.zeros(3, np.complex64)
+zeros_of_a_record: f32
+    oa.zeros(3, np.dtype("i4,f4"))
 zeros_of_arrays: Array
     oa.zeros(3, oa.Array[f32])
 zeros_of_none: None|array
@@ -140,8 +142,12 @@ array_of_text: f32
     oa.array(f32, "abc")
 array_of_mixed: f32
     oa.array(f32, [1, "a"])
-array_of_two_dimensions: dimension
-    oa.array(f32, np.zeros((2, 2), np.float32))
+array_of_three_dimensions: dimension, 3
+    oa.array(f32, np.zeros((2, 2, 2), np.float32))
+zeros_of_three_dimensions: dimension|lengths, 3
+    oa.zeros((2, 2, 2), f32)
+array_of_rows_of_other_lengths: f32
+    oa.array(f32, [[1, 2], [3]])
 array_of_objects_as_numbers: f64, Point
     oa.array(f64, oa.new(Point, 3))
 array_of_object_list_as_numbers: f64
@@ -412,6 +418,21 @@ def forged_references() -> None:
     ):
         with refuses(OURS, "reference|Point|to"):
             assign()
+
+
+@case()
+def arrays_of_pythons_and_numpys_types() -> None:
+    """Types of Python and NumPy as elements, and data of two dimensions: the numbers are right."""
+    largest = 2**62 + 1
+    whole = oa.array(int, [largest, -1])
+    check_equal(whole.numpy(), [largest, -1])
+    check_equal(oa.zeros(2, np.float32).numpy().dtype.str, "<f4")
+    check_equal(oa.array(float, [1 / 3]).numpy(), [1 / 3])
+    check_equal(oa.array(bool, [2 > 1, False]).numpy(), [True, False])
+    rows = oa.array(f32, np.arange(6, dtype=np.float32).reshape(2, 3))
+    check_equal(rows.numpy(), [[0, 1, 2], [3, 4, 5]])
+    check_equal((float(rows[1, 0]), rows.shape), (3.0, (2, 3)))
+    check_equal(oa.array(f32, np.arange(6.0).reshape(2, 3).T).numpy(), [[0, 3], [1, 4], [2, 5]])
 
 
 @case()

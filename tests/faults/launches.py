@@ -157,7 +157,7 @@ array_for_object: body
     launched(4, 7, 2.5, oa.zeros(4, i32), oa.new(Body, 3), oa.new(Body, 3))
 number_for_a_value: p
     of_a_pair[1](5, oa.zeros(1, i32))
-one_size_for_two_axes: 2|axes|nx
+three_sizes_for_two_axes: 3|three, grid
     two[(4, 4, 4)](oa.zeros(16, i32))
 index_of_asm: missing|ptx
     one.asm["missing"]

@@ -85,17 +85,36 @@ def method_that_does_not_compile() -> None:
     many, out = mixed(), oa.zeros(4, i32)
 
     def bad(self: Base) -> i32:
-        return [self.x][0]
+        return {self.x}.pop()
 
     def good(self: Base) -> i32:
         return self.x + 7
 
     Base.get = bad
-    with refuses(oa.CompileError, "list"):
+    with refuses(oa.CompileError, "set"):
         collect[4](many, out)
     Base.get = good
     collect[4](many, out)
     check_equal(out.numpy(), [8, 8, 102, 102])
+
+
+@case()
+def method_that_makes_a_list() -> None:
+    """A method is replaced by one with a list, which kernels know."""
+    many, out = mixed(), oa.zeros(4, i32)
+    collect[4](many, out)
+    before = out.numpy().tolist()
+
+    def by_list(self: Base) -> i32:
+        found = [self.x, 100, self.x]
+        found[1] = self.x
+        return sum(found) + len(found)
+
+    Base.get = by_list
+    collect[4](many, out)
+    here = [3 * x + 3 for x in many.x.numpy().tolist()]
+    check_equal(out.numpy()[:2], here[:2])
+    check_equal(out.numpy()[2:], before[2:])
 
 
 @case()

@@ -37,7 +37,7 @@ index_before_the_start: -6
     many[-6]
 index_float: index|slice|integer|float
     many[1.5]
-index_text: integers
+index_text: x, component|integers
     many["x"]
 element_past_the_end: 10
     a[10]
@@ -76,7 +76,7 @@ view_component: component|x
 view_attribute: missing
     many.x.missing
 view_numpy_attribute: numpy()
-    many.x.cumsum()
+    many.x.cumprod()
 inline_past_the_end: 3
     many.v[:, 3]
 inline_wrong_shape: v
@@ -254,6 +254,8 @@ def odd_numpy_functions() -> None:
     with may_refuse((TypeError, oa.ArgumentError), "out|return arrays must be of ArrayType|w"):
         np.multiply(many.w, 2, out=many.w)
         check_equal(many.w.numpy(), [0, 2, 4, 6, 8])
+    check_equal(many.x.cumsum().numpy(), [0, 1, 3, 6, 10])
+    check_equal(many.x.cumsum().numpy().dtype.str, "<i8")
     many.x[many.x > 2] = 0
     check_equal(many.x.numpy(), [0, 1, 2, 0, 0])
 

@@ -362,3 +362,28 @@ def test_other_classes_stay_as_they_are(heap: oa.Heap) -> None:
     heap.rearrange(NONE.replace(PLANT, [("x", "y")]))
     assert circles.radius.numpy().tolist() == list(range(50))
     assert heap.layout.cluster(Circle.__sharedoa__, "radius") is None
+
+
+def test_who_has_got_a_reader_before_reads_where_fields_are_now(heap: oa.Heap) -> None:
+    """Another thread may have looked up what reads or writes a field just before all objects get
+    other clusters, and call it just after."""
+    given = columns(Tree, 64, seed=3)
+    trees = heap.new(Tree, 64, **given)
+    one, names = trees[41], ("x", "y", "wide", "flag", "tiny", "half", "count", "height")
+    before = {name: getattr(one, name) for name in names}
+    for name in names:
+        setattr(one, name, before[name])
+    readers = {name: heap.readers[Tree, name] for name in names}
+    writers = {name: heap.writers[Tree, name] for name in names}
+    for clusters in (FEW, OTHERS, MANY, NONE):
+        heap.rearrange(clusters)
+        assert {name: readers[name](one) for name in names} == before
+        heap.rearrange(NONE if clusters is not NONE else MANY)
+        for name in names:
+            writers[name](one, before[name])
+        for name in names:
+            assert (np.delete(getattr(trees, name).numpy(), 41) == np.delete(given[name], 41)).all()
+            assert getattr(one, name) == before[name]
+        heap.rearrange(clusters)
+        for name in names:  # they know the region again
+            readers[name](one)

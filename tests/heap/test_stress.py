@@ -19,7 +19,9 @@ from .invariants import check_invariants
 
 class Thing(oa.Object):
     owner: i32
+    group: i32
     steps: i32
+    launched: i32
     next: Thing
 
     def step(self) -> None: ...
@@ -46,6 +48,7 @@ def advance(things: oa.Array[Thing], rounds: i32) -> None:
     if i < len(things):
         for _ in range(rounds):
             things[i].step()
+            things[i].launched += 1
 
 
 class Worker:
@@ -59,7 +62,8 @@ class Worker:
 
     def make(self) -> None:
         python_class = (Slow, Fast)[int(self.random.integers(2))]
-        made = self.heap.new(python_class, int(self.random.integers(1, 3000)), owner=self.number)
+        count, group = int(self.random.integers(1, 3000)), self.number + 8 * self.rounds
+        made = self.heap.new(python_class, count, owner=self.number, group=group)
         made.next = made
         self.mine.append((made, 0))
 
@@ -95,7 +99,17 @@ class Worker:
             self.heap.delete(things)
 
     def dump(self) -> None:
+        """Of each launch of any thread a dump has all or nothing."""
         self.heap.dump(self.file)
+        with oa.Heap(capacity="512MiB"):
+            oa.load(self.file)
+            seen: dict[int, set[int]] = {}
+            for python_class in (Slow, Fast):
+                things = oa.all(python_class)
+                groups, launched = things.group.numpy(), things.launched.numpy()
+                for group in np.unique(groups).tolist():
+                    seen.setdefault(group, set()).update(launched[groups == group].tolist())
+        assert all(len(numbers) == 1 for numbers in seen.values())
         assert self.heap.stats().objects >= sum(len(things) for things, _ in self.mine)
         assert len(self.heap.ranges()) >= 1 or not self.mine
 

@@ -24,6 +24,11 @@ _CALLS = (
 )
 
 _ONE = "tests/heap/test_one_object.py"
+_STILL = "tests/runtime/test_standing_still.py"
+_OTHERS = (f"{_STILL}::test_objects_that_another_thread_deletes",)
+_OLD_WAYS = (
+    "tests/heap/test_clusters.py::test_who_has_got_a_reader_before_reads_where_fields_are_now",
+)
 
 MUTATIONS = (
     # ------------------------------------------- one object
@@ -32,6 +37,23 @@ MUTATIONS = (
         " and recording() is None", "",
         "what a block of oa.capture() reads is not what its launches compute",
         (f"{_ONE}::test_launches_are_waited_for_and_recorded_ones_refused",),
+    ),
+    Mutation(
+        "one object's field is read by an old layout", "sharedoa/heap/one_field.py",
+        "known\n            if place[0] != placement.layout_epoch or not ",
+        "known\n            if not ",
+        "where clusters have changed a field is read from another's place", _OLD_WAYS,
+    ),
+    Mutation(
+        "one object's field is written by an old layout", "sharedoa/heap/one_field.py",
+        "known\n                if place[0] != placement.layout_epoch or not ",
+        "known\n                if not ",
+        "where clusters have changed a field is written to another's place", _OLD_WAYS,
+    ),
+    Mutation(
+        "what one object knows of a region of another layout", "sharedoa/heap/one_field.py",
+        " or region.arrangement is not arrangement", "",
+        "where clusters have changed fields are read and written in others' places", _OLD_WAYS,
     ),
     Mutation(
         "one object in a used place", _BY_TYPE,
@@ -45,6 +67,60 @@ MUTATIONS = (
         "element.bits == 8 * self.size",
         "a kernel reads integers as floats",
         ("tests/cxx/test_kernels.py::test_what_pointers_point_to",),
+    ),
+    # ------------------------------------------- launches of other threads
+    Mutation(
+        "a dump beside launches", "sharedoa/heap/heap.py",
+        "            self.memory.stand_still()\n            dump(", "            dump(",
+        "half of another thread's launch is in a dump", (f"{_STILL}::test_a_dump",),
+    ),
+    Mutation(
+        "a dump beside launches in CPython", "sharedoa/heap/heap.py",
+        "with self.memory.no_launch_in_cpython(), self.lock.plain:", "with self.lock.plain:",
+        "half of another thread's launch is in a dump", (f"{_STILL}::test_a_dump",),
+    ),
+    Mutation(
+        "objects move beside launches in CPython", "sharedoa/heap/moving.py",
+        "{*shared_type(python_class).descendants()}\n"
+        "    with heap.memory.no_launch_in_cpython(), heap.lock:",
+        "{*shared_type(python_class).descendants()}\n    with heap.lock:",
+        "what another thread's kernel stores is lost", (f"{_STILL}::test_moving_objects",),
+    ),
+    Mutation(
+        "a search for arrays beside launches", "sharedoa/heap/memory.py",
+        "        self.stand_still()\n        if self._settings",
+        "        if self._settings",
+        "an array that a kernel takes to another field is given away",
+        (f"{_STILL}::test_a_search_for_arrays_that_nobody_holds",),
+    ),
+    Mutation(
+        "deletion beside launches", "sharedoa/heap/heap.py",
+        "            self.wait_for_others()\n            self.memory.wait_for_lists()\n",
+        "            self.memory.wait_for_lists()\n",
+        "a kernel is still running on objects whose memory others have",
+        (f"{_STILL}::test_deletion_waits_for_launches_that_have_just_begun",),
+    ),
+    Mutation(
+        "deletion of one beside launches", "sharedoa/heap/one_object.py",
+        "        heap.wait_for_others()\n", "",
+        "a kernel is still running on an object whose memory others have",
+        (f"{_STILL}::test_deletion_waits_for_launches_that_have_just_begun",),
+    ),
+    Mutation(
+        "what was listed before others were deleted", "sharedoa/heap/recording.py",
+        "    if listed.state == _state(heap):", "    if listed.state:",
+        "a method is called on what has come to the place of a deleted object", _OTHERS,
+    ),
+    Mutation(
+        "a captured run launches before it has the books",
+        "sharedoa/runtime/population_sequence.py",
+        "        with heap.lock:\n            # Not before: who",
+        "        launching[this] = is_part\n        with heap.lock:\n            # Not before: who",
+        "two threads wait for each other",
+        (
+            "tests/runtime/test_population_sequence.py::"
+            "test_a_run_launches_when_nobody_else_has_the_books",
+        ),
     ),
     # ------------------------------------------- arrays of subclasses
     Mutation(

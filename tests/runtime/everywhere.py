@@ -35,9 +35,7 @@ def world(name: str) -> Iterator[oa.Heap]:
         yield heap
 
 
-def check_everywhere(
-    run: Callable[[], Results], *names: str, but: Collection[str] = ()
-) -> Results:
+def check_everywhere(run: Callable[[], Results], *names: str, but: Collection[str] = ()) -> Results:
     """Run a program in each world, or in CPython and those of these names, and compare what it
     gives, bit by bit; what CPython gives."""
     expected: Results | None = None

@@ -4,6 +4,7 @@ them."""
 from __future__ import annotations
 
 import gc
+import threading
 import weakref
 from collections import Counter
 from collections.abc import Iterator
@@ -120,6 +121,21 @@ def test_proxies_of_what_a_run_ended_say_so(both: Both) -> None:
     assert before and not all(alive)
     with pytest.raises(HeapError, match="deleted"):
         _ = held[alive.index(False)].number
+    assert state_of(heap) == world.state
+
+
+@in_few
+def test_a_run_launches_when_nobody_else_has_the_books(both: Both) -> None:
+    """Who has the heap's lock may wait for all that are launching (``stand_still``)."""
+    heap, world, step = both
+    run(both, 3)
+    other = threading.Thread(target=step.run, args=(1,))
+    with heap.lock:
+        other.start()
+        other.join(0.2)
+        assert not heap.memory.launching, "this thread would wait for one that waits for it"
+    other.join()
+    world.run()
     assert state_of(heap) == world.state
 
 
