@@ -68,6 +68,7 @@ from .random_numbers import exponential, normal, randint, random, random64
 from .runtime.capture import Capture, capture
 from .runtime.hash_grid import HashGrid
 from .runtime.kernel import Kernel, kernel
+from .runtime.tape import Tape, grad, tape
 from .tracebacks import hide_our_frames
 from .vector_functions import (
     abs,
@@ -123,6 +124,7 @@ __all__ = [
     "ObjectArray",
     "SharedOAError",
     "SplitArray",
+    "Tape",
     "abs",
     "all",
     "array",
@@ -146,6 +148,7 @@ __all__ = [
     "f32",
     "f64",
     "func",
+    "grad",
     "grid",
     "gridsize",
     "i8",
@@ -180,6 +183,7 @@ __all__ = [
     "split",
     "synchronize",
     "syncthreads",
+    "tape",
     "transpose",
     "u8",
     "u16",

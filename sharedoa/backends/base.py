@@ -39,7 +39,8 @@ class Availability:
 class KernelLaunch:
     """One launch of loaded code: ``threads`` = (nx, ny) threads in blocks of ``block``, with the
     arguments that ``slots`` hold, of which ``count`` are leaves. ``is_timed``: stopwatches count
-    it, as it is not one of the backend's own."""
+    it, as it is not one of the backend's own. ``in_order``: on a processor its threads run one
+    after another, so that sums of floats have the same bits whenever."""
 
     handle: Any
     threads: tuple[int, int]
@@ -47,6 +48,7 @@ class KernelLaunch:
     slots: Slots
     count: int
     is_timed: bool = True
+    in_order: bool = False
 
 
 def nothing() -> None:

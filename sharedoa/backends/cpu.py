@@ -130,7 +130,7 @@ class CpuBackend:
             return nothing
         kernel, (nx, ny), run = launch.handle, launch.threads, launch_guard().run
         pointer = _pointer(launch.slots)
-        if kernel.uses_barrier or kernel.debug or kernel.prints:
+        if kernel.uses_barrier or kernel.debug or kernel.prints or launch.in_order:
             return lambda: _run(run, launch, pointer)
         return parallel(run, kernel.code, nx, ny, pointer, partial(_look_after, launch))
 
@@ -190,7 +190,7 @@ def _run(run: Any, launch: KernelLaunch, slots: Any) -> None:
     try:
         if kernel.uses_barrier:
             run_team(kernel.code, threads, launch.block, slots, one_by_one=kernel.debug)
-        elif kernel.debug:
+        elif kernel.debug or launch.in_order:
             run_alone(kernel.code, 0, threads, slots)
         else:
             parallel(run, kernel.code, *threads, slots, _go_on)()

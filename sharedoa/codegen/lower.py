@@ -17,6 +17,7 @@ from ..ir.passes.calls import called_by
 from ..ir.roles import stored_roles
 from ..targets.base import Asking
 from . import (
+    adjoints,
     arithmetic,
     atomics,
     births,
@@ -41,8 +42,8 @@ from .types import I64, function_type
 
 #: Loaded for the emitters that they register.
 EMITTERS = (
-    arithmetic, atomics, births, branches, calls, constant_tables, expressions, inline_arrays,
-    lists, loops, lvalues, statements, tiles,
+    adjoints, arithmetic, atomics, births, branches, calls, constant_tables, expressions,
+    inline_arrays, lists, loops, lvalues, statements, tiles,
 )  # fmt: skip
 _THREAD_PARAMETERS = ("x", "y", "nx", "ny")
 

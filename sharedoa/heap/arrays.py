@@ -16,6 +16,7 @@ from ..model.object import Object
 from ..model.type_names import T_co
 from ..model.types import ReferenceType, Type, ValueType, array_form
 from ..model.values import to_host
+from . import hooks
 from .array_memory import ArrayStorage
 from .conversion import block, column, holds_references, raw_value
 from .field_view import FieldView
@@ -23,6 +24,7 @@ from .numpy_like import NumPyLike, One, Several, advice_for
 from .objects import ManyObjects
 from .pieces import WholeArray
 from .placement import Change, FieldPath, References, Selection, Values
+from .recording import is_taped, refuse_change
 from .run import Run
 from .run_detection import MOST_RUNS
 
@@ -116,7 +118,7 @@ class Array(NumPyLike, Generic[T_co]):
 
     def _numpy(self) -> Values:
         values = self._values()
-        if holds_references(self.__sharedoa_element__):
+        if holds_references(self.__sharedoa_element__) or is_taped(self._heap):
             values.flags.writeable = False
         return values
 
@@ -158,6 +160,8 @@ class Array(NumPyLike, Generic[T_co]):
             type, values = self._component(key)
             return self._heap.array_of(type, values) if holds_references(type) else values
         if isinstance(key, (int, np.integer)):
+            if is_taped(self._heap) and self._dtype.base.kind == "f":
+                return hooks.traced_element(self, key)
             return to_host(self.__sharedoa_element__, self._place(int(key))[0], self._heap)
         if isinstance(key, slice):
             start, stop, step = key.indices(self._length)
@@ -191,6 +195,7 @@ class Array(NumPyLike, Generic[T_co]):
     def __setitem__(self, key: Any, value: Any) -> None:
         element = self.__sharedoa_element__
         self._heap.held_arrays.note_store_to(element, self, self._description())
+        refuse_change(self._heap)
         if isinstance(key, (int, np.integer)):
             place = self._place(int(key))
             raw = raw_value(element, value, self._description(), self._heap)
@@ -256,6 +261,7 @@ class Array(NumPyLike, Generic[T_co]):
         return self._numpy().__dlpack_device__()
 
     def _change(self, change: Change) -> None:
+        refuse_change(self._heap)
         change(self._numpy(), slice(None))
 
     def _description(self) -> str:

@@ -165,6 +165,11 @@ class Extents:
         slab = self._slab_of(low.address)
         return Extent(low.address, low.size + high.size, slab.view(low.address, high.end))
 
+    def span(self) -> tuple[int, int]:
+        """From the lowest slab to the end of the highest; (0, 0) without any."""
+        slabs = self._slabs.values()
+        return (slabs[0].address, slabs[-1].end) if slabs else (0, 0)
+
     def reserve_outside(self, size: int) -> None:
         """Count ``size`` bytes that the platform's own allocator hands out. Raises NoRoom."""
         if size > self.capacity - self.reserved:

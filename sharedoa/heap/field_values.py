@@ -95,7 +95,7 @@ class Lvalues:
         assert objects is not None
         # A copy, as one column that is written may be another one's values.
         given = np.broadcast_to(values, self.shape).flatten()
-        self.heap.wait()
+        self.heap.before_change()
         if items is None:
             self._write(self.path.inside(*self.components), objects, given)
             return

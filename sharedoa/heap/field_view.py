@@ -16,6 +16,7 @@ from .conversion import block, column, holds_references
 from .field_values import FieldValues, Lvalues, choose, position_of
 from .numpy_like import NumPyLike, advice_for
 from .placement import Change, FieldPath, References, Selection, Values
+from .recording import is_taped
 
 if TYPE_CHECKING:
     from .heap import Heap
@@ -101,7 +102,8 @@ class FieldView(NumPyLike):
         if not self._selection.count:
             return np.empty(self.shape, self.dtype)
         values = self._selection.read(self.path)
-        if not self._selection.is_one_view or holds_references(self.type):
+        is_read_only = holds_references(self.type) or is_taped(self._heap)
+        if is_read_only or not self._selection.is_one_view:
             values.flags.writeable = False
         self._heap.upkeep.is_known_outside |= holds_references(self.type)
         return values
@@ -171,13 +173,13 @@ class FieldView(NumPyLike):
         same = isinstance(value, FieldView) and value._selected is self._selected
         if same and value.path == self.path:
             return
-        self._heap.wait()
+        self._heap.before_change()
         if len(self):
             values = column(self.type, value, len(self), self._description(), self._heap)
             self._selection.write(self.path, values)
 
     def _assign_some(self, key: Any, value: Any) -> None:
-        self._heap.wait()
+        self._heap.before_change()
         key = key if isinstance(key, tuple) else (key,)
         type, what, inner = self.type, self._description(), key[1:]
         chosen = choose(self._selection.references, key)
@@ -220,7 +222,7 @@ class FieldView(NumPyLike):
                 f"{self._description()} is {self.type!r}, which nothing is computed with",
                 "assign objects, arrays or values to it",
             )
-        self._heap.wait()
+        self._heap.before_change()
         if len(self):
             self._selection.change(self.path, change)
 

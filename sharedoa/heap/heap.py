@@ -60,7 +60,7 @@ from .placement import (
 from .population import Population, RunsOfClasses
 from .proxies import Proxies
 from .quarantine import user_line
-from .recording import is_recorded, refuse_access, require_executing
+from .recording import is_recorded, refuse_access, refuse_change, require_executing
 from .settings import HeapSettings
 from .statistics import HeapStatistics
 
@@ -332,7 +332,7 @@ class Heap:
 
     def write_field(self, reference: int, owner: ClassType, name: str, value: Any) -> None:
         """Raises ArgumentError for a value that does not convert, HeapError as ``read_field``."""
-        self.wait()
+        self.before_change()
         raw = raw_value(owner.fields[name], value, f"{owner.name}.{name}", self)
         self.placement.write_one(self.encoding.address(reference), _path(name), raw, None)
 
@@ -349,7 +349,7 @@ class Heap:
     def write_element(
         self, reference: int, owner: ClassType, name: str, index: tuple[int, ...], value: Any
     ) -> None:
-        self.wait()
+        self.before_change()
         type = owner.fields[name]
         assert isinstance(type, InlineType)
         what = f"{owner.name}.{name}[{', '.join(map(str, index))}]"
@@ -481,6 +481,11 @@ class Heap:
         there are other threads: what is free may be somebody else's then."""
         if self.upkeep.is_shared:
             self.memory.stand_still()
+
+    def before_change(self) -> None:
+        """Wait, as the host is about to change memory. Raises HeapError within a tape's block."""
+        refuse_change(self)
+        self.wait()
 
     def synchronize(self) -> None:
         """Wait for all launches. Raises DeviceError if a kernel failed."""

@@ -217,6 +217,10 @@ class HeapMemory:
         """(start, end) of every array, by address."""
         return self._arrays.ranges()
 
+    def span(self) -> tuple[int, int]:
+        """Where all of it lies, of objects that are placed by class."""
+        return self._extents.span()
+
     def send(self, column: Column, values: Values) -> bool:
         """Let the device write an array's elements, where it can; otherwise nothing happens."""
         end = column.start + column.count * column.record_bytes

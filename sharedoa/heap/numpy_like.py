@@ -11,9 +11,11 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from ..errors import ArgumentError
+from . import hooks
 from .conversion import refuse_masked
 from .many import Many
 from .placement import Change, Values
+from .recording import is_taped
 
 if TYPE_CHECKING:
     from .heap import Heap
@@ -86,6 +88,8 @@ class NumPyLike(Many, NDArrayOperatorsMixin):
         self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = (), **options: Any
     ) -> Any:
         if not out:
+            if is_taped(self._heap):
+                return hooks.traced_ufunc(ufunc, method, inputs, options)
             return getattr(ufunc, method)(*map(self._operand, inputs), **options)
         target = out[0]
         if not isinstance(target, NumPyLike):

@@ -16,6 +16,7 @@ from .field_view import FieldView
 from .placement import FieldPath, References, Selection
 
 if TYPE_CHECKING:
+    from .adjoints import AdjointFields
     from .arrays import Array
     from .heap import Heap
 
@@ -59,6 +60,13 @@ class ManyObjects(Generic[T_co]):
         """The declared class: every element is of it or of a subclass."""
         return self._cls
 
+    @property
+    def grad(self) -> AdjointFields:
+        """The adjoints of each field of floats: ``objects.grad.pos`` (``oa.tape``)."""
+        from .adjoints import AdjointFields
+
+        return AdjointFields(self)
+
     def references(self) -> References:
         """One a object, u64 of shape (objects,)."""
         self._heap.upkeep.is_known_outside = True
@@ -101,7 +109,7 @@ class ManyObjects(Generic[T_co]):
         """
         if isinstance(value, FieldView) and value.source is self and str(value.path) == name:
             return  # the end of an in-place operator, which has written already
-        self._heap.wait()
+        self._heap.before_change()
         selection = self._selection()
         what = f"{self._cls.name}.{name}"
         type = self._cls.fields[name]

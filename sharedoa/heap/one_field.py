@@ -39,7 +39,8 @@ IS_QUIET = (
     " and memory.unsettled is None and not memory.has_ended_some and recording() is None"
     " and thread() == heap.upkeep.thread"
 )
-"""Nothing is to be waited for: ``heap.wait()`` and ``heap.settle()`` would do nothing."""
+"""Nothing is to be waited for: ``heap.wait()`` and ``heap.settle()`` would do nothing, and nobody
+records."""
 
 _READ = """
 def reader(placement, memory):
@@ -73,7 +74,7 @@ def writer(placement, memory):
         heap = instance._heap
         if {is_usual}:
             if not ({is_quiet}):
-                heap.wait()
+                heap.before_change()
                 heap.settle()
             with placement.access:
                 reference, place = instance._reference, known

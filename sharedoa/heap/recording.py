@@ -19,6 +19,8 @@ class Recorder(Protocol):
     """Takes the launches of the block that it records (``runtime.capture``)."""
 
     heap: Heap
+    #: Whether launches are executed all the same (``runtime.tape``).
+    executes: bool
 
     @property
     def is_recording(self) -> bool:
@@ -56,6 +58,7 @@ class Listed:
     #: Whether any of its launches has begun.
     has_begun: bool = False
     is_recording: ClassVar[bool] = False
+    executes: ClassVar[bool] = False
 
 
 class OthersError(Exception):
@@ -81,9 +84,27 @@ def recorder() -> Recorder | None:
 
 
 def is_recorded(heap: Heap) -> bool:
-    """Whether this thread's launches on ``heap`` are being recorded."""
+    """Whether this thread's launches on ``heap`` are being recorded, and not executed."""
     found = recording.get()
-    return found is not None and found.heap is heap and found.is_recording
+    if found is None or found.executes:
+        return False
+    return found.heap is heap and found.is_recording
+
+
+def is_taped(heap: Heap) -> bool:
+    """Whether a tape of this thread has a record of what happens to ``heap``."""
+    found = recording.get()
+    return found is not None and found.executes and found.heap is heap and found.is_recording
+
+
+def refuse_change(heap: Heap) -> None:
+    """Raise HeapError if the host changes memory in the block of a tape, which would not know."""
+    if is_taped(heap):
+        raise HeapError(
+            "the host changes fields or arrays inside a block of oa.tape(), which has a record of "
+            "launches alone",
+            "do it before the block, or in a method or kernel",
+        )
 
 
 def refuse_access() -> HeapError:
@@ -141,3 +162,13 @@ def refuse_others(heap: Heap) -> None:
         )
     else:
         raise OthersError
+
+
+@contextmanager
+def not_recorded() -> Iterator[None]:
+    """In the block launches of this thread are executed and nothing else."""
+    token = recording.set(None)
+    try:
+        yield
+    finally:
+        recording.reset(token)

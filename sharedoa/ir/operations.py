@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Flag, auto
+from enum import Enum, Flag, auto
 from functools import cached_property
 
 from .core import Operation, Region
@@ -57,6 +57,15 @@ for _each in Effects:
 PURE = Effects.NOTHING
 
 
+class Adjoint(Enum):
+    """How reverse mode treats an operation (``ir.adjoint``)."""
+
+    #: What it makes is constant to gradients, and nothing of it is to be reversed.
+    CONSTANT = auto()
+    #: ``ir.adjoint`` has a rule for its kind.
+    RULE = auto()
+
+
 @dataclass(frozen=True)
 class Kind:
     """A kind of operations. ``effects`` leaves out what its regions do. ``attributes`` are those
@@ -79,6 +88,8 @@ class Kind:
     reads_class: bool = False
     #: Threads of one launch that give it the same operands get the same results.
     of_launch: bool = False
+    #: None: it cannot be differentiated, and who tries is told so.
+    adjoint: Adjoint | None = None
 
     @cached_property
     def required(self) -> frozenset[str]:
@@ -146,10 +157,20 @@ _COSTS: dict[str, Callable[[Operation], int]] = {
 }
 
 
+_CONSTANT, _RULE = Adjoint.CONSTANT, Adjoint.RULE
+
+
 def _pure(
-    name: str, *attributes: str, operands: int | None = None, cost: int = 0, checked: bool = False
+    name: str,
+    *attributes: str,
+    operands: int | None = None,
+    cost: int = 0,
+    checked: bool = False,
+    adjoint: Adjoint | None = _CONSTANT,
 ) -> None:
-    declare(Kind(name, PURE, attributes, operands=operands, cost=cost, checked=checked))
+    declare(
+        Kind(name, PURE, attributes, operands=operands, cost=cost, checked=checked, adjoint=adjoint)
+    )
 
 
 # ------------------------------------------------------------------ computing
@@ -160,32 +181,42 @@ _pure("zero", operands=0)
 #: A value that nobody looks at.
 _pure("anything", operands=0)
 #: The same value, of which compilers do not know that.
-_pure("opaque", operands=1)
+_pure("opaque", operands=1, adjoint=_RULE)
 #: Scalar to scalar, as ``frontend.tree.Convert`` says, or a reference as one to another class.
-_pure("convert", operands=1)
+_pure("convert", operands=1, adjoint=_RULE)
 _pure("truth", operands=1)
-_pure("unary", "operator", operands=1, cost=1)
-_pure("binary", "operator", operands=2, checked=True)
+_pure("unary", "operator", operands=1, cost=1, adjoint=_RULE)
+_pure("binary", "operator", operands=2, checked=True, adjoint=_RULE)
 _pure("compare", "operator", operands=2, cost=1)
 #: ``operands[1] if operands[0] else operands[2]``; both are computed.
-_pure("select", operands=3, cost=1)
+_pure("select", operands=3, cost=1, adjoint=_RULE)
 _pure("length", operands=1)
-_pure("make_value")
-_pure("value_field", "name", operands=1)
+_pure("make_value", adjoint=_RULE)
+_pure("value_field", "name", operands=1, adjoint=_RULE)
 #: An inline array that is no memory, from its elements or rows; and an element of one, by an index
 #: for each of its lengths, of which each may be negative or not.
-_pure("make_inline")
-_pure("inline_item", "may_be_negative", cost=1, checked=True)
-_pure("make_tuple")
-_pure("tuple_item", "index", operands=1)
-_pure("math", "name", cost=_LONG)
+_pure("make_inline", adjoint=_RULE)
+_pure("inline_item", "may_be_negative", cost=1, checked=True, adjoint=_RULE)
+_pure("make_tuple", adjoint=_RULE)
+_pure("tuple_item", "index", operands=1, adjoint=_RULE)
+_pure("math", "name", cost=_LONG, adjoint=_RULE)
 #: A number of a ``ConstantTable``: an index for each of its axes; some ``may_be_negative``.
 _pure("table_element", "table", "may_be_negative", cost=2, checked=True)
 
 # -------------------------------------------------------------------- threads
 
-declare(Kind("thread_index", Effects.ASKS_THREAD, ("axis",), operands=0, cost=0))
-declare(Kind("grid_size", Effects.ASKS_THREAD, ("axis",), operands=0, cost=0, of_launch=True))
+declare(Kind("thread_index", Effects.ASKS_THREAD, ("axis",), operands=0, cost=0, adjoint=_CONSTANT))
+declare(
+    Kind(
+        "grid_size",
+        Effects.ASKS_THREAD,
+        ("axis",),
+        operands=0,
+        cost=0,
+        of_launch=True,
+        adjoint=_CONSTANT,
+    )
+)
 
 # --------------------------------------------------------------------- memory
 
@@ -196,12 +227,31 @@ declare(Kind("tile", Effects.ASKS_THREAD, ("number", "name"), operands=0, cost=0
 #: Element of an array; ``neighbour``: so many places after the index, which is a multiple of
 #: NEIGHBOURS then.
 declare(
-    Kind("element", PURE, ("may_be_negative",), ("neighbour",), operands=2, cost=0, checked=True)
+    Kind(
+        "element",
+        PURE,
+        ("may_be_negative",),
+        ("neighbour",),
+        operands=2,
+        cost=0,
+        checked=True,
+        adjoint=_CONSTANT,
+    )
 )
 #: A list of the operands, ``repeat`` times one after another; a new one each time. Elements of it
 #: are read and written as all memory is; no other thread ever does.
-declare(Kind("list", Effects.OWNS, ("repeat",), cost=4))
-declare(Kind("list_element", Effects.OWNS, ("may_be_negative",), operands=2, cost=0, checked=True))
+declare(Kind("list", Effects.OWNS, ("repeat",), cost=4, adjoint=_RULE))
+declare(
+    Kind(
+        "list_element",
+        Effects.OWNS,
+        ("may_be_negative",),
+        operands=2,
+        cost=0,
+        checked=True,
+        adjoint=_CONSTANT,
+    )
+)
 _pure("inline_element", "may_be_negative", operands=2, checked=True)
 _pure("member", "name", operands=1)
 
@@ -210,11 +260,11 @@ _pure("slice", operands=3, cost=1)
 #: Row of an array that lies row by row: the array, the index, the numbers of rows and columns.
 _pure("row", "may_be_negative", operands=4, cost=1, checked=True)
 
-declare(Kind("load", Effects.READS, operands=1))
+declare(Kind("load", Effects.READS, operands=1, adjoint=_RULE))
 #: The value, then the lvalue.
-declare(Kind("store", Effects.WRITES, operands=2, results=0))
+declare(Kind("store", Effects.WRITES, operands=2, results=0, adjoint=_RULE))
 #: The lvalue, what to compare with (``cas``), the value; the result is what was there.
-declare(Kind("atomic", Effects.ATOMIC, ("operator",)))
+declare(Kind("atomic", Effects.ATOMIC, ("operator",), adjoint=_RULE))
 #: Something that will be loaded soon lies there, if anything does; to say so in one of ``every``
 #: threads in a row is enough.
 declare(Kind("prefetch", PURE, ("every",), operands=1, results=0))
@@ -222,7 +272,7 @@ declare(Kind("prefetch", PURE, ("every",), operands=1, results=0))
 declare(
     Kind(
         "type_test", Effects.READS, ("cls", "matching"), ("candidates", "identify"),
-        operands=1, checked=True, reads_class=True,
+        operands=1, checked=True, reads_class=True, adjoint=_CONSTANT,
     )
 )  # fmt: skip
 #: Element of an array that is a run: the reference is computed (``passes.runs``).
@@ -239,7 +289,7 @@ declare(Kind("is_alive", Effects.LIVES, operands=1, cost=16))
 
 # ---------------------------------------------------------------------- calls
 
-declare(Kind("call", Effects.CALLS, ("symbol",), results=None, cost=0))
+declare(Kind("call", Effects.CALLS, ("symbol",), results=None, cost=0, adjoint=_RULE))
 #: The receiver, then the arguments; ``candidates``: every concrete class that it may have, but so
 #: many ``without_objects``. Its meaning is a load of the object's vtable pointer
 #: (``ptxpass.ir.sites``); ``passes.dispatch`` notes what it becomes.
@@ -247,30 +297,42 @@ declare(
     Kind(
         "call_virtual", Effects.CALLS | Effects.READS, ("cls", "method", "slot", "candidates"),
         ("without_objects", "identify", "decision", "reason"),
-        results=None, cost=4, checked=True, reads_class=True,
+        results=None, cost=4, checked=True, reads_class=True, adjoint=_RULE,
     )
 )  # fmt: skip
 
 # -------------------------------------------------------------------- control
 
 #: Two regions; results are what the arm that was run yields.
-declare(Kind("if", PURE, operands=1, results=None, regions=2))
+declare(Kind("if", PURE, operands=1, results=None, regions=2, adjoint=_RULE))
 #: As ``if``, by an integer: ``cases`` are the numbers of each region but the last, which is run for
 #: all others.
-declare(Kind("switch", PURE, ("cases",), operands=1, results=None, regions=None))
+declare(Kind("switch", PURE, ("cases",), operands=1, results=None, regions=None, adjoint=_RULE))
 #: Operands: start, stop, step, then what the first round begins with. Regions: the body, with the
 #: counter and what is carried from round to round, and what runs when no round is left, which has
 #: what was carried and yields the results. Leaving by ``break`` gives the results instead.
 declare(
-    Kind("for", PURE, (), ("copies", "shared"), results=None, regions=2, is_loop=True, checked=True)
+    Kind(
+        "for",
+        PURE,
+        (),
+        ("copies", "shared"),
+        results=None,
+        regions=2,
+        is_loop=True,
+        checked=True,
+        adjoint=_RULE,
+    )
 )
 #: Operands: what the first round begins with. Regions: the test, the body, and what runs when the
 #: test fails; each has what is carried.
-declare(Kind("while", Effects.LINGERS, results=None, regions=3, is_loop=True))
+declare(Kind("while", Effects.LINGERS, results=None, regions=3, is_loop=True, adjoint=_RULE))
 
 
 def _terminator(name: str, effects: Effects, operands: int | None = None) -> None:
-    declare(Kind(name, effects, operands=operands, results=0, is_terminator=True, cost=0))
+    declare(
+        Kind(name, effects, operands=operands, results=0, is_terminator=True, cost=0, adjoint=_RULE)
+    )
 
 
 #: Ends an arm, or the last region of a loop.
@@ -286,9 +348,30 @@ _terminator("unreachable", PURE, 0)
 
 # -------------------------------------------------------------------- signals
 
-declare(Kind("assert", Effects.REPORTS | Effects.RAISES, ("message",), results=0))
+declare(
+    Kind("assert", Effects.REPORTS | Effects.RAISES, ("message",), results=0, adjoint=_CONSTANT)
+)
 #: ``items``: strings, and None for the operands in turn.
 #: Null is reported.
-declare(Kind("require", Effects.REPORTS | Effects.RAISES, operands=1, results=0, checked=True))
-declare(Kind("print", Effects.REPORTS, ("items", "end"), results=0))
+declare(
+    Kind(
+        "require",
+        Effects.REPORTS | Effects.RAISES,
+        operands=1,
+        results=0,
+        checked=True,
+        adjoint=_CONSTANT,
+    )
+)
+declare(Kind("print", Effects.REPORTS, ("items", "end"), results=0, adjoint=_CONSTANT))
 declare(Kind("barrier", Effects.WAITS, operands=0, results=0))
+
+# ------------------------------------------------------------------ gradients
+
+#: The place of the adjoint of what lies at an lvalue: so many bytes from it. Elements of lists stay
+#: where they are.
+_pure("shadow", operands=2, adjoint=None)
+#: Words of the thread's own tape: the tape, whose length is how many threads there are, the number
+#: of the first word, and for a write the value. No launch reads what it writes there.
+declare(Kind("frame_write", Effects.OWNS | Effects.REPORTS, operands=3, results=0))
+_pure("frame_read", operands=2, adjoint=None)

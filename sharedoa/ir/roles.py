@@ -63,6 +63,8 @@ def role_of(lvalue: Value) -> Role:
         return list_role(type.element)
     if made.kind == "element":
         return element_role(type.element)
+    if made.kind == "shadow":
+        return role_of(made.operands[0])  # no adjoint meets what is in another role, nor its own
     if made.kind not in ("inline_element", "member"):
         return EVERYTHING
     base = role_of(made.operands[0])

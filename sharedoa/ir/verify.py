@@ -168,7 +168,9 @@ def _type_problem(operation: Operation, program: Program) -> str | None:
     return None
 
 
-_TAKES_LVALUES = frozenset({"load", "store", "atomic", "prefetch", "inline_element", "member"})
+_TAKES_LVALUES = frozenset(
+    {"load", "store", "atomic", "prefetch", "inline_element", "member", "shadow"}
+)
 #: Kinds whose operands, from the one of that number on, have the type of the result.
 _SAME = {"binary": 0, "select": 1}
 #: Kinds of which more is asked than that they take no lvalues.

@@ -7,9 +7,12 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError, EmptyError
+from ..heap import hooks
+from ..heap.adjoints import AdjointView
 from ..heap.array2 import Array2
 from ..heap.arrays import Array, FieldView, make_array
 from ..heap.numpy_like import NumPyLike
+from ..heap.recording import is_taped
 from ..model.scalars import ScalarType, i64
 from ..model.types import Type, array_form
 from . import fields, reduction, scan, sorting
@@ -24,6 +27,8 @@ _EXTREMES = {"min": "min", "max": "max", "argmin": "min", "argmax": "max"}
 
 def many(values: NumPyLike, name: str, options: dict[str, Any]) -> Any:
     """``values.name(**options)`` (``heap.many.Many``)."""
+    if is_taped(values._heap):
+        return hooks.traced_many(values, name, options)
     type = number_type(values, name)
     if not _are_usual(values, options):
         return _by_numpy(values, name, {k: v for k, v in options.items() if v is not None})
@@ -75,6 +80,8 @@ def is_for_numpy(values: NumPyLike) -> bool:
     """Whether NumPy computes: where CPython runs kernels, and for few elements in the memory of the
     host."""
     backend = values._heap.backend
+    if isinstance(values, AdjointView):
+        return True  # kernels know of no adjoints
     return backend.name == "python" or (not backend.target.is_device and values.size <= _FEW)
 
 

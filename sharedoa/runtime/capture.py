@@ -46,6 +46,8 @@ class Capture:
     """What ``oa.capture()`` gives: a context manager that records the launches of its block on
     ``heap``, and what runs them afterwards."""
 
+    executes = False
+
     def __init__(self, heap: Heap) -> None:
         self.heap = heap
         self._specialises = knobs.specialise.value()
@@ -64,7 +66,7 @@ class Capture:
         block = entered(self)
         if recorder() is not None:
             raise HeapError(
-                "oa.capture() inside a block of oa.capture()",
+                "oa.capture() inside a block of oa.capture() or oa.tape()",
                 "end one block before the next; the captured steps can be run one after another",
             )
         if self._block is not None or self._unready is not _BLOCK_OPEN:

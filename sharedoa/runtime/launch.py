@@ -65,6 +65,11 @@ class Source:
     receivers: int = 0
     #: Whether references that it stores go only to arrays that nobody knows as runs.
     keeps_arrays: bool = False
+    #: Whether it was made of another program: compiled on every backend, and nothing to learn from
+    #: how it uses memory.
+    is_derived: bool = False
+    #: ``KernelLaunch.in_order``.
+    in_order: bool = False
 
 
 _LAUNCHERS_KEPT = 256
@@ -137,7 +142,7 @@ class Program:
         with self.lock:
             slots = self.slots
             heap: Heap = self.plan.pack(slots, arguments) or current_heap()
-            if heap.backend.name == "python":
+            if heap.backend.name == "python" and not self.source.is_derived:
                 own_settings(heap, mode, debug)
                 self._launch_in_cpython(heap, arguments, geometry)
                 return
@@ -259,7 +264,8 @@ class Program:
     def prepared(self, heap: Heap, unit: Unit, geometry: Geometry, slots: Slots) -> KernelLaunch:
         """What a launch of ``geometry`` with the arguments in ``slots`` is to the backend."""
         block = self._block(heap.backend, geometry)
-        return KernelLaunch(unit.handle, geometry.threads, block, slots, self.plan.leaf_count)
+        count, in_order = self.plan.leaf_count, self.source.in_order
+        return KernelLaunch(unit.handle, geometry.threads, block, slots, count, in_order=in_order)
 
     def _block(self, backend: Backend, geometry: Geometry) -> Pair:
         """The block that a launch asks for, else what the backend thinks best."""
@@ -285,8 +291,10 @@ class Program:
         """
         # Where an array was a run when it was bound before, its address has gone from the slots.
         self.plan.pack(slots, arguments)
-        planned_clusters.launches_on(self, heap)
-        looks = mode.by_population and not debug
+        is_derived = self.source.is_derived
+        if not is_derived:
+            planned_clusters.launches_on(self, heap)
+        looks = mode.by_population and not debug and not is_derived
         counted = clustering.consider(self, heap, geometry, arguments) if looks else None
         is_for_small = looks and heap.layout.is_open and clustering.is_small(geometry)
         epoch = World.epoch + heap.layout_epoch

@@ -1,0 +1,244 @@
+"""Memory for adjoints: a mirror of the heap's own, in which everything lies the same distance away.
+
+So the place of an adjoint follows from that of a float by one addition, no object refers to another
+one's adjoints, and a class has no second layout. The mirror spans all slabs of the heap; pages of
+it that nobody has touched are zero and cost nothing on a processor. Where the heap has grown beyond
+it, the mirror is made anew.
+"""
+
+from __future__ import annotations
+
+import copy
+import mmap
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary, finalize
+
+import numpy as np
+
+from ..errors import HeapError
+from ..model.layout import Layout
+from ..model.types import array_form
+from .arrays import Array, elements_in
+from .by_type import ByTypePlacement
+from .field_view import FieldView
+from .objects import ManyObjects
+from .placement import FieldPath, Selection
+from .provider import Bytes
+from .region_selection import RegionSelection
+from .regions import Region
+from .residency import Residency
+
+if TYPE_CHECKING:
+    from .heap import Heap
+
+_UNIT = 1 << 16
+"""Bytes that the distance is a multiple of: more than any alignment in the heap."""
+
+
+class _Mirror:
+    """``low`` to ``high``, mirrored ``distance`` bytes further; zero when made."""
+
+    def __init__(self, heap: Heap, low: int, high: int) -> None:
+        self.low, self.high = low // _UNIT * _UNIT, -(-high // _UNIT) * _UNIT
+        size = self.high - self.low + _UNIT
+        if heap.backend.target.is_device:
+            provider = heap.backend.provider
+            slab = provider.allocate(size)
+            finalize(self, provider.free, slab).atexit = False
+            memory = slab.memory
+        else:
+            flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
+            try:
+                memory = np.frombuffer(mmap.mmap(-1, size, flags=flags), np.uint8)
+            except (OSError, OverflowError) as error:
+                raise HeapError(
+                    f"the system refused {size:,} bytes of addresses for adjoints: {error}",
+                    "give the heap less capacity",
+                ) from error
+        address = int(memory.ctypes.data)
+        start = -(-address // _UNIT) * _UNIT
+        self.distance = start - self.low
+        self.memory: Bytes = memory[start - address :][: self.high - self.low]
+
+    def at(self, start: int, size: int) -> Bytes:
+        """What mirrors ``size`` bytes from ``start`` on."""
+        return self.memory[start - self.low :][:size]
+
+
+class Adjoints:
+    """The adjoints of one heap. ``grown`` tells how often the mirror was made anew."""
+
+    def __init__(self, heap: Heap) -> None:
+        if not isinstance(heap.placement, ByTypePlacement):
+            raise HeapError(
+                f"in mode {heap.mode.name} objects lie one by one, and have no adjoints",
+                "use a mode that places objects by class, as auto does",
+            )
+        self._heap = heap.weak
+        self._mirror: _Mirror | None = None
+        self._layout: tuple[Layout, int] | None = None
+
+    @property
+    def _there(self) -> Heap:
+        heap = self._heap()
+        assert heap is not None
+        return heap
+
+    @property
+    def distance(self) -> int:
+        """From what a float lies at to its adjoint, in bytes; as long as the mirror stays."""
+        return self._ready().distance
+
+    def _ready(self) -> _Mirror:
+        heap = self._there
+        low, high = heap.memory.span()
+        mirror = self._mirror
+        known = heap.layout, heap.placement.moves
+        if mirror is not None and self._layout != known:
+            raise HeapError(
+                "objects have changed places since their adjoints were computed",
+                "look at adjoints before oa.compact and oa.sort, or call tape.zero() first",
+            )
+        if mirror is None or low < mirror.low or high > mirror.high:
+            room = 0 if mirror is None else high - low  # it grows: leave room for more
+            made = _Mirror(heap, low, high + room)
+            if mirror is not None:
+                made.at(mirror.low, mirror.high - mirror.low)[...] = mirror.memory
+            self._mirror, self._layout = made, known
+            mirror = made
+        return mirror
+
+    def zero(self) -> None:
+        """All adjoints are zero."""
+        self._mirror = self._layout = None
+
+    def take(self) -> _Mirror | None:
+        """Begin with zeros; the result is what there was, for ``add``."""
+        before, self._mirror = self._mirror, None
+        self._layout = None
+        return before
+
+    def add(self, before: _Mirror) -> None:
+        """Add what there was before."""
+        heap, now = self._there, self._ready()
+        for cls in heap.placement.classes():
+            selection = heap.placement.objects([cls])
+            assert isinstance(selection, RegionSelection)
+            for name, type in cls.fields.items():
+                for path in float_paths(FieldPath(name), type):
+                    old = _mirrored(selection, before).read(path)
+                    new = _mirrored(selection, now)
+                    new.write(path, new.read(path) + old)
+        for storage in heap.memory.all_arrays():
+            dtype = heap.layout.dtype(storage.element)
+            count = storage.size // max(dtype.itemsize, 1)
+            if storage.address + storage.size > before.high or storage.address < before.low:
+                continue
+            pair = [
+                elements_in(m.at(storage.address, count * dtype.itemsize), dtype)
+                for m in (now, before)
+            ]
+            for mine, other in zip(*map(_floats_in, pair), strict=True):
+                mine += other
+
+    def mirrored(self, selection: Selection) -> RegionSelection:
+        """The adjoints of these objects."""
+        assert isinstance(selection, RegionSelection)
+        return _mirrored(selection, self._ready())
+
+    def of_array(self, array: Array) -> np.ndarray[Any, Any]:
+        """The adjoints of an array's elements: a view that is good until the mirror changes."""
+        dtype = array._dtype
+        if array._storage is None:
+            return np.empty(array.shape, dtype)
+        memory = self._ready().at(array._address, len(array) * dtype.itemsize)
+        return elements_in(memory, dtype).reshape(array.shape)
+
+
+def _mirrored(selection: RegionSelection, mirror: _Mirror) -> RegionSelection:
+    parts = []
+    for part in selection.parts:
+        moved = copy.copy(part)
+        object.__setattr__(moved, "region", _mirrored_region(part.region, mirror))
+        parts.append(moved)
+    same = selection._encoding, Residency(None), selection._pieces, selection._access
+    return RegionSelection(parts, selection.count, *same)
+
+
+def _mirrored_region(region: Region, mirror: _Mirror) -> Region:
+    if region.start < mirror.low or region.end > mirror.high:
+        memory = np.zeros(region.end - region.start, np.uint8)  # made since: no adjoints yet
+    else:
+        memory = mirror.at(region.start, region.end - region.start)
+    found = copy.copy(region)
+    found.memory, found._fields = memory, {}
+    return found
+
+
+def float_paths(path: FieldPath, type: Any) -> list[FieldPath]:
+    """The floats of a field, an inline array or vector of them as a whole."""
+    from ..model.scalars import ScalarType
+    from ..model.types import ValueType
+
+    item, shape = array_form(type)
+    if isinstance(item, ScalarType):
+        return [path] if item.is_float else []
+    if isinstance(item, ValueType) and not shape:
+        found = []
+        for name, each in item.fields.items():
+            found += float_paths(path.inside(name), each)
+        return found
+    return []
+
+
+def _floats_in(values: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
+    if values.dtype.names is not None:
+        return [each for name in values.dtype.names for each in _floats_in(values[name])]
+    return [values] if values.dtype.kind == "f" else []
+
+
+_adjoints: WeakKeyDictionary[Heap, Adjoints] = WeakKeyDictionary()
+
+
+def adjoints_of(heap: Heap) -> Adjoints:
+    """Raises HeapError for a heap whose objects have none."""
+    found = _adjoints.get(heap)
+    if found is None:
+        found = _adjoints[heap] = Adjoints(heap)
+    return found
+
+
+class AdjointView(FieldView):
+    """``objects.grad.field``: the adjoints of a field of many objects; a view as that of the field
+    itself is one."""
+
+    __slots__ = ()
+
+    @property
+    def _selection(self) -> Selection:
+        return adjoints_of(self._heap).mirrored(super()._selection)
+
+    def _description(self) -> str:
+        return f"grad of {super()._description()}"
+
+
+class AdjointFields:
+    """``objects.grad``: has the adjoints of each field of floats."""
+
+    __slots__ = ("_objects",)
+
+    def __init__(self, objects: ManyObjects) -> None:
+        self._objects = objects
+
+    def __getattr__(self, name: str) -> AdjointView:
+        objects = self._objects
+        type = objects._cls.fields.get(name)
+        if type is None or not float_paths(FieldPath(name), type):
+            raise AttributeError(f"{objects._cls.name}.{name} has no adjoints: it is {type!r}")
+        return AdjointView(
+            objects._heap, objects._cls, objects._selection(), FieldPath(name), objects
+        )
+
+    def __dir__(self) -> list[str]:
+        fields = self._objects._cls.fields.items()
+        return [name for name, type in fields if float_paths(FieldPath(name), type)]

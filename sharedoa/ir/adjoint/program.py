@@ -1,0 +1,295 @@
+"""A program's way there and back, and what makes it possible."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
+
+from ...errors import CompileError, Diagnostic
+from ...model.scalars import weak_int
+from ...model.types import VOID, TupleType, Type
+from ..core import (
+    Function,
+    LvalueType,
+    Operation,
+    Program,
+    Value,
+    element_of,
+    operations_in,
+    root_of,
+    rounds_of,
+    type_of,
+)
+from ..operations import Effects, effects_of, kind_of
+from ..passes.calls import called_by, callees
+from ..passes.unused import remove_unused
+from ..rewrite import copy_program
+from ..roles import Role, role_of
+from .forward import Forward
+from .frames import Frame
+from .leaves import float_leaves
+from .loops import may_end_early
+from .reverse import Backward
+
+_MOST_WORDS = 1 << 12
+"""Of the rounds of a loop that lie within another frame."""
+
+
+@dataclass(frozen=True, eq=False)
+class Differentiated:
+    """``forward`` does what the program did, and keeps on a tape what ``reverse`` needs; words of a
+    thread: ``words`` at least, and if ``grows``, as many more as it says. Without ``forward``
+    nothing is to be reversed. ``shares``: whether several threads may add to one adjoint."""
+
+    forward: Program | None
+    reverse: Program | None
+    words: int = 0
+    grows: bool = False
+    shares: bool = False
+
+
+def differentiate(
+    program: Program,
+    receivers: int,
+    is_own: Callable[[Role], bool],
+    atomic: bool = False,
+    debug: bool = False,
+) -> Differentiated:
+    """The way there and back of a program. ``receivers``: how many of the kernel's first parameters
+    are arrays whose elements are what they were, whenever. ``is_own``: whether no other thread adds
+    to adjoints in a role. ``atomic``: whether threads that add to others run at the same time.
+
+    Raises CompileError, with every place, for what has no adjoint.
+    """
+    refuse(program)
+    program = copy_program(program)
+    remove_unused(program, debug)
+    plan = Plan(program, receivers, is_own, atomic)
+    if not any(plan.touches_memory(each) for each in operations_in(program)):
+        return Differentiated(None, None)
+    return plan.made()
+
+
+_REFUSED = {
+    "new": ("an object is made", "make objects before the block of oa.tape()"),
+    "delete": ("an object is deleted", "delete objects after the block of oa.tape()"),
+    "is_alive": ("oa.is_alive is asked", "keep in a field whether an object takes part"),
+    "tile": ("threads share memory of a block", "use an oa.Array, in a launch of its own"),
+    "barrier": ("threads wait for each other", "write two kernels, one for each side of it"),
+}
+
+
+def refuse(program: Program) -> None:
+    """Raises CompileError for operations without an adjoint, each with its line."""
+    found = []
+    for operation in operations_in(program):
+        kind = kind_of(operation)
+        if kind is not None and kind.adjoint is not None:
+            continue
+        what, help = _REFUSED.get(
+            operation.kind, (f"{operation.kind} has no adjoint", "write it another way")
+        )
+        found.append(Diagnostic(f"no gradient: {what}", operation.location, help))
+    if found:
+        raise CompileError(found)
+
+
+class Plan:
+    """What is known of a program whose functions are made one by one."""
+
+    def __init__(
+        self, program: Program, receivers: int, is_own: Callable[[Role], bool], atomic: bool
+    ) -> None:
+        self.program = program
+        self._receivers = program.kernel.parameters[:receivers]
+        self._is_own, self._atomic = is_own, atomic
+        self._shares = False
+        self._backward: dict[str, Backward] = {}
+        self._round_frames: dict[Operation, Frame] = {}
+        self._static_loops: dict[Operation, bool] = {}
+
+    def made(self) -> Differentiated:
+        functions = self.program.functions
+        reverse = {}
+        for symbol in self._order:
+            backward = self._backward[symbol] = Backward(self, functions[symbol])
+            made = backward.made()
+            reverse[made.symbol] = made
+        forward = {}
+        for symbol in self._order:
+            made = Forward(self, functions[symbol]).made()
+            forward[made.symbol] = made
+        kernel = self.program.kernel
+        there, back = (
+            Program(found[f"{kernel.symbol}_{way}"], found)
+            for way, found in (("forward", forward), ("reverse", reverse))
+        )
+        frames = [*self._round_frames.values(), *(each.frame for each in self._backward.values())]
+        words = max(1, *(frame.size for frame in frames))
+        return Differentiated(there, back, words, self.is_dynamic, self._shares)
+
+    # ---------------------------------------------------------- functions
+
+    @cached_property
+    def _circular(self) -> frozenset[str]:
+        """Functions that may call themselves, or lead to some that do."""
+        calls = {s: {*called_by(f)} for s, f in self.program.functions.items()}
+        found: set[str] = set()
+        while True:
+            left = {s: c - found for s, c in calls.items() if s not in found}
+            try:
+                TopologicalSorter(left).prepare()
+                break
+            except CycleError as error:
+                found.update(error.args[1])
+        while True:
+            more = {s for s, c in calls.items() if s not in found and c & found}
+            if not more:
+                return frozenset(found)
+            found |= more
+
+    @cached_property
+    def _order(self) -> list[str]:
+        """Functions after those that they call, but in circles."""
+        calls = {
+            s: {*called_by(f)} - self._circular if s not in self._circular else set()
+            for s, f in self.program.functions.items()
+        }
+        ordered = TopologicalSorter(calls).static_order()
+        return sorted(ordered, key=lambda symbol: symbol in self._circular)
+
+    @cached_property
+    def is_dynamic(self) -> bool:
+        """Whether threads keep more than is known."""
+        return not all(map(self._is_static, self.program.functions))
+
+    @cached_property
+    def _static(self) -> dict[str, bool]:
+        return {}
+
+    def _is_static(self, symbol: str) -> bool:
+        """Whether it is known how much a function keeps."""
+        found = self._static.get(symbol)
+        if found is None:
+            function = self.program.functions[symbol]
+            found = self._static[symbol] = symbol not in self._circular and all(
+                self._is_static_here(each) for each in operations_in(function)
+            )
+        return found
+
+    def _is_static_here(self, operation: Operation) -> bool:
+        if operation.kind in ("for", "while") and self._has_frames(operation):
+            return not self.has_linked_rounds(operation)
+        return all(map(self._is_static, callees(operation)))
+
+    def frame(self, symbol: str) -> Frame:
+        """What a function keeps."""
+        return self._backward[symbol].frame
+
+    def forward_result(self, function: Function) -> Type:
+        """What a function gives on its way there."""
+        if not self.is_dynamic:
+            return function.result
+        own = () if function.result == VOID else (function.result,)
+        return TupleType((*own, weak_int))
+
+    def callee_size(self, call: Operation) -> int | None:
+        """How many words a call keeps, within the frame of what calls; None if it takes others."""
+        called = callees(call)
+        if not all(map(self._is_static, called)):
+            return None
+        return max(self.frame(symbol).size for symbol in called)
+
+    # -------------------------------------------------------------- loops
+
+    def _has_frames(self, loop: Operation) -> bool:
+        """Whether the way back leads through the loop."""
+        if self.touches(loop) or effects_of(loop) & Effects.RETURNS:
+            return True
+        return any(float_leaves(type_of(each)) for each in loop.results)
+
+    def has_linked_rounds(self, loop: Operation) -> bool:
+        """Whether it is not known how many rounds there are, or how much they keep."""
+        found = self._static_loops.get(loop)
+        if found is None:
+            rounds = rounds_of(loop) if loop.kind == "for" else None
+            found = rounds is not None and 0 < len(rounds) <= _MOST_WORDS
+            found = found and all(
+                self._is_static_here(each)
+                for region in loop.regions
+                for each in operations_in(region)
+            )
+            self._static_loops[loop] = found
+        return not found
+
+    def counts_rounds(self, loop: Operation) -> bool:
+        """Whether the way back goes through as many rounds as are known."""
+        return not self.has_linked_rounds(loop) and not may_end_early(loop)
+
+    def note_round_frame(self, loop: Operation, frame: Frame) -> None:
+        self._round_frames[loop] = frame
+
+    def round_frame(self, loop: Operation) -> Frame | None:
+        """What a round keeps; None for loops that the way back does not lead through."""
+        return self._round_frames.get(loop)
+
+    # ------------------------------------------------------------- memory
+
+    def touches(self, operation: Operation) -> bool:
+        """Whether the operation, with what it calls and holds, changes floats in memory."""
+        if self.touches_memory(operation):
+            return True
+        if any(self._touching[symbol] for symbol in callees(operation)):
+            return True
+        return any(self.touches(each) for region in operation.regions for each in region.operations)
+
+    def touches_memory(self, operation: Operation) -> bool:
+        """Whether it changes floats in memory itself."""
+        kind = kind_of(operation)
+        assert kind is not None
+        if not kind.effects & (Effects.WRITES | Effects.ATOMIC):
+            return False
+        return any(
+            float_leaves(element_of(each))
+            for each in operation.operands
+            if isinstance(each.type, LvalueType)
+        )
+
+    @cached_property
+    def _touching(self) -> Mapping[str, bool]:
+        found = {
+            symbol: any(map(self.touches_memory, operations_in(function)))
+            for symbol, function in self.program.functions.items()
+        }
+        changed = True
+        while changed:
+            changed = False
+            for symbol, function in self.program.functions.items():
+                if not found[symbol] and any(found[each] for each in called_by(function)):
+                    found[symbol] = changed = True
+        return found
+
+    @cached_property
+    def _used(self) -> frozenset[Value]:
+        return frozenset(o for each in operations_in(self.program) for o in each.operands)
+
+    def is_used(self, value: Value) -> bool:
+        """Whether anybody looks at it."""
+        return value in self._used
+
+    def adds_plainly(self, lvalue: Value) -> bool:
+        """Whether no other thread adds to adjoints of what lies there at the same time."""
+        root = root_of(lvalue)
+        if (root is not None and root.kind == "list_element") or self._is_own(role_of(lvalue)):
+            return True
+        self._shares = True
+        return not self._atomic
+
+    def loads_receiver(self, load: Operation) -> bool:
+        """Whether it is an element of an array that is as it was."""
+        place = load.operands[0].source
+        return (
+            place is not None and place.kind == "element" and place.operands[0] in self._receivers
+        )

@@ -1,0 +1,193 @@
+"""The programs of gradients: what each launch in the block of a tape runs, and what runs it
+backwards.
+
+Both are made of the program in SSA form (``ir.adjoint``) and compiled as all are, on every backend,
+also where CPython runs kernels. They are made once for a program as it is then; what is defined
+anew afterwards makes no difference to launches that were recorded.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+from weakref import WeakKeyDictionary
+
+from .. import ir
+from ..frontend import Translation, tree
+from ..heap.arrays import Array, ObjectArray
+from ..heap.heap import Heap
+from ..ir.adjoint import Differentiated, differentiate
+from ..ir.adjoint.ownership import own_roles
+from ..model.classes import Signature
+from ..model.scalars import i64, u64
+from ..model.types import VOID, ArrayType, Type
+from .geometry import Geometry
+from .launch import Program, Source
+
+
+class _Derived(Translation):
+    """Of a program that was made of another one, and rests on nothing else."""
+
+    def __init__(self, program: ir.Program) -> None:
+        super().__init__(cast(tree.Program, None), [])
+        self.__dict__["ir"] = program
+
+
+@dataclass(frozen=True, eq=False)
+class Gradient:
+    """How launches of a program are recorded, and reversed. Without ``forward`` they have nothing
+    to do with floats in memory, and are launched as ever."""
+
+    made: Differentiated
+    forward: Program | None
+    reverse: Program | None
+
+    @property
+    def room(self) -> int:
+        """Words for each thread, where that is not known."""
+        return max(self.made.words, _FIRST_ROOM)
+
+
+_FIRST_ROOM = 64
+_gradients: WeakKeyDictionary[ir.Program, dict[Any, Gradient]] = WeakKeyDictionary()
+
+
+def gradient_of(program: Program, heap: Heap, are_distinct: bool, debug: bool) -> Gradient:
+    """``are_distinct``: no object is twice among the receivers.
+
+    Raises CompileError for what cannot be reversed, with its place.
+    """
+    original = program.uses().program
+    known = _gradients.setdefault(original, {})
+    atomic = heap.backend.target.is_device
+    key = are_distinct, atomic, debug
+    if key not in known:
+        known[key] = _made(program, original, *key)
+    return known[key]
+
+
+def _made(
+    program: Program, original: ir.Program, are_distinct: bool, atomic: bool, debug: bool
+) -> Gradient:
+    receivers = program.source.receivers
+    is_own = own_roles(original, receivers if are_distinct else 0)
+    made = differentiate(original, receivers, is_own, atomic, debug)
+    if made.forward is None or made.reverse is None:
+        return Gradient(made, None, None)
+    words: list[tuple[str, Type]] = [("_tape", ArrayType(u64))]
+    more: list[tuple[str, Type]] = [("_room", i64), ("_used", ArrayType(i64))]
+    return Gradient(
+        made,
+        _derived(program, made.forward, [*words, *(more if made.grows else [])], "_forward", False),
+        _derived(program, made.reverse, [*words, ("_distance", u64)], "_reverse", made.shares),
+    )
+
+
+def _derived(
+    program: Program,
+    made: ir.Program,
+    more: Sequence[tuple[str, Type]],
+    ending: str,
+    in_order: bool,
+) -> Program:
+    source = program.source
+    names = *source.signature.names, *(name for name, _ in more)
+    types = *source.signature.types, *(type for _, type in more)
+    return Program(
+        Source(
+            f"{source.name}{ending}",
+            Signature(names, types, VOID),
+            lambda: _Derived(made),
+            source.function,
+            uses_barrier=False,
+            calls_all=source.calls_all,
+            receivers=source.receivers,
+            keeps_arrays=source.keeps_arrays,
+            is_derived=True,
+            in_order=in_order,
+        )
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class TapedLaunch:
+    """A launch that can be reversed: what it was given, and what its threads have kept."""
+
+    gradient: Gradient
+    geometry: Geometry
+    arguments: tuple[Any, ...]
+    mode: Any
+    tape: Array
+
+    @property
+    def bytes(self) -> int:
+        return 8 * len(self.tape)
+
+    def reverse(self, distance: int) -> None:
+        """Add to adjoints, which are ``distance`` bytes from what they are of."""
+        assert self.gradient.reverse is not None
+        launch = self.gradient.reverse.launcher(self.geometry)
+        launch(*self.arguments, self.tape, distance % (1 << 64), mode=self.mode)
+
+
+def launch_taped(
+    program: Program,
+    heap: Heap,
+    geometry: Geometry,
+    arguments: tuple[Any, ...],
+    mode: Any,
+    debug: Any,
+) -> TapedLaunch | None:
+    """Launch, and keep what it takes to reverse that; None if nothing is to be reversed."""
+    is_debug = heap.debug if debug is None else bool(debug)
+    receivers = arguments[: program.source.receivers]
+    are_distinct = bool(receivers) and all(each._run is not None for each in receivers)
+    gradient = gradient_of(program, heap, are_distinct, is_debug)
+    if gradient.forward is None:
+        program.launcher(geometry)(*arguments, mode=mode, debug=debug)
+        return None
+    threads = math.prod(geometry.threads)
+    launch = gradient.forward.launcher(geometry)
+    # Somebody may change an array of objects before it is launched in reverse.
+    kept = tuple(
+        heap.array_of(each.__sharedoa_element__, each._references())
+        if number < len(receivers) and isinstance(each, ObjectArray) and each._run is None
+        else each
+        for number, each in enumerate(arguments)
+    )
+    if not gradient.made.grows:
+        tape = heap.blank(u64, gradient.made.words * threads)
+        launch(*arguments, tape, mode=mode, debug=debug)
+        return TapedLaunch(gradient, geometry, kept, mode, tape)
+    return _launch_growing(gradient, heap, geometry, arguments, kept, mode, debug)
+
+
+def _launch_growing(
+    gradient: Gradient,
+    heap: Heap,
+    geometry: Geometry,
+    arguments: tuple[Any, ...],
+    kept: tuple[Any, ...],
+    mode: Any,
+    debug: Any,
+) -> TapedLaunch:
+    """Launch a program of which nobody knows how much its threads keep; if that is more than there
+    is room for, once more, on memory as it was."""
+    from .heap_state import HeapState
+
+    assert gradient.forward is not None and gradient.made.forward is not None
+    threads = math.prod(geometry.threads)
+    launch = gradient.forward.launcher(geometry)
+    before = HeapState(heap, gradient.made.forward)
+    room = gradient.room
+    used = heap.blank(i64, threads)
+    while True:
+        tape = heap.blank(u64, room * threads)
+        launch(*arguments, tape, room, used, mode=mode, debug=debug)
+        needed = int(used.max()) if threads else 0
+        if needed <= room:
+            return TapedLaunch(gradient, geometry, kept, mode, tape)
+        before.restore()
+        room = needed

@@ -1,0 +1,229 @@
+"""``oa.tape()``: a record of launches, and of what is computed of what they leave, in reverse.
+
+    with oa.tape() as tape:
+        for _ in range(100):
+            oa.all(Spring).pull()
+            oa.all(Node).move(dt)
+        loss = (oa.all(Node).pos - target).square().sum()
+    tape.backward(loss)
+    nodes.grad.pos
+
+Launches in the block run at once, and keep on a tape of words what their way back needs
+(``gradients``): so whatever happens to memory after the block makes no difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import ArgumentError, HeapError
+from ..heap.adjoints import AdjointFields, adjoints_of
+from ..heap.arrays import Array, FieldView
+from ..heap.blocks import Block, entered, exit_of_block
+from ..heap.heap import Heap, current_heap
+from ..heap.objects import ManyObjects
+from ..heap.recording import not_recorded, recorder, recording
+from ..model.object import Object
+from .traced import Read, Traced
+
+if TYPE_CHECKING:
+    from .geometry import Geometry
+    from .gradients import TapedLaunch
+    from .launch import Program
+
+
+class Tape:
+    """What ``oa.tape()`` gives: a context manager that records the launches of its block on the
+    current heap, and runs them in reverse."""
+
+    executes = True
+
+    def __init__(self, heap: Heap) -> None:
+        adjoints_of(heap)  # or it has none
+        self.heap = heap
+        self._events: list[TapedLaunch | Read] = []
+        self._block: Block | None = None
+        self._was_entered = False
+        self._population = self._now()
+        self._has_adjoints = False
+
+    def _now(self) -> tuple[int, int]:
+        placement = self.heap.placement
+        return placement.population_version, placement.moves
+
+    # ---------------------------------------------------------------- recording
+
+    @property
+    def is_recording(self) -> bool:
+        return self._block is not None and self._block.is_open
+
+    def __enter__(self) -> Tape:
+        block = entered(self)
+        if recorder() is not None:
+            raise HeapError(
+                "oa.tape() inside a block of oa.tape() or oa.capture()",
+                "end one block before the next; run captured steps inside a tape's block",
+            )
+        if self._was_entered:
+            raise HeapError("a tape has one block", "call oa.tape() again")
+        self._was_entered = True
+        self._block = block
+        self._population = self._now()
+        recording.set(self)
+        return self
+
+    @exit_of_block
+    def __exit__(self, block: Block, kind: Any, error: Any, trace: Any) -> None:
+        self._block = None
+        recording.set(None)
+
+    def record(
+        self,
+        program: Program,
+        geometry: Geometry,
+        arguments: tuple[Any, ...],
+        mode: Any = None,
+        debug: Any = None,
+    ) -> None:
+        """Launch, and remember how to reverse it."""
+        from .gradients import launch_taped
+
+        with program.lock:
+            heap = program.plan.pack(program.slots, arguments) or current_heap()
+        if heap is not self.heap:
+            raise HeapError(
+                f"{program.source.name} is launched on another heap than that of the tape",
+                "enter the block of oa.tape() within that of the heap: with heap: ...",
+            )
+        self._refuse_others()
+        with not_recorded():
+            taped = launch_taped(program, heap, geometry, arguments, mode, debug)
+        if taped is not None:
+            self._events.append(taped)
+
+    def record_population_call(self, objects: Any, method: Any, given: tuple[Any, ...]) -> None:
+        raise NotImplementedError  # a capture's alone
+
+    def record_call(self, call: Callable[[], Any]) -> None:
+        call()
+
+    def _refuse_others(self) -> None:
+        if self._now() != self._population:
+            raise HeapError(
+                "objects were made or deleted, or have moved, since the block of oa.tape() began",
+                "do it before the block: a tape goes back through launches of the same objects",
+            )
+
+    def read(self, source: FieldView | Array, values: np.ndarray[Any, Any]) -> Traced:
+        """The values of a field or an array as they are now, which a loss may be computed of."""
+        found = Traced.leaf(self, values)
+        self._events.append(Read(source, found))
+        return found
+
+    @property
+    def bytes(self) -> int:
+        """What the launches have kept."""
+        return sum(each.bytes for each in self._events if not isinstance(each, Read))
+
+    # ---------------------------------------------------------------- backwards
+
+    def backward(self, loss: Any, gradient: Any = None) -> None:
+        """Add to all adjoints those of ``loss``: what was computed in the block of fields and
+        arrays, or an array of one element. Of several numbers ``gradient`` has theirs.
+
+        Raises ArgumentError for what does not come from this tape, HeapError if objects were
+        deleted or have moved since.
+        """
+        if self.is_recording:
+            raise HeapError(
+                "tape.backward() inside the block of the tape", "call it after the block"
+            )
+        if self._now()[1] != self._population[1]:
+            raise HeapError("objects have moved since the tape was recorded", "record it again")
+        heap, adjoints = self.heap, adjoints_of(self.heap)
+        heap.synchronize()
+        seeds = self._seeds(loss, gradient)
+        before = adjoints.take() if self._has_adjoints else None
+        if isinstance(loss, (Array, FieldView)):
+            _add(loss, seeds[None])
+        for event in reversed(self._events):
+            if not isinstance(event, Read):
+                event.reverse(adjoints.distance)
+            elif event.values in seeds:
+                heap.synchronize()
+                _add(event.source, seeds[event.values])
+        heap.synchronize()
+        if before is not None:
+            adjoints.add(before)
+        self._has_adjoints = True
+
+    def _seeds(self, loss: Any, gradient: Any) -> dict[Any, np.ndarray[Any, Any]]:
+        if isinstance(loss, Traced):
+            if loss.tape is not self:
+                raise ArgumentError(
+                    "the loss was computed in the block of another tape", "pass it to that one"
+                )
+            return loss.leaf_adjoints(_gradient(loss.shape, gradient))
+        if isinstance(loss, (Array, FieldView)):
+            return {None: _gradient(loss.shape, gradient)}
+        raise ArgumentError(
+            f"tape.backward takes what was computed in the block, not {type(loss).__name__}",
+            "compute the loss within the block of the tape, or let a kernel store it in an array "
+            "of one element and pass that",
+        )
+
+    def zero(self) -> None:
+        """Make all adjoints of the heap zero."""
+        self._has_adjoints = False
+        adjoints_of(self.heap).zero()
+
+
+def _gradient(shape: tuple[int, ...], given: Any) -> np.ndarray[Any, Any]:
+    if given is not None:
+        return np.broadcast_to(np.asarray(given), shape)
+    if int(np.prod(shape)) != 1:
+        raise ArgumentError(
+            f"the loss has the shape {shape}, and a gradient is one of a number",
+            "sum it up, or say how much each number counts: tape.backward(loss, gradient)",
+        )
+    return np.ones(shape)
+
+
+def _add(source: FieldView | Array, adjoint: np.ndarray[Any, Any]) -> None:
+    """Add to the adjoints of what was read."""
+    if isinstance(source, Array):
+        adjoints_of(source._heap).of_array(source)[...] += adjoint
+        return
+    selection = adjoints_of(source._heap).mirrored(source._selection)
+    selection.change(source.path, lambda values, where: np.add(values, adjoint[where], out=values))
+
+
+def tape() -> Tape:
+    """A context manager that records the launches of its block on the current heap, and
+    ``tape.backward(loss)``, which gives the adjoints of all fields and arrays of floats.
+
+    Raises HeapError for a heap whose objects have none, and from the block for what cannot be
+    reversed.
+    """
+    return Tape(current_heap())
+
+
+def grad(of: Any) -> Any:
+    """The adjoints of an ``oa.Array``, as a NumPy array that is a copy; of objects or of one
+    object, what has those of each field: ``oa.grad(node).pos``.
+
+    Raises ArgumentError for anything else.
+    """
+    if isinstance(of, ManyObjects):
+        return AdjointFields(of)
+    if isinstance(of, Array):
+        of._heap.wait()
+        return adjoints_of(of._heap).of_array(of).copy()
+    if isinstance(of, Object):
+        return AdjointFields(of._heap.array(type(of), [of]))
+    raise ArgumentError(
+        f"oa.grad takes arrays and objects, not {type(of).__name__}", "pass an oa.Array"
+    )
