@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from .. import ir
@@ -10,6 +12,8 @@ from ..heap.region_selection import RegionSelection
 from ..ir.roles import Role, element_role, may_meet, stored_roles
 from ..model.classes import ClassType
 
+Memory = np.ndarray[Any, Any]
+
 
 class HeapState:
     """A copy of all memory in the roles that a program stores to."""
@@ -17,14 +21,15 @@ class HeapState:
     def __init__(self, heap: Heap, program: ir.Program) -> None:
         heap.synchronize()
         roles = stored_roles(program)
-        self._pieces = [(memory, memory.copy()) for memory in _memory(heap, roles)]
+        self._pieces = [(memory, memory.copy()) for memory in memory_in(heap, roles)]
 
     def restore(self) -> None:
         for memory, copy in self._pieces:
             memory[...] = copy
 
 
-def _memory(heap: Heap, roles: frozenset[Role]) -> list[np.ndarray]:
+def memory_in(heap: Heap, roles: frozenset[Role]) -> list[Memory]:
+    """All memory of objects and arrays that may be in one of the roles, as the host sees it."""
     found = []
     for cls in heap.placement.classes():
         if any(_may_be_in(cls, role) for role in roles):

@@ -86,6 +86,14 @@ class Traced(NDArrayOperatorsMixin):
 
     # ------------------------------------------------------------ computing
 
+    # Numbers never change: these give new ones.
+    __iadd__ = NDArrayOperatorsMixin.__add__
+    __isub__ = NDArrayOperatorsMixin.__sub__
+    __imul__ = NDArrayOperatorsMixin.__mul__
+    __itruediv__ = NDArrayOperatorsMixin.__truediv__
+    __ipow__ = NDArrayOperatorsMixin.__pow__
+    __imatmul__ = NDArrayOperatorsMixin.__matmul__
+
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         return apply(self.tape, ufunc, method, inputs, options)
 
