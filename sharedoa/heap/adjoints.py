@@ -105,12 +105,14 @@ class Adjoints:
             if mirror is not None:
                 made.at(mirror.low, mirror.high - mirror.low)[...] = mirror.memory
             self._mirror, self._layout = made, known
+            heap.upkeep.has_adjoints = True
             mirror = made
         return mirror
 
     def zero(self) -> None:
         """All adjoints are zero."""
         self._mirror = self._layout = None
+        self._there.upkeep.has_adjoints = False
 
     def take(self) -> _Mirror | None:
         """Begin with zeros; the result is what there was, for ``add``."""

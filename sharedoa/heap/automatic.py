@@ -47,6 +47,8 @@ class Upkeep:
         #: Whether several threads use the heap, other than as parts of one launch. It becomes so
         #: under the lock on the heap's books; who has that may go by it.
         self.is_shared = False
+        #: Whether there are adjoints, which lie as the objects do.
+        self.has_adjoints = False
         self.thread: int | None = None
         #: Of classes that launches change, how many in a row have needed less than half.
         self._low: dict[ClassType, int] = {}
@@ -129,6 +131,7 @@ class Upkeep:
         return not (
             heap.debug
             or self.held
+            or self.has_adjoints
             or self.is_known_outside
             or memory.launching
             or memory.unsettled is not None

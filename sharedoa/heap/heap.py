@@ -422,6 +422,8 @@ class Heap:
         with self.lock:
             if clusters == self.layout.clusters or self.mode.placement != "by_type":
                 return
+            if self.upkeep.has_adjoints:
+                return  # which lie as the objects do
             layout = self.layout.with_clusters(clusters)
             self.memory.rearrange(layout)
             self.layout = layout

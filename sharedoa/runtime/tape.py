@@ -44,15 +44,21 @@ class Tape:
     def __init__(self, heap: Heap) -> None:
         adjoints_of(heap)  # or it has none
         self.heap = heap
+        heap.upkeep.held += 1  # nothing moves by itself
         self._events: list[TapedLaunch | Read] = []
         self._block: Block | None = None
         self._was_entered = False
         self._population = self._now()
         self._has_adjoints = False
 
-    def _now(self) -> tuple[int, int]:
+    def __del__(self) -> None:
+        heap = getattr(self, "heap", None)
+        if heap is not None:
+            heap.upkeep.held -= 1
+
+    def _now(self) -> tuple[int, int, int]:
         placement = self.heap.placement
-        return placement.population_version, placement.moves
+        return placement.population_version, placement.moves, placement.deletions
 
     # ---------------------------------------------------------------- recording
 
@@ -141,8 +147,11 @@ class Tape:
             raise HeapError(
                 "tape.backward() inside the block of the tape", "call it after the block"
             )
-        if self._now()[1] != self._population[1]:
-            raise HeapError("objects have moved since the tape was recorded", "record it again")
+        if self._now()[1:] != self._population[1:]:
+            raise HeapError(
+                "objects were deleted or have moved since the tape was recorded",
+                "call tape.backward before, or record it again",
+            )
         heap, adjoints = self.heap, adjoints_of(self.heap)
         heap.synchronize()
         seeds = self._seeds(loss, gradient)

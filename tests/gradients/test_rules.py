@@ -255,7 +255,7 @@ def test_a_neighbour_that_is_oneself() -> None:
         # made = v v l + l
         own = np.array([2 * 2.0 * 2.0, 2 * 3.0 * 2.0 * 10, 2 * 5.0 * 3.0 * 100])
         other = np.array([4.0 + 1, (9.0 + 1) * 10, (25.0 + 1) * 100])
-        expected = own + [other[0] + other[1], other[2], 0.0]
+        expected = own + np.array([other[0] + other[1], other[2], 0.0])
         np.testing.assert_allclose(cells.grad.value, expected, rtol=1e-15)
         assert not cells.grad.made.numpy().any()
 
@@ -390,7 +390,7 @@ def test_the_host_changes_nothing_in_the_block() -> None:
                 values[...] += 1.0
 
             for change in (assign, one, element, in_place):
-                with pytest.raises(HeapError, match="inside a block of oa.tape"):
+                with pytest.raises(HeapError, match=r"inside a block of oa\.tape"):
                     change()
             with pytest.raises(ValueError, match="read-only"):
                 values.numpy()[0] = 1.0
