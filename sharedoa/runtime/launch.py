@@ -291,10 +291,8 @@ class Program:
         """
         # Where an array was a run when it was bound before, its address has gone from the slots.
         self.plan.pack(slots, arguments)
-        is_derived = self.source.is_derived
-        if not is_derived:
-            planned_clusters.launches_on(self, heap)
-        looks = mode.by_population and not debug and not is_derived
+        planned_clusters.launches_on(self, heap)
+        looks = mode.by_population and not debug and not self.source.is_derived
         counted = clustering.consider(self, heap, geometry, arguments) if looks else None
         is_for_small = looks and heap.layout.is_open and clustering.is_small(geometry)
         epoch = World.epoch + heap.layout_epoch
