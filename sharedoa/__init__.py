@@ -66,6 +66,7 @@ from .model.type_names import f32, f64, i8, i16, i32, i64, inline, u8, u16, u32,
 from .random import random_bits
 from .random_numbers import exponential, normal, randint, random, random64
 from .runtime.capture import Capture, capture
+from .runtime.fusion.block import Fusion, fuse
 from .runtime.hash_grid import HashGrid
 from .runtime.kernel import Kernel, kernel
 from .runtime.tape import Tape, grad, tape
@@ -115,6 +116,7 @@ __all__ = [
     "DeviceError",
     "DumpError",
     "FieldView",
+    "Fusion",
     "HashGrid",
     "Heap",
     "HeapError",
@@ -148,6 +150,7 @@ __all__ = [
     "f32",
     "f64",
     "func",
+    "fuse",
     "grad",
     "grid",
     "gridsize",

@@ -79,6 +79,7 @@ class Kernel:
                 )
             if geometry.is_empty:
                 return
+            heap.launch_deferred()
             loaded = self.program.loaded(heap.mode, backend)
             # Two heaps may share the module, whose state block is that of one at a time.
             with loaded.lock, loaded.bound(heap):

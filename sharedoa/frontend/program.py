@@ -86,6 +86,8 @@ class _Task:
     #: that is a class.
     is_of_class: bool = False
     cls: ClassType | None = None
+    #: Whether it is written as a kernel.
+    is_part: bool = False
 
 
 class ProgramBuilder:
@@ -129,6 +131,15 @@ class ProgramBuilder:
             lambda: method_signature(struct, name), struct, None,
         )  # fmt: skip
 
+    def add_kernel(
+        self, symbol: str, function: Callable[..., Any], signature: Signature
+    ) -> None:
+        """Make a kernel a function of the program, under this symbol."""
+        self._require(
+            symbol, symbol, function.__name__, function, lambda: signature, None, None,
+            is_part=True,
+        )  # fmt: skip
+
     def depend_on_subclasses(self, cls: ClassType) -> None:
         """The program rests on which concrete classes there are at or below ``cls``."""
         if cls not in self._subclasses:
@@ -146,11 +157,12 @@ class ProgramBuilder:
         owner: ClassType | None,
         is_of_class: bool = False,
         cls: ClassType | None = None,
+        is_part: bool = False,
     ) -> str:
         if key not in self._symbols:
             self._symbols[key] = symbol
             kind = "func" if receiver is None else "method"
-            known = is_of_class, cls
+            known = is_of_class, cls, is_part
             task = _Task(symbol, name, kind, function, signature(), receiver, owner, *known)
             self._pending.append(task)
         return self._symbols[key]
@@ -168,8 +180,9 @@ class ProgramBuilder:
             names.insert(0, "" if task.is_of_class else first)
             types.insert(0, task.receiver)
         parameters = [tree.Variable(n, t) for n, t in zip(names, types, strict=True)]
+        kind = "kernel" if task.is_part else task.kind
         context = Context(
-            source, task.function, task.kind, task.signature, parameters, task.owner, self, statics
+            source, task.function, kind, task.signature, parameters, task.owner, self, statics
         )
         location = source.locate(source.definition)
         try:

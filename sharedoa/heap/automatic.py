@@ -134,6 +134,7 @@ class Upkeep:
             or self.has_adjoints
             or self.is_known_outside
             or memory.launching
+            or memory.deferred is not None
             or memory.unsettled is not None
             or is_recorded(heap)
             or hooks.kernel_objects() is not None

@@ -493,6 +493,7 @@ class Heap:
         """Wait for all launches. Raises DeviceError if a kernel failed."""
         if is_recorded(self):
             raise refuse_access()
+        self.launch_deferred()
         memory = self.memory
         memory.finish_launching()
         last = memory.last_launch
@@ -504,6 +505,12 @@ class Heap:
             with self.lock:
                 if memory.last_launch is last and not memory.launching:
                     memory.collect()
+
+    def launch_deferred(self) -> None:
+        """Launch what waits for other launches, whichever thread has asked for it."""
+        deferred = self.memory.deferred
+        if deferred is not None:
+            deferred.launch()
 
     def add_synchronize_hook(self, hook: Callable[[], None]) -> None:
         """Call ``hook`` after every wait for launches."""

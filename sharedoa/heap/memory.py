@@ -29,6 +29,7 @@ from .launch_state import LaunchState
 from .pieces import PieceFields
 from .placement import FieldPath, Fields, Selection
 from .population_lists import PopulationLists
+from .recording import Deferred
 from .residency import Residency
 from .scattered import ScatteredPlacement
 from .settings import HeapSettings
@@ -83,6 +84,8 @@ class HeapMemory:
         self.launching: dict[object, Callable[[], bool]] = {}
         #: Launches in CPython hold it when they begin; see ``no_launch_in_cpython``.
         self.beginning = renew_in_child(threading.RLock())
+        #: Launches that wait for others (``oa.fuse``).
+        self.deferred: Deferred | None = None
         tell_child(self)
         self.residency = (
             Residency(backend.prefetch, backend.transfer) if on_device else Residency(None)

@@ -1,5 +1,6 @@
 """Whether launches are recorded instead of executed, and what the host must not do meanwhile; or
-whether they are those of a method of all objects, of which other threads may delete some."""
+whether they are those of a method of all objects, of which other threads may delete some, or wait
+for others that they might be one with (``runtime.fusion.block``)."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 
 from ..errors import HeapError
 
@@ -21,6 +22,8 @@ class Recorder(Protocol):
     heap: Heap
     #: Whether launches are executed all the same (``runtime.tape``).
     executes: bool
+    #: Whether the launches run by themselves before anybody can tell that they have not run yet.
+    is_lazy: bool
 
     @property
     def is_recording(self) -> bool:
@@ -47,6 +50,26 @@ class Recorder(Protocol):
         ...
 
 
+class Deferrer(Recorder, Protocol):
+    """One that is lazy."""
+
+    def defer_population_call(self, objects: Any, method: Any, given: tuple[Any, ...]) -> bool:
+        """Keep a call of a method on all objects of a class for later; False if it cannot wait."""
+        ...
+
+
+class Deferred(Protocol):
+    """Launches on a heap that have been asked for and have not run."""
+
+    def is_launching_here(self) -> bool:
+        """Whether the calling thread is launching them."""
+        ...
+
+    def launch(self) -> None:
+        """Launch them, in their order. Raises what launching does."""
+        ...
+
+
 @dataclass
 class Listed:
     """A call has listed all objects of a class, and its launches begin later. They look at
@@ -59,6 +82,7 @@ class Listed:
     has_begun: bool = False
     is_recording: ClassVar[bool] = False
     executes: ClassVar[bool] = False
+    is_lazy: ClassVar[bool] = False
 
 
 class OthersError(Exception):
@@ -86,7 +110,7 @@ def recorder() -> Recorder | None:
 def is_recorded(heap: Heap) -> bool:
     """Whether this thread's launches on ``heap`` are being recorded, and not executed."""
     found = recording.get()
-    if found is None or found.executes:
+    if found is None or found.executes or found.is_lazy:
         return False
     return found.heap is heap and found.is_recording
 
@@ -107,6 +131,25 @@ def refuse_change(heap: Heap) -> None:
         )
 
 
+def deferrer(heap: Heap) -> Deferrer | None:
+    """Who keeps this thread's launches on ``heap`` for later."""
+    found = recording.get()
+    if found is None or found.heap is not heap or not found.is_recording or not found.is_lazy:
+        return None
+    return cast("Deferrer", found)
+
+
+@contextmanager
+def executing(heap: Heap) -> Iterator[None]:
+    """Launches of this thread run at once, after all that ``heap`` has deferred."""
+    heap.launch_deferred()
+    token = recording.set(None)
+    try:
+        yield
+    finally:
+        recording.reset(token)
+
+
 def refuse_access() -> HeapError:
     """The host looks at memory, or waits, amid launches that have not run."""
     return HeapError(
@@ -118,7 +161,8 @@ def refuse_access() -> HeapError:
 
 def require_executing(heap: Heap, what: str) -> None:
     """Raise HeapError if ``what``, which would happen once and not in every run, is done while
-    launches on ``heap`` are recorded."""
+    launches on ``heap`` are recorded. What was launched before runs first."""
+    heap.launch_deferred()
     if is_recorded(heap):
         raise HeapError(
             f"{what} inside a block of oa.capture() would happen once, not in every run",

@@ -42,6 +42,7 @@ from .array_use import (
 )
 from .births import Births, births_of
 from .core import Program, operations_in
+from .thread_accesses import ThreadAccesses, thread_accesses
 
 Question = tuple[Any, ...]
 """The name of one of the questions of ``Facts``, and what it is about."""
@@ -71,6 +72,7 @@ class Uses:
         self.translation = translation
         self.program = translation.ir
         self._receivers = receivers
+        self._thread_accesses: dict[tuple[bool, frozenset[int] | None], ThreadAccesses] = {}
 
     @cached_property
     def families(self) -> frozenset[Family]:
@@ -106,6 +108,17 @@ class Uses:
     def births(self) -> Births:
         """Which objects it makes and ends."""
         return births_of(self.program)
+
+    def thread_accesses(
+        self, on_device: bool, populated: frozenset[int] | None
+    ) -> ThreadAccesses:
+        """What its threads do to memory; ``populated``: as in ``thread_accesses``."""
+        key = on_device, populated
+        found = self._thread_accesses.get(key)
+        if found is None:
+            found = thread_accesses(self.program, on_device, populated)
+            self._thread_accesses[key] = found
+        return found
 
     @cached_property
     def stores_references(self) -> bool:

@@ -146,7 +146,7 @@ class _Reader:
                 effects |= Effects.REPORTS
             if Effects.RETURNS in kind.effects:
                 returns.update(*(origins.get(operand, NOBODY) for operand in operation.operands))
-            for way in _ways(operation, used):
+            for way in ways_of(operation, used):
                 accesses.update(_accesses(way, operation, origins))
             for symbol in callees(operation):
                 callee = self._found[symbol]
@@ -176,8 +176,9 @@ class _Reader:
         return given if via.is_own else [each.beyond for each in given]
 
 
-def _ways(operation: Operation, used: Collection[Value]) -> list[How]:
-    """What an operation does to the memory that it names."""
+def ways_of(operation: Operation, used: Collection[Value]) -> list[How]:
+    """What an operation does to the memory that it names; ``used``: the values that anybody looks
+    at."""
     kind = kind_of(operation)
     assert kind is not None
     if Effects.ATOMIC in kind.effects:

@@ -47,7 +47,8 @@ class ArgumentPlan:
         #: How ``struct`` writes the leaves of each parameter.
         self.formats = ["".join(_slot_format(leaf.dtype) for leaf in parts) for parts in cut]
         self._write = struct.Struct(f"<{''.join(self.formats)}").pack_into
-        self._binders = [
+        #: Of each parameter; they raise ArgumentError for what it does not take.
+        self.binders = [
             _binder(type, f"kernel {kernel}, argument {name}")
             for name, type in zip(signature.names, signature.types, strict=True)
         ]
@@ -61,7 +62,7 @@ class ArgumentPlan:
     @property
     def count(self) -> int:
         """Number of parameters."""
-        return len(self._binders)
+        return len(self.binders)
 
     def new_slots(self) -> Any:
         """A buffer for the leaves."""
@@ -73,11 +74,11 @@ class ArgumentPlan:
 
         Raises ArgumentError for a wrong number or type of arguments, or arguments of two heaps.
         """
-        if len(arguments) != len(self._binders):
+        if len(arguments) != len(self.binders):
             self._refuse_count(arguments)
         heap: Any = None
         values: list[Any] = []
-        for bind, argument in zip(self._binders, arguments, strict=True):
+        for bind, argument in zip(self.binders, arguments, strict=True):
             owner = bind(argument, values)
             if owner is not heap and owner is not None:
                 if heap is not None:
@@ -136,7 +137,7 @@ class ArgumentPlan:
 
     def host_values(self, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
         """Arguments as CPython's run of the kernel sees them, converted by type."""
-        if len(arguments) != len(self._binders):
+        if len(arguments) != len(self.binders):
             self._refuse_count(arguments)
         parameters = zip(self._signature.names, self._signature.types, arguments, strict=True)
         return tuple(
@@ -151,7 +152,7 @@ class ArgumentPlan:
 
     def _refuse_count(self, arguments: tuple[Any, ...]) -> None:
         own = self._signature.names.count(EXTENT)
-        wanted, given = len(self._binders) - own, len(arguments) - own
+        wanted, given = len(self.binders) - own, len(arguments) - own
         raise ArgumentError(
             f"kernel {self._kernel} takes {wanted} arguments, not {given}",
             self._expected(),

@@ -14,7 +14,7 @@ are called on those that live then, that is so where a device knows itself what 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -23,21 +23,21 @@ from ..heap.arrays import Array
 from ..heap.blocks import Block, entered, exit_of_block
 from ..heap.heap import Heap, current_heap
 from ..heap.population import Population
-from ..heap.recording import recorder, recording
+from ..heap.recording import Recorder, executing, recorder, recording
 from ..ir.births import NO_BIRTHS
 from ..model.classes import Method
 from ..model.types import ArrayType
 from . import knobs
+from .fusion.steps import Parts, Recorded, StepFusion
 from .geometry import Geometry
 from .launch_sequence import LaunchSequence, RecordedLaunch
 from .population_plan import ChangingLaunch, Planned, PopulationCall
 from .population_sequence import PopulationSequence
-from .vectorised import call
+from .vectorised import call, call_method
 
 if TYPE_CHECKING:
     from .launch import Program
 
-_Recorded = RecordedLaunch | ChangingLaunch | PopulationCall | Callable[[], Any]
 _BLOCK_OPEN = "its block has not ended", "call run() after the with statement"
 _DROPPED = "its block ended with an error, which dropped what it had recorded", "capture again"
 
@@ -47,14 +47,17 @@ class Capture:
     ``heap``, and what runs them afterwards."""
 
     executes = False
+    is_lazy = False
 
     def __init__(self, heap: Heap) -> None:
         self.heap = heap
         self._specialises = knobs.specialise.value()
-        self._records: list[_Recorded] = []
-        self._parts: list[LaunchSequence | Callable[[], Any]] = []
+        self._records: list[Recorded] = []
+        self._fusion: StepFusion | None = None
         self._unready: tuple[str, str] | None = _BLOCK_OPEN
         self._block: Block | None = None
+        #: The block of ``oa.fuse()`` that its block is in.
+        self._outer: Recorder | None = None
 
     # ---------------------------------------------------------------- recording
 
@@ -64,15 +67,17 @@ class Capture:
 
     def __enter__(self) -> Capture:
         block = entered(self)
-        if recorder() is not None:
+        outer = recorder()
+        if outer is not None and not outer.is_lazy:
             raise HeapError(
                 "oa.capture() inside a block of oa.capture() or oa.tape()",
                 "end one block before the next; the captured steps can be run one after another",
             )
         if self._block is not None or self._unready is not _BLOCK_OPEN:
             raise HeapError("a capture has one block", "call oa.capture() again")
+        self.heap.launch_deferred()
         try:
-            self._block = block
+            self._block, self._outer = block, outer
             recording.set(self)
             return self
         except BaseException:  # a signal: the block is not entered
@@ -82,16 +87,16 @@ class Capture:
     @exit_of_block
     def __exit__(self, block: Block, kind: Any, error: Any, trace: Any) -> None:
         self._block, self._unready = None, _DROPPED
-        recording.set(None)
+        recording.set(self._outer)
         records, self._records = self._records, []
         if kind is not None:
             return
-        self._parts = self._arranged(records)
+        self._fusion = StepFusion(self.heap, records, self._arranged)
         self._unready = None
 
-    def _arranged(self, records: list[_Recorded]) -> list[LaunchSequence | Callable[[], Any]]:
+    def _arranged(self, records: Sequence[Recorded]) -> Parts:
         """What a run does, part after part."""
-        parts: list[LaunchSequence | Callable[[], Any]] = []
+        parts: Parts = []
         for record in records:
             if not isinstance(record, RecordedLaunch):
                 parts.append(partial(self._call, record))
@@ -115,7 +120,7 @@ class Capture:
     def _call(self, record: ChangingLaunch | PopulationCall | Callable[[], Any]) -> None:
         """Do what a run does with a look at the heap."""
         if isinstance(record, PopulationCall):
-            call(record.objects, record.method.name, record.given)
+            call_method(record.objects, record.method, [*record.given])
         elif isinstance(record, ChangingLaunch):
             # Without arrays among its arguments it is launched on the current heap.
             with self.heap:
@@ -196,20 +201,36 @@ class Capture:
             was_left = self._block is not None and not self._block.is_open
             reason, help = _DROPPED if was_left else self._unready
             raise HeapError(f"a captured step cannot run: {reason}", help)
-        if recorder() is not None:
+        outer = recorder()
+        if outer is not None and not outer.is_lazy:
             raise HeapError(
                 "a captured step is run inside a block of oa.capture(), which records launches",
                 "launch its kernels in the block, or run it after the block",
             )
-        parts = self._parts
+        assert self._fusion is not None
+        with executing(self.heap):
+            self._fusion.run(count, self._run)
+
+    def _run(self, parts: Parts, count: int) -> None:
         if len(parts) == 1 and isinstance(parts[0], LaunchSequence):
             parts[0].run(count)
             return
         for _ in range(count if parts else 0):
             _run_parts(self.heap, parts)
 
+    def explain(self) -> str:
+        """Which launches are one, and why the others are not: a line for each, with the field and
+        the lines that forbid it.
 
-def _run_parts(heap: Heap, parts: list[LaunchSequence | Callable[[], Any]]) -> None:
+        Raises HeapError in the block or after one that failed.
+        """
+        if self._fusion is None or self._unready is not None:
+            reason, help = self._unready or _BLOCK_OPEN
+            raise HeapError(f"a captured step cannot be explained: {reason}", help)
+        return self._fusion.explain()
+
+
+def _run_parts(heap: Heap, parts: Parts) -> None:
     # Where a device plans runs nothing moves amid them, so it does not elsewhere.
     for part in heap.upkeep.holding(parts):
         part.run(1) if isinstance(part, LaunchSequence) else part()

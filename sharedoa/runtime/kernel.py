@@ -81,6 +81,7 @@ class Kernel(Generic[P]):
                 lambda: translate_kernel(self.function, signature),
                 function,
                 self._use.barrier,
+                add_to=lambda builder, symbol: builder.add_kernel(symbol, self.function, signature),
             )
         )
 

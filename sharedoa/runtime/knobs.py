@@ -246,6 +246,14 @@ background: Knob[bool] = Knob(
     "compile better code beside running kernels, which go on as they are until it is there",
     _flag,
 )
+fuse: Knob[str] = Knob(
+    "fuse",
+    "1",
+    "0, 1, always",
+    "make one launch of several in captured steps and blocks of oa.fuse(), where that is as quick; "
+    "always: without a look at whether it is",
+    _choice(("0", "1", "always")),
+)
 dump: Knob[Path | None] = Knob(
     "dump",
     None,
@@ -256,7 +264,7 @@ dump: Knob[Path | None] = Knob(
 
 ALL: tuple[Knob[Any], ...] = (
     mode, backend, layout, references, initial_region, capacity, cache_dir, cache_size, debug,
-    fastmath, ordered, specialise, background, dump,
+    fastmath, ordered, specialise, background, fuse, dump,
 )  # fmt: skip
 
 

@@ -24,6 +24,7 @@ from ..collection import nothing_collected
 from ..errors import ArgumentError, SharedOAError
 from ..forks import renew_in_child
 from ..frontend import Translation
+from ..frontend.program import ProgramBuilder
 from ..heap.heap import Heap, current_heap
 from ..heap.recording import recorder, refuse_others
 from ..ir.births import Births
@@ -70,6 +71,8 @@ class Source:
     is_derived: bool = False
     #: ``KernelLaunch.in_order``.
     in_order: bool = False
+    #: Makes it a function of another kernel's program, under a symbol; None if that cannot be.
+    add_to: Callable[[ProgramBuilder, str], None] | None = None
 
 
 _LAUNCHERS_KEPT = 256
@@ -140,23 +143,43 @@ class Program:
             recording.record(self, geometry, arguments, mode, debug)
             return
         with self.lock:
-            slots = self.slots
-            heap: Heap = self.plan.pack(slots, arguments) or current_heap()
-            if heap.backend.name == "python" and not self.source.is_derived:
-                own_settings(heap, mode, debug)
-                self._launch_in_cpython(heap, arguments, geometry)
+            heap: Heap = self.plan.pack(self.slots, arguments) or current_heap()
+            deferred = heap.memory.deferred
+            if deferred is None or deferred.is_launching_here():
+                self._launch_packed(number, heap, geometry, arguments, mode, debug)
                 return
-            self.look_at_names()
-            births = self.uses().births
-            if births and not geometry.is_empty:
-                threads = math.prod(geometry.threads)
-                with changing(heap, births, threads):
-                    self._launch(number, heap, slots, arguments, geometry, mode, debug)
-                heap.synchronize()
-                if births.changes:
-                    look_after(heap, births, threads)
-            else:
+        deferred.launch()  # without the lock: it may launch this program in another thread
+        with self.lock:
+            self.plan.pack(self.slots, arguments)
+            self._launch_packed(number, heap, geometry, arguments, mode, debug)
+
+    def _launch_packed(
+        self,
+        number: int,
+        heap: Heap,
+        geometry: Geometry,
+        arguments: tuple[Any, ...],
+        mode: Any,
+        debug: Any,
+    ) -> None:
+        """Launch, before or after which populations are looked at, with arguments that are in
+        ``slots``; the caller has the lock."""
+        slots = self.slots
+        if heap.backend.name == "python" and not self.source.is_derived:
+            own_settings(heap, mode, debug)
+            self._launch_in_cpython(heap, arguments, geometry)
+            return
+        self.look_at_names()
+        births = self.uses().births
+        if births and not geometry.is_empty:
+            threads = math.prod(geometry.threads)
+            with changing(heap, births, threads):
                 self._launch(number, heap, slots, arguments, geometry, mode, debug)
+            heap.synchronize()
+            if births.changes:
+                look_after(heap, births, threads)
+        else:
+            self._launch(number, heap, slots, arguments, geometry, mode, debug)
 
     def _launch(
         self,

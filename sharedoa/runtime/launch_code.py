@@ -53,12 +53,13 @@ def launcher(number, geometry):
                     starts = binding.starts
                     start = starts[number] if number in starts else None
                     memory = heap.memory
-                    launching = memory.launching
+                    launching, deferred = memory.launching, memory.deferred
                     this = object()
                     launching[this] = is_mine
                     try:
                         if (
                             start is not None
+                            and (deferred is None or deferred.is_launching_here())
                             and {holds}{fits}
                             and (not binding.run_places or binding.write_runs(slots, ({places})))
                         ):

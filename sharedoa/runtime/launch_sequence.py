@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ..ir.births import Births
     from .binding import Binding
     from .launch import Program
+    from .unit import Unit
 
 
 @dataclass(eq=False)
@@ -44,6 +45,16 @@ class RecordedLaunch:
     births: Births | None = None
     before: Sequence[KernelLaunch] = ()
     after: Sequence[KernelLaunch] = ()
+    #: Of one for several: the arrays on all of whose objects methods are called, and their names.
+    called_all: tuple[tuple[ObjectArray, str], ...] = ()
+
+    @property
+    def calls_on_all(self) -> tuple[tuple[ObjectArray, str], ...]:
+        """The arrays on all of whose objects a method is called, and its name."""
+        source, first = self.program.source, self.arguments[:1]
+        if source.calls_all and isinstance(first[0], ObjectArray):
+            return ((first[0], source.name),)
+        return self.called_all
 
     def bind(self, heap: Heap) -> Binding:
         if (self.program.uses().births or None) != self.births:
@@ -97,6 +108,11 @@ class LaunchSequence:
         self._programs = sorted({each.program for each in self._launches}, key=id)
         self._locked(self._programs, self._prepare)
 
+    @property
+    def units(self) -> list[Unit]:
+        """The code that they were bound to last."""
+        return [binding.unit for binding in self._bound]
+
     def run(self, count: int) -> None:
         """Run all launches ``count`` times."""
         self._locked(self._programs, lambda: self._run(count))
@@ -144,13 +160,7 @@ class LaunchSequence:
 
     @cached_property
     def _called_all(self) -> list[tuple[ObjectArray, str]]:
-        """The arrays on all of whose objects a method is called, and its name."""
-        calls = [each for each in self._launches if each.program.source.calls_all]
-        return [
-            (each.arguments[0], each.program.source.name)
-            for each in calls
-            if isinstance(each.arguments[0], ObjectArray)
-        ]
+        return [pair for each in self._launches for pair in each.calls_on_all]
 
     def _refuse_receivers(self) -> None:
         """Raises ArgumentError if a method would be called on None, by what arrays hold now (a

@@ -18,6 +18,7 @@ from ..heap.living import births_by_class
 from ..heap.population import Population
 from ..ir.births import Births
 from ..model.classes import ClassType, Method
+from .chained_methods import overriding
 from .launch import Program
 from .populations import classes_below
 from .vectorised import planned_launches
@@ -207,7 +208,7 @@ def _of_call(
         return [Planned(program, births, call.given, tuple(concrete))]
     found = []
     for each in concrete:
-        own = each.find_method(method.name)
+        own = overriding(method, each)
         assert own is not None
         program = call_program(each, ((each, own),), counted)
         found.append(Planned(program, program.uses().births, call.given, (each,)))
@@ -216,7 +217,7 @@ def _of_call(
 
 def _of_settled(heap: Heap, call: PopulationCall, concrete: Sequence[ClassType]) -> list[Planned]:
     """On objects that no launch of the step makes or ends."""
-    launches = planned_launches(call.objects, call.method.name, _none_each(call))
+    launches = planned_launches(call.objects, call.method, _none_each(call))
     if launches is not None:
         return [
             Planned(
@@ -231,7 +232,7 @@ def _of_settled(heap: Heap, call: PopulationCall, concrete: Sequence[ClassType])
         raise CannotPlanError  # all are to see who lived before any of them was called
     found = []
     for cls in concrete:
-        own = cls.find_method(call.method.name)
+        own = overriding(call.method, cls)
         assert own is not None
         program = call_program(cls, ((cls, own),), CallForm(_none_each(call), exact=True))
         objects = heap.objects_of(cls)

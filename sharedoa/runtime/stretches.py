@@ -13,7 +13,7 @@ from itertools import accumulate, zip_longest
 
 from ..heap.arrays import Array, ObjectArray
 from ..heap.heap import Heap
-from ..heap.recording import is_recorded
+from ..heap.recording import recorder
 from ..heap.run import RunOfObjects
 from ..ir.core import NEIGHBOURS
 from ..model.classes import ClassType, Method
@@ -116,7 +116,7 @@ def has_many_small(heap: Heap, stretches: Sequence[Stretch]) -> bool:
 def takes_groups(heap: Heap, count: int) -> bool:
     """Whether threads may take groups of so many objects, if they are a run."""
     may: bool = heap.backend.prefers_few_launches and heap.uses_runs
-    return may and not heap.debug and _is_large(heap, count) and not is_recorded(heap)
+    return may and not heap.debug and _is_large(heap, count) and recorder() is None
 
 
 def _is_large(heap: Heap, count: int) -> bool:

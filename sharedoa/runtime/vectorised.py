@@ -7,7 +7,7 @@ a new array. For ``oa.all`` calls are direct, and ``stretches`` says which launc
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 from threading import get_ident
@@ -21,7 +21,7 @@ from ..heap.array_memory import ArrayStorage
 from ..heap.arrays import Array, FieldView, ObjectArray
 from ..heap.heap import Heap
 from ..heap.population import Population
-from ..heap.recording import OthersError, is_recorded, listing, recorder
+from ..heap.recording import OthersError, deferrer, is_recorded, listing, recorder
 from ..heap.run import Run, RunOfObjects
 from ..model.array2_type import Array2Type
 from ..model.classes import ClassType, Method
@@ -37,6 +37,7 @@ from ..model.types import (
 )
 from ..model.values import describe, holds_many
 from ..model.world import World
+from .chained_methods import overriding
 from .geometry import parse_geometry
 from .launch import Program
 from .launch_code import Launch
@@ -57,6 +58,14 @@ def call(objects: ObjectArray | Population, name: str, arguments: tuple[Any, ...
     Raises ArgumentError for wrong arguments, arrays that are not as long as the receivers, or
     receivers that are None.
     """
+    method = objects._cls.find_method(name)
+    assert method is not None
+    given = _in_shared_memory(objects._heap, method, _by_position(method, arguments))
+    return call_method(objects, method, given)
+
+
+def call_method(objects: ObjectArray | Population, method: Method, given: list[Any]) -> Any:
+    """As ``call``, of a method with an argument for each of its parameters."""
     heap = objects._heap
     if get_ident() != heap.upkeep.thread:
         heap.note_thread()
@@ -64,26 +73,26 @@ def call(objects: ObjectArray | Population, name: str, arguments: tuple[Any, ...
         while True:
             try:
                 with listing(heap):
-                    return _call(objects, name, arguments)
+                    return _call(objects, method, given)
             except OthersError:
                 continue
-    return _call(objects, name, arguments)
+    return _call(objects, method, given)
 
 
-def _call(objects: ObjectArray | Population, name: str, arguments: tuple[Any, ...]) -> Any:
-    cls = objects._cls
-    method = cls.find_method(name)
-    assert method is not None
-    given = _in_shared_memory(objects._heap, method, _by_position(method, arguments))
+def _call(objects: ObjectArray | Population, method: Method, given: list[Any]) -> Any:
+    cls, name = objects._cls, method.name
     if isinstance(objects, Population):
         if is_recorded(objects._heap):
             _record(objects, method, given)
+            return None
+        later = deferrer(objects._heap)
+        if later is not None and later.defer_population_call(objects, method, tuple(given)):
             return None
         if _call_by_plan(objects, method, given):
             return None
     elif not is_recorded(objects._heap):
         objects._refuse_receivers(cls.name, name)
-    stretches = _stretches(objects, name)
+    stretches = _stretches(objects, method)
     if stretches is not None and _are_too_many(objects, method, stretches):
         objects, stretches = _as_array(objects), None
     count = len(objects) if stretches is None else sum(len(each.objects) for each in stretches)
@@ -186,7 +195,7 @@ def _call_by_plan(objects: Population, method: Method, given: list[Any]) -> bool
     placement = heap.placement
     facts = placement.population_version, placement.layout_epoch, World.epoch
     if plan is None or plan.facts != facts:
-        launches = planned_launches(objects, method.name, (False,) * len(types))
+        launches = planned_launches(objects, method, (False,) * len(types))
         if launches is None:
             return False
         plan = plans[objects._cls, method.name] = _Plan(facts, launches)
@@ -196,14 +205,12 @@ def _call_by_plan(objects: Population, method: Method, given: list[Any]) -> bool
 
 
 def planned_launches(
-    objects: Population, name: str, elementwise: tuple[bool, ...]
+    objects: Population, method: Method, elementwise: tuple[bool, ...]
 ) -> tuple[PlannedLaunch, ...] | None:
     """The launches of a call; None if some objects are in no run."""
-    stretches = _stretches(objects, name) or []
+    stretches = _stretches(objects, method) or []
     if not all(isinstance(stretch.objects, RunOfObjects) for stretch in stretches):
         return None
-    method = objects._cls.find_method(name)
-    assert method is not None
     if _are_too_many(objects, method, stretches):
         return None
     if has_many_small(objects._heap, stretches):
@@ -219,6 +226,18 @@ def planned_launches(
     return tuple(found)
 
 
+def receiver_programs(
+    objects: Population, method: Method, classes: Iterable[ClassType]
+) -> Iterator[Program]:
+    """What calls ``method`` on objects of exactly each of these classes below that of ``objects``:
+    a kernel whose parameters are the objects, then the method's."""
+    form = CallForm((False,) * len(method.signature.types), exact=True)
+    for cls in classes:
+        own = overriding(method, cls)
+        assert own is not None
+        yield call_program(cls, ((cls, own),), form)
+
+
 def _launch_of_list(
     objects: Population, method: Method, elementwise: tuple[bool, ...]
 ) -> PlannedLaunch:
@@ -231,7 +250,7 @@ def _launch_of_list(
     return PlannedLaunch(program, launch, (receivers,), (), threads)
 
 
-def _stretches(objects: ObjectArray | Population, name: str) -> list[Stretch] | None:
+def _stretches(objects: ObjectArray | Population, method: Method) -> list[Stretch] | None:
     """The objects as stretches of known classes, where that is of use."""
     if isinstance(objects, Population):
         arrays: Iterable[ObjectArray | RunOfObjects] = objects._stretches()
@@ -244,9 +263,9 @@ def _stretches(objects: ObjectArray | Population, name: str) -> list[Stretch] | 
     found = []
     position = 0
     for array in arrays:
-        method = array._cls.find_method(name)
-        assert method is not None
-        found.append(Stretch(array, position, method))
+        own = overriding(method, array._cls)
+        assert own is not None
+        found.append(Stretch(array, position, own))
         position += len(array)
     return found
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
 from .. import ir
@@ -29,6 +29,7 @@ from ..model.classes import ClassType, Method, Signature
 from ..model.object import shared_type
 from ..model.scalars import boolean, i64, weak_int
 from ..model.types import VOID, ArrayType, ReferenceType, Type
+from .chained_methods import members_of, overriding
 from .device_errors import null_reference_used
 from .host_intrinsics import current_thread
 from .launch import Program, Source
@@ -72,6 +73,9 @@ def call_program(
             uses_barrier=False,
             receivers=len(methods),
             calls_all=not (form.exact or form.counted),
+            add_to=lambda builder, symbol: _Kernel(
+                name, [(c, _as_now(c, m)) for c, m in methods], signature, form, builder
+            ).add_to(symbol),
         )
     )
 
@@ -98,9 +102,9 @@ def cost_of(cls: ClassType, method: Method) -> Cost:
 
 
 def _cost(called: ir.Program) -> Cost:
-    (call,) = (each for each in ir.operations_in(called.kernel) if each.kind == "call")
+    calls = [each for each in ir.operations_in(called.kernel) if each.kind == "call"]
     short = is_short(called)
-    streams = short and is_streaming(called, call["symbol"])
+    streams = short and all(is_streaming(called, call["symbol"]) for call in calls)
     return Cost(short, streams, births_of(called).changes)
 
 
@@ -168,7 +172,7 @@ def _in_cpython(methods: tuple[tuple[ClassType, Method], ...], form: CallForm) -
 
 def _as_now(cls: ClassType, method: Method) -> Method:
     """What ``method`` is now; a call that was captured may be of one that was replaced since."""
-    found, types = cls.find_method(method.name), _types(method)
+    found, types = overriding(method, cls), _types(method)
     if found is None or _types(found) != types:
         raise ClassError(
             f"{cls.name}.{method.name}, which a captured step calls, is gone or has other types",
@@ -190,12 +194,13 @@ class _Kernel:
         methods: list[tuple[ClassType, Method]],
         signature: Signature,
         form: CallForm,
+        builder: ProgramBuilder | None = None,
     ) -> None:
         self._name, self._methods, self._form = name, methods, form
         code = methods[0][1].function.__code__
         line = code.co_firstlineno
         self._location = tree.Location(code.co_filename, line, 0, line, 0, name)
-        self._builder = ProgramBuilder()
+        self._builder = builder or ProgramBuilder()
         self._parameters = [
             tree.Variable(n, t) for n, t in zip(signature.names, signature.types, strict=True)
         ]
@@ -212,15 +217,20 @@ class _Kernel:
         self._thread = tree.Variable("thread", weak_int)
 
     def made(self) -> Translation:
+        program = self._builder.complete(self._function("kernel", kernel_symbol(self._name)))
+        return Translation(program, list(dict.fromkeys(self._builder.dependencies)))
+
+    def add_to(self, symbol: str) -> None:
+        """Make it a function of the builder's program instead."""
+        self._builder.functions[symbol] = self._function("func", symbol)
+
+    def _function(self, kind: Literal["kernel", "func"], symbol: str) -> tree.Function:
         location = self._location
         body: Statements = [
             tree.Assign(location, self._thread, tree.ThreadIndex(weak_int, location, 0)),
             *self._among(0, len(self._methods)),
         ]
-        symbol = kernel_symbol(self._name)
-        kernel = tree.Function(symbol, self._name, "kernel", self._parameters, VOID, body, location)
-        program = self._builder.complete(kernel)
-        return Translation(program, list(dict.fromkeys(self._builder.dependencies)))
+        return tree.Function(symbol, self._name, kind, self._parameters, VOID, body, location)
 
     def _among(self, first: int, stop: int) -> Statements:
         """For a thread of one of these stretches; found by a binary search."""
@@ -290,10 +300,18 @@ class _Kernel:
                         value = self._named(prepared, value)
                 values.append(value)
             receiver = self._element(self._stretches[number], place, neighbour)
-            call = self._call(number, receiver, values)
+            cls, method = self._methods[number]
+            members = members_of(method)
+            if len(members) > 1:
+                receiver = self._named(called, receiver)
             if self._results is None:
-                called.append(tree.Evaluate(location, call))
+                for member in members:
+                    count = len(member.signature.types)
+                    own, values = values[:count], values[count:]
+                    call = self._call(cls, member, receiver, own)
+                    called.append(tree.Evaluate(location, call))
                 continue
+            call = self._call(cls, method, receiver, values)
             result = call if neighbour is None else self._named(called, call)
             stored.append(
                 tree.Store(location, self._element_place(self._results, at, neighbour), result)
@@ -301,9 +319,12 @@ class _Kernel:
         return [*prepared, *called, *stored]
 
     def _call(
-        self, number: int, receiver: tree.Expression, values: list[tree.Expression]
+        self,
+        cls: ClassType,
+        method: Method,
+        receiver: tree.Expression,
+        values: list[tree.Expression],
     ) -> tree.Expression:
-        cls, method = self._methods[number]
         builder, location, name = self._builder, self._location, method.name
         result = method.signature.result
         builder.dependencies.append(_fact(cls, method, self._form.exact))

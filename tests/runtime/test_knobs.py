@@ -37,6 +37,7 @@ def test_defaults_of_the_design():
         "SHAREDOA_ORDERED": True,
         "SHAREDOA_SPECIALISE": True,
         "SHAREDOA_BACKGROUND": True,
+        "SHAREDOA_FUSE": "1",
         "SHAREDOA_DUMP": None,
     }
 

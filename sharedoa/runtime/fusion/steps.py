@@ -1,0 +1,132 @@
+"""Which launches of a captured step are one, and whether that pays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from ...heap.arrays import ObjectArray
+from ...heap.heap import Heap
+from .. import knobs
+from ..launch_sequence import LaunchSequence, RecordedLaunch
+from ..population_plan import ChangingLaunch, PopulationCall
+from ..unit import Unit
+from .grouping import Grouping, Launched, Record, grouped
+from .trial import Trial
+
+Recorded = RecordedLaunch | ChangingLaunch | PopulationCall | Callable[[], Any]
+Parts = list[LaunchSequence | Callable[[], Any]]
+
+
+class StepFusion:
+    """Of the launches ``recorded`` on ``heap``. ``arranged`` makes of such what a run does, part
+    after part; the launches by themselves are arranged at once."""
+
+    def __init__(
+        self,
+        heap: Heap,
+        recorded: Sequence[Recorded],
+        arranged: Callable[[Sequence[Recorded]], Parts],
+    ) -> None:
+        self._heap, self._recorded, self._arranged = heap, recorded, arranged
+        self._apart = arranged(recorded)
+        self._as_one: Parts | None = None
+        self._grouping: Grouping | None = None
+        self._trial: Trial | None = None
+        is_compiled = heap.backend.name != "python" and not (heap.debug or heap.fastmath)
+        self._records: list[Record] = []
+        if is_compiled and knobs.fuse.value() != "0" and len(recorded) > 1:
+            self._records = [self._record(each) for each in recorded]
+            self._group()
+
+    def _record(self, recorded: Recorded) -> Record:
+        if isinstance(recorded, RecordedLaunch):
+            is_usual = recorded.mode is self._heap.mode and not recorded.debug
+            launch = recorded.program, recorded.geometry, recorded.arguments
+            return Launched(*launch) if is_usual else None
+        return recorded if isinstance(recorded, PopulationCall) else None
+
+    def _group(self) -> None:
+        """Find out which launches are one, as things are now."""
+        lists = self._heap.memory.population_lists is not None
+        # In a run other classes may come to have objects before a launch than have some now.
+        may_change = lists or any(record is None for record in self._records)
+        grouping = grouped(self._heap, self._records, may_change)
+        before = self._grouping
+        self._grouping, self._as_one = grouping, None
+        if not grouping.fuses:
+            return
+        if before is None or self._trial is None or before.groups != grouping.groups:
+            self._trial = Trial(self._heap)
+
+    def run(self, count: int, run: Callable[[Parts, int], None]) -> None:
+        """Run the step ``count`` times; ``run`` runs what was arranged so often."""
+        while count:
+            grouping = self._grouping
+            if grouping is not None and grouping.fuses:
+                if not grouping.holds(self._heap, self._records):
+                    self._group()
+                    continue
+                count -= self._run_grouped(grouping, count, run)
+            else:
+                run(self._apart, count)
+                return
+
+    def _run_grouped(
+        self, grouping: Grouping, count: int, run: Callable[[Parts, int], None]
+    ) -> int:
+        trial = self._trial
+        assert trial is not None
+        is_one = trial.is_next_one
+        if is_one and self._as_one is None:
+            self._as_one = self._arranged([*self._grouped(grouping)])
+        parts = self._as_one if is_one and self._as_one is not None else self._apart
+        # What launches store may be what it rests on.
+        times = count if trial.pays is not None and grouping.stays else 1
+        trial.run(lambda: run(parts, times), self._units)
+        return times
+
+    def _grouped(self, grouping: Grouping) -> Iterator[Recorded]:
+        """The launches with those that are one in the place of theirs."""
+        for group in grouping.groups:
+            first = self._recorded[group.first]
+            if group.count == 1:
+                yield first
+                continue
+            record = group.record(self._records)
+            if isinstance(record, PopulationCall):
+                yield record
+                continue
+            assert isinstance(first, RecordedLaunch)
+            own = [self._recorded[number] for number in group.span]
+            yield RecordedLaunch(
+                record.program,
+                record.geometry,
+                record.arguments,
+                first.mode,
+                first.debug,
+                record.program.plan.new_slots(),
+                first.is_specialised,
+                called_all=tuple(pair for each in own for pair in _called_all(each)),
+            )
+
+    def _units(self, as_one: bool) -> list[Unit]:
+        parts = (self._as_one or []) if as_one else self._apart
+        return [u for part in parts if isinstance(part, LaunchSequence) for u in part.units]
+
+    def explain(self) -> str:
+        """A line for each launch."""
+        grouping = self._grouping
+        if grouping is None:
+            return "the launches run one by one"
+        text = grouping.explain()
+        trial = self._trial
+        if not grouping.fuses or trial is None:
+            return text
+        said = {True: "runs are so", False: "runs are by themselves", None: ""}[trial.pays]
+        return "\n".join(filter(None, [text, ": ".join(filter(None, [said, trial.reason]))]))
+
+
+def _called_all(recorded: Recorded) -> Iterator[tuple[ObjectArray, str]]:
+    if isinstance(recorded, RecordedLaunch):
+        yield from recorded.calls_on_all
