@@ -167,6 +167,7 @@ class Fusion:
 
     def __init__(self, heap: Heap) -> None:
         self.heap = heap
+        self._was_entered = False
         self._block: Block | None = None
         self._outer: Recorder | None = None
 
@@ -176,7 +177,7 @@ class Fusion:
 
     def __enter__(self) -> Fusion:
         block = entered(self)
-        if self._block is not None:
+        if self._was_entered:
             raise HeapError("a value of oa.fuse() has one block", "call oa.fuse() again")
         heap, outer = self.heap, recorder()
         # CPython runs launches one by one; what is captured waits anyway, and is one where it may.
@@ -184,18 +185,19 @@ class Fusion:
         if knobs.fuse.value() == "0" or (outer is not None and not outer.is_lazy):
             waits = False
         try:
-            self._block, self._outer = block, outer
+            self._block, self._outer, self._was_entered = block, outer, True
             if waits:
                 recording.set(self)
             return self
         except BaseException:  # a signal: the block is not entered
-            self._block = None
+            self._block = self._outer = None
             raise
 
     @exit_of_block
     def __exit__(self, block: Block, kind: Any, error: Any, trace: Any) -> None:
         if recording.get() is self:
             recording.set(self._outer)
+        self._block = self._outer = None  # which refers to this
         self.heap.launch_deferred()
 
     def explain(self) -> str:

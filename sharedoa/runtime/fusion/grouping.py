@@ -58,6 +58,9 @@ class Group:
         """The one launch of those that ``records`` has of this group."""
         own = [records[number] for number in self.span]
         first = own[0]
+        assert first is not None
+        if len(own) == 1:
+            return first
         if isinstance(first, PopulationCall):
             calls = [each for each in own if isinstance(each, PopulationCall)]
             given = tuple(value for each in calls for value in each.given)
