@@ -8,6 +8,7 @@ from . import (
     dispatch,
     divisions,
     frontend,
+    fusion,
     host,
     many,
     passes,
@@ -27,4 +28,5 @@ MUTATIONS: tuple[Mutation, ...] = (
     *summaries.MUTATIONS,
     *divisions.MUTATIONS,
     *many.MUTATIONS,
+    *fusion.MUTATIONS,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import os
 import threading
 import tracemalloc
@@ -61,6 +62,21 @@ class Node(oa.Object):
 
     def count_twice(self) -> None:
         oa.atomic_add(self.next, "hits", 2)
+
+    def lend(self) -> None:
+        oa.atomic_add(self.next, "force", 0.125)
+
+    def smooth(self) -> None:
+        self.x = self.next.x + self.x
+
+    def use(self) -> None:
+        self.v = self.x
+
+    def set_angle(self) -> None:
+        self.x = f32(0.3)
+
+    def turn(self) -> None:
+        self.v = math.sin(self.x)
 
     def mark(self) -> None:
         self.next.hits = 7
@@ -218,6 +234,9 @@ def test_kernels_over_an_array_are_one(launched: list[Any]) -> None:
         ("give", "push", "Node.force is written through another object"),
         ("give", "give", "Node.force is written"),
         ("count", "read_hits", "Node.hits is added to"),
+        ("lend", "lend", "Node.force is added to"),
+        ("smooth", "use", "Node.x is read through another object"),
+        ("set_angle", "turn", "computed of constants in Node.x"),
         ("tell", "move", "prints"),
         ("move", "tell", "prints"),
     ],
@@ -359,7 +378,7 @@ def gather(b: oa.Array[f32], a: oa.Array[f32], index: oa.Array[i32]) -> None:
     b[i] = a[index[i]]
 
 
-_TRACES: dict[str, tuple[Callable[..., None], int]] = {
+_TRACES: dict[str, tuple[Callable[..., Any], int]] = {
     "a constant index": (lambda a, b, c, m, k: [first_sets[N](a), take_first[N](b, a)], 2),
     "own write, constant read": (lambda a, b, c, m, k: [ones[N](a), take_first[N](b, a)], 2),
     "a function that is not injective": (
@@ -471,6 +490,19 @@ def test_arrays_that_change_in_between_are_not_own(launched: list[Any]) -> None:
     np.testing.assert_array_equal(found[0]["v"], found[1]["v"])
 
 
+def test_arrays_that_the_host_changes_are_asked_again() -> None:
+    with fused():
+        nodes = ring()
+        with oa.capture() as step:
+            push_all[N](nodes, 1.0)
+            bump[N](nodes)
+        step.run()
+        assert "one with the launch before it" in step.explain()
+        nodes[1] = nodes[0]
+        step.run()
+        assert "one with the launch before it" not in step.explain()
+
+
 # ------------------------------------------------------------------ what else happens in a block
 
 
@@ -502,7 +534,7 @@ def test_an_exception_leaves_what_was_launched(launched: list[Any]) -> None:
         with pytest.raises(oa.ArgumentError, match="push_all, argument g"), oa.fuse():
             bump[N](nodes)
             push_all[N](nodes, "much")
-        with pytest.raises(oa.ArgumentError, match="Node.push, argument g"), oa.fuse():
+        with pytest.raises(oa.ArgumentError, match=r"Node\.push, argument g"), oa.fuse():
             bump[N](nodes)
             oa.all(Node).push("much")
         np.testing.assert_array_equal(nodes.v.numpy(), before + 4)
