@@ -24,13 +24,14 @@ from .core import (
     Operation,
     Program,
     Value,
+    behind,
     element_of,
     operations_in,
     root_of,
     unconverted,
 )
 from .operations import EVERYTHING as EVERY_EFFECT
-from .operations import Effects, kind_of
+from .operations import PURE, Effects, kind_of
 from .passes.calls import is_known
 from .roles import EVERYTHING, Role, role_of
 from .summary import NOTICED, How, ways_of
@@ -66,12 +67,14 @@ class ThreadAccess(NamedTuple):
 class ThreadAccesses:
     """Of a program: its ``accesses``, each with a line that has it; ``effects`` among those that
     summaries tell, with a line. ``constants``: roles to which something may be stored that is known
-    when code is compiled; ``inexact``: a line with a function of which LLVM computes another number
+    when code is compiled, ``tested`` those of which branches may tell compilers what is in them;
+    ``inexact``: a line with a function of which LLVM computes another number
     then than the machine does."""
 
     accesses: dict[ThreadAccess, Location] = field(default_factory=dict)
     effects: dict[Effects, Location] = field(default_factory=dict)
     constants: set[Role] = field(default_factory=set)
+    tested: set[Role] = field(default_factory=set)
     inexact: Location | None = None
     uses_tiles: Location | None = None
 
@@ -80,12 +83,15 @@ class _Given(NamedTuple):
     """What is known of a parameter or another value. ``is_constant``: it may be known when code is
     compiled."""
 
-    what: Literal["thread", "array", "own object", "uniform", "unknown"]
+    what: Literal["thread", "array", "own object", "uniform", "number", "unknown"]
     parameter: int | None = None
     is_constant: bool = False
 
 
+_NUMBER = _Given("number")
 _UNKNOWN, _MAYBE_CONSTANT = _Given("unknown"), _Given("unknown", None, True)
+_DECIDING = ("if", "switch", "condition", "select")
+_ORDERS = ("lt", "le", "gt", "ge")
 _INDEX_BYTES = 4
 """Threads along an axis are numbered in 31 bits."""
 
@@ -116,7 +122,7 @@ def _of_type(parameter: Value, number: int) -> _Given:
         return _Given("array", number)
     if isinstance(parameter.type, ReferenceType):
         return _Given("uniform", number)
-    return _UNKNOWN
+    return _NUMBER
 
 
 class _Walk:
@@ -183,6 +189,8 @@ class _Walk:
         if Effects.CALLS in kind.effects:
             self.called(operation, values)
             return
+        if operation.kind in _DECIDING:
+            self._found.tested |= values.tested(operation.operands[0])
         if self._found.inexact is None and not self._is_exact(operation):
             self._found.inexact = operation.location
         ways = ways_of(operation, values.used)
@@ -211,12 +219,21 @@ class _Walk:
     def _is_exact(self, operation: Operation) -> bool:
         """Whether LLVM and the machine make the same of constants."""
         if operation.kind == "binary":
-            type = operation.result.type
-            is_float = isinstance(type, ScalarType) and type.is_float
-            return operation["operator"] != "pow" or not is_float
+            return operation["operator"] != "pow" or not _is_float(operation.result)
         if operation.kind != "math" or operation["name"] in EXACT_FUNCTIONS:
             return True
         return self._on_device and operation["name"] != "pow"
+
+
+def _effects_of(operation: Operation) -> Effects:
+    """The declared effects of an operation."""
+    kind = kind_of(operation)
+    assert kind is not None
+    return kind.effects
+
+
+def _is_float(value: Value) -> bool:
+    return isinstance(value.type, ScalarType) and value.type.is_float
 
 
 class _Values:
@@ -239,6 +256,8 @@ class _Values:
         mine = self._own_object(plain)
         if mine is not None:
             return _Given("own object", mine)
+        if not self._loaded(value):
+            return _Given("number", None, self.may_be_constant(value))
         return _MAYBE_CONSTANT if self.may_be_constant(value) else _UNKNOWN
 
     def reach(self, lvalue: Value) -> Reach:
@@ -287,6 +306,41 @@ class _Values:
             if type.dtype.itemsize < _INDEX_BYTES:
                 return False
             value = made.operands[0]
+
+    def tested(self, value: Value) -> set[Role]:
+        """What memory holds that a branch on ``value`` may tell compilers. That a float is less
+        than another one does not say which it is."""
+        found: set[Role] = set()
+        pending, seen = [value], {value}
+        while pending:
+            each = pending.pop()
+            made = each.source
+            if made is None or made.kind != "compare":
+                is_pure = made is not None and not made.regions and _effects_of(made) == PURE
+                if made is not None and is_pure:
+                    new = [operand for operand in made.operands if operand not in seen]
+                    pending += new
+                    seen.update(new)
+                else:
+                    found |= self._loaded(each)
+            elif made["operator"] not in _ORDERS or not _is_float(made.operands[0]):
+                for operand in made.operands:
+                    found |= self._loaded(operand)
+        return found
+
+    def _loaded(self, value: Value) -> set[Role]:
+        """The roles of memory that a value is computed from; everything, if that is not known."""
+        found: set[Role] = set()
+        for each in behind(value, lambda made: not made.regions and _effects_of(made) == PURE):
+            made, known = each.source, self._of.get(each)
+            if made is None or made.regions:
+                if known is None or known.what == "unknown":
+                    found.add(EVERYTHING)
+            elif made.kind == "load":
+                found.add(role_of(made.operands[0]))
+            elif _effects_of(made) not in (PURE, Effects.ASKS_THREAD):
+                found.add(EVERYTHING)
+        return found
 
     def may_be_constant(self, value: Value) -> bool:
         """Whether compilers may find out what it is, or that it is one of a few numbers."""

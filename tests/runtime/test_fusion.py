@@ -75,6 +75,10 @@ class Node(oa.Object):
     def set_angle(self) -> None:
         self.x = f32(0.3)
 
+    def compare(self) -> None:
+        if self.x == f32(0.5):
+            self.hits += 1
+
     def turn(self) -> None:
         self.v = math.sin(self.x)
 
@@ -237,6 +241,8 @@ def test_kernels_over_an_array_are_one(launched: list[Any]) -> None:
         ("lend", "lend", "Node.force is added to"),
         ("smooth", "use", "Node.x is read through another object"),
         ("set_angle", "turn", "computed of constants in Node.x"),
+        ("compare", "turn", "computed of constants in Node.x"),
+        ("turn", "compare", "computed of constants in Node.x"),
         ("tell", "move", "prints"),
         ("move", "tell", "prints"),
     ],

@@ -14,7 +14,7 @@ one after another, before or after other threads have begun.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
@@ -69,15 +69,25 @@ def refusal(group: Sequence[Part], new: Part) -> Refusal | None:
 
 
 def _inexact(group: Sequence[Part], new: Part) -> Refusal | None:
-    inexact = new.found.inexact
+    """Whether a launch lets compilers know what a function of a math library is given in another
+    one: by a constant that it stores, or by a test."""
+    for part in group:
+        roles = part.found.constants | part.found.tested
+        found = _known(new, roles) or _known(part, new.found.tested)
+        if found is not None:
+            return found
+    return None
+
+
+def _known(part: Part, roles: Iterable[Role]) -> Refusal | None:
+    inexact = part.found.inexact
     if inexact is None:
         return None
-    for part in group:
-        for role in part.found.constants:
-            for access in new.found.accesses:
-                if access.how == "read" and may_meet(access.role, role):
-                    reason = f"a function would be computed of constants in {_named(role)}"
-                    return Refusal(reason, (inexact,))
+    for role in roles:
+        for access in part.found.accesses:
+            if access.how == "read" and may_meet(access.role, role):
+                reason = f"a function would be computed of constants in {_named(access.role)}"
+                return Refusal(reason, (inexact,))
     return None
 
 

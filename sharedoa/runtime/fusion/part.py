@@ -116,6 +116,7 @@ def _together(every: Iterable[ThreadAccesses]) -> ThreadAccesses:
         for effect, at in each.effects.items():
             found.effects.setdefault(effect, at)
         found.constants |= each.constants
+        found.tested |= each.tested
         found.inexact = found.inexact or each.inexact
         found.uses_tiles = found.uses_tiles or each.uses_tiles
     return found
