@@ -15,6 +15,7 @@ NAMES = (
     "virtual_call",
     "virtual_call_cxx",
     "population",
+    "chain",
     "births",
     "moving",
     "agents",
