@@ -40,6 +40,7 @@ class Tape:
     current heap, and runs them in reverse."""
 
     executes = True
+    is_lazy = False
 
     def __init__(self, heap: Heap) -> None:
         adjoints_of(heap)  # or it has none
@@ -68,13 +69,15 @@ class Tape:
 
     def __enter__(self) -> Tape:
         block = entered(self)
-        if recorder() is not None:
+        outer = recorder()
+        if outer is not None and not outer.is_lazy:
             raise HeapError(
                 "oa.tape() inside a block of oa.tape() or oa.capture()",
                 "end one block before the next; run captured steps inside a tape's block",
             )
         if self._was_entered:
             raise HeapError("a tape has one block", "call oa.tape() again")
+        self.heap.launch_deferred()
         self._was_entered = True
         self._block = block
         self._population = self._now()
