@@ -163,6 +163,7 @@ if hasattr(os, "register_at_fork"):
 class Fusion:
     """What ``oa.fuse()`` gives: a context manager whose launches on ``heap`` wait for others."""
 
+    executes = False
     is_lazy = True
 
     def __init__(self, heap: Heap) -> None:
