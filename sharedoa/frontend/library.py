@@ -17,10 +17,11 @@ from ..model.extent import EXTENT
 from ..model.scalars import ScalarType, boolean, f64, weak_float, weak_int
 from ..model.types import ArrayType, ListType, ReferenceType, TupleType, ValueType
 from . import tree
+from .atomics import atomic
 from .conditions import type_test
 from .constant_tables import length_of, row_of
 from .context import Context
-from .conversions import coerce, constant, convert_scalar, truth
+from .conversions import constant, convert_scalar, truth
 from .expressions import expression, static_value, translate
 from .extents import index3, size3
 from .folds import extreme, quantified, total
@@ -280,54 +281,6 @@ def _per_axis(context: Context, node: ast.Call, make: Any, three: Handler) -> tr
     return tree.MakeTuple(TupleType((weak_int, weak_int)), location, items)
 
 
-def _atomic(operator: Any, counts: int) -> Handler:
-    def handle(context: Context, node: ast.Call) -> tree.Expression:
-        if len(node.args) != counts or node.keywords:
-            context.reject(
-                node,
-                f"{ast.unparse(node.func)} takes {counts} arguments",
-                'write (obj, "field", value) or (array, index, value); cas takes the expected '
-                "value before the new one",
-            )
-        place = _atomic_place(context, node)
-        type = place.type
-        exchange = operator in ("exch", "cas")
-        wide = isinstance(type, ScalarType) and type.bits >= 32 and type != boolean
-        if not (wide or (exchange and isinstance(type, ReferenceType))):
-            context.reject(
-                node,
-                f"{operator} on {type!r} cannot be atomic",
-                "use numbers of 32 or 64 bits; references only with atomic_exch and atomic_cas",
-            )
-        values = [
-            coerce(context, expression(context, argument), type, node, "the atomic")
-            for argument in node.args[2:]
-        ]
-        expected = values[0] if operator == "cas" else None
-        return tree.Atomic(type, context.locate(node), operator, place, values[-1], expected)
-
-    return handle
-
-
-def _atomic_place(context: Context, node: ast.Call) -> tree.Place:
-    """The field or element that the first two arguments name."""
-    target, key = node.args[0], node.args[1]
-    if isinstance(key, ast.Constant) and isinstance(key.value, str):
-        attribute = ast.copy_location(ast.Attribute(target, key.value, ast.Load()), key)
-        operand = translate(context, attribute)
-    else:
-        element = ast.copy_location(ast.Subscript(target, key, ast.Load()), node)
-        operand = translate(context, element)
-    is_own = isinstance(operand, tree.Load) and tree.is_own(operand.place)
-    if isinstance(operand, tree.Load) and not (is_own or tree.is_in_value(operand.place)):
-        return operand.place
-    context.reject(
-        node,
-        "an atomic needs a field of an object or an element of an array",
-        'write (obj, "field", value) or (array, index, value)',
-    )
-
-
 def _statement_only(context: Context, node: ast.Call) -> tree.Expression:
     context.reject(
         node, f"{ast.unparse(node.func)} gives no value", "write it as a statement of its own"
@@ -398,10 +351,10 @@ HANDLERS: dict[int, Handler] = {
     id(intrinsics.gridsize): _gridsize,
     id(intrinsics.syncthreads): _statement_only,
     id(intrinsics.shared): _tile_only,
-    id(intrinsics.atomic_add): _atomic("add", 3),
-    id(intrinsics.atomic_sub): _atomic("sub", 3),
-    id(intrinsics.atomic_min): _atomic("min", 3),
-    id(intrinsics.atomic_max): _atomic("max", 3),
-    id(intrinsics.atomic_exch): _atomic("exch", 3),
-    id(intrinsics.atomic_cas): _atomic("cas", 4),
+    id(intrinsics.atomic_add): atomic("add", 3),
+    id(intrinsics.atomic_sub): atomic("sub", 3),
+    id(intrinsics.atomic_min): atomic("min", 3),
+    id(intrinsics.atomic_max): atomic("max", 3),
+    id(intrinsics.atomic_exch): atomic("exch", 3),
+    id(intrinsics.atomic_cas): atomic("cas", 4),
 }

@@ -81,8 +81,8 @@ def shared(element: Any, count: int, /) -> Any:
 
 
 def atomic_add(target: Any, place: Any, value: Any) -> Any:
-    """Add to a field (``obj, "field", v``) or element (``array, index, v``) in one step; the
-    result is the old value."""
+    """Add to a field (``obj, "field", v``) or element (``array, index, v``) in one step, to each
+    component of a vector or matrix; the result is the old value."""
     return host.atomic("add", target, place, value)
 
 

@@ -21,7 +21,7 @@ from ..model.annotations import Scope, resolve
 from ..model.extent import Extent
 from ..model.field_access import InlineField
 from ..model.object import Object
-from ..model.types import InlineType, ReferenceType, ScalarType, Type
+from ..model.types import InlineType, ReferenceType, ScalarType, Type, ValueType
 from ..model.values import convert, describe, zero_of
 
 
@@ -183,10 +183,12 @@ def _place_type(operator: str, target: Any, place: Any) -> Type:
             'write oa.atomic_add(obj, "field", value) or oa.atomic_add(array, index, value)',
         )
     arithmetic = isinstance(type, ScalarType) and type.kind != "bool"
+    if isinstance(type, ValueType):
+        arithmetic = bool(type.shape) and operator in ("add", "sub")
     if not arithmetic and (operator not in ("exch", "cas") or not isinstance(type, ReferenceType)):
         raise ArgumentError(
             f"oa.atomic_{operator} does not work on {type!r}",
-            "numbers have all atomic operations, references have exch and cas",
+            "numbers have all atomic operations, vectors add and sub, references exch and cas",
         )
     return type
 

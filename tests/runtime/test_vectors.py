@@ -265,3 +265,54 @@ def test_an_index_outside_is_found_in_debug_mode() -> None:
         far[1](oa.vec3(1, 2, 3), oa.mat33(*range(9)), 3, out)
         with pytest.raises(oa.DeviceError, match="index 3"):
             heap.synchronize()
+
+
+def test_atomic_sums_of_vectors() -> None:
+    class Basin(oa.Object):
+        flow: oa.vec3
+        turn: oa.mat22
+        many: oa.inline[oa.vec2i, 3]
+
+    @oa.func
+    def counted(calls: oa.Array[i32], value: i32) -> i32:
+        oa.atomic_add(calls, 0, 1)
+        return value
+
+    @oa.kernel
+    def pour(basins: oa.Array[Basin], sums: oa.Array[oa.vec2d], calls: oa.Array[i32]):
+        i = oa.grid(1)
+        basin = basins[i % len(basins)]
+        oa.atomic_add(basin, "flow", oa.vec3(1, 2, 3))
+        oa.atomic_sub(basin, "turn", oa.mat22(1, 2, 3, 4))
+        oa.atomic_add(basin.many, i % 3, oa.vec2i(1, i))
+        # What names the place is evaluated once.
+        old = oa.atomic_add(sums, counted(calls, -1), oa.vec2d(0.5, 1.0))
+        if old.x >= 25.0:
+            oa.atomic_add(calls, 1, 1)
+
+    def run() -> Results:
+        basins, sums, calls = oa.new(Basin, 7), oa.zeros(2, oa.vec2d), oa.zeros(2, i32)
+        pour[70](basins, sums, calls)
+        assert basins.flow.numpy().tolist() == [[10, 20, 30]] * 7
+        assert basins.turn.numpy().tolist() == [[[-10, -20], [-30, -40]]] * 7
+        assert sums.numpy().tolist() == [[0, 0], [35, 70]] and calls.numpy().tolist() == [70, 20]
+        return {"many": basins.many.numpy().copy()}
+
+    assert check_everywhere(run)["many"].sum() == 70 + sum(range(70))
+
+
+def test_atomic_operations_that_vectors_lack() -> None:
+    @oa.kernel
+    def lowest(sums: oa.Array[oa.vec3]):
+        oa.atomic_min(sums, 0, oa.vec3(1))
+
+    @oa.kernel
+    def component(sums: oa.Array[oa.vec3]):
+        oa.atomic_add(sums[0], "x", 1.0)
+
+    for kernel, complaint in ((lowest, "min on vec3"), (component, "an atomic needs a field")):
+        for backend in ("python", "cpu"):
+            with oa.Heap(backend=backend), pytest.raises(oa.SharedOAError) as caught:
+                kernel[1](oa.zeros(1, oa.vec3))
+                oa.synchronize()
+            assert complaint in str(caught.value) or backend == "python"
