@@ -11,44 +11,14 @@ import numpy as np
 import pytest
 
 import sharedoa as oa
-from sharedoa import f64, i32
+from sharedoa import i32
 from sharedoa.errors import ArgumentError, ClassError, DeviceError, HeapError
 from sharedoa.heap import moving
 from sharedoa.heap.by_type import ByTypePlacement
 from sharedoa.model.classes import ClassType
 
 from ..codegen.interpreted import InterpretedGpu
-
-
-class Thing(oa.Object):
-    id: i32
-
-
-@oa.value
-class Pair:
-    left: Thing | None
-    weight: i32
-    right: Thing | None
-
-
-class Node(Thing):
-    next: Node | None
-    links: oa.inline[Node, 2]
-    pair: Pair
-    others: oa.Array[Node]
-
-    def look(self, out: oa.Array[i32]) -> None:
-        out[self.id] += self.number() + (0 if self.next is None else self.next.number())
-
-    def number(self) -> i32:
-        return self.id
-
-
-class Named(Node):
-    name: f64
-
-    def number(self) -> i32:
-        return self.id * 100
+from .nodes import Named, Node, Pair, Thing
 
 
 class Loner(oa.Object):

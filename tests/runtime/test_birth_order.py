@@ -20,37 +20,10 @@ from sharedoa.heap.extents import NoRoom
 from ..backends.pretend_device import PretendDevice
 from ..codegen.interpreted import InterpretedGpu
 from ..heap.invariants import check_invariants
+from ..heap.nodes import Bud, Named, Node, Pair, Thing
 from ..source_files import environment
 
 WIDTH, HEIGHT = 5, 7
-
-
-class Thing(oa.Object):
-    id: i32
-
-
-@oa.value
-class Pair:
-    left: Thing | None
-    weight: i32
-    right: Thing | None
-
-
-class Node(Thing):
-    next: Node | None
-    links: oa.inline[Node, 2]
-    pair: Pair
-    end: Bud | None
-
-
-class Named(Node):
-    marks: oa.inline[i32, 3]
-
-
-class Bud(oa.Object):
-    """The last one that a thread makes, without waiting."""
-
-    owner: Node | None
 
 
 @oa.kernel
