@@ -62,9 +62,6 @@ class GpuTarget(ABC):
         version = ".".join(map(str, llvm.llvm_version_info))
         return f"{self.name} {self.architecture} llvm {version}"
 
-    def libraries(self, ir_text: str) -> str:
-        return ""
-
     def new_module(self, name: str) -> ir.Module:
         module = ir.Module(name)
         module.triple = self.triple
