@@ -2,38 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.extra.numpy import array_shapes, arrays
 
-from apps.common.automaton.reference import Reference
 from apps.game_of_life.boards import random_board
 from apps.game_of_life.parameters import RULE
 from tests.differential.effort import examples
 
 from ...codegen.interpreted import InterpretedGpu
 from ...modes import modes_and_flavours
+from ..common.boards import BOARDS, NATURAL, comparing
 from .running import RUNS, simulation
 
-NATURAL = pytest.mark.parametrize("natural", [False, True], ids=["faithful", "natural"])
-BOARDS = arrays(np.bool_, array_shapes(min_dims=2, max_dims=2, min_side=1, max_side=12))
-
-
-def compare(board: np.ndarray, steps: int, mode: str, backend: Any, natural: bool) -> int:
-    """Compare after every step; the number of live cells at the end."""
-    reference = Reference(RULE, board)
-    with simulation(board, mode=mode, backend=backend, natural=natural) as running:
-        for step in range(steps + 1):
-            if step > 0:
-                running.advance()
-                reference.advance()
-            found = running.states()
-            assert np.array_equal(found, reference.states()), f"step {step}"
-    return int((found > 0).sum())
+compare = comparing(RULE, simulation)
 
 
 @settings(max_examples=examples(25))
@@ -49,7 +32,7 @@ def test_a_random_board_in_every_mode(mode: str, natural: bool) -> None:
 
 
 @NATURAL
-@pytest.mark.parametrize("mode", ["sharedoa", "coal", "typepointer"])
+@pytest.mark.parametrize("mode", ["coal", "typepointer"])
 def test_cpython_runs_the_same_program(mode: str, natural: bool) -> None:
     assert compare(random_board(8, 5), 6, mode, "python", natural) > 0
 
