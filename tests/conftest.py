@@ -22,6 +22,8 @@ from sharedoa.runtime import knobs, launch
 from sharedoa.runtime.pipeline import Compilation
 from sharedoa.runtime.specialisation import policy
 
+from .modes import few_places
+
 settings.register_profile(
     "ci",
     deadline=None,  # the first example compiles
@@ -56,6 +58,13 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     for number in range(1, *(marker.args or (1,))):
         if f"cuda:{number}" not in _WORKING:
             pytest.skip(f"there is no GPU cuda:{number}")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark most configurations of a test slow (``modes.few_places``)."""
+    for item in few_places(items):
+        item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(autouse=True)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+import math
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal
 
 import pytest
@@ -37,6 +40,11 @@ def few_modes(half: Literal[0, 1]) -> list[Any]:
     return _parameters(MODES, FEW[half])
 
 
+def quick_modes(*quick: str) -> list[Any]:
+    """Parameters: every mode, all but those named marked slow."""
+    return _parameters(MODES, quick)
+
+
 def _parameters(modes: Sequence[str], quick: Sequence[str]) -> list[Any]:
     return [
         pytest.param(mode, marks=() if mode in quick else pytest.mark.slow, id=mode)
@@ -45,20 +53,20 @@ def _parameters(modes: Sequence[str], quick: Sequence[str]) -> list[Any]:
 
 
 def modes_and_flavours(half: Literal[0, 1]) -> list[Any]:
-    """Parameters ``mode`` and ``natural``: every mode of the faithful flavour, ``half_of_modes``,
-    and ``few_modes`` of the natural one, which makes objects."""
-    both = ("faithful", half_of_modes(half)), ("natural", few_modes(half))
+    """Parameters ``mode`` and ``natural``: every mode of either flavour, all but the first two of
+    ``few_modes`` for the faithful one and the others for the natural one marked slow."""
+    few = FEW[half]
     return [
-        pytest.param(*each.values, name == "natural", marks=each.marks, id=f"{each.id}-{name}")
-        for name, parameters in both
-        for each in parameters
+        pytest.param(*each.values, natural, marks=each.marks, id=f"{each.id}-{name}")
+        for name, natural, quick in (("faithful", False, few[:2]), ("natural", True, few[2:]))
+        for each in _parameters(MODES, quick)
     ]
 
 
 def modes_and_layouts(part: Literal[0, 1, 2, 3]) -> list[Any]:
-    """Parameters ``mode`` and ``layout``: the modes of one half, by turns in records and in tiles,
-    ``auto`` in both, and the rest of the product marked slow. Programs have different parts, so
-    that each pair is run with some of them: how a call finds its method, and where fields lie, is
+    """Parameters ``mode`` and ``layout``: every second mode of one half, by turns in records and in
+    tiles, and ``auto``; the rest of the product marked slow. Programs have different parts, so that
+    each pair is run with some of them: how a call finds its method, and where fields lie, is
     compiled in one place for all programs."""
     half = HALVES[part % 2]
     found = []
@@ -66,9 +74,69 @@ def modes_and_layouts(part: Literal[0, 1, 2, 3]) -> list[Any]:
         # Modes that place objects one by one have no tiles.
         able = ("aos", "tile") if parse_mode(mode).placement == "by_type" else ("aos",)
         for turn, layout in enumerate(able):
-            is_quick = mode in half and (
-                mode == "auto" or (half.index(mode) + part // 2) % len(able) == turn
-            )
+            if mode == "auto":
+                is_quick = part % 2 == turn
+            else:
+                is_quick = mode in half and (
+                    (place := half.index(mode)) % 2 == part // 2
+                    and (place // 2 + part) % len(able) == turn
+                )
             marks = () if is_quick else pytest.mark.slow
             found.append(pytest.param(mode, layout, marks=marks, id=f"{mode}-{layout}"))
     return found
+
+
+def rotated(*axes: Iterable[Any], each: int = 1) -> list[Any]:
+    """Parameters: the product of the axes. Each value of the first is met with ``each``
+    combinations of the others, which take turns; the rest is marked slow. Values may be
+    ``pytest.param`` of one value, whose marks stay."""
+    first, *others = ([_parameter(value) for value in axis] for axis in axes)
+    rest = list(itertools.product(*others))
+    found = []
+    for number, one in enumerate(first):
+        for place, more in enumerate(rest):
+            is_quick = (place - number * each) % len(rest) < each
+            marks = [*one.marks, *(mark for other in more for mark in other.marks)]
+            marks += [] if is_quick else [pytest.mark.slow]
+            values = [each.values[0] for each in (one, *more)]
+            name = "-".join(map(_name, values))
+            found.append(pytest.param(*values, marks=marks, id=name))
+    return found
+
+
+def _parameter(value: Any) -> Any:
+    return value if hasattr(value, "marks") and hasattr(value, "values") else pytest.param(value)
+
+
+def _name(value: Any) -> str:
+    if isinstance(value, tuple):
+        return "-".join(map(_name, value))
+    return str(getattr(value, "__name__", value))
+
+
+def few_places(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
+    """Tests that are to be slow: of those that the fixtures ``mode`` and ``backend`` repeat in
+    every mode on every backend, all but a few. Which these are differs from one test to the next:
+    how a call finds its method is compiled in one place for all."""
+    tests: dict[tuple[str, str], list[pytest.Item]] = {}
+    for item in items:
+        if isinstance(item, pytest.Function) and hasattr(item, "callspec"):
+            others = dict(item.callspec.params)
+            marks = [*item.iter_markers()]
+            given = [name for mark in marks if mark.name == "parametrize" for name in _names(mark)]
+            where = [others.pop(name, None) for name in ("mode", "backend") if name not in given]
+            if any(where) and not any(mark.name in ("slow", "gpu") for mark in marks):
+                test = item.nodeid.partition("[")[0], repr(others)
+                tests.setdefault(test, []).append(item)
+    for (name, _), found in tests.items():
+        count = len(found)
+        few = min(count, max(4, count // 4))
+        stride = next(n for n in itertools.count(max(1, count // few)) if math.gcd(n, count) == 1)
+        quick = {(zlib.crc32(name.encode()) + step * stride) % count for step in range(few)}
+        yield from (item for number, item in enumerate(found) if number not in quick)
+
+
+def _names(mark: pytest.Mark) -> Sequence[str]:
+    """The parameters that ``pytest.mark.parametrize`` gives."""
+    names = mark.args[0]
+    return [each.strip() for each in names.split(",")] if isinstance(names, str) else names

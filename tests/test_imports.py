@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,8 +19,13 @@ PARTS = (
 )  # fmt: skip
 
 
-def imports(file: Path) -> Iterator[tuple[str, bool]]:
+@functools.cache
+def imports(file: Path) -> list[tuple[str, bool]]:
     """Absolute names that ``file`` imports, and whether it does so when it is itself imported."""
+    return list(_imports(file))
+
+
+def _imports(file: Path) -> Iterator[tuple[str, bool]]:
     package = file.relative_to(ROOT).with_suffix("").parts[:-1]
     tree = ast.parse(file.read_text())
     late = {

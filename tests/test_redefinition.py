@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 import sharedoa as oa
-from dispatch.mode import MODES
 from sharedoa import f32, i32
 from sharedoa.ir.job import Job
 
@@ -43,9 +42,9 @@ def measure(objects: oa.Array[Base], out: oa.Array[i32]):
 """
 
 
-@pytest.fixture(params=MODES)
-def own_heap(request: pytest.FixtureRequest, backend: str) -> Iterator[oa.Heap]:
-    with oa.Heap(mode=request.param, backend=backend, capacity="256MiB") as heap:
+@pytest.fixture
+def own_heap(mode: str, backend: str) -> Iterator[oa.Heap]:
+    with oa.Heap(mode=mode, backend=backend, capacity="256MiB") as heap:
         yield heap
 
 

@@ -30,8 +30,10 @@ FOUR = ("active", "created", "removed", "velocity_sum")
     ("size", "iteration", "mix"),
     [
         *((20, 200, mix) for mix in (CARS_ONLY, MIXED, *ONE_KIND)),
-        *((50, 500, mix) for mix in (CARS_ONLY, MIXED)),
-        *(pytest.param(50, 500, mix, marks=pytest.mark.slow) for mix in ONE_KIND),
+        *(
+            pytest.param(50, 500, mix, marks=pytest.mark.slow)
+            for mix in (CARS_ONLY, MIXED, *ONE_KIND)
+        ),
     ],
 )
 def test_against_the_reference(size: int, iteration: int, mix: Mix) -> None:
@@ -43,9 +45,9 @@ def test_against_the_reference(size: int, iteration: int, mix: Mix) -> None:
 
 @pytest.mark.parametrize("mode", few_modes(1))
 def test_results_in_every_mode(mode: str) -> None:
-    with simulation(generated_network(50), mode=mode, natural=True, mix=MIXED) as running:
+    with simulation(generated_network(20), mode=mode, natural=True, mix=MIXED) as running:
         counts = advance_to(running, 200)
-    assert {name: counts[name] for name in FOUR} == reference_counts(50, 200, MIXED)
+    assert {name: counts[name] for name in FOUR} == reference_counts(20, 200, MIXED)
     assert min(counts["cars"], counts["trucks"], counts["buses"]) > 0
 
 
@@ -96,6 +98,7 @@ def test_paper_size_on_a_gpu(mode: str) -> None:
     _check_paper_size(mode, "cuda")
 
 
+@pytest.mark.slow
 def test_paper_size() -> None:
     _check_paper_size("range+switch", "cpu")
 

@@ -39,7 +39,18 @@ TESTED_APART = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in TESTED_APART])
+#: Starts fifteen processes; and its parts have tests of their own.
+SLOW = ("compile_time", "reproduce")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW))
+        for name in NAMES
+        if name not in TESTED_APART
+    ],
+)
 def test_runs_and_records(name, tmp_path):
     options = Options(backend="cpu", out=tmp_path, repeat=2, modes=MODES)
     result = importlib.import_module(f"bench.{name}").run(options)

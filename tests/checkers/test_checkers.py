@@ -68,7 +68,7 @@ def _run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True)
 
 
-@pytest.mark.parametrize("checker", [mypy, pyright])
+@pytest.mark.parametrize("checker", [mypy, pytest.param(pyright, marks=pytest.mark.slow)])
 def test_programs_and_interface(checker: Callable[[Path], Complaints], tmp_path: Path) -> None:
     found = programs()
     assert len(found) >= 4

@@ -218,7 +218,13 @@ def test_records_say_what_ran(folder, monkeypatch):
     assert [(each["mode"], each["layout"]) for each in found] == [("auto", "aos"), ("cuda", "aos")]
 
 
-@pytest.mark.parametrize("arguments", [["config"], ["--version"], ["run", *TRAFFIC]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--version"],
+        *(pytest.param(each, marks=pytest.mark.slow) for each in (["config"], ["run", *TRAFFIC])),
+    ],
+)
 def test_a_full_disk_is_told_in_words(arguments):
     with open("/dev/full", "w") as full:
         done = subprocess.run(

@@ -19,8 +19,9 @@ from tests.codegen.loop_sharing import (
     lists,
     rounds,
 )  # fmt: skip
+from tests.differential.effort import examples
 
-few = settings(max_examples=12)
+few = settings(max_examples=examples(6))
 
 
 class Item(oa.Object):

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 import sharedoa as oa
 from sharedoa import i32, i64
 from tests.codegen.loop_sharing import Lists, check, check_expected, check_scattered, lists, rounds
+from tests.differential.effort import examples
 
-few = settings(max_examples=12)
+few = settings(max_examples=examples(8))
 FAR = 10**9
 
 

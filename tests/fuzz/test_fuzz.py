@@ -15,7 +15,7 @@ from .. import forked
 from .readers import READERS
 
 ROOT = Path(__file__).parents[2]
-CASES = int(os.environ.get("FUZZ_CASES", "150"))
+CASES = int(os.environ.get("FUZZ_CASES", "80"))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is limited as Linux does it")

@@ -238,7 +238,7 @@ def _worlds_and_operations() -> list[Any]:
 def test_ctrl_c_at_some_moments(world: World, operation: Callable[[World], None]) -> None:
     operation(world)
     world.check()
-    assert interrupt_everywhere(lambda: operation(world), world.check, 25) >= 25
+    assert interrupt_everywhere(lambda: operation(world), world.check, 12) >= 12
 
 
 @pytest.mark.slow

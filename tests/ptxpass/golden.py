@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 FOLDER = Path(__file__).parent / "programs"
 
@@ -45,6 +48,17 @@ class Program:
     def by_place(self) -> list[ExpectedCall]:
         """The virtual calls that the place of an object may decide."""
         return [call for call in self.virtual_calls if not call.classes & self.misplaced]
+
+
+#: Compiled in a way that makes little difference to the pass.
+_ALIKE = re.compile(r"\.(sm_\d+|lineinfo|no_fmad|O\d|nvrtc_12_1)\.ptx$")
+
+
+def marked(names: Iterable[str]) -> list[Any]:
+    """Parameters: the programs, those that are much like another one marked slow."""
+    return [
+        pytest.param(name, marks=[pytest.mark.slow] * bool(_ALIKE.search(name))) for name in names
+    ]
 
 
 @cache

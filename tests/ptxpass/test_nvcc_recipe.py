@@ -317,7 +317,7 @@ def nvcc_command(source: Path, *more: str) -> list[str]:
 
 
 @needs_nvcc
-@pytest.mark.parametrize("standard", ["c++17", "c++20"])
+@pytest.mark.parametrize("standard", ["c++17", pytest.param("c++20", marks=pytest.mark.slow)])
 def test_all_of_the_header_compiles_without_warnings(program: Path, standard: str) -> None:
     strict = ["-Werror=all-warnings", "-Xcompiler=-Wall,-Wextra,-Werror", "-arch=sm_80"]
     command = nvcc_command(program, *strict, f"-std={standard}", "-o", str(program.parent / "out"))
@@ -411,7 +411,13 @@ def test_the_example_builds_by_cmake(tmp_path: Path) -> None:
 
 
 @needs_nvcc
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    "mode",
+    [
+        pytest.param(mode, marks=[pytest.mark.slow] * (mode not in ("typepointer", "range+switch")))
+        for mode in MODES
+    ],
+)
 def test_rewritten_modules_carry_what_the_heap_reads(tmp_path: Path, mode: str) -> None:
     made = tmp_path / "shapes.cubin"
     compile_ = nvcc_command(EXAMPLES / "shapes.cu", "-arch=sm_80", "-cubin", "-o", str(made))

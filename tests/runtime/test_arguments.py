@@ -26,6 +26,8 @@ from sharedoa.runtime.launch import Program
 from sharedoa.runtime.launch_code import quick_launcher
 from sharedoa.runtime.unit import Unit
 
+from ..differential.effort import examples
+
 
 class Plant(oa.Object):
     size: f32
@@ -123,7 +125,7 @@ def packed(plan: ArgumentPlan, arguments: tuple[object, ...]) -> tuple[oa.Heap, 
     return plan.pack(slots, arguments) or HEAPS[0], bytes(slots)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(150))
 @given(calls())
 def test_both_ways_agree(call):
     types, given_arguments = call

@@ -3,9 +3,8 @@ makes, and whatever refers to them follows."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from sharedoa.errors import HeapError
 from sharedoa.heap.births import Places
 from sharedoa.heap.extents import NoRoom
 
+from .. import forked
 from ..backends.pretend_device import PretendDevice
 from ..codegen.interpreted import InterpretedGpu
 from ..heap.invariants import check_invariants
@@ -238,7 +238,7 @@ from sharedoa.backends import thread_pool
 from tests.runtime.test_birth_order import Node, branch
 thread_pool.worker_count = lambda: int(sys.argv[1])
 thread_pool.WAKING_SECONDS = -1.0
-counts = np.random.default_rng(3).integers(0, 7, 20_000).astype(np.int32)
+counts = np.random.default_rng(3).integers(0, 7, 8_000).astype(np.int32)
 with oa.Heap(backend="cpu", references="64", layout="tile"):
     oa.reserve(Node, int(counts.sum()))
     for _ in range(3):  # where others were, to whom there are references
@@ -255,13 +255,13 @@ print(len(nodes), found.hexdigest())
 """
 
 
-def test_the_same_bytes_on_any_number_of_processors() -> None:
+def test_the_same_bytes_on_any_number_of_processors(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(_DIGEST)
     found = set()
     for processors in (1, 2, 16, 16):
-        command = [sys.executable, "-c", _DIGEST, str(processors)]
-        ended = subprocess.run(
-            command, env=environment(), capture_output=True, text=True, check=True
-        )
+        ended = forked.run([program, processors], environment())
+        assert ended.returncode == 0, ended.stderr
         found.add(ended.stdout)
     assert len(found) == 1
 

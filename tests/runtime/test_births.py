@@ -59,12 +59,16 @@ OPENED = [
     ("cuda", "auto", False), ("cuda", "coal", False), ("cuda", "auto", True),
     ("cuda", "cuda", False), ("cuda", "concord", False), ("cuda", "concord", True),
 ]  # fmt: skip
+#: What others and ``test_births_one_by_one`` leave to be said.
+SLOW = (("cpu", "coal", False), ("cpu", "concord", False), ("python", "cuda", False))
 
 
 @pytest.fixture(
     params=[
         pytest.param(
-            each, marks=[pytest.mark.gpu] * (each[0] == "cuda"), id="-".join(map(str, each))
+            each,
+            marks=[pytest.mark.gpu] * (each[0] == "cuda") + [pytest.mark.slow] * (each in SLOW),
+            id="-".join(map(str, each)),
         )
         for each in OPENED
     ]
@@ -308,8 +312,8 @@ from tests.runtime.test_births import Cell, Complex, Simple
 thread_pool.worker_count = lambda: int(sys.argv[1])
 thread_pool.WAKING_SECONDS = -1.0
 with oa.Heap(backend=sys.argv[2], references="64", layout="aos"):
-    oa.new(Complex, 3000, id=np.arange(3000))
-    oa.new(Simple, 3000, id=np.arange(3000))
+    oa.new(Complex, 1000, id=np.arange(1000))
+    oa.new(Simple, 1000, id=np.arange(1000))
     for _ in range(2):
         oa.all(Cell).divide()
     found = [(type(each).__name__, int(each.id), each._reference) for each in oa.all(Cell)]

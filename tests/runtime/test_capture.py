@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 import sharedoa as oa
 from sharedoa import f32, i32
 
+from ..differential.effort import examples
+
 
 class Animal(oa.Object):
     weight: f32
@@ -169,7 +171,7 @@ def compare(mode: str, backend: str, launches: list[str], history: list[str | in
 
 
 @pytest.mark.parametrize("mode", ["auto", "coal", "typepointer", "concord"])
-@settings(max_examples=60)
+@settings(max_examples=examples(30))
 @example(launches=["listen to the pack"], history=["write a reference to a run"])
 @example(launches=["turn the dogs", "listen to the pack"], history=[2])
 @example(launches=["listen"], history=["more dogs", "a bird", 1, "delete"])
@@ -178,7 +180,7 @@ def test_a_step_is_its_launches(mode, launches, history):
     compare(mode, "cpu", launches, history)
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(10))
 @given(launches=st.lists(st.sampled_from(LAUNCHES), min_size=1, max_size=3), history=histories)
 def test_a_step_in_cpython(launches, history):
     compare("auto", "python", launches, history)

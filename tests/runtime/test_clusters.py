@@ -17,6 +17,7 @@ from sharedoa import f32, f64, i32, i64
 from sharedoa.model.clusters import Clusters
 from tests.codegen.interpreted import InterpretedGpu
 
+from ..modes import rotated
 from .things import CLASSES, LARGE, SMALL, Minus, Pair, Thing
 
 THING = Thing.__sharedoa__
@@ -133,16 +134,16 @@ def expected(rounds: int = 2) -> list[Any]:
         return results(heap, lambda: None, rounds)
 
 
-#: The checks of debug mode, which take long, are the same for both widths.
+QUICK = {
+    ("cpu", False, "64"), ("cpu", False, "32"), ("cpu", True, "32"), ("python", False, "64"),
+    ("few launches", True, "32"), ("groups", False, "32"), ("interpreted", False, "64"),
+    ("interpreted groups", False, "32"),
+}  # fmt: skip
 CASES = [
-    pytest.param(
-        *(backend, debug, references),
-        marks=pytest.mark.slow
-        if debug and (backend == "interpreted groups" or references == "64")
-        else (),
-    )
-    for backend, debug, references in product(BACKENDS, (False, True), ("64", "32"))
-    if not (debug and backend.startswith("interpreted") and references == "64")
+    pytest.param(*case, marks=[pytest.mark.slow] * (case not in QUICK))
+    for case in product(BACKENDS, (False, True), ("64", "32"))
+    # The checks of debug mode, which take long, are the same for both widths.
+    if not (case[0].startswith("interpreted") and case[1:] == (True, "64"))
 ]
 
 
@@ -155,12 +156,13 @@ def test_launches_between_which_clusters_change(backend: str, debug: bool, refer
         assert results(heap, lambda: heap.rearrange(next(others)), rounds) == expected(rounds)
 
 
-@pytest.mark.parametrize("mode", ["range+switch", "bits+switch"])
-@pytest.mark.parametrize("clusters", ALL[1:], ids=["few", "many", "struct"])
-@pytest.mark.parametrize("backend", ["cpu", "interpreted"])
-def test_other_modes(backend: str, mode: str, clusters: Clusters) -> None:
+@pytest.mark.parametrize(
+    ("mode", "backend", "clusters"),
+    rotated(["range+switch", "bits+switch"], ["cpu", "interpreted"], range(1, len(ALL)), each=3),
+)
+def test_other_modes(mode: str, backend: str, clusters: int) -> None:
     with oa.Heap(mode, BACKENDS[backend](), "tile", "64MiB", 32) as heap:
-        heap.rearrange(clusters)
+        heap.rearrange(ALL[clusters])
         assert results(heap, lambda: None) == expected()
 
 

@@ -16,6 +16,7 @@ from sharedoa import f32, f64, i32
 
 from ..codegen.interpreted import InterpretedGpu
 from ..differential.effort import examples
+from ..modes import rotated
 from .grid_oracle import near
 
 MOST = 128
@@ -165,14 +166,13 @@ OPENED = [
 ]  # fmt: skip
 
 
-@pytest.fixture(
-    params=[
-        pytest.param(
-            each, marks=[pytest.mark.gpu] * (each[0] == "cuda"), id="-".join(map(str, each))
-        )
-        for each in OPENED
-    ]
-)
+HEAPS = [
+    pytest.param(each, marks=[pytest.mark.gpu] * (each[0] == "cuda"), id="-".join(map(str, each)))
+    for each in OPENED
+]
+
+
+@pytest.fixture(params=HEAPS)
 def heap(request: pytest.FixtureRequest) -> Iterator[oa.Heap]:
     backend, mode, layout, debug = request.param
     opened: Any = InterpretedGpu() if backend == "warps" else backend
@@ -182,8 +182,9 @@ def heap(request: pytest.FixtureRequest) -> Iterator[oa.Heap]:
         yield made
 
 
-@pytest.mark.parametrize("cls", KINDS, ids=lambda cls: cls.__name__)
-@pytest.mark.parametrize("periodic", [False, True], ids=["bounded", "periodic"])
+@pytest.mark.parametrize(
+    ("heap", "cls", "periodic"), rotated(HEAPS, KINDS, [False, True], each=3), indirect=["heap"]
+)
 def test_everywhere(heap: oa.Heap, cls: type, periodic: bool) -> None:
     size = (5.0, 4.0, 3.0)[: KINDS[cls][0]]
     points = random_points(cls, 24, size, seed=1, beyond=0.2)
@@ -241,8 +242,11 @@ def test_positions_on_borders_of_cells(
         require_found(cls, points, radius, cell=cell, size=size, periodic=periodic)
 
 
-@pytest.mark.parametrize("periodic", [False, True])
-@pytest.mark.parametrize("radius", [0.0, 1.0, 1e9, np.inf, -1.0, np.nan])
+@pytest.mark.parametrize(
+    ("heap", "radius", "periodic"),
+    rotated(HEAPS, [0.0, 1.0, 1e9, np.inf, -1.0, np.nan], [False, True], each=4),
+    indirect=["heap"],
+)
 def test_extreme_radii(heap: oa.Heap, periodic: bool, radius: float) -> None:
     points = random_points(FlatThing, 20, (4.0, 3.0), seed=2)
     points[7] = points[3]

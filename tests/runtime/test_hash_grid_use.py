@@ -294,9 +294,12 @@ def spores_of_python() -> list[tuple[float, float, int, int]]:
     return spores("python", is_captured=False)
 
 
-@pytest.mark.parametrize("is_captured", [False, True], ids=["launched", "captured"])
 @pytest.mark.parametrize(
-    "opened", ["python", "cpu", "warps", pytest.param("cuda", marks=pytest.mark.gpu)]
+    ("opened", "is_captured"),
+    [
+        *(("python", True), ("cpu", False), ("cpu", True), ("warps", True)),
+        *(pytest.param("cuda", each, marks=pytest.mark.gpu) for each in (False, True)),
+    ],
 )
 def test_births_and_deaths_by_neighbours(
     spores_of_python: Any, opened: str, is_captured: bool

@@ -14,6 +14,7 @@ from sharedoa.ir.pipeline import PIPELINE
 from sharedoa.runtime import knobs, pipeline
 from sharedoa.targets import ptxas
 
+from ..modes import rotated
 from ..source_files import load_module
 
 
@@ -75,8 +76,11 @@ def test_every_stage_has_a_text(heap_of_mode):
     assert "dispatch.ll" in caught.value.help
 
 
-@pytest.mark.parametrize("target", ["host", "nvptx", "amdgpu"])
-@pytest.mark.parametrize("debug", [False, True])
+@pytest.mark.parametrize(
+    ("mode", "target", "debug"),
+    rotated(MODES, ["host", "nvptx", "amdgpu"], [False, True], each=2),
+    indirect=["mode"],
+)
 def test_every_mode_compiles_for_every_target(heap_of_mode, target, debug):
     compilation = collect.compile(target, debug=debug)
     if target == "nvptx":

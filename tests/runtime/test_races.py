@@ -12,6 +12,7 @@ import sharedoa as oa
 from sharedoa import f32, i8, i32, i64
 
 from ..codegen.interpreted import InterpretedGpu
+from ..modes import rotated
 
 N = 6
 
@@ -229,7 +230,7 @@ KERNELS = [one_field, inherited_field, boolean, byte, inline_constant, inline_va
            many_readers, in_a_function]  # fmt: skip
 
 
-@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.function.__name__)
+@pytest.mark.parametrize(("kernel", "heap"), rotated(KERNELS, CASES, each=2), indirect=["heap"])
 def test_a_race_is_told_with_both_threads_and_lines(heap: oa.Heap, kernel: Any) -> None:
     cells = cells_in_a_circle()
     if kernel is array_of_field:

@@ -15,6 +15,7 @@ from sharedoa import i32
 from sharedoa.runtime.population_sequence import PopulationSequence
 
 from ..backends.pretend_device import PretendDevice
+from ..differential.effort import examples
 from ..heap.invariants import check_invariants
 from .evolution import EagerDevice, plans
 
@@ -225,7 +226,7 @@ def test_room_is_not_looked_for_each_time(monkeypatch: pytest.MonkeyPatch) -> No
         assert len(tries) == count  # there is a plan
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(examples(3)))
 def test_random_histories(heap: oa.Heap, seed: int) -> None:
     random, model = Random(seed), Model()
     remainder = random.randrange(5)

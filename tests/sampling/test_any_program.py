@@ -22,6 +22,7 @@ from sharedoa.ir.rewrite import make
 from sharedoa.model import scalars
 from sharedoa.sampling import threads
 from sharedoa.sampling.threads import Threads, sample
+from tests.differential.effort import examples
 from tests.differential.populations import make_history
 from tests.differential.programs import Size, make_program
 from tests.differential.running import SharedWorld, load
@@ -75,7 +76,7 @@ def looked_at(
     return found
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(20))
 @given(SEEDS, st.booleans(), st.sampled_from(["32", "64"]))
 def test_programs_that_touch_much(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, seed: int, unknown: bool, references: str
@@ -91,7 +92,7 @@ def test_programs_that_touch_much(
         looked_at(monkeypatch, module.run.program.translation().ir, heap, 45, given)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(20))
 @given(SEEDS)
 def test_programs_of_the_differential_tests(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, seed: int
@@ -128,7 +129,7 @@ def cells(heap: oa.Heap, seed: int) -> Any:
     return made, numbers, heap.zeros(99, i32), int(random.integers(0, 4))
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(30))
 @given(SEEDS, st.integers(1, 4))
 def test_operations_that_nobody_declared(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, seed: int, count: int

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import sharedoa as oa
 from sharedoa import i32, i64
 from sharedoa.sampling import control, threads
+from tests.differential.effort import examples
 from tests.source_files import load_module
 
 from .programs import program
@@ -69,7 +70,7 @@ def both(
     return found, {key for key in wanted if key[2] != "count" or key[4]}
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(30))
 @given(SEEDS, st.sampled_from(["32", "64"]))
 def test_all_that_threads_touch(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, seed: int, references: str
@@ -79,7 +80,7 @@ def test_all_that_threads_touch(
     assert set(found.values()) <= {1.0}
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(15))
 @given(SEEDS)
 def test_ways_that_nobody_knows(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, seed: int) -> None:
     found, wanted = both(monkeypatch, tmp_path, seed, "64", unknown=True)

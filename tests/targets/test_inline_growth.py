@@ -11,6 +11,7 @@ import sharedoa as oa
 from apps.raytracer.natural import kernels as rays
 from sharedoa.targets.inline_growth import MOST_INSTRUCTIONS, grown, threshold_for
 from tests.apps import vehicle_kernels as roads
+from tests.modes import rotated
 from tests.source_files import load_module
 
 
@@ -33,8 +34,10 @@ def _text(calls: int, statements: int, rounds: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-@pytest.mark.parametrize("target", ["nvptx", "amdgpu"])
-@pytest.mark.parametrize("shape", [(6, 2, 1), (8, 4, 1), (10, 1, 1), (8, 4, 4)], ids=str)
+@pytest.mark.parametrize(
+    ("shape", "target"),
+    rotated([(6, 2, 1), (8, 4, 1), (10, 1, 1), (8, 4, 4)], ["nvptx", "amdgpu"]),
+)
 def test_calls_of_calls_do_not_multiply(
     tmp_path: Path, shape: tuple[int, int, int], target: str
 ) -> None:

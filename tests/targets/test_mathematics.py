@@ -16,6 +16,7 @@ from sharedoa.targets.base import F32, F64, I1, I64, Target
 from sharedoa.targets.nvptx import NvptxTarget
 from sharedoa.targets.ptxas import assemble
 
+from ..modes import rotated
 from .hand_written import kernel_text, place
 
 ARITY = {"atan2": 2, "pow": 2, "fmod": 2, "hypot": 2, "copysign": 2, "fma": 3}
@@ -87,8 +88,10 @@ def test_host_values(name: str, type):
     np.testing.assert_allclose(arrays[0][:, 0], expected, rtol=tolerance, atol=tolerance)
 
 
-@pytest.mark.parametrize("type", [F32, F64], ids=["f32", "f64"])
-@pytest.mark.parametrize("name", MATH_FUNCTIONS)
+@pytest.mark.parametrize(
+    ("name", "type"),
+    rotated(MATH_FUNCTIONS, [pytest.param(F32, id="f32"), pytest.param(F64, id="f64")]),
+)
 def test_gpu_code(name: str, type):
     nvptx, amdgpu = NvptxTarget(), AmdgpuTarget()
     ptx = nvptx.compile(call_text(nvptx, name, type))["ptx"]

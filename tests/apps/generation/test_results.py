@@ -42,6 +42,7 @@ def test_beyond_the_first_deaths(mode: str, natural: bool) -> None:
     compare(300, 300, mode, "cpu", natural)
 
 
+@pytest.mark.slow
 def test_the_larger_board() -> None:
     compare(600, 300, "range+switch", "cpu", False)
 

@@ -19,7 +19,7 @@ from dispatch.mode import MODES
 from sharedoa.model.object import shared_type
 from tests.differential.effort import examples
 
-from ...modes import half_of_modes
+from ...modes import few_modes
 from .running import (
     PAGERANKS,
     SWEEPS,
@@ -73,7 +73,7 @@ def test_vertices_of_suite_ve_have_no_methods() -> None:
     assert not shared_type(ve.ChiVertexFloat).slots
 
 
-@pytest.mark.parametrize("mode", half_of_modes(0))
+@pytest.mark.parametrize("mode", few_modes(0))
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_results_in_every_mode(name: str, mode: str) -> None:
     graph = coauthors(600)

@@ -16,7 +16,7 @@ from dispatch.mode import MODES
 from sharedoa import f32
 from sharedoa.model.object import shared_type
 
-from ...modes import half_of_modes
+from ...modes import few_modes
 
 CASES = [
     Arguments(),
@@ -48,7 +48,7 @@ def checksum(count: int, additions: int) -> int:
 
 
 @pytest.mark.parametrize("arguments", CASES, ids=str)
-@pytest.mark.parametrize("mode", half_of_modes(0))
+@pytest.mark.parametrize("mode", few_modes(0))
 def test_sums_in_every_mode(mode: str, arguments: Arguments) -> None:
     for size in (1_024, 1_000):
         result = measured(size, mode, arguments)
@@ -69,7 +69,7 @@ def test_cpython_makes_the_same_sums(mode: str) -> None:
         assert result.counts["checksum"] == checksum(100, 3 * arguments.num_compute)
 
 
-@pytest.mark.parametrize("mode", half_of_modes(1))
+@pytest.mark.parametrize("mode", few_modes(1))
 def test_one_element(mode: str) -> None:
     result = measured(1, mode, Arguments(num_classes=4))
     assert (result.objects, result.counts["checksum"]) == (1, checksum(1, 3))

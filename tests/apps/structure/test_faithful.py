@@ -11,7 +11,7 @@ from apps.structure.faithful.classes import Node, NodeBase, Spring, SpringBase
 from dispatch.mode import MODES
 from sharedoa.model.object import shared_type
 
-from ...modes import half_of_modes
+from ...modes import few_modes, quick_modes
 from .reference import Reference
 from .running import (
     APP,
@@ -42,13 +42,13 @@ def test_one_concrete_class_overrides_all_virtual_methods(
     assert shared_type(base).concrete() == [shared_type(cls)]
 
 
-@pytest.mark.parametrize("mode", half_of_modes(1))
+@pytest.mark.parametrize("mode", few_modes(1))
 def test_small_results_in_every_mode(mode: str) -> None:
     with simulation(generated_structure(1_500), mode=mode) as running:
         require_table(running, 1_500)
 
 
-@pytest.mark.parametrize("mode", half_of_modes(0))
+@pytest.mark.parametrize("mode", quick_modes("coal"))
 def test_medium_results_in_every_mode(mode: str) -> None:
     with simulation(generated_structure(15_000), mode=mode) as running:
         require_table(running, 15_000)
@@ -79,7 +79,7 @@ def live_places(reference: Reference) -> tuple[object, object]:
     return reference.x[reference.node_lives], reference.y[reference.node_lives]
 
 
-@pytest.mark.parametrize("mode", ["sharedoa", "coal", "typepointer"])
+@pytest.mark.parametrize("mode", ["coal", "typepointer"])
 def test_cpython_runs_the_same_program(mode: str) -> None:
     structure = generated_structure(20)
     with simulation(structure, mode=mode, backend="cpu") as running:

@@ -16,7 +16,7 @@ from apps.structure.structure import ANCHOR, FREE, Structure
 from dispatch.mode import MODES
 
 from ...codegen.interpreted import InterpretedGpu
-from ...modes import few_modes
+from ...modes import few_modes, quick_modes, rotated
 from .method_kernels import begin_search
 from .reference import Reference
 from .running import (
@@ -42,14 +42,13 @@ def test_results_with_repairs_in_every_mode(mode: str) -> None:
     require_repaired(1_500, mode, "cpu")
 
 
-@pytest.mark.parametrize("mode", few_modes(1))
+@pytest.mark.parametrize("mode", quick_modes("typepointer"))
 def test_medium_results_in_every_mode(mode: str) -> None:
     with simulation(generated_structure(15_000), mode=mode, natural=True) as running:
         require_table(running, 15_000)
 
 
-@pytest.mark.parametrize("repair", [False, True])
-@pytest.mark.parametrize("mode", ["auto", "typepointer"])
+@pytest.mark.parametrize(("mode", "repair"), rotated(["auto", "typepointer"], [True, False]))
 def test_places_are_those_of_the_reference(mode: str, repair: bool) -> None:
     """Bit by bit, also after most of the structure has been torn apart."""
     structure = generated_structure(400)
@@ -70,7 +69,7 @@ def references(python_class: type) -> set[int]:
     return set(oa.all(python_class).references().tolist())
 
 
-@pytest.mark.parametrize("mode", few_modes(0))
+@pytest.mark.parametrize("mode", quick_modes("auto", "coal"))
 def test_objects_come_and_go(mode: str) -> None:
     """What has come off is deleted, its places are used again, and regions are added."""
     structure = generated_structure(1_500)

@@ -55,8 +55,7 @@ def test_the_seed_changes_the_run() -> None:
     assert first == same != other
 
 
-@pytest.mark.parametrize("natural", [False, True])
-@pytest.mark.parametrize("size", [100, 5_020])
+@pytest.mark.parametrize(("size", "natural"), [(5_020, False), (100, True)])
 def test_picture(tmp_path: Path, natural: bool, size: int) -> None:
     file = tmp_path / "structure.png"
     result = APP.run(small(out=file, natural=natural, size=size))
