@@ -12,6 +12,7 @@ NAMES = (
     "creation",
     "many",
     "compile_time",
+    "specialised",
     "virtual_call",
     "virtual_call_cxx",
     "population",

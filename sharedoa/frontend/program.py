@@ -9,6 +9,7 @@ from typing import Any
 
 from ..errors import ClassError, CompileError, Diagnostic, InternalError
 from ..ir.core import Location, Program
+from ..ir.frozen import check_frozen
 from ..ir.receivers import narrow_receivers
 from ..model.annotations import refuse_list
 from ..model.classes import ClassType, Method, Signature
@@ -57,6 +58,7 @@ class Translation:
             kernel = self.program.kernel
             raise too_deep(f"{kernel.name}, or of what it calls,", kernel.location) from None
         check_lists(found)
+        check_frozen(found)
         narrow_receivers(found)
         return found
 

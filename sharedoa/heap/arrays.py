@@ -11,6 +11,7 @@ import numpy as np
 from ..errors import ArgumentError
 from ..model.annotations import ArrayAnnotation
 from ..model.classes import ClassType
+from ..model.frozen import refuse_frozen
 from ..model.layout import pack_array
 from ..model.object import Object
 from ..model.type_names import T_co
@@ -513,6 +514,8 @@ class FieldReferences(ObjectArray):
         return found
 
     def __setitem__(self, key: Any, value: Any) -> None:
+        if self._source._cls.frozen:
+            refuse_frozen(self._source._cls, self._name)
         super().__setitem__(key, value)
         places = np.atleast_1d(np.arange(len(self))[key])
         owners = self._heap.placement.select(self._source._references()[places])

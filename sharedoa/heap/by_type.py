@@ -156,6 +156,7 @@ class ByTypePlacement(RegionIndex):
             region.note_freed(slot, self.deletions)
             region.give_back_one(slot)
         self.note_population(cls, 1)
+        self._note_end_of(cls)
         self.generation += 1
         return True
 
@@ -189,6 +190,7 @@ class ByTypePlacement(RegionIndex):
         self.deletions += 1
         for cls in before:
             self._last_deletion[cls] = self.deletions
+            self._note_end_of(cls)
         with self.access:
             for part, freed in zip(parts, numbers, strict=True):
                 region = part.region
@@ -415,6 +417,11 @@ class ByTypePlacement(RegionIndex):
         own = (region.extent for region in reversed(self.regions(cls)))
         every = (region.end - region.start for region in self.all_regions())
         return self._windows.allocate(size, own, every)
+
+    def _note_end_of(self, cls: ClassType) -> None:
+        """An object of the class has gone, and another one may come to lie in its place."""
+        if cls.frozen:
+            self.change_layout()  # code may know what it held
 
     def change_layout(self) -> None:
         self.layout_epoch += 1

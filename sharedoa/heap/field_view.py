@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import ArgumentError, HeapError
 from ..model.classes import ClassType
+from ..model.frozen import refuse_frozen
 from ..model.types import InlineType, ScalarType, Type, ValueType, array_form
 from ..model.values import to_host
 from .conversion import block, column, holds_references
@@ -102,8 +103,8 @@ class FieldView(NumPyLike):
         if not self._selection.count:
             return np.empty(self.shape, self.dtype)
         values = self._selection.read(self.path)
-        is_read_only = holds_references(self.type) or is_taped(self._heap)
-        if is_read_only or not self._selection.is_one_view:
+        fixed = self._cls.frozen or holds_references(self.type) or is_taped(self._heap)
+        if fixed or not self._selection.is_one_view:
             values.flags.writeable = False
         self._heap.upkeep.is_known_outside |= holds_references(self.type)
         return values
@@ -132,6 +133,8 @@ class FieldView(NumPyLike):
         references = self._selection.references[position : position + 1]
         address = self._heap.encoding.address(int(references[0]))
         value = self._heap.placement.read_one(address, self.path)
+        if self._cls.frozen and isinstance(value, np.ndarray):
+            value.flags.writeable = False
         if not isinstance(type, InlineType):
             return to_host(type, value, self._heap)
         return self._through(
@@ -146,7 +149,7 @@ class FieldView(NumPyLike):
         """What indexing ``found``, such that a change to part of a copy is not lost. What NumPy
         copied itself is the caller's own."""
         is_lost = isinstance(found, np.ndarray) and not found.flags.writeable
-        if not is_lost or holds_references(self.type):
+        if not is_lost or self._cls.frozen or holds_references(self.type):
             return found
         return FieldValues.of(found.copy(), lvalues())
 
@@ -162,6 +165,8 @@ class FieldView(NumPyLike):
         return FieldView(self._heap, self._cls, self._selection, path)
 
     def __setitem__(self, key: Any, value: Any) -> None:
+        if self._cls.frozen:
+            refuse_frozen(self._cls, self.path)
         if isinstance(key, str):
             self._component(key)[...] = value
         elif key is Ellipsis or (isinstance(key, slice) and key == slice(None)):
@@ -217,6 +222,8 @@ class FieldView(NumPyLike):
             selection.write(self.path.inside(int(index)), columns[:, number])
 
     def _change(self, change: Change) -> None:
+        if self._cls.frozen:
+            refuse_frozen(self._cls, self.path)
         if holds_references(self.type):
             raise ArgumentError(
                 f"{self._description()} is {self.type!r}, which nothing is computed with",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic
 
 from ..errors import ArgumentError, InternalError
 from ..model.classes import ClassType
+from ..model.frozen import refuse_frozen
 from ..model.type_names import T_co
 from ..model.types import ReferenceType
 from . import hooks
@@ -109,6 +110,8 @@ class ManyObjects(Generic[T_co]):
         """
         if isinstance(value, FieldView) and value.source is self and str(value.path) == name:
             return  # the end of an in-place operator, which has written already
+        if self._cls.frozen:
+            refuse_frozen(self._cls, name)
         self._heap.before_change()
         selection = self._selection()
         what = f"{self._cls.name}.{name}"

@@ -8,14 +8,18 @@ left to the machine: division of integers by zero, shifts by more than there is,
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import NoneType
 from typing import Union
 
 import numpy as np
 
 from ..model.scalars import ScalarType
 from .core import Operation, Type
+from .frozen import FrozenPlace, part_of_frozen
 
 Number = Union[int, float, bool]
+Known = Union[Number, FrozenPlace, None]
+"""What is known of a value: None where that is nothing."""
 
 _UNARY: Mapping[str, Callable[[Number], Number]] = {
     "neg": lambda a: -a, "abs": abs, "invert": lambda a: ~int(a), "not": lambda a: not a,
@@ -35,17 +39,21 @@ _COMPARE: Mapping[str, Callable[[Number, Number], bool]] = {
 }  # fmt: skip
 
 
-def evaluated(operation: Operation, given: Sequence[Number | None]) -> Number | None:
-    """The number that is the operation's only result, where its operands are ``given``; None if
-    that is not known. It is of Python's class for the result's type, and no NaN."""
+def evaluated(operation: Operation, given: Sequence[Known]) -> Known:
+    """The number, or the place in a frozen object, that is the operation's only result, where its
+    operands are ``given``; None if that is not known. A number is of Python's class for the
+    result's type, and no NaN."""
     (result,) = operation.results
+    if any(isinstance(each, FrozenPlace) for each in given):
+        made: Known = part_of_frozen(operation, given)
+        return made
     if not isinstance(result.type, ScalarType):
         return None
     if operation.kind in ("constant", "zero"):
         return _exactly(operation.attributes.get("value", 0), result.type)
     if operation.kind == "select":
         return _chosen(*given)
-    numbers = [number for number in given if number is not None]
+    numbers = [number for number in given if not isinstance(number, (NoneType, FrozenPlace))]
     compute = _COMPUTE.get(operation.kind)
     if compute is None or len(numbers) < len(given):
         return None
@@ -53,8 +61,10 @@ def evaluated(operation: Operation, given: Sequence[Number | None]) -> Number | 
     return None if found is None else _of_type(found, result.type)
 
 
-def same(one: Number | None, other: Number | None) -> bool:
-    """Whether both are the same number of one type, bit for bit."""
+def same(one: Known, other: Known) -> bool:
+    """Whether both are the same number of one type, bit for bit, or the same place."""
+    if isinstance(one, FrozenPlace) or isinstance(other, FrozenPlace):
+        return one == other
     return repr(one) == repr(other)  # tells 0.0 from -0.0
 
 
@@ -73,7 +83,7 @@ def _of_type(value: Number, type: ScalarType) -> Number | None:
     return number if number == number else None
 
 
-def _chosen(test: Number | None, then: Number | None, otherwise: Number | None) -> Number | None:
+def _chosen(test: Known, then: Known, otherwise: Known) -> Known:
     if test is not None:
         return then if test else otherwise
     return then if same(then, otherwise) else None

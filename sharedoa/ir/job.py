@@ -42,6 +42,7 @@ from .array_use import (
 )
 from .births import Births, births_of
 from .core import Program, operations_in
+from .frozen import FrozenObject
 from .thread_accesses import ThreadAccesses, thread_accesses
 
 Question = tuple[Any, ...]
@@ -97,6 +98,15 @@ class Uses:
             number: parameter.type
             for number, parameter in enumerate(self.program.kernel.parameters)
             if isinstance(parameter.type, ScalarType) and parameter in used
+        }
+
+    @cached_property
+    def frozen(self) -> Mapping[int, ClassType]:
+        """The classes of the kernel's parameters that are frozen objects, by number."""
+        return {
+            number: parameter.type.cls
+            for number, parameter in enumerate(self.program.kernel.parameters)
+            if isinstance(parameter.type, ReferenceType) and parameter.type.cls.frozen
         }
 
     @cached_property
@@ -194,6 +204,12 @@ class Facts:
         word = self._ask("constant", parameter)
         return None if word is None else _number(word, type)
 
+    def frozen(self, parameter: int) -> FrozenObject | None:
+        """What a frozen object is and holds that is an argument of all launches of the code."""
+        is_asked = self._uses is not None and parameter in self._uses.frozen
+        found: FrozenObject | None = self._ask("frozen", parameter) if is_asked else None
+        return found
+
     def block(self) -> tuple[int, int] | None:
         """How many threads along x and y each block of all launches of the code has."""
         if self._uses is None or self._debug:
@@ -231,9 +247,10 @@ class Facts:
 
     @property
     def words(self) -> Sequence[tuple[int, int]]:
-        """The scalar parameters that the code was told of, and the words that they are."""
+        """The parameters that the code was told of, and the words that they are."""
+        frozen = [(place, each.reference) for (place,), each in self.asked("frozen") if each]
         found = ((place, word) for (place,), word in self.asked("constant"))
-        return [(place, word) for place, word in found if word is not None]
+        return [*[(place, word) for place, word in found if word is not None], *frozen]
 
     def again(self, questions: Iterable[Question]) -> Facts:
         """The answers to these questions and no others."""
@@ -302,6 +319,10 @@ class Job:
         for (owner, name), form in self.facts.asked("pieces"):
             if form is not None:
                 lines.append(f"{owner.name}.{name}: pieces of one array of {form.cls.name} {alone}")
+        for (place,), each in self.facts.asked("frozen"):
+            if each is not None:
+                values = len(each.contents)
+                lines.append(f"{parameters[place].name}: always one object, {values} values known")
         for _, block in self.facts.asked("block"):
             if block is not None:
                 lines.append(f"blocks: always {block[0]} x {block[1]} threads")

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..model.scalars import ScalarType
+from ..model.types import ReferenceType
 from ..targets.mathematics import EXACT_FUNCTIONS
 from .core import Function, LvalueType, Operation, Program, Region, Value, operations_in
 from .operations import PURE, Effects, effects_of, kind_of
@@ -53,6 +54,10 @@ def _is_float(value: Value) -> bool:
     return isinstance(value.type, ScalarType) and value.type.is_float
 
 
+def _is_frozen(type: object) -> bool:
+    return isinstance(type, ReferenceType) and type.cls.frozen
+
+
 class _Reach:
     """``kept``: the parameters that have to stay variables. Sets grow until all functions agree."""
 
@@ -68,7 +73,8 @@ class _Reach:
         self.kept = 0
         kernel = program.kernel
         for number, parameter in enumerate(kernel.parameters):
-            if isinstance(parameter.type, ScalarType):
+            type = parameter.type
+            if isinstance(type, ScalarType) or _is_frozen(type):
                 self._sets[parameter] = _SOURCE << number + 1
             else:
                 self._unknown.add(parameter)

@@ -118,6 +118,8 @@ class ClassType:
     type_index: int = field(default_factory=lambda: take_type_indices(1)[0])
     foreign: ForeignClass | None = None
     unordered: frozenset[str] = frozenset()
+    #: Whether fields are written but once, when an object is made (``model.frozen``).
+    frozen: bool = False
     #: Its own ``__init__``, which is not virtual.
     initialiser: Method | None = None
     #: What fields begin with, of its own and of inherited ones that it changes.

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import ArgumentError, ClassError
 from .classes import ClassType
+from .frozen import refuse_frozen
 from .scalars import ScalarType
 from .types import InlineType
 
@@ -53,6 +54,8 @@ class FieldAccess:
     def _writer(self, heap: Any, owner: Any) -> Callable[[Any, Any], None]:
         cls = owner.__sharedoa__
         type = cls.fields[self.name]
+        if cls.frozen:
+            return lambda instance, value: refuse_frozen(cls, self.name)
         if isinstance(type, InlineType):
             return lambda instance, value: self._write_all(instance, cls, type, value)
         write: Callable[[Any, Any], None] = heap.writer(cls, self.name)
@@ -127,6 +130,8 @@ class InlineField:
         return owner._heap.read_element(owner._reference, self._cls, self._name, place)
 
     def __setitem__(self, index: Any, value: Any) -> None:
+        if self._cls.frozen:
+            refuse_frozen(self._cls, self._name)
         if not self._is_one(index):
             self._field()[_inside(index)] = value
             return

@@ -24,6 +24,7 @@ from .class_body import (
 from .classes import LAYOUTS, ClassType, Method, Signature
 from .deleted import DeletedReference
 from .field_access import FieldAccess, InlineField
+from .frozen import check_frozen
 from .functions import is_abstract_body, mark_wrapper, refuse_lambda, user_function
 from .members import MemberKind, member_of, mixed_in, split_bases, wrapped
 from .shown import shown, shown_fields, shown_row
@@ -78,12 +79,14 @@ class ObjectMeta(type):
         check_members(name, base, annotations, namespace)
         namespace["__slots__"] = ()
         layout = options.pop("layout", None)
+        known = getattr(base, "__sharedoa__", None)
+        frozen = check_frozen(name, options.pop("frozen", None), known, namespace)
         unordered = check_unordered(name, options.pop("unordered", ()), annotations)
         cls = super().__new__(mcls, name, bases, namespace, **options)
         members = {**mixed_in(cls, base), **namespace}
         _declare_class(cls, base, annotations, defaults, members, frame.f_globals, local)
         assert cls.__sharedoa__ is not None
-        cls.__sharedoa__.unordered = unordered
+        cls.__sharedoa__.unordered, cls.__sharedoa__.frozen = unordered, frozen
         if layout is not None:
             _ask_for_layout(cls, layout)
         return cls
@@ -166,6 +169,9 @@ class Object(metaclass=ObjectMeta):
 
     ``class C(oa.Object, unordered=("a", "b"))`` says of fields that it is all the same in which
     order threads of a launch read and write them: debug mode takes no races there for mistakes.
+
+    ``class C(oa.Object, frozen=True)`` says that objects of C and its subclasses stay as they are
+    made: nobody can write to their fields, so code of kernels may know what they hold.
 
     Two objects are equal when they are the same object.
     """

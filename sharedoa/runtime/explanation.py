@@ -66,7 +66,10 @@ def _constants(variant: Compilation, usual: Compilation) -> str:
     """The code for launches of which numbers are known."""
     parameters = usual.job.program.kernel.parameters
     known = variant.job.facts.constants.items()
-    numbers = ", ".join(f"{parameters[place].name} = {number}" for place, number in known)
+    told = [f"{parameters[place].name} = {number}" for place, number in known]
+    frozen = variant.job.facts.asked("frozen")
+    told += [f"{parameters[place].name} = one object" for (place,), each in frozen if each]
+    numbers = ", ".join(told)
     left, all = (sum(1 for _ in operations_in(each.program)) for each in (variant, usual))
     return f"\nwith {numbers}: code of its own, {left} operations instead of {all}"
 

@@ -19,12 +19,14 @@ from dispatch.windows import Range, Windows
 from ptxpass.ir import Ranges
 
 from ..heap.heap import Heap
+from ..ir.frozen import FrozenObject
 from ..ir.job import Facts, Question, Uses
 from ..model.classes import ClassType, Family
 from ..model.clusters import Clusters
 from ..model.layout import Layout
 from ..model.run_form import RunForm
 from .binding import Runs
+from .frozen_contents import frozen_contents
 from .geometry import Pair
 from .specialisation import BLOCK, Constants, word_of_block
 
@@ -46,7 +48,7 @@ class Given:
     def of(cls, facts: Facts) -> Given:
         """What code knows that rests on ``facts``."""
         runs = tuple([(place, form) for (place,), form in facts.asked("run") if form is not None])
-        words = [(place, word) for (place,), word in facts.asked("constant") if word is not None]
+        words = [*facts.words]
         blocks = [block for _, block in facts.asked("block") if block is not None]
         words += [(BLOCK, word_of_block(block)) for block in blocks]
         return cls(runs, tuple(words))
@@ -58,12 +60,21 @@ NOTHING = Given()
 class Now:
     """Answers to the questions of ``Facts``, by methods of their names, for a program that uses
     ``uses`` in a launch with what is given. Each is found once, so that they agree. ``layout``:
-    one that the heap is going to have, in place of its own."""
+    one that the heap is going to have, in place of its own; ``reads``: whether objects may be
+    read."""
 
-    def __init__(self, uses: Uses, heap: Heap, given: Given, layout: Layout | None = None) -> None:
+    def __init__(
+        self,
+        uses: Uses,
+        heap: Heap,
+        given: Given,
+        layout: Layout | None = None,
+        reads: bool = True,
+    ) -> None:
         self._uses, self._heap = uses, heap
         self._runs, self._constants = dict(given.runs), dict(given.constants)
         self.layout = layout or heap.layout
+        self._reads = reads
 
     def answer(self, question: Question) -> Any:
         what, *about = question
@@ -88,6 +99,10 @@ class Now:
 
     def constant(self, parameter: int) -> int | None:
         return self._constants.get(parameter)
+
+    def frozen(self, parameter: int) -> FrozenObject | None:
+        word, cls = self._constants.get(parameter), self._uses.frozen[parameter]
+        return None if word is None else frozen_contents(self._heap, cls, word, self._reads)
 
     def block(self) -> Pair | None:
         word = self._constants.get(BLOCK)

@@ -323,7 +323,8 @@ class Program:
         runs = {place: arguments[place]._run for place in places}
         forms = tuple((place, run.form) for place, run in runs.items() if run is not None)
         first = self.plan.first_slots
-        scalars = [(place, first[place]) for place in self.uses().scalars]
+        uses = self.uses()
+        scalars = [(place, first[place]) for place in (*uses.scalars, *uses.frozen)]
         constants: Constants = ()
         if are_fixed:
             known_block = None
@@ -369,6 +370,12 @@ class Program:
         not that of variables, and results are not to depend on when code is replaced."""
         is_asked = not debug and knobs.specialise.value()
         return is_asked and not heap.fastmath
+
+    def read_frozen(self, heap: Heap, constants: Constants) -> None:
+        """Read what code is going to know of frozen objects, while nobody else may."""
+        now = Now(self.uses(), heap, Given((), constants))
+        for place in self.uses().frozen:
+            now.frozen(place)
 
     def bind_next(self, binding: Binding | None) -> None:
         """The next launch goes by ``binding`` if that still holds, else is bound."""
@@ -460,9 +467,10 @@ class Program:
             uses = self._uses
             if uses is None or uses.program is not old.program:
                 return False
-            if not old.facts.still_hold(Now(uses, heap, given).answer):
+            if not old.facts.still_hold(Now(uses, heap, given, reads=False).answer):
                 return False
-            now = Now(uses, heap, replace(given, constants=constants or given.constants), layout)
+            given = replace(given, constants=constants or given.constants)
+            now = Now(uses, heap, given, layout, reads=False)
             facts = Facts(uses, now.answer, old.mode.by_population, old.debug)
             job = replace(old, layout=layout, facts=facts)
             found = self._known(job)
@@ -486,7 +494,7 @@ class Program:
             return [
                 made
                 for job, made in self._compilations.items()
-                if [*job.key[:-1]] == settings and job.facts.constants
+                if [*job.key[:-1]] == settings and job.facts.words
             ]
 
     def job(

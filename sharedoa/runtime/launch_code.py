@@ -157,7 +157,7 @@ def quick_launcher(
     first_heap, *others = heaps or ["current_heap()"]
     checks += [f"{other} is heap" for other in others]
     places = [f"a{number}" for number in range(len(types))]
-    has_scalars = any(isinstance(each, ScalarType) for each in types)
+    has_scalars = any(map(_may_be_constant, types))
     source = _SOURCE.format(
         parameters="".join(f"{each}=absent, " for each in places) + ("/, " if places else ""),
         places="".join(f"{each}, " for each in places),
@@ -187,6 +187,11 @@ def quick_launcher(
     exec(compile(source, f"{__file__}:launch", "exec"), names)
     launcher: Callable[[int, Geometry], Launch] = names["launcher"]
     return launcher
+
+
+def _may_be_constant(type: Type) -> bool:
+    """Whether code may come to know an argument of the type."""
+    return isinstance(type, ScalarType) or (isinstance(type, ReferenceType) and type.cls.frozen)
 
 
 def _holds_numbers(type: ValueType) -> bool:

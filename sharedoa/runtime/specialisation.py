@@ -182,6 +182,7 @@ class Specialisation:
             return True
         if watch.wanted != constants or watch.task is None or watch.task.is_dropped:
             unit = binding.unit
+            program.read_frozen(heap, constants)
             watch.wanted = constants
             watch.task = background.submit(lambda task: _make(program, unit, heap.weak, constants))
         watch.left = min(watch.left, _LAUNCHES_BETWEEN_LOOKS)
@@ -222,7 +223,8 @@ class Specialisation:
         are under way when they return, the code itself has to tell: a variant must not need more
         memory of its own, nor leave room for fewer threads."""
         facts = unit.compilation.job.facts
-        if not facts.constants:  # it is the same code
+        if not (facts.constants or any(each for _, each in facts.asked("frozen"))):
+            # It is the same code.
             self._chosen, self._trial, self._watch = (), None, None
             return False
         self._chosen = tuple(facts.words)

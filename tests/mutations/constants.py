@@ -15,6 +15,7 @@ _UNKNOWN = (f"{_NUMBERS[0]}::test_what_is_not_known",)
 _STEPS = ("tests/runtime/test_specialisation.py",)
 _BINDING = "sharedoa/runtime/binding.py"
 _QUICK = "sharedoa/runtime/launch_code.py"
+_FROZEN = "tests/runtime/test_frozen.py"
 _LIBRARY = "sharedoa/ir/library_arguments.py"
 _KNOWN = ("tests/ir/test_library_arguments.py",)
 _LAUNCHES = ("tests/runtime/test_specialised_launches.py",)
@@ -229,6 +230,41 @@ MUTATIONS = (
         "variants that spill", _VARIANTS, "spilled[1] <= spilled[0] and", "",
         "a variant that needs more memory of its own stays",
         (f"{_LAUNCHES[0]}::test_what_a_device_says_of_the_code",),
+    ),
+    # -------------------------------------------------------------------- frozen objects
+    Mutation(
+        "objects in the place of deleted ones", "sharedoa/heap/by_type.py",
+        "        if cls.frozen:\n", "        if False:\n",
+        "code knows what another object held",
+        (f"{_FROZEN}::test_a_deleted_object_is_not_remembered",),
+    ),
+    Mutation(
+        "other objects of a frozen class", _JOB,
+        "return [*[(place, word) for place, word in found if word is not None], *frozen]",
+        "return [(place, word) for place, word in found if word is not None]",
+        "a launch runs code that knows another object",
+        (f"{_FROZEN}::test_subclasses_and_other_scenes",),
+    ),
+    Mutation(
+        "kernels that write", "sharedoa/frontend/program.py", "        check_frozen(found)\n", "",
+        "a kernel changes what code knows", (f"{_FROZEN}::test_kernels_cannot_write",),
+    ),
+    Mutation(
+        "NumPy's views of frozen fields", "sharedoa/heap/field_view.py",
+        "fixed = self._cls.frozen or holds_references(self.type)",
+        "fixed = holds_references(self.type)",
+        "the host changes what code knows", (f"{_FROZEN}::test_the_host_cannot_write",),
+    ),
+    Mutation(
+        "rows of frozen fields", "sharedoa/heap/field_view.py",
+        "if self._cls.frozen and isinstance(value, np.ndarray):", "if False:",
+        "the host changes what code knows", (f"{_FROZEN}::test_the_host_cannot_write",),
+    ),
+    Mutation(
+        "references to frozen objects", "sharedoa/ir/frozen.py",
+        "return operation[\"operator\"] == \"is_not\" if is_asked else None",
+        "return operation[\"operator\"] == \"is\" if is_asked else None",
+        "an object is taken for null", (f"{_FROZEN}::test_results_are_those_of_what_is_read",),
     ),
     Mutation(
         "fast arithmetic of constants", "sharedoa/runtime/launch.py",

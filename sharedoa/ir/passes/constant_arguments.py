@@ -22,39 +22,45 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..core import Function, Location, Operation, Program, Region, Value, operations_in
-from ..evaluation import Number, evaluated, same
+from ..evaluation import Known, evaluated, same
+from ..frozen import FrozenPlace
 from ..job import Job
 from ..library_arguments import exact_parameters
 from ..rewrite import make, replace_uses
 from .calls import callees, is_known
 
-Known = Mapping[Value, "Number | None"]
+KnownValues = Mapping[Value, Known]
 
 
 def fold_constants(program: Program, job: Job) -> None:
     if not all(map(is_known, operations_in(program))):
         return  # it may call any function with anything
     exact = exact_parameters(program, job.target.is_device)
-    constants = [job.facts.constant(n) if is_exact else None for n, is_exact in enumerate(exact)]
+    constants = [_known(job, n) if is_exact else None for n, is_exact in enumerate(exact)]
     for symbol, known in _Given(program, constants).known.items():
         _Rewriter(program.functions[symbol], known).run()
+
+
+def _known(job: Job, parameter: int) -> Known:
+    frozen = job.facts.frozen(parameter)
+    return job.facts.constant(parameter) if frozen is None else FrozenPlace(frozen)
 
 
 class _Given:
     """What functions are given, by all calls that may be reached. ``known``: by function that is
     called, what values in it are known, or None if they are not."""
 
-    def __init__(self, program: Program, constants: Sequence[Number | None]) -> None:
+    def __init__(self, program: Program, constants: Sequence[Known]) -> None:
         """``constants``: what the launch gives the kernel."""
         self._functions = program.functions
-        self._parameters: dict[str, list[Number | None]] = {}
-        self.known: dict[str, dict[Value, Number | None]] = {}
+        self._parameters: dict[str, list[Known]] = {}
+        self.known: dict[str, dict[Value, Known]] = {}
         self._pending: list[str] = []
         self._call(program.kernel.symbol, constants)
         while self._pending:
             self._look_at(self._pending.pop())
 
-    def _call(self, symbol: str, arguments: Sequence[Number | None]) -> None:
+    def _call(self, symbol: str, arguments: Sequence[Known]) -> None:
         """Note a call with arguments of which these are known."""
         before = self._parameters.get(symbol)
         after = [*arguments]
@@ -71,7 +77,7 @@ class _Given:
         self.known[symbol] = known
         self._region(function.body, known)
 
-    def _region(self, region: Region, known: dict[Value, Number | None]) -> bool:
+    def _region(self, region: Region, known: dict[Value, Known]) -> bool:
         """Look at what is run of a region; whether control comes to its ``yield``."""
         for operation in region.operations:
             given = [known.get(operand) for operand in operation.operands]
@@ -89,7 +95,7 @@ class _Given:
                 known[operation.result] = evaluated(operation, given)
         return region.terminator.kind == "yield"
 
-    def _merge(self, branch: Operation, known: dict[Value, Number | None]) -> None:
+    def _merge(self, branch: Operation, known: dict[Value, Known]) -> None:
         """What the results of a branch are: the same in all arms that yield."""
         ends = [arm.terminator for arm in _arms(branch, known)]
         for number, result in enumerate(branch.results):
@@ -97,7 +103,7 @@ class _Given:
             known[result] = first if all(same(first, each) for each in rest) else None
 
 
-def _arms(branch: Operation, known: Known) -> list[Region]:
+def _arms(branch: Operation, known: KnownValues) -> list[Region]:
     """The arms of a branch that may be run."""
     test = known.get(branch.operands[0])
     then, otherwise = branch.regions
@@ -107,7 +113,7 @@ def _arms(branch: Operation, known: Known) -> list[Region]:
 class _Rewriter:
     """Puts constants, and the arms of branches that are run, in the place of what made them."""
 
-    def __init__(self, function: Function, known: Known) -> None:
+    def __init__(self, function: Function, known: KnownValues) -> None:
         self._function, self._known = function, known
         self._replaced: dict[Value, Value] = {}
 
@@ -160,7 +166,7 @@ class _Rewriter:
         made = []
         for value in values:
             number = self._known.get(value)
-            if number is None:
+            if number is None or isinstance(number, FrozenPlace):
                 continue
             constant = make("constant", [], location, [value.type], value=number)
             constant.result.name = value.name

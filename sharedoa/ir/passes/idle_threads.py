@@ -37,7 +37,7 @@ from ..core import (
     root_of,
     unconverted,
 )
-from ..evaluation import Number, evaluated
+from ..evaluation import Known, evaluated
 from ..job import Job
 from ..operations import PURE, Effects, cost_of, effects_of, kind_of
 from ..rewrite import copy_function, copy_operations, make
@@ -82,7 +82,7 @@ class _Beginning:
         self._program, self._kernel, self._job = program, program.kernel, job
         self._own = [Value(each.type, each.name) for each in self._kernel.parameters]
         self._copies = dict(zip(self._kernel.parameters, self._own, strict=True))
-        self._known: dict[Value, Number | None] = {}
+        self._known: dict[Value, Known] = {}
         self._made: list[Operation] = []
         #: The test, and what it says of threads that go on.
         self._found: tuple[Value, bool] | None = None
