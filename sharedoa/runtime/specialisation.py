@@ -139,10 +139,15 @@ class Specialisation:
             return lambda: self._try(program, trial, side, number, start)
         if watch is None:
             return start
+        if watch.left and not binding.is_settled:  # it is asked before every launch
+            watch.left -= 1
+            return start
+        left = watch.left
 
         def watched() -> None:
-            if watch.left > 0:
-                watch.left -= 1
+            nonlocal left
+            if left:
+                left -= 1
                 start()
                 return
             begun = perf_counter()
@@ -150,6 +155,7 @@ class Specialisation:
             seconds = perf_counter() - begun
             if self._watch is watch:
                 self._look(program, binding, watch, words(), seconds)
+                left = watch.left
 
         return watched
 

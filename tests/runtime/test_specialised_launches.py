@@ -263,6 +263,20 @@ def test_what_a_device_says_of_the_code(uses: dict[str, int], is_kept: bool) -> 
         assert out.numpy()[2] == 6
 
 
+def test_launches_that_make_objects(compiled: list[Job], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is made ready by itself, and counts."""
+    monkeypatch.setattr(policy, "looks", 3)
+    monkeypatch.setattr(policy, "launches_on_device", 10)
+    with oa.Heap(backend=InterpretedGpu(), capacity="64MiB", initial_region=64) as heap:
+        heap.new(Body, COUNT, x=1.0)
+        for _ in range(20):
+            oa.all(Body).split(40, 0.5)
+        assert [each for each in constants(compiled) if each] == [{"limit": 40, "weight": 0.5}]
+        for _ in range(30):
+            oa.all(Body).split(40, 0.5)
+        assert [int(each.hits) for each in oa.all(Body)] == [9] * (2 * COUNT)
+
+
 def test_several_sizes(heap: oa.Heap) -> None:
     out = heap.zeros(4 * COUNT, i64)
     for number in range(24):
