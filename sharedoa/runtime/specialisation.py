@@ -40,6 +40,9 @@ BLOCK = -1
 MOST_VARIANTS = 4
 _MOST_CHANGES = 2
 """How often a constant may turn out not to be one, before its parameter is never one again."""
+_GOLDEN = 0.6180339887498949
+_MOST_COMPARED = 1024
+"""Launches until a variant is dropped, as they are too different to compare."""
 _LAUNCHES_BETWEEN_LOOKS = 64
 """While code is being compiled."""
 _PAUSES = (64, 1024)
@@ -218,7 +221,7 @@ class Specialisation:
         trial.note(side, number, seconds)
         verdict = trial.verdict(number)
         if verdict is None:
-            program.bind_next(trial.take_turn(side))
+            program.bind_next(trial.next_binding())
             return
         self._trial = None
         self._conclude(verdict.is_better, verdict.speedup)
@@ -313,11 +316,13 @@ class _Verdict:
 
 
 class _Trial:
-    """Launches with the variant (side 1) and without (side 0) by turns."""
+    """Launches with the variant (side 1) and without (side 0), in turns that follow no period, as
+    launches of several kinds may."""
 
     def __init__(self, generic: Binding) -> None:
         self.generic = generic
         self.is_turn_of_variant = True
+        self._launches = 0
         self._bindings: list[Binding | None] = [None, None]
         self._seconds: dict[int, tuple[list[float], list[float]]] = {}
 
@@ -330,10 +335,11 @@ class _Trial:
     def note(self, side: int, number: int, seconds: float) -> None:
         self._seconds.setdefault(number, ([], []))[side].append(seconds)
 
-    def take_turn(self, side: int) -> Binding | None:
-        """The other side is next; what it was bound to."""
-        self.is_turn_of_variant = not side
-        return self._bindings[1 - side]
+    def next_binding(self) -> Binding | None:
+        """What the side whose turn is next was bound to."""
+        self._launches += 1
+        self.is_turn_of_variant = self._launches * _GOLDEN % 1.0 < 0.5
+        return self._bindings[self.is_turn_of_variant]
 
     def verdict(self, number: int) -> _Verdict | None:
         """By launches of one ``number``, as others have other threads. Pairs are compared: what
@@ -341,7 +347,7 @@ class _Trial:
         generic, variant = self._seconds[number]
         pairs = [*zip(generic, variant, strict=False)][1:]
         if len(pairs) < policy.pairs:
-            return None
+            return _Verdict(False, 1.0) if self._launches >= _MOST_COMPARED else None
         saved = median(without - with_ for without, with_ in pairs)
         usual = median(without for without, _ in pairs)
         least = max(policy.least_part * usual, policy.least_seconds)

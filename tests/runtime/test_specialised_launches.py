@@ -278,12 +278,23 @@ def test_launches_that_make_objects(compiled: list[Job], monkeypatch: pytest.Mon
 
 
 def test_several_sizes(heap: oa.Heap) -> None:
+    """By turns; a variant is compared with launches of the same size."""
     out = heap.zeros(4 * COUNT, i64)
-    for number in range(24):
+    for number in range(60):
         out[:] = -1
         size = (COUNT, 2 * COUNT, 4 * COUNT, 0)[number % 4]
         ways[size](out, 3)
         assert out.numpy().tolist() == [3 * i if i < size else -1 for i in range(4 * COUNT)]
+    assert ways.program.specialisation._trial is None and ways.program.binding.constants
+
+
+def test_launches_that_nobody_can_compare() -> None:
+    with oa.Heap(backend="cpu", capacity="64MiB") as heap:
+        out = heap.zeros(2000, i64)
+        for size in range(1, 1200):
+            ways[size](out, 3)
+        assert ways.program.specialisation._trial is None
+        assert not ways.program.binding.constants
 
 
 def test_the_setting(compiled: list[Job]) -> None:
