@@ -40,7 +40,8 @@ class KernelLaunch:
     """One launch of loaded code: ``threads`` = (nx, ny) threads in blocks of ``block``, with the
     arguments that ``slots`` hold, of which ``count`` are leaves. ``is_timed``: stopwatches count
     it, as it is not one of the backend's own. ``in_order``: on a processor its threads run one
-    after another, so that sums of floats have the same bits whenever."""
+    after another, so that sums of floats have the same bits whenever. ``side``: launches in a row
+    that have the same number, if it is not negative, may run at the same time (``record``)."""
 
     handle: Any
     threads: tuple[int, int]
@@ -49,6 +50,7 @@ class KernelLaunch:
     count: int
     is_timed: bool = True
     in_order: bool = False
+    side: int = -1
 
 
 def nothing() -> None:
@@ -145,7 +147,8 @@ class Backend(Protocol):
 
     def record(self, launches: Sequence[KernelLaunch]) -> Any:
         """``launches``, at least one and none of 0 threads, made ready to be started together, in
-        that order. What their slots hold now is what every run of them sees.
+        that order as far as they do not say that they may run side by side. What their slots hold
+        now is what every run of them sees.
 
         Raises ArgumentError as ``prepare`` does.
         """

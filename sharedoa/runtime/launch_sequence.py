@@ -8,7 +8,7 @@ does not all are bound again, and recorded again where that changed them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +47,8 @@ class RecordedLaunch:
     after: Sequence[KernelLaunch] = ()
     #: Of one for several: the arrays on all of whose objects methods are called, and their names.
     called_all: tuple[tuple[ObjectArray, str], ...] = ()
+    #: ``KernelLaunch.side``.
+    side: int = -1
 
     @property
     def calls_on_all(self) -> tuple[tuple[ObjectArray, str], ...]:
@@ -78,7 +80,7 @@ class RecordedLaunch:
     def prepared(self, heap: Heap) -> list[KernelLaunch]:
         assert self.binding is not None
         own = self.program.prepared(heap, self.binding.unit, self.geometry, self.slots)
-        return [*self.before, own, *self.after]
+        return [*self.before, replace(own, side=self.side), *self.after]
 
 
 class LaunchSequence:

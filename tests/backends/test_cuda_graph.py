@@ -16,6 +16,7 @@ from sharedoa.backends.cuda import CudaBackend
 from sharedoa.backends.cuda_device import CudaDevice
 from sharedoa.backends.own_kernels import OwnKernels
 from sharedoa.errors import ArgumentError, BackendError
+from sharedoa.runtime import knobs
 
 from .pretend_driver import STREAM, PretendDriver, bindings
 
@@ -286,3 +287,34 @@ def test_a_stopwatch_times_each_run(driver, heap):
     heap.backend.device.stopwatch_running = None
     calls = names(driver, "cuEventRecord", "cuGraph")
     assert calls == ["cuEventRecord", "cuGraphLaunch", "cuEventRecord"] * 2
+
+
+def test_launches_that_cannot_meet_are_branches(driver, heap):
+    """Each in a stream that waits for what came before, and for which what comes after waits."""
+    a, b, c = (oa.zeros(64, f32) for _ in range(3))
+    with knobs.scope(fuse="always"), oa.capture() as step:
+        copy[64](a, b)
+        copy[32](a, c)
+        copy[16](c, b)  # which meets both
+    names(driver)
+    step.run()
+    calls = names(driver, "cuStream", "cuEvent", "cuLaunchKernel")
+    begin, end = calls.index("cuStreamBeginCapture"), calls.index("cuStreamEndCapture")
+    assert calls[begin + 1 : end] == [
+        "cuEventCreate", "cuEventRecord", "cuStreamCreate", "cuStreamWaitEvent", "cuLaunchKernel",
+        "cuEventCreate", "cuEventRecord", "cuLaunchKernel", "cuStreamWaitEvent", "cuLaunchKernel",
+    ]  # fmt: skip
+    gone = ["cuEventDestroy", "cuStreamDestroy", "cuEventDestroy", "cuStreamDestroy"]
+    assert calls[end + 1 :] == gone
+    assert "beside others" in step.explain()
+
+
+def test_launches_that_meet_stay_in_their_order(driver, heap):
+    a, b = oa.zeros(64, f32), oa.zeros(64, f32)
+    with knobs.scope(fuse="always"), oa.capture() as step:
+        copy[64](a, b)
+        copy[32](b, a)
+    names(driver)
+    step.run()
+    assert "cuEventRecord" not in names(driver, "cuEvent")
+    assert "beside others" not in step.explain()

@@ -20,6 +20,7 @@ from ..vectorised import receiver_programs
 from .legality import Refusal, refusal
 from .part import Part, part_of_call, part_of_launch
 from .program import Picked, together
+from .sides import ALONE, sides
 
 MOST_PARTS = 64
 """Launches that become one: code grows with them."""
@@ -85,10 +86,17 @@ class Grouping:
     stays: bool
     #: Arrays of objects, by launch and argument, and what run each was.
     runs: list[tuple[int, int, Any]] = field(default_factory=list)
+    #: Of each group: which of those beside it run at the same time (``sides``).
+    sides: list[int] = field(default_factory=list)
 
     @property
     def fuses(self) -> bool:
         return any(group.count > 1 for group in self.groups)
+
+    @property
+    def changes_anything(self) -> bool:
+        """Whether launches are to run in another way than one by one."""
+        return self.fuses or any(side != ALONE for side in self.sides)
 
     def holds(self, heap: Heap, records: Sequence[Record]) -> bool:
         """Whether the same launches would be found again."""
@@ -105,12 +113,13 @@ class Grouping:
 
     def explain(self) -> str:
         """A line for each launch: whether it is one with that before it, and if not why."""
-        lines = [self.labels[0]] if self.labels else []
+        lines = self.labels[:1]
         for label, verdict in zip(self.labels[1:], self.verdicts, strict=True):
-            lines.append(
-                f"{label}: "
-                + ("one with the launch before it" if verdict is None else f"by itself: {verdict}")
-            )
+            is_one = verdict is None
+            lines.append(f"{label}: {'one with the launch before it' if is_one else verdict}")
+        for group, side in zip(self.groups, self.sides, strict=True):
+            if side != ALONE:
+                lines[group.first] += "; beside others, which it does not meet"
         return "\n".join(lines)
 
 
@@ -156,7 +165,8 @@ def grouped(heap: Heap, records: Sequence[Record], may_change: bool = False) -> 
         if hasattr(argument, "_run")
     ]
     stays = maker.knows_objects and all(isinstance(record, Launched) for record in records)
-    return Grouping(groups, labels, verdicts, tuple(programs), facts, stays, runs)
+    at_once = sides([[parts[number] for number in group.span] for group in groups])
+    return Grouping(groups, labels, verdicts, tuple(programs), facts, stays, runs, at_once)
 
 
 def _verdict(

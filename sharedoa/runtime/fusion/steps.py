@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ...heap.arrays import ObjectArray
@@ -12,6 +13,7 @@ from ..launch_sequence import LaunchSequence, RecordedLaunch
 from ..population_plan import ChangingLaunch, PopulationCall
 from ..unit import Unit
 from .grouping import Grouping, Launched, Record, grouped
+from .sides import ALONE
 from .trial import Trial
 
 Recorded = RecordedLaunch | ChangingLaunch | PopulationCall | Callable[[], Any]
@@ -48,22 +50,26 @@ class StepFusion:
 
     def _group(self) -> None:
         """Find out which launches are one, as things are now."""
-        lists = self._heap.memory.population_lists is not None
+        heap = self._heap
+        lists = heap.memory.population_lists is not None
         # In a run other classes may come to have objects before a launch than have some now.
         may_change = lists or any(record is None for record in self._records)
-        grouping = grouped(self._heap, self._records, may_change)
+        grouping = grouped(heap, self._records, may_change)
         before = self._grouping
         self._grouping, self._as_one = grouping, None
-        if not grouping.fuses:
+        if not (heap.backend.target.is_device and knobs.fuse.value() == "always"):
+            # It has yet to be timed on a device; on a processor each launch has all threads.
+            grouping.sides = [ALONE] * len(grouping.groups)
+        if not grouping.changes_anything:
             return
         if before is None or self._trial is None or before.groups != grouping.groups:
-            self._trial = Trial(self._heap)
+            self._trial = Trial(heap)
 
     def run(self, count: int, run: Callable[[Parts, int], None]) -> None:
         """Run the step ``count`` times; ``run`` runs what was arranged so often."""
         while count:
             grouping = self._grouping
-            if grouping is not None and grouping.fuses:
+            if grouping is not None and grouping.changes_anything:
                 if not grouping.holds(self._heap, self._records):
                     self._group()
                     continue
@@ -88,9 +94,11 @@ class StepFusion:
 
     def _grouped(self, grouping: Grouping) -> Iterator[Recorded]:
         """The launches with those that are one in the place of theirs."""
-        for group in grouping.groups:
+        for group, side in zip(grouping.groups, grouping.sides, strict=True):
             first = self._recorded[group.first]
             if group.count == 1:
+                if isinstance(first, RecordedLaunch) and side != ALONE:
+                    first = replace(first, side=side)
                 yield first
                 continue
             record = group.record(self._records)
@@ -108,6 +116,7 @@ class StepFusion:
                 record.program.plan.new_slots(),
                 first.is_specialised,
                 called_all=tuple(pair for each in own for pair in _called_all(each)),
+                side=side,
             )
 
     def _units(self, as_one: bool) -> list[Unit]:
@@ -121,7 +130,7 @@ class StepFusion:
             return "the launches run one by one"
         text = grouping.explain()
         trial = self._trial
-        if not grouping.fuses or trial is None:
+        if not grouping.changes_anything or trial is None:
             return text
         said = {True: "runs are so", False: "runs are by themselves", None: ""}[trial.pays]
         return "\n".join(filter(None, [text, ": ".join(filter(None, [said, trial.reason]))]))
