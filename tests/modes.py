@@ -28,12 +28,6 @@ FEW = (
 )
 
 
-def half_of_modes(half: Literal[0, 1]) -> list[Any]:
-    """Parameters: every mode, those of the other half marked slow. Two tests of the same program
-    have different halves."""
-    return _parameters(MODES, HALVES[half])
-
-
 def few_modes(half: Literal[0, 1]) -> list[Any]:
     """Parameters: every mode, all but a few marked slow. Two tests of the same program have
     different halves."""

@@ -21,7 +21,15 @@ FLAVOURS = [
     *((name, False) for name in APPS if name not in ELSEWHERE),
     *((name, True) for name in NATURAL),
 ]
-RUNS = [(*flavour, MODES[number % len(MODES)]) for number, flavour in enumerate(FLAVOURS)]
+RUNS = [
+    pytest.param(
+        *flavour,
+        MODES[number % len(MODES)],
+        # What the others have with other vertices.
+        marks=[pytest.mark.slow] * flavour[0].endswith("_ven"),
+    )
+    for number, flavour in enumerate(FLAVOURS)
+]
 
 
 @pytest.mark.parametrize(("name", "natural", "mode"), RUNS)

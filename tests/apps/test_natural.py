@@ -12,7 +12,7 @@ from dispatch.mode import MODES
 from sharedoa import ArgumentError
 
 from ..codegen.interpreted import InterpretedGpu
-from ..modes import few_modes
+from ..modes import quick_modes
 from .running import (
     MIXED,
     advance_to,
@@ -43,7 +43,7 @@ def test_against_the_reference(size: int, iteration: int, mix: Mix) -> None:
     assert counts["cars"] + counts["trucks"] + counts["buses"] == counts["active"]
 
 
-@pytest.mark.parametrize("mode", few_modes(1))
+@pytest.mark.parametrize("mode", quick_modes("typepointer", "auto"))
 def test_results_in_every_mode(mode: str) -> None:
     with simulation(generated_network(20), mode=mode, natural=True, mix=MIXED) as running:
         counts = advance_to(running, 200)

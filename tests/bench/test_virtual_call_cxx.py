@@ -33,6 +33,8 @@ from sharedoa.cxx.kernels import Kernel
 from sharedoa.cxx.nvrtc import load_nvrtc
 from sharedoa.errors import BackendError
 
+from ..modes import rotated
+
 
 @pytest.fixture
 def _nvrtc() -> None:
@@ -84,8 +86,7 @@ def test_objects_of_both_languages_have_the_same_size(mode, _nvrtc):
 # ---------------------------------------------------------------- code
 
 
-@pytest.mark.parametrize("types", WIDTHS)
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(("mode", "types"), rotated(MODES, WIDTHS, each=2))
 def test_every_class_keeps_its_body(mode, types, _nvrtc):
     chosen = parse_mode(mode)
     decision = require_distinct_bodies(made_family(types, cxx_fields()), chosen)

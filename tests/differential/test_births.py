@@ -70,7 +70,7 @@ def test_on_a_gpu(tmp_path_factory: pytest.TempPathFactory, mode: str, seed: int
     require_equal(folder, seed, lambda: "cuda", **options)
 
 
-@settings(max_examples=examples(2))
+@settings(max_examples=examples(1))
 @given(seed=seeds)
 def test_in_the_interpreter_of_ptx(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
     folder = tmp_path_factory.mktemp("births")

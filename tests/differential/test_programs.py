@@ -13,6 +13,7 @@ import sharedoa as oa
 from dispatch.mode import MODES
 from sharedoa.targets.ptxas import assemble
 
+from ..modes import rotated
 from .effort import EXAMPLES, examples, layout_for, references_for
 from .populations import make_history
 from .programs import MAX_CLASSES, MAX_LEVELS, Program, Size, make_program, numbered
@@ -104,10 +105,9 @@ def test_programs_that_cpython_runs_on_proxies_agree(
     agree(tmp_path_factory.mktemp("program"), seed, size, mode, "python")
 
 
-@pytest.mark.parametrize("mode", LARGE_MODES)
-@pytest.mark.parametrize(("seed", "size"), LARGE, ids=["64 classes", "long bodies"])
-def test_large_programs_agree(tmp_path: Path, mode: str, seed: int, size: Size) -> None:
-    agree(tmp_path, seed, size, mode, "cpu")
+@pytest.mark.parametrize(("mode", "number"), rotated(LARGE_MODES, range(len(LARGE))))
+def test_large_programs_agree(tmp_path: Path, mode: str, number: int) -> None:
+    agree(tmp_path, *LARGE[number], mode, "cpu")
 
 
 @pytest.mark.gpu

@@ -90,7 +90,10 @@ def test_every_setting_is_described():
     assert not [knob.variable for knob in knobs.ALL if f"| `{knob.variable}` |" not in text]
 
 
-@pytest.mark.parametrize("mode", ["", "sharedoa", "typepointer"])
+@pytest.mark.parametrize(
+    "mode",
+    ["", *(pytest.param(mode, marks=pytest.mark.slow) for mode in ("sharedoa", "typepointer"))],
+)
 def test_tutorial(mode, tmp_path):
     text = "".join(programs("docs/tutorial.md"))
     variables = {"SHAREDOA_MODE": mode} if mode else {}

@@ -13,6 +13,7 @@ import pytest
 import sharedoa as oa
 
 from ..codegen.interpreted import InterpretedGpu
+from ..modes import rotated
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs/examples"
@@ -42,19 +43,21 @@ def program(name: str) -> ModuleType:
 
 
 @pytest.mark.parametrize(
-    ("backend", "mode"),
+    ("name", "place"),
     [
-        ("cpu", "auto"),
-        ("cpu", "coal"),
-        ("python", "auto"),
-        ("interpreted", "auto"),
-        *(pytest.param("cuda", mode, marks=pytest.mark.gpu) for mode in ("auto", "coal", "cuda")),
+        *((name, ("cpu", "auto")) for name in SIZES),
+        *rotated(SIZES, [("cpu", "coal"), ("python", "auto"), ("interpreted", "auto")]),
+        *(
+            pytest.param(name, ("cuda", mode), marks=pytest.mark.gpu)
+            for name in SIZES
+            for mode in ("auto", "coal", "cuda")
+        ),
     ],
 )
-@pytest.mark.parametrize("name", SIZES)
 def test_it_agrees_with_its_oracle(
-    name: str, backend: str, mode: str, capsys: pytest.CaptureFixture[str]
+    name: str, place: tuple[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
+    backend, mode = place
     opened: Any = InterpretedGpu() if backend == "interpreted" else backend
     with oa.Heap(backend=opened, mode=mode, capacity="256MiB"):
         program(name).main(**SIZES[name][backend in ("python", "interpreted")])

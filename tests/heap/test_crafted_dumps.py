@@ -86,7 +86,7 @@ def fill() -> oa.Array:
     return nodes
 
 
-@pytest.fixture(params=["auto", "coal"])
+@pytest.fixture(params=["auto", pytest.param("coal", marks=pytest.mark.slow)])
 def heap(request):
     with oa.Heap(request.param, "cpu", "aos", capacity="16MiB", initial_region=8) as made:
         yield made

@@ -326,6 +326,7 @@ def test_all_of_the_header_compiles_without_warnings(program: Path, standard: st
 
 
 @needs_nvcc
+@pytest.mark.slow
 def test_two_files_with_a_heap_do_not_link(program: Path) -> None:
     second = program.parent / "second.cu"
     second.write_text("#include <sharedoa.cuh>\n")

@@ -253,8 +253,11 @@ def test_extreme_radii(heap: oa.Heap, periodic: bool, radius: float) -> None:
     require_found(FlatThing, points, radius, cell=0.5, size=(4.0, 3.0), periodic=periodic)
 
 
-@pytest.mark.parametrize("periodic", [False, True])
-@pytest.mark.parametrize("cls", [FlatThing, SolidVector], ids=lambda cls: cls.__name__)
+@pytest.mark.parametrize(
+    ("heap", "cls", "periodic"),
+    rotated(HEAPS, [FlatThing, SolidVector], [False, True], each=2),
+    indirect=["heap"],
+)
 def test_what_is_not_finite_is_never_found(heap: oa.Heap, cls: type, periodic: bool) -> None:
     size = (4.0, 3.0, 2.0)[: KINDS[cls][0]]
     points = random_points(cls, 12, size, seed=3)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import sharedoa as oa
-from dispatch.mode import MODES, parse_mode
+from dispatch.mode import parse_mode
 from sharedoa import f32, f64, i32, u8
 from sharedoa.model.object import shared_type
 from sharedoa.runtime import grid_order
@@ -19,6 +19,7 @@ from sharedoa.runtime.vectorised_code import CallForm, call_program
 from sharedoa.targets.ptxas import assemble
 
 from ..codegen.interpreted import InterpretedGpu
+from ..modes import quick_modes
 
 
 @oa.value
@@ -47,7 +48,7 @@ class Giant(Star):
     size: f32
 
 
-@pytest.mark.parametrize("mode", [*MODES[::3], "auto"])
+@pytest.mark.parametrize("mode", quick_modes("auto", "concord", "bits+switch"))
 def test_code_for_gpus(mode: str) -> None:
     """Both GPU back ends take what builds grids, and what searches them."""
     cls, listed = shared_type(Giant), shared_type(Star)

@@ -19,7 +19,7 @@ from .running import RUNS, simulation
 compare = comparing(RULE, simulation)
 
 
-@settings(max_examples=examples(25))
+@settings(max_examples=examples(12))
 @given(board=BOARDS, run=st.sampled_from(RUNS))
 def test_small_boards(board: np.ndarray, run: tuple[str, bool]) -> None:
     mode, natural = run

@@ -19,7 +19,7 @@ from .running import RUNS, simulation
 compare = comparing(RULE, simulation)
 
 
-@settings(max_examples=examples(15))
+@settings(max_examples=examples(8))
 @given(
     board=BOARDS,
     steps=st.sampled_from([8, 265]),

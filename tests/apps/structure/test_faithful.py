@@ -11,7 +11,7 @@ from apps.structure.faithful.classes import Node, NodeBase, Spring, SpringBase
 from dispatch.mode import MODES
 from sharedoa.model.object import shared_type
 
-from ...modes import few_modes, quick_modes
+from ...modes import quick_modes
 from .reference import Reference
 from .running import (
     APP,
@@ -42,7 +42,7 @@ def test_one_concrete_class_overrides_all_virtual_methods(
     assert shared_type(base).concrete() == [shared_type(cls)]
 
 
-@pytest.mark.parametrize("mode", few_modes(1))
+@pytest.mark.parametrize("mode", quick_modes("typepointer", "bits+switch"))
 def test_small_results_in_every_mode(mode: str) -> None:
     with simulation(generated_structure(1_500), mode=mode) as running:
         require_table(running, 1_500)

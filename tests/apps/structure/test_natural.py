@@ -16,7 +16,7 @@ from apps.structure.structure import ANCHOR, FREE, Structure
 from dispatch.mode import MODES
 
 from ...codegen.interpreted import InterpretedGpu
-from ...modes import few_modes, quick_modes, rotated
+from ...modes import quick_modes, rotated
 from .method_kernels import begin_search
 from .reference import Reference
 from .running import (
@@ -31,13 +31,13 @@ from .running import (
 )
 
 
-@pytest.mark.parametrize("mode", few_modes(0))
+@pytest.mark.parametrize("mode", quick_modes("header+vtable", "range+switch"))
 def test_small_results_in_every_mode(mode: str) -> None:
     with simulation(generated_structure(1_500), mode=mode, natural=True) as running:
         require_table(running, 1_500)
 
 
-@pytest.mark.parametrize("mode", few_modes(1))
+@pytest.mark.parametrize("mode", quick_modes("concord", "auto"))
 def test_results_with_repairs_in_every_mode(mode: str) -> None:
     require_repaired(1_500, mode, "cpu")
 
