@@ -19,6 +19,7 @@ from sharedoa.backends import available
 from sharedoa.ir import pipeline
 from sharedoa.ir.job import Job
 from sharedoa.runtime import knobs, launch
+from sharedoa.runtime import pipeline as stages
 from sharedoa.runtime.pipeline import Compilation
 from sharedoa.runtime.specialisation import policy
 
@@ -37,7 +38,7 @@ settings.register_profile(
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
-pipeline.always_verifies = True
+pipeline.always_verifies = stages.always_compiles = True
 # How long launches take would decide what is compiled; tests of that set these.
 policy.worth, policy.launches_on_device = math.inf, sys.maxsize
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as of what shells run in the background

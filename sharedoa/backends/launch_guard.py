@@ -20,7 +20,7 @@ from .guard_code import (
     guard_code,
     is_supported,
 )
-from .native_code import NativeLibrary, ffi, host_target
+from .native_code import NativeLibrary, assembled, ffi
 
 _FAULTS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE)
 _SA_RESTART = 0x10000000
@@ -70,7 +70,7 @@ class LaunchGuard:
 
     def __init__(self) -> None:
         self.handles_faults = is_supported()
-        object_code = host_target().assemble(guard_code())
+        object_code = assembled(guard_code(), "launch guard")
         exports = EXPORTS + (HANDLER_EXPORTS if self.handles_faults else ())
         self.library = NativeLibrary(object_code, exports, {})
         # Signal handlers and ends of threads come here, also while the interpreter ends.

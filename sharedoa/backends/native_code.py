@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from cffi import FFI
@@ -12,6 +12,7 @@ from llvmlite import binding as llvm
 
 from ..errors import InternalError
 from ..once import once
+from ..targets.base import Stages
 from ..targets.host import HostTarget
 from ..uninterrupted import uninterrupted
 
@@ -23,6 +24,34 @@ _library_numbers = itertools.count()
 def host_target() -> HostTarget:
     """The one host target of the process: detecting the CPU is done once."""
     return HostTarget()
+
+
+class _Assembler:
+    """Makes object code of texts of this package's own, which are as they should be."""
+
+    name = "assembler"
+
+    @property
+    def fingerprint(self) -> str:
+        return host_target().fingerprint
+
+    def libraries(self, text: str) -> str:
+        return ""
+
+    def compile(self, text: str) -> Stages:
+        return {"o": host_target().assemble(text)}
+
+
+keep: Callable[[Any, str, str], Stages] = lambda compiler, text, label: compiler.compile(text)  # noqa: E731
+"""What makes code of a text, and calls it so in listings; those who keep code between runs set
+another one (``runtime.code_cache``)."""
+
+
+def assembled(text: str, label: str) -> bytes:
+    """Object code of a text of this package's own."""
+    code = keep(_Assembler(), text, label)["o"]
+    assert isinstance(code, bytes)
+    return code
 
 
 @once

@@ -21,7 +21,7 @@ from ..once import once
 from ..uninterrupted import uninterrupted
 from .interruption import keep_interrupts, settle
 from .launch_guard import launch_guard
-from .native_code import NativeLibrary, host_target
+from .native_code import NativeLibrary, assembled
 
 #: From the caller's signal until another core works for it, and until the caller knows that it is
 #: done. Measured (docs/performance.md).
@@ -291,7 +291,7 @@ class _Pool:
     def __init__(self, workers: int) -> None:
         guard = launch_guard()
         imports = {name: guard.address(name) for name in _IMPORTS}
-        library = NativeLibrary(host_target().assemble(_CODE), _EXPORTS, imports)
+        library = NativeLibrary(assembled(_CODE, "thread pool"), _EXPORTS, imports)
         prepare = library.function("prepare_pool", "void(*)(int, int64_t, int64_t)")
         prepare(CLOCK_MONOTONIC, CHUNK_NANOSECONDS, PARTS * (workers + 1))
         self.share = library.function("share", _SHARE_TYPE)

@@ -17,7 +17,7 @@ from ..once import once
 from .guard_code import short_serial
 from .interruption import ask_to_leave, settle
 from .launch_guard import launch_guard
-from .native_code import NativeLibrary, host_target
+from .native_code import NativeLibrary, assembled
 
 #: Team: threads, those of this block that still run, those waiting, barriers passed, blocks done;
 #: then a mutex and a condition variable, with room for any platform's. Whoever finds the team
@@ -235,7 +235,7 @@ _team_lock = threading.Lock()
 def _library() -> NativeLibrary:
     guard = launch_guard()
     imports = {name: guard.address(name) for name in _IMPORTS}
-    return NativeLibrary(host_target().assemble(_CODE), _EXPORTS, imports)
+    return NativeLibrary(assembled(_CODE, "thread team"), _EXPORTS, imports)
 
 
 def _forget() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from ..ir.roles import Role, may_meet
+from ..ir.roles import EVERYTHING, Role, kin_of, may_meet
 from .types import I64
 
 
@@ -18,6 +18,9 @@ class RoleMetadata:
     def __init__(self, module: ir.Module, stored: frozenset[Role]) -> None:
         self._module = module
         self._stored = stored
+        self._by_kin: dict[Role, list[Role]] = {}
+        for role in stored:
+            self._by_kin.setdefault(kin_of(role), []).append(role)
         self._is_stored: dict[Role, bool] = {}
         self._tags: dict[Role, Any] = {}
 
@@ -35,7 +38,10 @@ class RoleMetadata:
         """Whether the program writes to memory in ``role``, or to a part of it."""
         found = self._is_stored.get(role)
         if found is None:
-            found = any(may_meet(role, stored) for stored in self._stored)
+            if role == EVERYTHING or EVERYTHING in self._stored:
+                found = bool(self._stored)
+            else:
+                found = any(may_meet(role, each) for each in self._by_kin.get(kin_of(role), ()))
             self._is_stored[role] = found
         return found
 

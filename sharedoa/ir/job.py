@@ -1,9 +1,9 @@
 """What is compiled, for which machine and heap, and what its code rests on.
 
 A ``Job`` is the key of loaded code, what every stage of a compilation is given, and the head of
-``kernel.explain()`` and of dumps. Code on disk is keyed by the text that a job's stages make of it
-(``runtime.code_cache``): a job names classes and programs of this process, the text names nothing
-but what the machine code depends on.
+``kernel.explain()`` and of dumps. Code on disk is found by the description of a job, and keyed by
+the text that its stages make of it (``runtime.code_cache``): a job names classes and programs of
+this process, these name nothing but what the machine code depends on.
 
 What code rests on besides its program is asked of ``Facts``, which remembers question and answer.
 Nobody tells beforehand what will be asked, and what was not asked may change: code holds as long as
@@ -224,7 +224,41 @@ class Facts:
             self._answers[question] = self._answer(question)
         return self._answers[question]
 
+    def all_known(self) -> Facts:
+        """Answers to all questions that code of the program can ask."""
+        facts, uses = (
+            Facts(self._uses, self._answer, self._looks is not None, self._debug),
+            self._uses,
+        )
+        if uses is None:
+            return facts
+        for family in sorted(uses.families, key=lambda each: each.root.type_index):
+            facts.clusters(family)
+        if uses.classes_met:
+            facts.populated()
+            facts.ranges()
+        for parameter in uses.indexed_parameters:
+            facts.run(parameter)
+        for owner, name in sorted(
+            uses.array_fields, key=lambda each: (each[0].type_index, each[1])
+        ):
+            facts.pieces(owner, name)
+        for parameter in uses.scalars:
+            facts.constant(parameter)
+        facts.close()
+        return facts
+
+    def rest_on(self, questions: Iterable[Question], known: Facts) -> None:
+        """The code is complete: it was found, and asked these questions."""
+        self._answers.update((question, known._answers[question]) for question in questions)
+        self.close()
+
     # ---------------------------------------------------------------- what was asked
+
+    @property
+    def answers(self) -> Mapping[Question, Any]:
+        """All that was asked, in order, and the answers."""
+        return self._answers
 
     def close(self) -> None:
         """The code is complete."""

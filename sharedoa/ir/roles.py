@@ -81,6 +81,12 @@ def may_meet(one: Role, other: Role) -> bool:
     return all(a == b or a is ANY or b is ANY for a, b in zip(one, other, strict=False))
 
 
+def kin_of(role: Role) -> Role:
+    """What roles that may meet have in common, but for ``EVERYTHING``: where there are many, only
+    those of one kin need be compared."""
+    return role[: 2 if role[:1] == ("field",) else 1]
+
+
 def stored_roles(program: Program) -> frozenset[Role]:
     """The roles of everything that the program writes to, by stores or atomics."""
     found: set[Role] = set()

@@ -92,20 +92,27 @@ def program_text(program: Program, names: Mapping[str, Named] | None = None) -> 
     """``names``: what to call classes and value structs, ``type_names`` if it is not given.
 
     Raises InternalError for an attribute of a type that no text was thought of."""
-    types = _Types(type_names(program) if names is None else names)
+    types = TypeTexts(type_names(program) if names is None else names)
+    text, locations = code_text(program, types)
+    if locations:
+        table = (f"#{number} = {_location(at)}" for number, at in enumerate(locations, start=1))
+        text += "\n".join(["\nlocations", *table, ""])
+    return text
+
+
+def code_text(program: Program, types: TypeTexts) -> tuple[str, list[Location]]:
+    """The text but for where locations are, and these in order. Raises InternalError for an
+    attribute or type without text."""
     locations: dict[Location, int] = {}
     parts = [f"program {_symbol(program.kernel.symbol)}"]
     parts += ["\n".join(_Function(f, types, locations).lines()) for f in program.functions.values()]
-    if locations:
-        table = (f"#{number} = {_location(at)}" for at, number in locations.items())
-        parts.append("\n".join(["locations", *table]))
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(parts) + "\n", list(locations)
 
 
 # ---------------------------------------------------------------------- types
 
 
-class _Types:
+class TypeTexts:
     """Types and attributes as text."""
 
     def __init__(self, names: Mapping[str, Named]) -> None:
@@ -165,7 +172,7 @@ class _Types:
         return f"{{{', '.join(pairs)}}}"
 
 
-_ATTRIBUTES: dict[type, Callable[[_Types, Any], str]] = {
+_ATTRIBUTES: dict[type, Callable[[TypeTexts, Any], str]] = {
     type(None): lambda types, value: "none",
     bool: lambda types, value: str(value).lower(),
     int: lambda types, value: str(value),
@@ -173,12 +180,12 @@ _ATTRIBUTES: dict[type, Callable[[_Types, Any], str]] = {
     str: lambda types, value: quoted(value),
     tuple: lambda types, value: _tuple([types.attribute(each) for each in value]),
     list: lambda types, value: f"[{', '.join(types.attribute(each) for each in value)}]",
-    dict: _Types.mapping,
+    dict: TypeTexts.mapping,
     ClassType: lambda types, value: f"class {types.named(value)}",
     Candidate: lambda types, value: f"{types.named(value.cls)} -> {_symbol(value.symbol)}",
-    RunForm: _Types.run_form,
+    RunForm: TypeTexts.run_form,
     Lane: lambda types, value: f"lane {value.number}",
-    ConstantTable: _Types.table,
+    ConstantTable: TypeTexts.table,
     **dict.fromkeys(
         [ReferenceType, ValueType, GridType, Array2Type, ArrayType, InlineType, ListType,
          LvalueType, TupleType, ScalarType, type(NULL), type(VOID)],
@@ -237,7 +244,9 @@ def facts_of(function: Function) -> dict[str, Any]:
 class _Function:
     """One function on its way to text. ``locations`` are those that texts referred to so far."""
 
-    def __init__(self, function: Function, types: _Types, locations: dict[Location, int]) -> None:
+    def __init__(
+        self, function: Function, types: TypeTexts, locations: dict[Location, int]
+    ) -> None:
         self._function, self._types, self._locations = function, types, locations
         self._names = _value_names(function)
 

@@ -206,7 +206,7 @@ def _wrong_class(unit: Unit, address: int, type_index: int) -> str | None:
 
 
 def _location(unit: Unit, site: int) -> Location | None:
-    sites = unit.compilation.lowered.source_sites
+    sites = unit.compilation.outline.source_sites
     return sites[site] if 0 <= site < len(sites) else None
 
 
@@ -222,7 +222,7 @@ def _named_thread(x: int, y: int) -> str:
 def _race(unit: Unit, record: Any, message: str) -> str:
     """Two threads at one scalar: what each does, and where."""
     site, value, kinds = int(record["site"]), int(record["value"]), int(record["extra"])
-    place = unit.compilation.lowered.assertion_texts[site]
+    place = unit.compilation.outline.assertion_texts[site]
     if AN_ELEMENT in place:
         what = place.replace(AN_ELEMENT, f"element {value} of an array")
     else:
@@ -262,8 +262,8 @@ def _error(unit: Unit, record: Any) -> SharedOAError:
     gone = _deleted(unit, value) if code in _OF_DELETED else None
     if gone is not None:
         text, help = gone, _MESSAGES[ErrorCode.FREED][1]
-    site, lowered = int(record["site"]), unit.compilation.lowered
-    if asserted := lowered.assertion_texts.get(site):
+    site, outline = int(record["site"]), unit.compilation.outline
+    if asserted := outline.assertion_texts.get(site):
         words = [Word(int(record[name])) for name in _WORDS]
         text = f"{text}: {asserted.format(*words)}"
     text = f"kernel {unit.name}{_thread(record)}: {text}"

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from time import perf_counter
+from weakref import ref
 
 from ptxpass.output_file import write_whole
 
@@ -22,6 +23,7 @@ from ..errors import (
 )
 from ..frontend.program import too_deep
 from ..ir.core import Program
+from ..ir.description import describe
 from ..ir.job import Job
 from ..ir.passes.dispatch import SiteReport, reports
 from ..ir.pipeline import history, optimised
@@ -30,30 +32,41 @@ from ..targets.base import Stages
 from ..targets.optimise import assembly_of
 from ..uninterrupted import uninterrupted
 from . import code_cache, knobs
+from .code_cache import descriptions
+from .code_cache.descriptions import Found, Outline
+
+always_compiles = False
+"""Whether what is found is made all the same, and compared: tests."""
 
 
 @dataclass(eq=False)
 class Compilation:
     """A job on its way. ``products`` holds what each stage made, by extension: text, or bytes for
-    ``o``."""
+    ``o``. Where code was found (``code_cache.descriptions``), the rest is made when somebody
+    wants to see it."""
 
     job: Job
-    products: Stages = field(default_factory=dict)
+    products: Stages = field(init=False)
+    found: Found | None = None
     #: How long it took.
     seconds: float = 0.0
-    _program: Program | None = None
-    _lowered: LoweredModule | None = None
 
-    @property
+    def __post_init__(self) -> None:
+        self.products = _Products(self)
+
+    @cached_property
     def program(self) -> Program:
         """The job's program after the passes."""
-        assert self._program is not None
-        return self._program
+        return optimised(self.job)
+
+    @cached_property
+    def lowered(self) -> LoweredModule:
+        return lower(self.program, self.job)
 
     @property
-    def lowered(self) -> LoweredModule:
-        assert self._lowered is not None
-        return self._lowered
+    def outline(self) -> Outline:
+        """What loading the code takes, and telling its errors."""
+        return Outline.of(self.lowered) if self.found is None else self.found.outline
 
     @cached_property
     def reports(self) -> list[SiteReport]:
@@ -61,35 +74,56 @@ class Compilation:
         return reports(self.program)
 
 
+class _Products(Stages):
+    """What was not made, as its compilation was found, is made when it is asked for."""
+
+    def __init__(self, compilation: Compilation) -> None:
+        super().__init__()
+        self._compilation = ref(compilation)
+
+    def __missing__(self, extension: str) -> str | bytes:
+        compilation = self._compilation()
+        if extension != "dispatch.ll" or compilation is None:
+            raise KeyError(extension)
+        self[extension] = made = _dispatched_text(compilation)
+        return made
+
+
 def optimised_program(compilation: Compilation) -> Stages:
     """The program in SSA form after all passes."""
-    compilation._program = optimised(compilation.job)
+    assert compilation.program
     return _to_dump(compilation, "passes.ir", "ir")
 
 
 def dispatched_ir(compilation: Compilation) -> Stages:
     """LLVM IR, with virtual calls as the mode has them; above it what was chosen, and why."""
-    compilation._lowered = lower(compilation.program, compilation.job)
+    return {"dispatch.ll": _dispatched_text(compilation), **_to_dump(compilation, "ll")}
+
+
+def _dispatched_text(compilation: Compilation) -> str:
     decisions = [
         f"; {r.location.line_in_file}: {r.static_class}.{r.method} of {', '.join(r.candidates)}: "
         f"{r.decision}, because {r.reason}\n"
         for r in compilation.reports
     ]
-    text = "".join([*decisions, str(compilation.lowered.module)])
-    return {"dispatch.ll": text, **_to_dump(compilation, "ll")}
+    return "".join([*decisions, str(compilation.lowered.module)])
 
 
 def machine_code(compilation: Compilation) -> Stages:
     """LLVM's optimised IR and the target's code: ``opt.ll``, then ``ptx`` or ``o``."""
-    text = compilation.products["dispatch.ll"]
-    assert isinstance(text, str)
-    # What the comments at its head say of lines of the source is no part of the code.
-    code = "".join(itertools.dropwhile(lambda line: line[0] == ";", text.splitlines(keepends=True)))
+    code = _code_text(compilation)
     # An exception between two steps of llvmlite would leave LLVM's objects with two owners.
     with uninterrupted:
         made = code_cache.compiled(compilation.job.target, code, compilation.job.name)
     compilation.products.update(made)
     return {**made, **(_to_dump(compilation, "s") if "o" in made else {})}
+
+
+def _code_text(compilation: Compilation) -> str:
+    text = compilation.products["dispatch.ll"]
+    assert isinstance(text, str)
+    # What the comments at its head say of lines of the source is no part of the code.
+    return "".join(itertools.dropwhile(lambda line: line[0] == ";", text.splitlines(keepends=True)))
 
 
 STAGES: tuple[tuple[tuple[str, ...], Callable[[Compilation], Stages]], ...] = (
@@ -118,13 +152,23 @@ _COMMENTS = {"ptx": "//", "s": "#"}
 
 
 def compile(job: Job) -> Compilation:
-    """Run every stage in order; write what they make to ``SHAREDOA_DUMP``. The job's facts are
-    complete then.
+    """Find the job's code, or run every stage in order; write what they make to ``SHAREDOA_DUMP``.
+    The job's facts are complete then.
 
     Raises CompileError for the user's mistakes, ConfigurationError for a folder that cannot be
     written, InternalError for whatever else goes wrong in a stage.
     """
-    compilation, begun = Compilation(job), perf_counter()
+    begun = perf_counter()
+    # What is dumped is made.
+    is_kept = knobs.dump.value() is None and code_cache.open_folder() is not None
+    description = describe(job) if is_kept else None
+    found = None if description is None else descriptions.recall(job, description)
+    if found is not None and description is not None and not always_compiles:
+        job.facts.rest_on(found.questions, description.facts)
+        compilation = Compilation(job, found, perf_counter() - begun)
+        compilation.products.update(found.stages)
+        return compilation
+    compilation = Compilation(job)
     for extensions, stage in STAGES:
         try:
             made = stage(compilation)
@@ -140,6 +184,14 @@ def compile(job: Job) -> Compilation:
         compilation.products.update(made)
         _dump(job, made)
     job.facts.close()
+    if description is not None:
+        text, asked = _code_text(compilation), job.facts.questions
+        if found is None:
+            descriptions.remember(job, description, text, compilation.outline, asked)
+        elif (text, asked) != (found.text, (*found.questions,)) or (
+            compilation.outline != found.outline
+        ):
+            raise InternalError(f"kernel {job.name}: its description is that of other code")
     compilation.seconds = perf_counter() - begun
     return compilation
 

@@ -12,14 +12,17 @@ import numpy as np
 from dispatch import state
 from dispatch.shadow import TABLE_BYTES
 
-from ..backends import Backend
+from ..backends import Backend, native_code
 from ..errors import HeapError
 from ..heap.heap import Heap
 from ..heap.provider import Slab
 from ..uninterrupted import uninterrupted
+from . import code_cache
 from .device_errors import ErrorRecords
 from .exit_report import report_at_exit
 from .pipeline import Compilation
+
+native_code.keep = code_cache.compiled
 
 _records: weakref.WeakKeyDictionary[Backend, ErrorRecords] = weakref.WeakKeyDictionary()
 _shadow_tables: weakref.WeakKeyDictionary[Backend, Slab] = weakref.WeakKeyDictionary()
@@ -32,15 +35,15 @@ class Unit:
     def __init__(self, compilation: Compilation, backend: Backend) -> None:
         self.name = compilation.job.name
         self.compilation = compilation
-        lowered = compilation.lowered
+        outline = compilation.outline
         #: The heap that it was bound to last.
         self.heap: Callable[[], Heap | None] = lambda: None
         with uninterrupted:
             self.handle: Any = backend.load(
-                lowered.kernel_symbol,
+                outline.kernel_symbol,
                 compilation.products,
-                uses_barrier=lowered.uses_barrier,
-                recursive=lowered.recursive,
+                uses_barrier=outline.uses_barrier,
+                recursive=outline.recursive,
                 debug=compilation.job.debug,
             )
             self._record = records_of(backend).claim(self)

@@ -20,6 +20,8 @@ _OF_MELDING = ("tests/ir/test_call_melding.py",)
 _OF_RECEIVERS = ("tests/ir/test_certain_receivers.py",)
 _OF_LOOPS = ("tests/ir/test_shared_loops.py",)
 _PLANNED = "sharedoa/runtime/planned_clusters.py"
+_DESCRIPTION = "sharedoa/ir/description.py"
+_OF_DESCRIPTIONS = ("tests/runtime/test_descriptions.py",)
 _OF_PLANS = ("tests/runtime/test_background.py",)
 _OF_ARRAYS = ("tests/ir/test_array_use.py",)
 
@@ -172,5 +174,24 @@ MUTATIONS = (
         "code that nobody finds", "sharedoa/runtime/launch.py",
         "            if is_used:\n                self._keep(made)\n", "",
         "code that was made beside the program is compiled again by the launch", _OF_PLANS,
+    ),
+    # ------------------------------------------------------------------ descriptions
+    *(
+        Mutation(
+            f"a description without {what}", _DESCRIPTION, old, new,
+            "code is found that was made of something else", _OF_DESCRIPTIONS,
+        )
+        for what, old, new in (
+            ("debug mode", " debug {job.debug} fast", " fast"),
+            ("entries", "{cls.entry_base} {cls.slots!r}", "{cls.slots!r}"),
+            ("types of fields", "{name!r}: {types.type(type)}", "{name!r}"),
+            ("answers", ": {_answer(answer, types)}", ""),
+        )
+    ),
+    Mutation(
+        "questions that nobody noted", "sharedoa/ir/job.py",
+        "(question, known._answers[question]) for question in questions)",
+        "(question, known._answers[question]) for question in ())",
+        "code that was found holds whatever changes", _OF_DESCRIPTIONS,
     ),
 )  # fmt: skip

@@ -15,7 +15,7 @@ from sharedoa import f32, i32
 from sharedoa.errors import InternalError
 from sharedoa.ir.job import Job
 from sharedoa.model.clusters import Clusters
-from sharedoa.runtime import launch
+from sharedoa.runtime import launch, pipeline
 from sharedoa.runtime.vectorised_code import call_program
 
 COUNT = 40
@@ -341,6 +341,10 @@ def test_clusters_that_change_while_code_is_compiled(
     work, is_compiled = Work("kernel", "mean"), threading.Event()
     heap, compile = work.heap, launch.compile
     rearrange, results = heap.placement.rearrange, []
+    # The lock of the heap, which is held meanwhile, is needed to learn of a second thread.
+    other = threading.Thread(target=heap.note_thread)
+    other.start()
+    other.join()
 
     def noting(job: Any) -> Any:
         made = compile(job)
@@ -353,6 +357,8 @@ def test_clusters_that_change_while_code_is_compiled(
         rearrange(layout)
 
     monkeypatch.setattr(launch, "compile", noting)
+    # Describing the compilation would wait for the lock of the heap, which is being rearranged.
+    monkeypatch.setattr(pipeline, "describe", lambda job: None)
     monkeypatch.setattr(heap.placement, "rearrange", meanwhile)
     thread = threading.Thread(target=lambda: results.append(work.run()))
     other_clusters(work, monkeypatch)

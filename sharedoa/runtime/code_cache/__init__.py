@@ -6,7 +6,7 @@ it is compared in full when the entry is read, so that neither a collision nor a
 ever taken for the code asked for. Nothing in it is an address: code goes to any later process.
 
 ``entry.py`` is what a file holds, ``folder.py`` how processes share the folder and what it may
-grow to.
+grow to. Above this layer ``descriptions.py`` finds code without its text.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import struct
 import warnings
 from functools import cache
 from pathlib import Path
@@ -29,7 +28,6 @@ from . import entry
 from .folder import CodeFolder
 
 _PACKAGE = "sharedoa"
-_LENGTH = struct.Struct("<Q")
 #: Folders that are known to be open to others: one warning each is enough.
 _warned: set[Path] = set()
 
@@ -107,10 +105,9 @@ def chosen_folder() -> CodeFolder | None:
 
 
 def key_of(compiler: Compiler, text: str) -> bytes:
-    """Each part after its length, so that no two different lists of parts have the same key."""
+    """Of code that is made of ``text``, which is the last part."""
     made_with = compiler.name, compiler.fingerprint, compiler.libraries(text)
-    parts = [part.encode() for part in (_own_version(), *made_with, text)]
-    return b"".join(_LENGTH.pack(len(part)) + part for part in parts)
+    return entry.join(part.encode() for part in (_own_version(), *made_with, text))
 
 
 def digest_of(key: bytes) -> str:
@@ -118,14 +115,19 @@ def digest_of(key: bytes) -> str:
     return hashlib.sha256(key).hexdigest()
 
 
-def _stages(data: bytes | None, key: bytes) -> Stages | None:
+def stored(data: bytes | None) -> entry.Entry | None:
+    """The entry of a file, if there is one and it is whole."""
     if data is None:
         return None
     try:
-        found = entry.unpack(data)
+        return entry.unpack(data)
     except entry.DamagedEntry:
         return None
-    return found.stages if found.key == key else None
+
+
+def _stages(data: bytes | None, key: bytes) -> Stages | None:
+    found = stored(data)
+    return found.stages if found is not None and found.key == key else None
 
 
 @cache

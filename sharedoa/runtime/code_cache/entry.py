@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
@@ -42,6 +43,21 @@ class Entry:
 
     key: bytes
     stages: Stages
+
+
+def join(parts: Iterable[bytes]) -> bytes:
+    """A key: each part after its length, so that no two different lists of parts give the same."""
+    return b"".join(_LENGTH.pack(len(part)) + part for part in parts)
+
+
+def parts_of(key: bytes) -> list[bytes]:
+    """What ``join`` made a key of."""
+    parts, position = [], 0
+    while position < len(key):
+        (size,) = _LENGTH.unpack_from(key, position)
+        position += _LENGTH.size + size
+        parts.append(key[position - size : position])
+    return parts
 
 
 def pack(label: str, compiler: str, key: bytes, stages: Stages) -> bytes:

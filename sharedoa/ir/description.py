@@ -1,0 +1,171 @@
+"""All that passes and code generation depend on, as text: by which machine code is found again.
+
+It is the program as it comes from the front end (``text``), every class and value struct that it
+can reach, the settings of the job, and what is so of the heap and the arguments of the launch.
+Nothing in it is an address, a file or a line, so that it is the same in any process and wherever
+the source stands. What there is no text for has no description, and is compiled.
+
+Which facts code rests on shows when it is compiled, so the answers to all questions that the
+program can ask stand here. Where one of them differs that was not asked, the code is made again,
+found by its LLVM text (``runtime.code_cache``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import InternalError
+from ..model.classes import ClassType, Family
+from ..model.clusters import Clusters
+from ..model.run_form import RunForm
+from ..model.types import ArrayType, InlineType, ListType, ReferenceType, TupleType, ValueType
+from .core import Location
+from .job import Facts, Job, Question
+from .text import Named, TypeTexts, code_text, type_names
+
+#: What ``ValueType`` and its subclasses have; methods are functions of the program where they are
+#: called.
+_STRUCT = {"name", "python_class", "fields", "methods", "dtype", "forms", "constructors"}
+
+
+@dataclass(frozen=True)
+class Description:
+    """``locations``: places in the source, in the order in which the program mentions them;
+    ``facts``: answers to all questions that it can ask."""
+
+    text: str
+    locations: Sequence[Location]
+    facts: Facts
+
+    @property
+    def questions(self) -> Sequence[Question]:
+        return self.facts.questions
+
+
+def describe(job: Job) -> Description | None:
+    """The description of a job of which nothing was asked yet; None where something of it has no
+    text."""
+    facts = job.facts.all_known()
+    try:
+        names = _names(job, facts)
+        types = TypeTexts(names)
+        program, locations = code_text(job.program, types)
+        parts = [
+            *_settings(job),
+            *(_named(type, types) for type in names.values()),
+            *(_fact(question, answer, types) for question, answer in facts.answers.items()),
+            program,
+        ]
+    except (InternalError, RecursionError):
+        return None
+    return Description("\n".join(parts), locations, facts)
+
+
+def _settings(job: Job) -> Iterator[str]:
+    name, header, tiles, in_regions, references, _ = job.layout.key(())
+    yield f"job {job.name!r} {job.target.name} {job.mode!r} debug {job.debug} fast {job.fastmath}"
+    yield f"layout {name} {header!r} {tiles} {in_regions} {references} {job.encoding.name}"
+
+
+# ---------------------------------------------------------------------- types
+
+
+def _names(job: Job, facts: Facts) -> dict[str, Named]:
+    """Every class and struct that the program mentions, or that is reached from one: bases and
+    subclasses, and the types of fields. Classes are called by their numbers, too."""
+    found: dict[Named, str] = {}
+    families: set[Family] = set()
+    pending: list[Named] = [*type_names(job.program).values(), *_in_facts(facts)]
+    while pending:
+        each = pending.pop()
+        if each in found:
+            continue
+        if isinstance(each, ClassType):
+            found[each] = f"{each.name}.{each.type_index}"
+            if each.family not in families:
+                families.add(each.family)
+                pending += each.family.root.descendants()
+            fields = each.own_fields if each.is_resolved else {}
+        else:
+            found[each] = f"{each.name}.struct.{len(found)}"
+            fields = each.fields
+        pending += reversed([*_in_types(fields.values())])
+    return {name: each for each, name in found.items()}
+
+
+def _in_types(types: Any) -> Iterator[Named]:
+    for type in types:
+        match type:
+            case ReferenceType():
+                yield type.cls
+            case ValueType():
+                yield type
+            case ArrayType() | InlineType() | ListType():
+                yield from _in_types([type.element])
+            case TupleType():
+                yield from _in_types(type.items)
+
+
+def _in_facts(facts: Facts) -> Iterator[Named]:
+    for question, answer in facts.answers.items():
+        parts = [*question[1:], answer]
+        yield from (each for each in parts if isinstance(each, ClassType))
+        yield from (each.cls for each in parts if isinstance(each, RunForm))
+        for each in parts:
+            if isinstance(each, Clusters):
+                yield from (cls for cls, _ in each)
+
+
+def _named(type: Named, types: TypeTexts) -> str:
+    return _class(type, types) if isinstance(type, ClassType) else _struct(type, types)
+
+
+def _class(cls: ClassType, types: TypeTexts) -> str:
+    if cls.foreign is not None:
+        raise InternalError(f"no text for {cls!r}, which another compiler has laid out")
+    base = "none" if cls.base is None else types.named(cls.base)
+    family = f"{types.named(cls.family.root)} {cls.family.layout} {cls.family.entries}"
+    slots = f"{cls.entry_base} {cls.slots!r}"
+    kind = f"{cls.is_abstract} {cls.is_resolved} {sorted(cls.unordered)!r}"
+    fields = _fields(cls.own_fields, types) if cls.is_resolved else "?"
+    return f"class {types.named(cls)} {base} ({family}) ({slots}) {kind} {{{fields}}}"
+
+
+def _struct(struct: ValueType, types: TypeTexts) -> str:
+    if {*vars(struct)} - _STRUCT:
+        raise InternalError(f"no text for all of {struct!r}")
+    dtype = "none"
+    if struct.dtype is not None:
+        dtype = f"{struct.dtype!r} {struct.dtype.itemsize} {struct.dtype.alignment}"
+    kind = type(struct).__qualname__
+    return f"{kind} {types.named(struct)} {dtype} {{{_fields(struct.fields, types)}}}"
+
+
+def _fields(fields: Mapping[str, Any], types: TypeTexts) -> str:
+    return ", ".join(f"{name!r}: {types.type(type)}" for name, type in fields.items())
+
+
+# ---------------------------------------------------------------------- facts
+
+
+def _fact(question: Question, answer: Any, types: TypeTexts) -> str:
+    what, *about = question
+    names = [types.named(each) if isinstance(each, ClassType) else repr(each) for each in about]
+    if what == "clusters":
+        names = [types.named(about[0].root)]
+    return f"{what} {' '.join(names)}: {_answer(answer, types)}"
+
+
+def _answer(answer: Any, types: TypeTexts) -> str:
+    match answer:
+        case Clusters():
+            return repr(sorted((types.named(cls), groups) for cls, groups in answer))
+        case frozenset():
+            return repr(sorted(answer))
+        case RunForm():
+            return types.run_form(answer)
+    if isinstance(answer, (int, tuple)) or answer is None:
+        return repr(answer)
+    raise InternalError(f"no text for the answer {answer!r}")
