@@ -128,7 +128,7 @@ def start(heap: oa.Heap, gate: Gate) -> tuple[Any, Any]:
     gate.age[COUNT](cells, 0.0)
     assert heap.layout.clusters == NONE
     gate.gather[COUNT](cells[SOME], out)
-    assert gate.begun.wait(5) and heap.layout.clusters == NONE
+    assert gate.begun.wait(60) and heap.layout.clusters == NONE
     return cells, out
 
 
@@ -222,7 +222,7 @@ def test_a_captured_step(heap: oa.Heap, gate: Gate) -> None:
         gate.age[COUNT](cells, 1.0)
     step.run()
     gate.gather[COUNT](some, out)
-    assert gate.begun.wait(5)
+    assert gate.begun.wait(60)
     step.run(2)
     finish(heap, gate)
     made = gate.in_launches
