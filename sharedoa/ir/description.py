@@ -128,7 +128,7 @@ def _class(cls: ClassType, types: TypeTexts) -> str:
     base = "none" if cls.base is None else types.named(cls.base)
     family = f"{types.named(cls.family.root)} {cls.family.layout} {cls.family.entries}"
     slots = f"{cls.entry_base} {cls.slots!r}"
-    kind = f"{cls.is_abstract} {cls.is_resolved} {sorted(cls.unordered)!r}"
+    kind = f"{cls.is_abstract} {cls.is_resolved} {cls.frozen} {sorted(cls.unordered)!r}"
     fields = _fields(cls.own_fields, types) if cls.is_resolved else "?"
     return f"class {types.named(cls)} {base} ({family}) ({slots}) {kind} {{{fields}}}"
 

@@ -119,9 +119,7 @@ class Uses:
         """Which objects it makes and ends."""
         return births_of(self.program)
 
-    def thread_accesses(
-        self, on_device: bool, populated: frozenset[int] | None
-    ) -> ThreadAccesses:
+    def thread_accesses(self, on_device: bool, populated: frozenset[int] | None) -> ThreadAccesses:
         """What its threads do to memory; ``populated``: as in ``thread_accesses``."""
         key = on_device, populated
         found = self._thread_accesses.get(key)
@@ -226,10 +224,8 @@ class Facts:
 
     def all_known(self) -> Facts:
         """Answers to all questions that code of the program can ask."""
-        facts, uses = (
-            Facts(self._uses, self._answer, self._looks is not None, self._debug),
-            self._uses,
-        )
+        uses, looks = self._uses, self._looks is not None
+        facts = Facts(uses, self._answer, looks, self._debug)
         if uses is None:
             return facts
         for family in sorted(uses.families, key=lambda each: each.root.type_index):
@@ -245,6 +241,9 @@ class Facts:
             facts.pieces(owner, name)
         for parameter in uses.scalars:
             facts.constant(parameter)
+        for parameter in uses.frozen:
+            facts.frozen(parameter)
+        facts.block()
         facts.close()
         return facts
 

@@ -89,6 +89,7 @@ ANSWERS = {
     "run": None,
     "pieces": None,
     "constant": None,
+    "block": None,
 }
 OTHER_ANSWERS = {
     "clusters": Clusters(frozenset({(SQUARE, (("size", "other"),))})),
@@ -97,6 +98,7 @@ OTHER_ANSWERS = {
     "run": RunForm(SQUARE, True),
     "pieces": RunForm(SQUARE, True, 0),
     "constant": 1,
+    "block": (64, 1),
 }
 
 
@@ -154,7 +156,8 @@ STATED: dict[Any, tuple[dict[str, Any], set[str]]] = {
     SQUARE: (
         {
             "name": "Other", "base": None, "type_index": 4321, "slots": {"area": 5},
-            "entry_base": 77, "unordered": frozenset({"size"}), "_own_fields": {"size": i32},
+            "entry_base": 77, "unordered": frozenset({"size"}), "frozen": True,
+            "_own_fields": {"size": i32},
         },
         {"python_class", "resolve_fields", "subclasses", "foreign", "initialiser", "own_defaults",
          "methods"},
