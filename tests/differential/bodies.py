@@ -21,13 +21,15 @@ def indent(lines: Lines) -> Lines:
 @dataclass
 class Access:
     """What a method's body may do with its object. ``writable`` are fields that it may assign,
-    ``inline_arrays`` those whose elements it may. ``narrowable`` are references, each with the
+    ``inline_arrays`` and ``inline_tables`` (of two indices) those whose elements it may.
+    ``narrowable`` are references, each with the
     classes that isinstance may find. ``root_fields`` every object in sight has, and ``inquiries``
     are methods that may be called on all of them."""
 
     writes: bool = False
     writable: list[Named] = field(default_factory=list)
     inline_arrays: list[Named] = field(default_factory=list)
+    inline_tables: list[tuple[Named, tuple[int, int]]] = field(default_factory=list)
     narrowable: dict[str, list[Class]] = field(default_factory=dict)
     root_fields: list[Named] = field(default_factory=list)
     inquiries: list[Routine] = field(default_factory=list)
@@ -65,11 +67,13 @@ class Body:
 
     def _simple(self, in_loop: bool) -> list[Callable[..., tuple[int, Lines, Scope]]]:
         choices = [self._new_local, self._new_local, self._assign_local, self._update_local]
-        choices += [self._swap, self._fill_list]
+        choices += [self._swap, self._fill_list, self._list_of_items]
         if self.access.writable:
             choices += [self._assign_field, self._update_field]
         if self.access.inline_arrays:
             choices += [self._assign_element]
+        if self.access.inline_tables:
+            choices += [self._assign_in_table]
         if self.access.writes:
             choices += [self._repoint]
         if self.pairs:
@@ -152,6 +156,35 @@ class Body:
         if array.type in INTEGERS + FLOATS and self.random.random() < 0.5:
             return 1, [self._update(Named(place, array.type), scope, depth)], scope
         return 1, [f"{place} = {self.expressions.storable_in(array.type, scope, depth)}"], scope
+
+    def _assign_in_table(self, scope: Scope, room: int, depth: int) -> tuple[int, Lines, Scope]:
+        table, lengths = self.random.choice(self.access.inline_tables)
+        indices = [self.expressions.index(str(length), scope) for length in lengths]
+        place = f"{table.text}[{', '.join(indices)}]"
+        if table.type in INTEGERS + FLOATS and self.random.random() < 0.5:
+            return 1, [self._update(Named(place, table.type), scope, depth)], scope
+        return 1, [f"{place} = {self.expressions.storable_in(table.type, scope, depth)}"], scope
+
+    def _list_of_items(self, scope: Scope, room: int, depth: int) -> tuple[int, Lines, Scope]:
+        """A list that is made item by item, perhaps of vectors, and what all are together."""
+        type = self.random.choice([*INTEGERS, *FLOATS, *self.expressions.structs])
+        items, name, read = self._name("l"), self._name("k"), Named(self._name("v"), type)
+        each = self._without_calls_in(type, scope.with_counter(name), depth - 1)
+        length = self.random.randint(1, 4)
+        lines = [f"{items} = [{each} for {name} in range({length})]"]
+        place, other = (self.expressions.index(str(length), scope) for _ in range(2))
+        if type in INTEGERS + FLOATS and self.random.random() < 0.5:
+            lines.append(self._update(Named(f"{items}[{place}]", type), scope, depth - 1))
+        found = f"{items}[{other}]"
+        if type in INTEGERS + FLOATS:
+            found = self.random.choice((found, f"sum({items}, {type}(0))", f"max({items})"))
+        return 1, [*lines, f"{read.text} = {found}"], scope.with_names(read)
+
+    def _without_calls_in(self, type: str, scope: Scope, depth: int) -> str:
+        left, self.expressions.calls_left = self.expressions.calls_left, 0
+        made = self.expressions.make(type, scope, depth)
+        self.expressions.calls_left = left
+        return made
 
     def _fill_list(self, scope: Scope, room: int, depth: int) -> tuple[int, Lines, Scope]:
         """A list of this thread's own, also by another name, and what is in it afterwards."""

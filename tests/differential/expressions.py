@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from random import Random
 
+from .library import GRID, GRID_ELEMENT, VECTORS, combined, drawn, number_of
 from .signatures import (
     ARRAY,
     COMBINATIONS,
@@ -35,11 +36,12 @@ class Scope:
     """What an expression may name. ``calls`` are (text of the receiver, callable): ``self.`` ends
     with the dot, a function has none, ``Base:`` means ``Base.method(self, ...)``. ``tests`` are
     conditions about classes and null. ``counters`` are Python ints between 0 and 10. ``array`` is
-    an ``oa.Array[i32]``."""
+    an ``oa.Array[i32]``, ``grid`` one of two dimensions (``library.GRID``)."""
 
     readable: list[Named] = field(default_factory=list)
     calls: list[tuple[str, Routine]] = field(default_factory=list)
     array: str = ""
+    grid: str = ""
     tests: list[str] = field(default_factory=list)
     counters: list[str] = field(default_factory=list)
 
@@ -74,12 +76,14 @@ class Expressions:
 
     def make(self, type: str, scope: Scope, depth: int) -> str:
         """An expression of exactly ``type``."""
-        if depth <= 0 or type == ARRAY:
+        if depth <= 0 or type in (ARRAY, GRID):
             return self.leaf(type, scope)
         choices: list[Callable[[str, Scope, int], str]] = [self._conditional, self._leaf_again]
         if type in DTYPES:
             choices += [self._fold]
             choices += [self._look_up] if any(t.type == type for t in self.tables) else []
+            choices += [self._drawn] if type in ("f32", "f64", "i64") else []
+            choices += [self._of_vector] if self._vectors_of(type) else []
         if type in self.structs:
             choices += [self._struct, self._struct]
         elif type == "bool":
@@ -102,6 +106,10 @@ class Expressions:
     def leaf(self, type: str, scope: Scope) -> str:
         if type == ARRAY:
             return scope.array
+        if type == GRID:
+            return scope.grid
+        if type == GRID_ELEMENT and scope.grid and self.random.random() < 0.2:
+            return self._cell(scope)
         if type == "i32" and scope.array and self.random.random() < 0.2:
             return f"{scope.array}[{self.index(f'len({scope.array})', scope)}]"
         known = [name.text for name in scope.readable if name.type == type]
@@ -115,6 +123,14 @@ class Expressions:
         if scope.counters and type != "bool" and self.random.random() < 0.4:
             return f"{type}({self.random.choice(scope.counters)})"
         return self.literal(type)
+
+    def _cell(self, scope: Scope) -> str:
+        grid, narrow = scope.grid, replace(scope, grid="")
+        row = self.index(f"{grid}.shape[0]", narrow)
+        column = self.index(f"{grid}.shape[1]", narrow)
+        return (
+            f"{grid}[{row}, {column}]" if self.random.random() < 0.7 else f"{grid}[{row}][{column}]"
+        )
 
     def literal(self, type: str) -> str:
         if type == "bool":
@@ -136,7 +152,7 @@ class Expressions:
         kind = self.random.choice(("counter", "positive", "negative"))
         if kind == "counter" and scope.counters:
             return f"{self.random.choice(scope.counters)} % {length}"
-        inner = replace(scope, array="")
+        inner = replace(scope, array="", grid="")
         value = f"int({self.make(self.random.choice(NARROW), inner, 0)}) % {length}"
         return f"-1 - ({value})" if kind == "negative" else value
 
@@ -287,7 +303,21 @@ class Expressions:
     def _struct(self, type: str, scope: Scope, depth: int) -> str:
         if self.random.random() < 0.5:
             return self._constructor(type, scope, depth)
+        if type in VECTORS:
+            return combined(self.random, type, lambda other: self.make(other, scope, depth))
         return f"({self.make(type, scope, depth)} + {self.make(type, scope, depth)})"
+
+    def _vectors_of(self, type: str) -> list[str]:
+        return [name for name in self.structs if name in VECTORS and VECTORS[name][0] == type]
+
+    def _of_vector(self, type: str, scope: Scope, depth: int) -> str:
+        name = self.random.choice(self._vectors_of(type))
+        return number_of(self.random, name, lambda other: self.make(other, scope, depth))
+
+    def _drawn(self, type: str, scope: Scope, depth: int) -> str:
+        found = drawn(self.random, type, lambda other: self.make(other, scope, depth))
+        assert found is not None
+        return found
 
     def _call(self, type: str, scope: Scope, depth: int) -> str | None:
         """A call with that result, if there is one and calls are left."""

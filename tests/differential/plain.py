@@ -68,20 +68,32 @@ def _converting(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class InlineArray:
-    """Elements of one type inside an object."""
+    """Elements of one type inside an object, or rows of them."""
 
     def __init__(self, annotation: str, values: list[Any]) -> None:
         self._element = annotation
-        self._values = [convert(value, annotation) for value in values]
+        self._values = [
+            InlineArray(annotation, value)
+            if isinstance(value, list)
+            else convert(value, annotation)
+            for value in values
+        ]
 
     def __len__(self) -> int:
         return len(self._values)
 
     def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, tuple):
+            row, column = index
+            return self._values[row][column]
         return self._values[index]
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        self._values[index] = convert(value, self._element)
+        if isinstance(index, tuple):
+            row, column = index
+            self._values[row][column] = value
+        else:
+            self._values[index] = convert(value, self._element)
 
 
 class Object:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .programs import Program
-from .signatures import DTYPES, FLOATS, Class
+from .signatures import DTYPES, FLOATS, Class, inline_parts
 
 _SPECIAL = (0.0, -0.0, 1.0, -1.5, 0.1, 1e-40, 3e38, 1e300, math.inf, -math.inf, math.nan, 2.0**31)
 
@@ -37,6 +37,8 @@ class Step:
     create: list[Specimen]
     workers: list[int]
     data: list[int]
+    #: Rows of an array that all threads read.
+    cells: list[list[float]]
 
 
 def make_history(program: Program, seed: int, steps: int, objects: int) -> list[Step]:
@@ -48,6 +50,9 @@ class _Maker:
     def __init__(self, program: Program, random: Random) -> None:
         self.program, self.random = program, random
         self.structs = {struct.name: struct for struct in program.structs}
+        #: Fields that have defaults, and get no other values.
+        defaults = {name for cls in program.classes for name in cls.defaults}
+        self.left_out = {name for name in sorted(defaults) if random.random() < 0.7}
         self.made = 0
         self.shared: list[int] = []
         self.others: list[int] = []
@@ -68,7 +73,11 @@ class _Maker:
         order = list(self.workers)
         self.random.shuffle(order)
         data = [self.random.randint(-(2**31), 2**31 - 1) for _ in order]
-        return Step(delete, create, order, data)
+        columns = self.random.randint(1, 4)
+        cells = [
+            [self._value("f32") for _ in range(columns)] for _ in range(self.random.randint(1, 4))
+        ]
+        return Step(delete, create, order, data, cells)
 
     def _number(self) -> int:
         self.made += 1
@@ -105,16 +114,24 @@ class _Maker:
 
     def _values(self, cls: Class) -> dict[str, Any]:
         return {
-            f.text: self._value(f.type) for f in cls.all_fields if f.type not in ("Root", "Other")
+            f.text: self._value(f.type)
+            for f in cls.all_fields
+            if f.type not in ("Root", "Other") and f.text not in self.left_out
         }
+
+    def _values_of(self, element: str, lengths: list[int]) -> list[Any]:
+        count, *inner = lengths
+        return [
+            self._values_of(element, inner) if inner else self._value(element) for _ in range(count)
+        ]
 
     def _value(self, type: str) -> Any:
         """A number, a tuple for a struct, or a list for an inline array."""
         if type in self.structs:
             return tuple(self._value(part.type) for part in self.structs[type].fields)
-        if type.startswith("oa.inline["):
-            element, length = type[10:-1].split(", ")
-            return [self._value(element) for _ in range(int(length))]
+        if inside := inline_parts(type):
+            element, *lengths = inside
+            return self._values_of(element, [int(length) for length in lengths])
         if type == "bool":
             return self.random.random() < 0.5
         if type in FLOATS:

@@ -15,7 +15,8 @@ import numpy as np
 
 from .bodies import Access, Body, Lines, indent
 from .expressions import Expressions, Scope, Table
-from .signatures import ARRAY, DTYPES, SCALARS, Class, Named, Routine, Struct
+from .library import GRID, vectors
+from .signatures import ARRAY, DTYPES, SCALARS, Class, Named, Routine, Struct, inline_parts
 
 MAX_CLASSES, MAX_LEVELS = 64, 5
 
@@ -38,7 +39,7 @@ class Size:
 @dataclass
 class Program:
     """A program's source, and what a population needs to know of it. ``results`` are the types of
-    the arrays that the kernel ``run`` fills, after its ``objects`` and ``data``."""
+    the arrays that the kernel ``run`` fills, after its ``objects``, ``data`` and ``cells``."""
 
     text: str
     classes: list[Class]
@@ -68,11 +69,13 @@ class _Builder:
         #: Constants and properties of Root, which classes below override.
         self.constants: list[Named] = []
         self.properties: list[Named] = []
-        self.with_array = random.random() < 0.5
+        self.with_array, self.with_grid = random.random() < 0.5, random.random() < 0.3
         self.aux = Routine("aux", (Named("x", random.choice(SCALARS)),), random.choice(SCALARS))
 
     def program(self) -> Program:
         lines: Lines = ["from typing import ClassVar"]
+        self.structs += vectors(self.random)
+        lines += [f"{struct.name} = oa.{struct.name}" for struct in self.structs]
         for number in range(self.random.randint(0, 3)):
             lines += self._table(f"TABLE{number}")
         for number in range(self.random.randint(1, 2)):
@@ -179,6 +182,8 @@ class _Builder:
             parameters = (DEPTH, *parameters)
         if self.with_array:
             parameters = (*parameters, Named("d", ARRAY))
+        if self.with_grid:
+            parameters = (*parameters, Named("g", GRID))
         result = self.random.choice(self._types())
         pure = self.random.random() < 0.5
         return Routine(f"m{number}", parameters, result, pure, recursive)
@@ -208,9 +213,13 @@ class _Builder:
         fields = []
         for number in range(count):
             type = self.random.choice(self._types())
+            name = f"f{cls.name.lower()}_{number}"
             if self.random.random() < 0.2:
-                type = f"oa.inline[{type}, {self.random.randint(1, 5)}]"
-            fields.append(Named(f"f{cls.name.lower()}_{number}", type))
+                lengths = [self.random.randint(1, 4) for _ in range(self.random.choice((1, 1, 2)))]
+                type = f"oa.inline[{', '.join(map(str, (type, *lengths)))}]"
+            elif type in SCALARS and self.random.random() < 0.3:
+                cls.defaults[name] = self._expressions().literal(type)
+            fields.append(Named(name, type))
         return fields
 
     def _others(self) -> Lines:
@@ -231,7 +240,9 @@ class _Builder:
 
     def _class(self, cls: Class) -> Lines:
         lines = [f"class {cls.name}({cls.base.name if cls.base else 'oa.Object'}):"]
-        lines += [f"    {field.text}: {field.type}" for field in cls.fields]
+        for field in cls.fields:
+            default = cls.defaults.get(field.text)
+            lines.append(f"    {field.text}: {field.type}{f' = {default}' if default else ''}")
         lines += self._members(cls)
         for method in self.methods:
             head = f"    def {method.name}(self, {_declare(method.parameters)}) -> {method.result}:"
@@ -261,7 +272,7 @@ class _Builder:
 
     def _method(self, cls: Class, method: Routine) -> Lines:
         own = [f for f in cls.all_fields if f.type in self._types() and f.text not in LINKS]
-        inline_arrays = _inline_arrays(cls)
+        inline_arrays, tables = _inline_arrays(cls), _inline_tables(cls)
         scope = self._method_scope(cls, method, own)
         access = Access(
             narrowable={"self.peer": self.classes, "self": self._below(cls)},
@@ -271,7 +282,7 @@ class _Builder:
         if not method.pure:
             access.writes = True
             access.writable = [Named(f"self.{f.text}", f.type) for f in own]
-            access.inline_arrays = inline_arrays
+            access.inline_arrays, access.inline_tables = inline_arrays, tables
         lines = self._body(method.result, access).lines(scope, self.size.statements, 2, calls=2)
         return [*self._recursion(method, scope), *lines]
 
@@ -312,7 +323,13 @@ class _Builder:
             for array in _inline_arrays(cls)
             for k in (0, -1)
         ]
-        return Scope(readable, calls, "d" if self.with_array else "", tests=self._tests())
+        readable += [
+            Named(f"{table.text}[{y}, {x}]", table.type)
+            for table, (rows, columns) in _inline_tables(cls)
+            for y, x in ((0, -1), (rows - 1, -columns), (-rows, columns - 1))
+        ]
+        array, grid = "d" if self.with_array else "", "g" if self.with_grid else ""
+        return Scope(readable, calls, array, grid, tests=self._tests())
 
     def _tests(self) -> list[str]:
         some = self.random.sample(self.classes, min(3, len(self.classes)))
@@ -348,7 +365,7 @@ class _Builder:
     # ---------------------------------------------------------------- kernel
 
     def _kernel(self) -> Lines:
-        parameters = ["objects: oa.Array[Root]", "data: oa.Array[i32]"]
+        parameters = ["objects: oa.Array[Root]", "data: oa.Array[i32]", f"cells: {GRID}"]
         parameters += [f"out{k}: oa.Array[{m.result}]" for k, m in enumerate(self.methods)]
         lines = [
             "@oa.kernel",
@@ -358,7 +375,7 @@ class _Builder:
             "        o = objects[i]",
             "        n = data[i]",
         ]
-        scope = Scope([Named("n", "i32")], array="data")
+        scope = Scope([Named("n", "i32")], array="data", grid="cells")
         expressions = self._expressions()
         for number, method in enumerate(self.methods):
             call = expressions.call("o.", method, scope.with_counter("i % 11"), 1)
@@ -372,8 +389,20 @@ def _declare(parameters: tuple[Named, ...] | list[Named]) -> str:
 
 def _inline_arrays(cls: Class) -> list[Named]:
     """The inline arrays of an object of ``cls``, each with the type of its elements."""
-    fields = [f for f in cls.all_fields if f.type.startswith("oa.inline[")]
-    return [Named(f"self.{f.text}", f.type[10:].split(",")[0]) for f in fields]
+    return [
+        Named(f"self.{field.text}", inside[0])
+        for field in cls.all_fields
+        if len(inside := inline_parts(field.type)) == 2
+    ]
+
+
+def _inline_tables(cls: Class) -> list[tuple[Named, tuple[int, int]]]:
+    """Those of two indices, with the number of rows and columns."""
+    return [
+        (Named(f"self.{field.text}", inside[0]), (int(inside[1]), int(inside[2])))
+        for field in cls.all_fields
+        if len(inside := inline_parts(field.type)) == 3
+    ]
 
 
 def _dtype(type: str) -> str:

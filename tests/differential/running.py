@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any, Protocol
 
 import numpy as np
 
 import sharedoa as oa
-from sharedoa import i32
+from sharedoa import f32, i32
 from sharedoa.model.scalars import SCALARS
 
 from ..source_files import load_module
-from . import plain
+from . import plain, plain_library
 from .populations import Specimen, Step
 from .programs import Program
-from .signatures import Class
+from .signatures import Class, inline_parts
 
 #: What a launch leaves behind: its results, and every field of every object, by number.
 Observation = tuple[list[list[Any]], dict[int, dict[str, Any]]]
@@ -61,8 +61,9 @@ def fields_of(program: Program, instance: Any, cls: Class) -> dict[str, Any]:
         value = getattr(instance, field.text)
         if field.type in ("Root", "Other"):
             found[field.text] = None if value is None else int(getattr(value, "id", -1))
-        elif field.type.startswith("oa.inline["):
-            found[field.text] = [seen_as(program, element) for element in value]
+        elif inside := inline_parts(field.type):
+            rows = list(value) if len(inside) == 3 else [value]
+            found[field.text] = [seen_as(program, element) for row in rows for element in row]
         else:
             found[field.text] = seen_as(program, value)
     return found
@@ -90,7 +91,8 @@ class PlainWorld:
 
     def __init__(self, program: Program) -> None:
         self._program = program
-        self._names: dict[str, Any] = dict(plain.NAMES)
+        library = SimpleNamespace(**vars(plain.OA), **plain_library.names())
+        self._names: dict[str, Any] = {**plain.NAMES, "oa": library}
         exec(compile("from __future__ import annotations\n" + program.text, "plain", "exec"),
              self._names)  # fmt: skip
         self._objects: dict[int, Any] = {}
@@ -107,14 +109,19 @@ class PlainWorld:
                 setattr(self._objects[specimen.number], name, target)
 
     def _value(self, annotation: str, value: Any) -> Any:
-        if annotation.startswith("oa.inline["):
-            element = annotation[10:].split(",")[0]
-            return plain.InlineArray(element, [self._value(element, part) for part in value])
+        if inside := inline_parts(annotation):
+            return plain.InlineArray(inside[0], self._values(inside[0], value))
         if isinstance(value, tuple):
             struct = self._names[annotation]
             parts = zip(struct.__annotations__.values(), value, strict=True)
             return struct(*(self._value(type_, part) for type_, part in parts))
         return value
+
+    def _values(self, element: str, values: list[Any]) -> list[Any]:
+        return [
+            self._values(element, v) if isinstance(v, list) else self._value(element, v)
+            for v in values
+        ]
 
     def delete(self, numbers: list[int]) -> None:
         for number in numbers:
@@ -124,7 +131,8 @@ class PlainWorld:
         objects = [self._objects[number] for number in step.workers]
         data = [np.int32(value) for value in step.data]
         outs = [_Results(type_, len(objects)) for type_ in self._program.results]
-        plain.launch(self._names["run"], len(objects), objects, data, *outs)
+        cells = np.array(step.cells, np.float32)
+        plain.launch(self._names["run"], len(objects), objects, data, cells, *outs)
         return [[seen_as(self._program, value) for value in out] for out in outs]
 
     def get(self, number: int) -> Any:
@@ -178,7 +186,8 @@ class SharedWorld:
 
     def _value(self, type_: Any, value: Any) -> Any:
         if isinstance(value, list):
-            return [self._value(type_.element, part) for part in value]
+            inner = type_ if isinstance(value[0], list) else type_.element
+            return [self._value(inner, part) for part in value]
         if isinstance(value, tuple):
             parts = zip(type_.fields.values(), value, strict=True)
             return type_.python_class(*(self._value(t, part) for t, part in parts))
@@ -194,7 +203,8 @@ class SharedWorld:
         objects = heap.array(self._module.Root, workers)
         data = heap.array(i32, np.array(step.data, np.int32))
         outs = [heap.zeros(len(workers), self._type(name)) for name in self._program.results]
-        self._module.run[len(workers)](objects, data, *outs)
+        cells = heap.array(f32, np.array(step.cells, np.float32))
+        self._module.run[len(workers)](objects, data, cells, *outs)
         return [[seen_as(self._program, out[k]) for k in range(len(out))] for out in outs]
 
     def _type(self, name: str) -> Any:

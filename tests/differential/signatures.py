@@ -57,6 +57,13 @@ def storable(target: str, source: str) -> bool:
     return bool(np.can_cast(DTYPES[source], DTYPES[target], "same_kind"))
 
 
+def inline_parts(type: str) -> list[str]:
+    """Element and lengths of an inline array; nothing of another type."""
+    if not type.startswith("oa.inline["):
+        return []
+    return type.removeprefix("oa.inline[").removesuffix("]").split(", ")
+
+
 @dataclass(frozen=True)
 class Named:
     """Something readable: its text in the program and its type."""
@@ -95,6 +102,12 @@ class Class:
     fields: list[Named] = field(default_factory=list)
     bodies: set[str] = field(default_factory=set)
     abstract: set[str] = field(default_factory=set)
+    #: What some of its fields are where nothing is given.
+    defaults: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def all_defaults(self) -> dict[str, str]:
+        return {**(self.base.all_defaults if self.base else {}), **self.defaults}
 
     @property
     def all_fields(self) -> list[Named]:

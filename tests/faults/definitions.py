@@ -53,6 +53,7 @@ default_for_a_field_of_the_base: m, C
         m: i32 = 5
     class D(C):
         m: i32 = 7
+    oa.new(D)
 default_object: default, __init__
     class C(Base):
         b: Base = oa.new(Base)

@@ -6,6 +6,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 from sharedoa import ir
+from sharedoa.model.array2_type import COLUMNS, FLAT, ROWS
 from sharedoa.model.scalars import ScalarType
 from sharedoa.model.types import InlineType, ReferenceType, ValueType
 
@@ -26,6 +27,7 @@ class InterpretedWorld:
         for specimen in specimens:
             cls = getattr(self._module, specimen.cls).__sharedoa__
             fields = {name: zero(type) for name, type in cls.fields.items()}
+            fields |= {name: getattr(v, "item", lambda v=v: v)() for name, v in cls.defaults.items()}
             for name, value in specimen.values.items():
                 fields[name] = _inside(cls.fields[name], value)
             self._objects[specimen.number] = Thing(cls, fields)
@@ -40,10 +42,13 @@ class InterpretedWorld:
 
     def launch(self, step: Step) -> list[list[Any]]:
         workers = [self._objects[number] for number in step.workers]
-        parameters: list[Any] = self._kernel.kernel.parameters[2:]
+        parameters: list[Any] = self._kernel.kernel.parameters[3:]
         types = [parameter.type.element for parameter in parameters]
         outs = [[zero(type) for _ in workers] for type in types]
-        Machine(self._kernel, self._seed).run([workers, [*step.data], *outs], len(workers))
+        flat = [number for row in step.cells for number in row]
+        cells = {FLAT: flat, ROWS: len(step.cells), COLUMNS: len(step.cells[0])}
+        given = [workers, [*step.data], cells, *outs]
+        Machine(self._kernel, self._seed).run(given, len(workers))
         return [
             [seen_as(self._program, _outside(type, value)) for value in out]
             for type, out in zip(types, outs, strict=True)
