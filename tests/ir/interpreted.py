@@ -5,6 +5,8 @@ from __future__ import annotations
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
+import numpy as np
+
 from sharedoa import ir
 from sharedoa.model.array2_type import COLUMNS, FLAT, ROWS
 from sharedoa.model.scalars import ScalarType
@@ -27,7 +29,9 @@ class InterpretedWorld:
         for specimen in specimens:
             cls = getattr(self._module, specimen.cls).__sharedoa__
             fields = {name: zero(type) for name, type in cls.fields.items()}
-            fields |= {name: getattr(v, "item", lambda v=v: v)() for name, v in cls.defaults.items()}
+            # As Python's numbers, as those of a specimen.
+            defaults = {name: np.asarray(v).item() for name, v in cls.defaults.items()}
+            fields |= {name: _inside(cls.fields[name], v) for name, v in defaults.items()}
             for name, value in specimen.values.items():
                 fields[name] = _inside(cls.fields[name], value)
             self._objects[specimen.number] = Thing(cls, fields)
