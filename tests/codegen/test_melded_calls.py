@@ -235,3 +235,21 @@ def test_random_methods_give_the_same_on_a_gpu(bodies):
         expected, _ = results(module, "cpu", len(bodies), 3000)
         assert results(module, "cuda", len(bodies), 3000)[0] == expected
         assert results(module, "cuda", len(bodies), 3000)[0] == expected
+
+
+@pytest.mark.parametrize("in_a_branch", [False, True])
+def test_lists_that_are_made_before_and_used_behind(in_a_branch: bool) -> None:
+    """A list is memory of a function that would have returned by then."""
+    body = (
+        "z = [x, {0}, 3]\n"
+        "z[x % 3] += {0}\n"
+        "w = [z[(x + k) % 3] * k for k in range(2)]\n"
+        "y = common(z[1], 4)\n"
+        "z[(y + 1) % 3] += y\n"
+        "w[y % 2] += z[0]\n"
+        "return y + z[0] * 3 + z[1] + z[2] * 5 + w[0] + w[1]"
+    )
+    if in_a_branch:
+        lines = "\n".join(f"    {line}" for line in body.splitlines())
+        body = f"if x % 5 < 3:\n{lines}\nreturn common(x, {{0}})"
+    check([body.format(number) for number in (2, 9, 4)])

@@ -38,6 +38,15 @@ _OF_UNDECLARED = ("tests/ir/test_undeclared.py",)
 MUTATIONS = (
     # -------------------------------------------------------------------- lists
     Mutation(
+        "functions with lists are cut", _AT_CALLS,
+        "(self._recursive(symbol) or _has_lists(function))", "self._recursive(symbol)",
+        "a list is used when the function in whose memory it is has returned",
+        (
+            "tests/codegen/test_melded_calls.py::"
+            "test_lists_that_are_made_before_and_used_behind",
+        ),
+    ),
+    Mutation(
         "lists go with rounds of loops", _SHARED,
         "if any(isinstance(each.type, ListType) for each in live_ins([body])):", "if False:",
         "a loop is shared whose rounds need a list that other threads cannot reach",

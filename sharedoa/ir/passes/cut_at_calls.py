@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from ...model.scalars import i32
 from ...model.types import VOID, TupleType
 from ...model.types import Type as ModelType
-from ..core import Function, LvalueType, Operation, Program, Region, Type, Value
+from ..core import Function, LvalueType, Operation, Program, Region, Type, Value, operations_in
 from ..operations import PURE, Effects, effects_of
 from ..rewrite import copy_function, copy_operations, make, replace_uses, uses_in
 from .calls import callees
@@ -52,8 +52,9 @@ class Plans:
         found = self._functions.get(symbol)
         if found is None:
             found = CALL if symbol == self._symbol else NO_CALL
-            if found is NO_CALL and not self._recursive(symbol):
-                found = self.of(self._program.functions[symbol].body.operations) or NO_CALL
+            function = self._program.functions[symbol]
+            if found is NO_CALL and not (self._recursive(symbol) or _has_lists(function)):
+                found = self.of(function.body.operations) or NO_CALL
             self._functions[symbol] = found
         return found
 
@@ -100,6 +101,11 @@ class Plans:
 
 
 _BRANCHES = ("if", "switch")
+
+
+def _has_lists(function: Function) -> bool:
+    """Whether there are lists in its frame, which would be gone in its second part."""
+    return any(effects_of(each) & Effects.OWNS for each in operations_in(function))
 
 
 def _leaves(operation: Operation) -> bool:
@@ -360,9 +366,12 @@ def _note_needed(way: _Way) -> set[Value]:
 
 def _is_repeated(operation: Operation) -> bool:
     """Constants, and lvalues, which cannot be passed on."""
-    if operation.regions or effects_of(operation) != PURE:
+    effects = effects_of(operation)
+    if operation.regions or effects & ~Effects.OWNS:
         return False
-    return not operation.operands or isinstance(operation.results[0].type, LvalueType)
+    # Of lists none is made anew, but their elements are named again.
+    names = bool(operation.results) and isinstance(operation.results[0].type, LvalueType)
+    return names or (effects == PURE and not operation.operands)
 
 
 def _not_void(values: Sequence[Value]) -> list[Value]:
