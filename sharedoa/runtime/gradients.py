@@ -132,6 +132,14 @@ class TapedLaunch:
         launch(*self.arguments, self.tape, distance % (1 << 64), mode=self.mode)
 
 
+def check_taped(program: Program, heap: Heap, arguments: tuple[Any, ...], debug: Any) -> Gradient:
+    """How a launch is reversed. Raises CompileError if it cannot be."""
+    is_debug = heap.debug if debug is None else bool(debug)
+    receivers = arguments[: program.source.receivers]
+    are_distinct = bool(receivers) and all(each._run is not None for each in receivers)
+    return gradient_of(program, heap, are_distinct, is_debug)
+
+
 def launch_taped(
     program: Program,
     heap: Heap,
@@ -141,10 +149,8 @@ def launch_taped(
     debug: Any,
 ) -> TapedLaunch | None:
     """Launch, and keep what it takes to reverse that; None if nothing is to be reversed."""
-    is_debug = heap.debug if debug is None else bool(debug)
+    gradient = check_taped(program, heap, arguments, debug)
     receivers = arguments[: program.source.receivers]
-    are_distinct = bool(receivers) and all(each._run is not None for each in receivers)
-    gradient = gradient_of(program, heap, are_distinct, is_debug)
     if gradient.forward is None:
         program.launcher(geometry)(*arguments, mode=mode, debug=debug)
         return None

@@ -9,12 +9,14 @@
     nodes.grad.pos
 
 Launches in the block run at once, and keep on a tape of words what their way back needs
-(``gradients``): so whatever happens to memory after the block makes no difference.
+(``gradients``): so whatever happens to memory after the block makes no difference. With
+``oa.tape(checkpoints=k)`` they keep nothing, and are launched again (``checkpoints``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,15 +44,18 @@ class Tape:
     executes = True
     is_lazy = False
 
-    def __init__(self, heap: Heap) -> None:
+    def __init__(self, heap: Heap, checkpoints: int | None = None) -> None:
+        from .checkpoints import Checkpoints
+
         adjoints_of(heap)  # or it has none
         self.heap = heap
         heap.upkeep.held += 1  # nothing moves by itself
-        self._events: list[TapedLaunch | Read] = []
+        self._checkpoints = None if checkpoints is None else Checkpoints(heap, checkpoints)
+        #: None: the next launch of the checkpoints.
+        self._events: list[TapedLaunch | Read | None] = []
         self._block: Block | None = None
         self._was_entered = False
         self._population = self._now()
-        self._has_adjoints = False
 
     def __del__(self) -> None:
         heap = getattr(self, "heap", None)
@@ -109,6 +114,10 @@ class Tape:
             )
         self._refuse_others()
         with not_recorded():
+            if self._checkpoints is not None:
+                self._checkpoints.launch(program, geometry, arguments, mode, debug)
+                self._events.append(None)
+                return
             taped = launch_taped(program, heap, geometry, arguments, mode, debug)
         if taped is not None:
             self._events.append(taped)
@@ -134,8 +143,15 @@ class Tape:
 
     @property
     def bytes(self) -> int:
-        """What the launches have kept."""
-        return sum(each.bytes for each in self._events if not isinstance(each, Read))
+        """What the launches have kept; with checkpoints, a copy of what they found."""
+        kept = 0 if self._checkpoints is None else self._checkpoints.bytes
+        launches = (each for each in self._events if each is not None)
+        return kept + sum(each.bytes for each in launches if not isinstance(each, Read))
+
+    @property
+    def state_bytes(self) -> int:
+        """Of one of the states of checkpoints: all memory that launches write to."""
+        return 0 if self._checkpoints is None else self._checkpoints.state_bytes
 
     # ---------------------------------------------------------------- backwards
 
@@ -150,27 +166,44 @@ class Tape:
             raise HeapError(
                 "tape.backward() inside the block of the tape", "call it after the block"
             )
-        if self._now()[1:] != self._population[1:]:
+        now, then = self._now(), self._population
+        if now[1:] != then[1:]:
             raise HeapError(
                 "objects were deleted or have moved since the tape was recorded",
+                "call tape.backward before, or record it again",
+            )
+        if self._checkpoints is not None and now != then:
+            raise HeapError(
+                "objects were made since the tape was recorded, whose checkpoints launch again",
                 "call tape.backward before, or record it again",
             )
         heap, adjoints = self.heap, adjoints_of(self.heap)
         heap.synchronize()
         seeds = self._seeds(loss, gradient)
-        before = adjoints.take() if self._has_adjoints else None
+        before = adjoints.take()  # of other tapes, too: they are no seeds of this one
         if isinstance(loss, (Array, FieldView)):
             _add(loss, seeds[None])
-        for event in reversed(self._events):
-            if not isinstance(event, Read):
-                event.reverse(adjoints.distance)
-            elif event.values in seeds:
-                heap.synchronize()
-                _add(event.source, seeds[event.values])
+        with closing(self._backwards()) as events:
+            for event in events:
+                if not isinstance(event, Read):
+                    event.reverse(adjoints.distance)
+                elif event.values in seeds:
+                    heap.synchronize()
+                    _add(event.source, seeds[event.values])
         heap.synchronize()
         if before is not None:
             adjoints.add(before)
-        self._has_adjoints = True
+
+    def _backwards(self) -> Generator[TapedLaunch | Read]:
+        """What has happened, newest first."""
+        if self._checkpoints is None:
+            yield from (each for each in reversed(self._events) if each is not None)
+            return
+        with closing(self._checkpoints.reversed()) as launches:
+            for each in reversed(self._events):
+                event = next(launches) if each is None else each
+                if event is not None:
+                    yield event
 
     def _seeds(self, loss: Any, gradient: Any) -> dict[Any, np.ndarray[Any, Any]]:
         if isinstance(loss, Traced):
@@ -189,7 +222,6 @@ class Tape:
 
     def zero(self) -> None:
         """Make all adjoints of the heap zero."""
-        self._has_adjoints = False
         adjoints_of(self.heap).zero()
 
 
@@ -213,14 +245,18 @@ def _add(source: FieldView | Array, adjoint: np.ndarray[Any, Any]) -> None:
     selection.change(source.path, lambda values, where: np.add(values, adjoint[where], out=values))
 
 
-def tape() -> Tape:
+def tape(*, checkpoints: int | None = None) -> Tape:
     """A context manager that records the launches of its block on the current heap, and
     ``tape.backward(loss)``, which gives the adjoints of all fields and arrays of floats.
 
-    Raises HeapError for a heap whose objects have none, and from the block for what cannot be
-    reversed.
+    ``checkpoints``: launches keep nothing; at most so many states of the memory that they change
+    are kept on the way back, on which they are launched again in between (Griewank and Walther,
+    ACM TOMS 26(1), 2000). One more copy is made of what is there then.
+
+    Raises HeapError for a heap whose objects have none, ArgumentError for less than one state, and
+    from the block for what cannot be reversed.
     """
-    return Tape(current_heap())
+    return Tape(current_heap(), checkpoints)
 
 
 def grad(of: Any) -> Any:
