@@ -55,9 +55,10 @@ class Bodies:
 
     def __init__(
         self, random: Random, features: Set[str], floats: list[str],
-        bases: dict[str, str | None], own: dict[str, list[str]],
+        bases: dict[str, str | None], own: dict[str, list[str]], is_small: bool,
     ) -> None:  # fmt: skip
         self.random, self.features, self.floats = random, features, floats
+        self.is_small = is_small
         self.bases, self.own = bases, own
         self.made = 0
 
@@ -292,7 +293,7 @@ class Bodies:
 
     def functions(self) -> Lines:
         scope = Scope(Roles({}), (), ("nobody",), ("x", "y"))
-        plain = Bodies(self.random, frozenset(), [], self.bases, self.own)
+        plain = Bodies(self.random, frozenset(), [], self.bases, self.own, True)
         value = plain.number(scope, 2)
         while "nobody" in value or "helper" in value:
             value = plain.number(scope, 2)
@@ -345,7 +346,7 @@ class Bodies:
         body = ["t0 = k", f"t1 = {self.constant()}"]
         body += [f"q: Root = {self.random.choice(own)}"] * bool(scope.chosen)
         body += ["z = [f64(0.0), k, t1]"] * bool(scope.lists)
-        count = self.random.randint(2, 5)
+        count = self.random.randint(1, 2) if self.is_small else self.random.randint(2, 5)
         for place in range(count):
             body += self.statements(scope, 1)
             if place and "early return" in self.features and self.random.random() < 0.1:

@@ -54,14 +54,14 @@ class Program:
     arrays: dict[str, int] = field(default_factory=dict)
 
 
-def make_program(seed: int, features: Set[str] = FEATURES) -> Program:
-    """The program of that seed; always the same."""
-    return _Maker(Random(seed), features).program()
+def make_program(seed: int, features: Set[str] = FEATURES, *, is_small: bool = False) -> Program:
+    """The program of that seed; always the same. Small ones have one family of two classes."""
+    return _Maker(Random(seed), features, is_small).program()
 
 
 class _Maker:
-    def __init__(self, random: Random, features: Set[str]) -> None:
-        self.random, self.features = random, features
+    def __init__(self, random: Random, features: Set[str], is_small: bool) -> None:
+        self.random, self.features, self.is_small = random, features, is_small
         self.lines: Lines = []
         self.launches: list[Launch] = []
         self.floats = [f"f{k}" for k in range(random.randint(2, 4))]
@@ -70,7 +70,7 @@ class _Maker:
 
     def program(self) -> Program:
         random = self.random
-        count = random.choice((2, 2, 4, 8))
+        count = 2 if self.is_small else random.choice((2, 2, 4, 8))
         for k in range(count):
             below = [name for name in self.bases if random.random() < 0.7] or ["Root"]
             self.bases[f"C{k}"] = random.choice(below)
@@ -85,8 +85,9 @@ class _Maker:
             child = number + lead if number < lead else random.choice((number - lead, number))
             objects.append((random.choice(concrete), random.randrange(2 * lead), child))
         arrays = {"A": 2 * lead, "B": 2 * lead, "S": random.randint(1, 3)}
-        bodies = Bodies(random, self.features, self.floats, self.bases, self.own)
-        families = [self._family(k, bodies) for k in range(random.randint(1, 3))]
+        bodies = Bodies(random, self.features, self.floats, self.bases, self.own, self.is_small)
+        count = 1 if self.is_small else random.randint(1, 3)
+        families = [self._family(k, bodies) for k in range(count)]
         self._assemble(bodies, families)
         turns = random.randint(1, 4)
         for _ in range(turns):
