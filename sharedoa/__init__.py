@@ -69,6 +69,7 @@ from .runtime.capture import Capture, capture
 from .runtime.fusion.block import Fusion, fuse
 from .runtime.hash_grid import HashGrid
 from .runtime.kernel import Kernel, kernel
+from .runtime.outside_gradients import jax_function, torch_function
 from .runtime.tape import Tape, grad, tape
 from .tracebacks import hide_our_frames
 from .vector_functions import (
@@ -161,6 +162,7 @@ __all__ = [
     "inline",
     "inverse",
     "is_alive",
+    "jax_function",
     "kernel",
     "length",
     "load",
@@ -187,6 +189,7 @@ __all__ = [
     "synchronize",
     "syncthreads",
     "tape",
+    "torch_function",
     "transpose",
     "u8",
     "u16",
