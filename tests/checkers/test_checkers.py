@@ -16,7 +16,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 #: Documents and folders of documents whose pieces are one program.
-WHOLE = ("tutorial", "start", "guides", "reference")
+WHOLE = ("tutorial", "start", "gradients", "guides", "reference")
 Complaints = dict[tuple[str, int], str]
 
 

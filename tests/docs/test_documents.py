@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import re
@@ -28,6 +29,7 @@ DOCUMENTS = (
     "docs/dispatch.md",
     "docs/examples/README.md",
     "docs/gallery.md",
+    "docs/gradients.md",
     "docs/index.md",
     "docs/lab-notes.md",
     "docs/performance.md",
@@ -78,6 +80,16 @@ def test_first_program_is_short_and_right(tmp_path):
 def test_types(tmp_path):
     (program,) = programs("docs/types.md")
     assert run(program, tmp_path).split() == ["100", "51.5", "103.0"]
+
+
+def test_gradients(tmp_path):
+    text = "".join(programs("docs/gradients.md"))
+    if importlib.util.find_spec("torch"):
+        (with_torch,) = re.findall(
+            r"^```py\n(.*?)^```", (ROOT / "docs/gradients.md").read_text(), re.M | re.S
+        )
+        text += with_torch
+    assert "no gradient: max of floats" in run(text, tmp_path)
 
 
 def test_every_mode_is_described():

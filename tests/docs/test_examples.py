@@ -25,11 +25,14 @@ SIZES = {
     "expressions": ({"size": 50}, {"size": 5}),
     "finite_elements": ({"size": 8}, {"size": 3}),
     "insurance": ({"size": 2000}, {"size": 25}),
+    "inverse_ray_tracer": ({"size": 12, "rounds": 10}, {"size": 4, "rounds": 2}),
     "nbody": ({"size": 100}, {"size": 12, "steps": 2}),
     "neurons": ({"size": 200, "steps": 100}, {"size": 40, "steps": 4}),
+    "page_rank": ({"size": 60, "steps": 10}, {"size": 20, "steps": 3}),
     "path_tracer": ({"size": 24}, {"size": 6, "samples": 3}),
     "queueing": ({"size": 400}, {"size": 5, "time": 40.0}),
     "sir": ({"size": 2000, "days": 30}, {"size": 50, "days": 4}),
+    "springs": ({"steps": 40, "rounds": 4}, {"size": 2, "steps": 6, "rounds": 1}),
 }
 
 
