@@ -19,6 +19,7 @@ NAMES = (
     "chain",
     "births",
     "moving",
+    "gradients",
     "agents",
     "programs",
     "allocation",

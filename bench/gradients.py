@@ -1,0 +1,176 @@
+"""Gradients of the three programs of docs/examples: primal and way back together over the primal
+alone, and what a tape keeps a step beside the state.
+
+Samples are seconds a step, in the same process by turns: the launches alone; the launches in a
+block of ``oa.tape()`` and ``tape.backward``; the same with checkpoints. The state is the memory
+that launches write to, whole regions of the classes that have it.
+
+Expected before running, of each program at its largest size. On a processor: 4 to 8 times the
+primal for springs and pages, whose way back adds to adjoints of others and so runs on one core
+where the primal runs on all; 3 to 6 for the ray tracer, whose three balls everybody adds to; with 8
+checkpoints about 10 steps are launched again twice, so 1.5 to 2 times that. On an H200: 3 to 6
+times for springs and pages; for the ray tracer more than 10, as all pixels add atomically to three
+balls. A tape keeps about as much a step as the state of springs, several times that of pages.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from time import perf_counter
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+import sharedoa as oa
+from bench.harness import Options, Result, main, show, summary
+from sharedoa import f64
+
+_EXAMPLES = Path(__file__).parents[1] / "docs/examples"
+_STEPS, _STATES = 10, 4
+_SIZES = {
+    "springs": (1_000, 10_000, 100_000, 1_000_000),
+    "page_rank": (1_000, 10_000, 100_000, 1_000_000),
+    "inverse_ray_tracer": (64, 128, 256, 512),
+}
+#: Launches of so many steps, the heap's objects, and the array of the loss.
+Made = tuple[Callable[[], None], oa.Array[Any]]
+
+
+def _program(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"gradients_{name}", _EXAMPLES / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _springs(module: Any, size: int) -> Made:
+    """A crane with about ``size`` springs."""
+    segments = size // 5
+    places, links, rope = module.crane(segments)
+    nodes = oa.concat(oa.new(module.Anchor, 2), oa.new(module.Node, 2 * segments))
+    springs = oa.concat(oa.new(module.Spring, 3 * segments), oa.new(module.Rope, 2 * segments))
+    springs.start, springs.end = nodes[links[:, 0]], nodes[links[:, 1]]
+    springs.rest = np.linalg.norm(places[links[:, 1]] - places[links[:, 0]], axis=1)
+    springs.stiffness = np.where(rope, 1.0, 10.0)
+    nodes.pos = places
+    loss, tip, goal = oa.zeros(1, f64), nodes[-1:], oa.vec2d(*module.GOAL)
+
+    def steps() -> None:
+        for _ in range(_STEPS):
+            oa.all(module.Spring).pull()
+            oa.all(module.Node).move()
+        module.miss[1](tip, goal, loss)
+
+    return steps, loss
+
+
+def _page_rank(module: Any, size: int) -> Made:
+    rng = np.random.default_rng(4)
+    degree = rng.integers(1, 9, size)
+    count = int(degree.sum())
+    target = (size * rng.random(count) ** 3).astype(int)
+    pages = oa.concat(oa.new(module.Page, size - size // 10), oa.new(module.Advert, size // 10))
+    links = oa.new(module.Link, count, target=pages[target], strength=1 / np.repeat(degree, degree))
+    pages.links, pages.weight, pages.damping = oa.split(links, degree), 1 / size, 0.85
+    loss = oa.zeros(1, f64)
+
+    def steps() -> None:
+        for _ in range(_STEPS):
+            oa.all(module.Page).spread()
+            oa.all(module.Page).gather()
+        module.look_at[1](pages, size // 3, loss)
+
+    return steps, loss
+
+
+def _inverse_ray_tracer(module: Any, size: int) -> Made:
+    balls = oa.concat(oa.new(module.Chalk, 2), oa.new(module.Silk, 1))
+    balls.center, balls.radius = module.BALLS[:, :3], module.BALLS[:, 3]
+    balls.color = module.COLORS
+    image, wanted = oa.zeros(size**2, oa.vec3d), oa.zeros(size**2, oa.vec3d)
+    loss = oa.zeros(1, f64)
+
+    def steps() -> None:
+        for _ in range(_STEPS):
+            module.render[size, size](balls, image, size)
+            module.compare[size**2](image, wanted, loss)
+
+    return steps, loss
+
+
+_MAKERS = {
+    "springs": _springs,
+    "page_rank": _page_rank,
+    "inverse_ray_tracer": _inverse_ray_tracer,
+}
+
+
+def run(options: Options) -> Result:
+    """Time all programs at all sizes."""
+    with oa.Heap(backend=options.backend) as heap:
+        settings = {"steps": _STEPS, "states": _STATES}
+        result = Result("gradients", heap.backend.name, settings)
+    for name, make in _MAKERS.items():
+        module = _program(name)
+        sizes = _SIZES[name] if options.full else _SIZES[name][:1]
+        for size in sizes:
+            with oa.Heap(backend=options.backend) as heap, result.attempt(f"{name}, {size}"):
+                result.rows += _rows(heap, name, size, *make(module, size), options.repeat)
+    show(
+        "Gradients, milliseconds a step",
+        ["program", "size", "way", "median", "over the primal", "tape B/step", "state B"],
+        [
+            [
+                row["program"], row["size"], row["way"], 1e3 * row["median"],
+                row.get("over the primal"), row.get("tape bytes a step"), row.get("state bytes"),
+            ]
+            for row in result.rows
+        ],
+    )  # fmt: skip
+    return result
+
+
+def _rows(
+    heap: oa.Heap, name: str, size: int, steps: Callable[[], None], loss: Any, repeat: int
+) -> list[dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+
+    def gradient(way: str, checkpoints: int | None) -> None:
+        with oa.tape(checkpoints=checkpoints) as tape:
+            steps()
+        tape.backward(loss)
+        kept = {"tape bytes a step": tape.bytes // _STEPS} if checkpoints is None else {}
+        state = {"state bytes": tape.state_bytes} if checkpoints is not None else {}
+        found[way] = {**kept, **state}
+        tape.zero()
+
+    ways: dict[str, Callable[[], None]] = {
+        "primal": steps,
+        "gradient": partial(gradient, "gradient", None),
+        "checkpoints": partial(gradient, "checkpoints", _STATES),
+    }
+    samples: dict[str, list[float]] = {way: [] for way in ways}
+    for number in range(repeat + 2):  # the first two compile
+        for way, call in ways.items():
+            heap.synchronize()
+            start = perf_counter()
+            call()
+            heap.synchronize()
+            if number > 1:
+                samples[way].append((perf_counter() - start) / _STEPS)
+    primal = summary(samples["primal"])["median"]
+    return [
+        {"program": name, "size": size, "way": way, **found.get(way, {})}
+        | summary(taken)
+        | {"over the primal": round(summary(taken)["median"] / primal, 3)}
+        for way, taken in samples.items()
+    ]
+
+
+if __name__ == "__main__":
+    main(run, __doc__)
