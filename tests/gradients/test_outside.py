@@ -1,5 +1,5 @@
-"""``oa.torch_function`` and ``oa.jax_function``: gradients of steps of objects are those of the same
-step in PyTorch and JAX."""
+"""``oa.torch_function`` and ``oa.jax_function``: gradients of steps of objects are those of the
+same step in PyTorch and JAX."""
 
 from __future__ import annotations
 

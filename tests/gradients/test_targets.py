@@ -1,5 +1,5 @@
-"""Gradients of the programs of docs/examples are differences of NumPy's versions of them, for random
-inputs: along a random direction of all inputs at once."""
+"""Gradients of the programs of docs/examples are differences of NumPy's versions of them, for
+random inputs: along a random direction of all inputs at once."""
 
 from __future__ import annotations
 
