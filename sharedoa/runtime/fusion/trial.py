@@ -45,7 +45,11 @@ class Trial:
         """Whether the next run is to be with one launch."""
         if self.pays is not None:
             return self.pays
-        return _TURNS[self._run] if self._is_timed else self._run > 0
+        return self._turn() if self._is_timed else self._run > 0
+
+    def _turn(self) -> bool:
+        # Another thread that runs the same may have come to the end meanwhile.
+        return _TURNS[min(self._run, len(_TURNS) - 1)]
 
     def run(self, launch: Callable[[], None], units: Callable[[bool], Sequence[Unit]]) -> None:
         """Run ``launch``, which is the one that ``is_next_one`` says; ``units``: what ran last by
@@ -53,6 +57,7 @@ class Trial:
         if self.pays is not None:
             launch()
             return
+        run, turn = self._run, self._turn()
         before = time.perf_counter()
         launch()
         seconds = time.perf_counter() - before
@@ -62,10 +67,10 @@ class Trial:
             if self._run > 1:
                 self._judge_code(self._apart, units(True))
             return
-        if self._run not in _FIRST:
-            self._seconds[_TURNS[self._run]].append(seconds)
-        self._run += 1
-        if self._run == len(_TURNS):
+        if run not in _FIRST:
+            self._seconds[turn].append(seconds)
+        self._run = run + 1
+        if self._run >= len(_TURNS) and all(self._seconds.values()):
             self._judge_times()
 
     def _judge_times(self) -> None:
