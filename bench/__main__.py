@@ -29,6 +29,7 @@ NAMES = (
     "page_migrations",
     "cpu_numba",
     "cpu_mesa",
+    "sweep",
     "reproduce",
 )
 

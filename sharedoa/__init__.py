@@ -71,6 +71,7 @@ from .runtime.hash_grid import HashGrid
 from .runtime.kernel import Kernel, kernel
 from .runtime.outside_gradients import jax_function, torch_function
 from .runtime.tape import Tape, grad, tape
+from .sweeps.call import sweep
 from .tracebacks import hide_our_frames
 from .vector_functions import (
     abs,
@@ -186,6 +187,7 @@ __all__ = [
     "shared",
     "sort",
     "split",
+    "sweep",
     "synchronize",
     "syncthreads",
     "tape",

@@ -18,11 +18,11 @@ from dispatch.mode import MODES
 
 from .. import __version__
 from ..errors import ConfigurationError, SharedOAError
+from ..progress import reporting
 from ..runtime import knobs
 from . import INTERRUPTED, cache, comparison, figure, record, report
 from .output_file import require_writable
 from .problems import show_error
-from .progress import reporting
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from apps.interface import RunOptions, RunResult
 from apps.registry import AppInfo
 
-from .progress import reporting
+from ..progress import reporting
 
 #: The mode that times are given relative to: the paper's own allocator with ordinary vtables.
 BASELINE = "sharedoa"

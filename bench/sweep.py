@@ -1,0 +1,146 @@
+"""Two hundred runs of traffic by `oa.sweep` on a Dask cluster of processes on this machine: on one
+worker, on one a core, and with a worker killed in the middle.
+
+*sweep* is seconds of it on so many workers, which have compiled the kernels; *counting* is
+what as many plain processes need for as much counting as one does alone, each: what this machine
+gives to more processes at that moment. *killed* is with all workers, of which one is killed when
+half of the runs are done. Every table has each run once, with the results of one worker.
+
+Expected before running: runs are some 0.1 s of Python and short launches on one core, and the
+cluster takes a millisecond a run: on two free cores 1.9 of one worker's speed, on busy ones what
+counting gets. A killed worker costs its one or two runs, and the start of another, some seconds in
+which half of the machine waits.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import tempfile
+import threading
+from importlib import import_module
+from pathlib import Path
+from time import perf_counter, sleep
+from typing import Any
+
+import numpy as np
+
+import sharedoa as oa
+from apps.interface import RunOptions
+from apps.registry import APPS
+from bench.harness import Options, Result, main, show, summary
+
+_COUNTED = 20_000_000
+
+
+def traffic(intersections: int, steps: int, seed: int) -> dict[str, int]:
+    """Counts of one run, with classes as a user would write them."""
+    options = RunOptions(
+        size=intersections, steps=steps, seed=seed % 2**31, natural=True, backend="cpu"
+    )
+    return APPS["traffic"].run(options).counts
+
+
+def run(options: Options) -> Result:
+    """Raises ImportError without Dask or pandas."""
+    sizes = {"intersections": [100, 200], "steps": [100, 200]} if options.full else {
+        "intersections": [20], "steps": [2, 3]
+    }  # fmt: skip
+    repeats, rounds = (50, 2) if options.full else (5, 1)
+    cores = len(os.sched_getaffinity(0))
+    settings = {"repeats": repeats, "rounds": rounds, "load": list(os.getloadavg()), **sizes}
+    result = Result("sweep", "cpu", settings)
+    samples: dict[tuple[str, int], list[float]] = {}
+    with result.attempt("sweep"):
+        _measure(samples, sizes, repeats, rounds, cores)
+    alone = {what: np.median(each) for (what, workers), each in samples.items() if workers == 1}
+    for (what, workers), each in samples.items():
+        # Sweeps share the runs; of those who count each counts as much.
+        work = workers if what == "counting" else 1
+        speed = float(work * alone["counting" if work > 1 else "sweep"] / np.median(each))
+        row = {"what": what, "workers": workers, "speed": speed if workers > 1 else 1.0}
+        result.rows.append({**row, **summary(each)})
+    show(
+        f"{len(sizes['intersections']) * len(sizes['steps']) * repeats} runs of traffic",
+        ("what", "workers", "seconds", "of one worker's speed"),
+        [(row["what"], row["workers"], row["median"], row["speed"]) for row in result.rows],
+    )
+    return result
+
+
+def _measure(
+    samples: dict[tuple[str, int], list[float]],
+    sizes: dict[str, list[int]],
+    repeats: int,
+    rounds: int,
+    cores: int,
+) -> None:
+    tables: list[Any] = []
+    for _ in range(rounds):
+        for what, workers in (("sweep", 1), ("sweep", cores), ("killed", cores)):
+            seconds, table = _swept(sizes, repeats, workers, kill=what == "killed")
+            samples.setdefault((what, workers), []).append(seconds)
+            tables.append(table)
+        for workers in (1, cores):
+            samples.setdefault(("counting", workers), []).append(_counting(workers))
+    wanted = tables[0].drop(columns="seconds")
+    for table in tables:
+        assert table["error"].isna().all() and table["seed"].is_unique, "a run is missing"
+        assert table.drop(columns="seconds").equals(wanted), "results depend on the workers"
+
+
+def _swept(
+    sizes: dict[str, list[int]], repeats: int, workers: int, kill: bool
+) -> tuple[float, Any]:
+    distributed: Any = import_module("distributed")  # which is not typed
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        distributed.LocalCluster(
+            n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        # Each compiles the kernels.
+        client.run(traffic, sizes["intersections"][0], 2, 0)
+        total = repeats * len(sizes["intersections"]) * len(sizes["steps"])
+        to = Path(folder) / "runs.parquet"
+        killer = threading.Thread(target=_kill_in_the_middle, args=(client, to, total))
+        if kill:
+            killer.start()
+        began = perf_counter()
+        executor = client.get_executor()
+        table = oa.sweep(traffic, sizes, repeats=repeats, seed=1, executor=executor, to=to)
+        seconds = perf_counter() - began
+        if kill:
+            killer.join()
+    return seconds, table
+
+
+def _kill_in_the_middle(client: Any, to: Path, total: int) -> None:
+    first = next(iter(client.run(os.getpid).values()))
+    journal = to.with_name(f"{to.name}.journal")
+    while not journal.exists() or journal.read_bytes().count(b"\n") <= total // 2:
+        sleep(0.01)
+    os.kill(first, signal.SIGKILL)
+
+
+def _counting(workers: int) -> float:
+    """Seconds until so many processes have counted, each as far as one would alone."""
+    context = multiprocessing.get_context("spawn")
+    with context.Pool(workers) as pool:
+        pool.map(_count, [1] * workers, chunksize=1)
+        began = perf_counter()
+        pool.map(_count, [_COUNTED] * workers, chunksize=1)
+        return perf_counter() - began
+
+
+def _count(number: int) -> int:
+    total = 0
+    for each in range(number):
+        total ^= each
+    return total
+
+
+if __name__ == "__main__":
+    main(run, __doc__)

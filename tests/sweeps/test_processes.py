@@ -1,0 +1,164 @@
+"""Workers that are processes: scripts, lost workers, GPUs, kills of the sweep itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sharedoa as oa
+from sharedoa.sweeps import processes
+from tests.sweeps.sweep_models import deadly, place
+
+ROOT = Path(__file__).parents[2]
+CORES = len(os.sched_getaffinity(0))
+
+
+def start(script: Path, *arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, str(script), *arguments],
+        cwd=script.parent,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "SHAREDOA_BACKEND": "cpu"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def output(script: Path, *arguments: str) -> dict[str, Any]:
+    process = start(script, *arguments)
+    told, complaints = process.communicate(timeout=300)
+    assert process.returncode == 0, complaints
+    found: dict[str, Any] = json.loads(told.splitlines()[-1])
+    return found
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+SCRIPT = '''
+import json, os, sys
+import sharedoa as oa
+from sharedoa import f32
+
+class Car(oa.Object):
+    speed: f32
+
+    def step(self) -> None:
+        self.speed += 1.0
+
+def model(n, seed):
+    """Classes and names of the script are there; what follows the sweep is not run again."""
+    oa.new(Car, n)
+    oa.all(Car).step()
+    print("from a model")
+    if os.path.exists(sys.argv[1]):
+        raise RuntimeError("the worker has run all of the script")
+    cores = len(os.sched_getaffinity(0))
+    return {"total": float(oa.all(Car).speed.sum()), "pid": os.getpid(), "cores": cores}
+
+table = oa.sweep(model, {"n": [2, 3, 400]}, repeats=2)
+open(sys.argv[1], "w").close()
+print(json.dumps(table.drop(columns="error").to_dict("list")), flush=True)
+'''
+
+
+def test_a_script_needs_no_guard(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    found = output(script, str(tmp_path / "after"))
+    assert found["total"] == found["n"] == [2, 2, 3, 3, 400, 400]
+    assert found["cores"] == [1] * 6 and len(set(found["pid"])) <= CORES
+    assert not any(map(alive, found["pid"]))
+
+
+def test_what_a_prompt_defined_runs_in_forked_workers() -> None:
+    code = (
+        "import os, sharedoa as oa; k = 3\n"
+        "table = oa.sweep(lambda a, seed: {'x': k * a, 'pid': os.getpid()}, {'a': [1, 2]})\n"
+        "assert os.getpid() not in set(table.pid) and table.error.isna().all(), table\n"
+        "print(*table.x)"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "SHAREDOA_BACKEND": "cpu"}
+    told = subprocess.check_output([sys.executable, "-c", code], env=environment, text=True)
+    assert told.split() == ["3", "6"]
+
+
+def test_runs_of_a_killed_worker_are_given_to_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(ROOT)
+    table = oa.sweep(deadly, {"folder": [str(tmp_path)], "a": range(8)}, to=tmp_path / "a.csv")
+    errors = table["error"].dropna()
+    assert list(errors.index) == [2, 3]
+    assert errors[2] == "WorkerLost: was killed by signal 9 (3 times)"
+    assert errors[3].startswith("ValueError: three is too many (sweep_models.py:")
+    done = table.drop(index=[2, 3])
+    assert list(done["square"]) == list(done["a"] ** 2)
+    calls = [int(line.split()[0]) for line in (tmp_path / "calls").read_text().splitlines()]
+    assert sorted(calls) == [0, 1, 1, 2, 2, 2, 3, 4, 5, 6, 7]
+
+
+def test_a_worker_has_one_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT)
+    places = [processes.Place(at, {"CUDA_VISIBLE_DEVICES": f"GPU-{at}"}) for at in range(2)]
+    monkeypatch.setattr(processes, "_places", lambda: places)
+    table = oa.sweep(place, {"a": range(6)})
+    assert table["error"].isna().all()
+    assert 1 <= table["pid"].nunique() == len(table.groupby(["pid", "place"])) <= 2
+    assert set(table["place"]) <= {"GPU-0", "GPU-1"}
+
+
+LASTING = '''
+import sharedoa as oa
+import sys
+from tests.sweeps.sweep_models import noted
+
+def lasting(folder, a, seed):
+    return noted(folder, a, seed, float(sys.argv[2]))
+
+given = {"folder": [sys.argv[1]], "a": range(12)}
+table = oa.sweep(lasting, given, to=sys.argv[1] + "/runs.parquet")
+print(table.square.to_json(orient="values"))
+'''
+
+
+@pytest.mark.parametrize(
+    "end", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.slow)]
+)
+def test_a_stopped_sweep_goes_on_where_it_was(end: signal.Signals, tmp_path: Path) -> None:
+    script = tmp_path / "lasting.py"
+    script.write_text(LASTING)
+    process = start(script, str(tmp_path), "0.4")
+    calls = tmp_path / "calls"
+    while process.poll() is None and (
+        not calls.exists() or len(calls.read_text().splitlines()) < 5
+    ):
+        time.sleep(0.02)
+    workers = {int(line.split()[2]) for line in calls.read_text().splitlines()}
+    process.send_signal(end)
+    _, complaints = process.communicate(timeout=60)
+    assert process.returncode != 0
+    if end is signal.SIGINT:
+        assert "KeyboardInterrupt" in complaints and (tmp_path / "runs.parquet").exists()
+    deadline = time.monotonic() + 20
+    while any(map(alive, workers)):
+        assert time.monotonic() < deadline, "a worker outlives the sweep"
+        time.sleep(0.05)
+    before = [int(line.split()[0]) for line in calls.read_text().splitlines()]
+    assert output(script, str(tmp_path), "0") == [a * a for a in range(12)]
+    after = [int(line.split()[0]) for line in calls.read_text().splitlines()][len(before) :]
+    kept = set(range(12)) - set(after)
+    # What was under way is done again, and nothing else.
+    assert len(after) == len(set(after)) and kept < set(before) and len(kept) >= 5 - CORES
