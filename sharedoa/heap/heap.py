@@ -14,16 +14,13 @@ import numpy as np
 
 from dispatch.mode import Mode
 
-from ..errors import HeapError
 from ..forks import renew_in_child, tell_child
 from ..model.classes import ClassType
 from ..model.clusters import Clusters
 from ..model.layout import Layout
 from ..model.object import (
     Object,
-    buried_proxy,
     has_init,
-    make_proxy,
     require_concrete,
     shared_type,
 )
@@ -31,7 +28,7 @@ from ..model.reference import ReferenceEncoding
 from ..model.types import InlineType, ReferenceType, Type
 from ..model.values import to_host
 from ..uninterrupted import BooksLock
-from . import hooks, new_arrays, one_field, one_object
+from . import new_arrays, one_field, one_object
 from .array_memory import ArrayStorage
 from .arrays import Array, ObjectArray, make_array
 from .automatic import Upkeep
@@ -58,7 +55,7 @@ from .placement import (
     foreign_reference,
 )
 from .population import Population, RunsOfClasses
-from .proxies import Proxies
+from .proxies import Proxies, proxy_of
 from .quarantine import user_line
 from .recording import is_recorded, refuse_access, refuse_change, require_executing
 from .settings import HeapSettings
@@ -287,20 +284,7 @@ class Heap:
         memory = self.memory
         if known is not None and memory.unsettled is None and not memory.has_ended_some:
             return known  # else it would have been buried
-        try:
-            cls = self.class_of(reference)
-        except HeapError:
-            if hooks.kernel_objects() is None:
-                raise
-            return buried_proxy(self, reference)
-        address = self.encoding.address(reference)
-        encoded = self.encoding.encode(address, cls.type_index)
-        if reference not in (encoded, address):
-            raise HeapError(
-                f"the object at {address:#x} was deleted, and a {cls.name} lies there now",
-                "drop every reference to an object when deleting it",
-            )
-        return self.proxies.note(encoded, make_proxy(cls, self, encoded))
+        return proxy_of(self, reference)
 
     def class_of(self, reference: int) -> ClassType:
         """The concrete class of a live object. Raises HeapError."""

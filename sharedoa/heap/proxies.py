@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 import numpy as np
 
+from ..errors import HeapError
 from ..forks import renew_in_child
-from ..model.object import bury_proxy
+from ..model.object import buried_proxy, bury_proxy, make_proxy
 from ..uninterrupted import uninterrupted
+from . import hooks
+
+if TYPE_CHECKING:
+    from .heap import Heap
 
 _FEW = 1024
 """So many are kept without a look at which of them nobody holds any more."""
@@ -86,3 +91,22 @@ class Proxies:
             proxy = None if each is None else each()
             if proxy is not None:
                 bury_proxy(proxy)
+
+
+def proxy_of(heap: Heap, reference: int) -> Any:
+    """That of a live object, which the heap knows from now on. Raises HeapError for a reference to
+    no live object; a kernel that CPython runs gets a buried one."""
+    try:
+        cls = heap.class_of(reference)
+    except HeapError:
+        if hooks.kernel_objects() is None:
+            raise
+        return buried_proxy(heap, reference)
+    address = heap.encoding.address(reference)
+    encoded = heap.encoding.encode(address, cls.type_index)
+    if reference not in (encoded, address):
+        raise HeapError(
+            f"the object at {address:#x} was deleted, and a {cls.name} lies there now",
+            "drop every reference to an object when deleting it",
+        )
+    return heap.proxies.note(encoded, make_proxy(cls, heap, encoded))
