@@ -15,7 +15,7 @@ BENCH_OPTIONS :=
 # For instance FAULTS_OPTIONS="--only nulls --debug".
 FAULTS_OPTIONS :=
 
-.PHONY: demo quick test test-fast test-slow mutations test-gpu faults bench docs gallery lint clean
+.PHONY: wheels demo quick test test-fast test-slow mutations test-gpu faults bench docs gallery lint clean
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 
 $(VENV)/installed: pyproject.toml
@@ -75,6 +75,10 @@ docs: $(VENV)/installed
 # Pictures and page of docs/gallery.md, with the newest records.
 gallery: $(VENV)/installed
 	$(BIN)/python -m bench.gallery
+
+# What `pip install sharedoa` and `sharedoa[apps]` install.
+wheels: $(VENV)/installed
+	$(BIN)/python -m pip wheel --no-deps --quiet --wheel-dir dist . ./packaging/apps
 
 clean:
 	rm -rf $(VENV) $(OUT)

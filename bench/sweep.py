@@ -44,10 +44,10 @@ def traffic(intersections: int, steps: int, seed: int) -> dict[str, int]:
 
 def run(options: Options) -> Result:
     """Raises ImportError without Dask or pandas."""
-    sizes = {"intersections": [100, 200], "steps": [100, 200]} if options.full else {
+    sizes = {"intersections": [50, 100], "steps": [20, 40]} if options.full else {
         "intersections": [20], "steps": [2, 3]
     }  # fmt: skip
-    repeats, rounds = (50, 2) if options.full else (5, 1)
+    repeats, rounds = (50, 1) if options.full else (5, 1)
     cores = len(os.sched_getaffinity(0))
     settings = {"repeats": repeats, "rounds": rounds, "load": list(os.getloadavg()), **sizes}
     result = Result("sweep", "cpu", settings)

@@ -22,6 +22,7 @@ from .errors import (
     ConfigurationError,
     DeviceError,
     DumpError,
+    ExportError,
     HeapError,
     InternalError,
     SharedOAError,
@@ -70,6 +71,7 @@ from .runtime.fusion.block import Fusion, fuse
 from .runtime.hash_grid import HashGrid
 from .runtime.kernel import Kernel, kernel
 from .runtime.outside_gradients import jax_function, torch_function
+from .runtime.streams import stream
 from .runtime.tape import Tape, grad, tape
 from .sweeps.call import sweep
 from .tracebacks import hide_our_frames
@@ -117,6 +119,7 @@ __all__ = [
     "ConfigurationError",
     "DeviceError",
     "DumpError",
+    "ExportError",
     "FieldView",
     "Fusion",
     "HashGrid",
@@ -187,6 +190,7 @@ __all__ = [
     "shared",
     "sort",
     "split",
+    "stream",
     "sweep",
     "synchronize",
     "syncthreads",

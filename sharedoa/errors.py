@@ -46,6 +46,10 @@ class EmptyError(SharedOAError, ValueError):
     """The smallest, or largest, of nothing."""
 
 
+class ExportError(SharedOAError, BufferError):
+    """An array or a field that other libraries cannot use where it is."""
+
+
 class HeapError(SharedOAError, MemoryError):
     """No room, or a reference that is not a live object of this heap."""
 

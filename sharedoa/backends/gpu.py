@@ -186,11 +186,13 @@ class GpuBackend(ABC):
         device, native, kernel = self.device, self._launch, launch.handle
         symbol, prints, is_timed = kernel.symbol, kernel.prints, launch.is_timed
         prepared = PreparedLaunch(launch)
-        address = prepared.words(device.launch_function, int(device.stream))
+        address = prepared.words(device.launch_function, device.stream)
 
-        def start(_: Any = prepared) -> None:
+        def start() -> None:
             if prints:
                 device.before_printing()
+            if prepared.stream is not device.stream:
+                prepared.go_through(device.stream)
             watch = device.stopwatch_running if is_timed else None
             if watch is not None:
                 watch.before_kernel()

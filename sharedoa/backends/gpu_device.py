@@ -143,6 +143,8 @@ class GpuDevice(ABC):
             raise BackendError(*self.description.missing)
         self.open()
         self.stream = self.new_stream()
+        #: The thread that has a stream of others in its place (``oa.stream``).
+        self.stream_taken_by: int | None = None
         #: Set while launches are timed.
         self.stopwatch_running: EventStopwatch | None = None
         self._printing = False
@@ -300,6 +302,19 @@ class GpuDevice(ABC):
     def new_stream(self) -> Any:
         """A stream that waits for no other."""
         return self.call("StreamCreate", _NON_BLOCKING)
+
+    def order(self, first: Any, then: Any) -> None:
+        """What ``then`` is given from now on waits for what ``first`` has been given."""
+        event = self.call("EventCreate", UNTIMED)
+        self.call("EventRecord", event, first)
+        self.call("StreamWaitEvent", then, event, 0)
+        self.call("EventDestroy", event)  # the driver keeps it until it has happened
+
+    def use_stream(self, stream: Any) -> None:
+        """Let everything go through ``stream`` from now on, after what went through the last."""
+        self.order(self.stream, stream)
+        self.stream = stream
+        self.__dict__.pop("wait", None)
 
     def allocate_managed(self, size: int) -> int:
         """The address of so many bytes that the host and all devices reach."""

@@ -100,7 +100,7 @@ def _launch_side_by_side(
 def _launch(device: GpuDevice, launch: KernelLaunch, stream: Any) -> None:
     prepared = PreparedLaunch(launch)
     device.enter()
-    error = native_launch()(prepared.words(device.launch_function, int(stream)))
+    error = native_launch()(prepared.words(device.launch_function, stream))
     if error:
         device.fail(error, f"capturing {launch.handle.symbol}")
 

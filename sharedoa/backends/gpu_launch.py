@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentError
 from ..once import once
@@ -50,13 +50,19 @@ class PreparedLaunch:
         self._pointers = (ctypes.c_uint64 * len(pointers))(*pointers)
         self.parameters = ctypes.addressof(self._pointers)
 
-    def words(self, function: int, stream: int) -> int:
+    def words(self, function: int, stream: Any) -> int:
         """The address of the words that ``native_launch`` gives takes; ``function`` is that of the
         driver's that launches."""
         kernel = int(self._launch.handle.function)
-        words = (function, kernel, *self.shape, 0, stream, self.parameters)
+        words = (function, kernel, *self.shape, 0, int(stream), self.parameters)
+        self.stream = stream
         self._words = (ctypes.c_uint64 * len(_TYPES))(*words)
         return ctypes.addressof(self._words)
+
+    def go_through(self, stream: Any) -> None:
+        """Launch in another stream from now on."""
+        self.stream = stream
+        self._words[-2] = int(stream)
 
 
 def _grid(kernel: GpuKernel, threads: tuple[int, int], block: tuple[int, int]) -> tuple[int, int]:

@@ -56,6 +56,9 @@ class Array2(Array[T_co]):
     def shape(self) -> tuple[int, ...]:
         return self._rows, self._columns, *self._dtype.shape
 
+    def _shared(self) -> Values:
+        return self._flat._shared().reshape(self.shape)
+
     def _numpy(self) -> Values:
         return self._flat._numpy().reshape(self.shape)
 

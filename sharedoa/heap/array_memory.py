@@ -30,6 +30,8 @@ Addresses = np.ndarray[Any, np.dtype[np.uint64]]
 class ArrayStorage:
     """The memory of one array, which slices of it share."""
 
+    is_foreign = False
+
     def __init__(self, extent: Extent, size: int, element: Type, held_as: set[ClassType]) -> None:
         self.address = extent.address
         self.size = size
@@ -57,6 +59,10 @@ class ArrayStorage:
             "data": (self.address, False),
             "version": 3,
         }
+
+    def bytes_of_device(self) -> np.ndarray[Any, np.dtype[np.uint8]]:
+        """A view that is not for the host."""
+        return np.asarray(self)
 
 
 class _StorageReference(weakref.ref[ArrayStorage]):

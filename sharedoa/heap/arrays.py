@@ -127,6 +127,18 @@ class Array(NumPyLike, Generic[T_co]):
         self._heap.wait()
         return self._raw(0, self._length)
 
+    def _shared(self) -> Values:
+        element, storage = self.__sharedoa_element__, self._storage
+        size = self._length * self._dtype.itemsize
+        if storage is None:
+            return np.empty(0, self._dtype.base).reshape(-1, *self._dtype.shape)
+        start = self._address - storage.address
+        values = elements_in(storage.bytes_of_device()[start : start + size], self._dtype)
+        is_known = holds_references(element)
+        self._heap.upkeep.is_known_outside |= is_known
+        values.flags.writeable = not is_known
+        return values
+
     def _raw(self, first: int, stop: int) -> Values:
         """Elements from ``first`` to before ``stop``; the host is going to use them all."""
         dtype, storage = self._dtype, self._storage
@@ -134,10 +146,9 @@ class Array(NumPyLike, Generic[T_co]):
             return np.empty(0, dtype)
         size = dtype.itemsize
         start, end = self._address + first * size, self._address + stop * size
+        memory = np.asarray(storage)
         self._heap.residency.host_uses(storage.address, start, end)
-        return elements_in(
-            np.asarray(storage)[start - storage.address : end - storage.address], dtype
-        )
+        return elements_in(memory[start - storage.address : end - storage.address], dtype)
 
     def _place(self, index: int) -> Values:
         """The one element at ``index``, which may count from the end."""
@@ -248,18 +259,6 @@ class Array(NumPyLike, Generic[T_co]):
     @property
     def __array_interface__(self) -> dict[str, Any]:
         return self._numpy().__array_interface__
-
-    @property
-    def __cuda_array_interface__(self) -> dict[str, Any]:
-        if self._heap.backend.name != "cuda":
-            raise AttributeError("__cuda_array_interface__")
-        return {**self._numpy().__array_interface__, "version": 3, "stream": None}
-
-    def __dlpack__(self, **options: Any) -> Any:
-        return self._numpy().__dlpack__(**options)
-
-    def __dlpack_device__(self) -> Any:
-        return self._numpy().__dlpack_device__()
 
     def _change(self, change: Change) -> None:
         refuse_change(self._heap)

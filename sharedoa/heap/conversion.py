@@ -42,7 +42,19 @@ def raw_value(type: Type, value: Any, what: str, heap: Any) -> Any:
     raw = from_host(type, value, what, heap)
     if isinstance(type, ArrayType) and value._heap is not heap:
         raise other_heap(what)
+    if isinstance(type, ArrayType):
+        _refuse_foreign(value, what)
     return raw
+
+
+def _refuse_foreign(array: Any, what: str) -> None:
+    """Nobody knows how long memory of others lasts that an object holds."""
+    storage = getattr(array, "_storage", None)
+    if storage is not None and storage.is_foreign:
+        raise ArgumentError(
+            f"{what} cannot hold an array in memory of another library",
+            "copy it: oa.array(f32, array)",
+        )
 
 
 def column(type: Type, value: Any, count: int, what: str, heap: Any) -> Column:
@@ -261,6 +273,7 @@ def _stored_arrays(
         )
     if owner is not heap:
         raise other_heap(what)
+    _refuse_foreign(array, what)
     found = stored()
     if array is not None:
         heap.held_arrays.note(type, array)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ArgumentError, HeapError
+from ..errors import ArgumentError, ExportError, HeapError
 from ..model.classes import ClassType
 from ..model.frozen import refuse_frozen
 from ..model.types import InlineType, ScalarType, Type, ValueType, array_form
@@ -107,6 +107,23 @@ class FieldView(NumPyLike):
         if fixed or not self._selection.is_one_view:
             values.flags.writeable = False
         self._heap.upkeep.is_known_outside |= holds_references(self.type)
+        return values
+
+    def _shared(self) -> Values:
+        selection = self._selection
+        if not selection.count:
+            return np.empty(self.shape, self.dtype)
+        values = selection.view(self.path)
+        if values is None:
+            raise ExportError(
+                f"the values of {self._description()} do not lie at equal distances in memory: the "
+                "objects were not made together, or lie in tiles or one by one",
+                'export a copy: oa.array(f32, view); or write class C(oa.Object, layout="aos") and '
+                "make the objects at once",
+            )
+        is_known = holds_references(self.type)
+        values.flags.writeable = not is_known
+        self._heap.upkeep.is_known_outside |= is_known
         return values
 
     def __getitem__(self, key: Any) -> Any:

@@ -13,11 +13,13 @@ from ..model import object as object_model
 from ..model.classes import ClassType
 from ..model.intrinsics import known_in_kernels
 from ..model.object import Object, shared_type
-from . import hooks, living, moving
+from ..model.values import describe
+from . import foreign, hooks, living, moving
 from .array2 import Array2
 from .arrays import Array
 from .heap import Heap, current_heap
 from .population import Population
+from .recording import require_executing
 from .split_array import SplitArray, split_array
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ else:
     from typing import TypeVar
 
     T = TypeVar("T")
+_NOT_GIVEN: Any = object()
 #: Numbers of elements.
 Shape = int | np.integer[Any]
 
@@ -79,14 +82,30 @@ def array(element: type[np.integer[Any]], data: Any) -> Array[int]: ...
 def array(element: type[T], data: Any) -> Array[T]: ...
 @overload
 def array(element: np.dtype[Any], data: Any) -> Array: ...
-def array(element: Any, data: Any) -> Array:
+@overload
+def array(data: Any, /) -> Array: ...
+def array(element: Any, data: Any = _NOT_GIVEN) -> Array:
     """An array that kernels can reach, of a scalar type, shared class or value class, with the
     elements of a NumPy array, a list or another iterable; of rows and columns if the data have two
     dimensions.
 
-    Raises ArgumentError for data that do not convert, HeapError if they do not fit.
+    ``oa.array(x)`` of an array of another library, which lies where the heap is, copies nothing:
+    what either side writes the other one sees. On a CPU it takes what has DLPack (NumPy, PyTorch,
+    JAX), on a GPU what has a CUDA array interface (CuPy, PyTorch, Numba).
+
+    Raises ArgumentError for data that do not convert or lie elsewhere, HeapError if they do not
+    fit.
     """
-    return current_heap().array(element, data)
+    if data is not _NOT_GIVEN:
+        return current_heap().array(element, data)
+    heap = current_heap()
+    if not isinstance(element, np.ndarray) and not foreign.is_foreign(element):
+        raise ArgumentError(
+            f"oa.array of one thing takes an array of another library, not {describe(element)}",
+            "name the type of elements first: oa.array(f32, data)",
+        )
+    require_executing(heap, "creating an array")
+    return foreign.adopt(heap, element, "oa.array")
 
 
 @overload

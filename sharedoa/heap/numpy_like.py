@@ -13,6 +13,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from ..errors import ArgumentError
 from . import hooks
 from .conversion import refuse_masked
+from .export import cuda_array_interface, device_of, dlpack
 from .many import Many
 from .placement import Change, Values
 from .recording import is_taped
@@ -80,6 +81,28 @@ class NumPyLike(Many, NDArrayOperatorsMixin):
     def _operand(self, value: Any) -> Any:
         """What an operator computes with in place of ``value``."""
         return value._numpy() if isinstance(value, NumPyLike) else value
+
+    def _shared(self) -> Values:
+        """A view of the memory itself, which is not touched. Raises ExportError."""
+        raise NotImplementedError
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """For ``from_dlpack`` of other libraries. Raises ExportError."""
+        return dlpack(self, stream, max_version, dl_device, copy)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return device_of(self._heap)
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        return cuda_array_interface(self)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Values:
         return np.array(self._numpy(), dtype=dtype, copy=copy)

@@ -91,6 +91,10 @@ class Selection(Protocol):
 
     def read(self, path: FieldPath) -> Values: ...
 
+    def view(self, path: FieldPath) -> Values | None:
+        """The memory itself, which is not touched; None where it is not one strided piece."""
+        ...
+
     def write(self, path: FieldPath, values: Values) -> None:
         """``values`` broadcast to the selection's shape."""
         ...

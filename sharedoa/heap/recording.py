@@ -22,6 +22,8 @@ class Recorder(Protocol):
     heap: Heap
     #: Whether launches are executed all the same (``runtime.tape``).
     executes: bool
+    #: Whether its launches may have arrays in memory of other libraries.
+    takes_foreign: bool
     #: Whether the launches run by themselves before anybody can tell that they have not run yet.
     is_lazy: bool
 

@@ -150,6 +150,12 @@ class RegionSelection:
         with self._access:
             return self._read(path)
 
+    def view(self, path: FieldPath) -> Values | None:
+        if not self.is_one_view:
+            return None
+        view: Values = self.parts[0].region.field(path)[self.parts[0].slots]
+        return view
+
     def _read(self, path: FieldPath) -> Values:
         field = self.parts[0].region.field(path)
         if self.is_one_view:

@@ -393,6 +393,9 @@ class ScatteredSelection:
         offset, dtype = self._layout.record(self._cls).part(path.name, path.components)
         return RECORDS.start(offset), dtype
 
+    def view(self, path: FieldPath) -> Values | None:
+        return None
+
     def read(self, path: FieldPath) -> Values:
         offset, dtype = self.part(path)
         data = self._backend.gather(self.addresses, offset, dtype.itemsize)

@@ -17,6 +17,7 @@ import numpy as np
 
 from ..codegen.abi import SLOT_BYTES, leaves
 from ..errors import ArgumentError
+from ..model.array2_type import Array2Type
 from ..model.classes import Signature
 from ..model.extent import EXTENT
 from ..model.layout import unpack_array
@@ -54,6 +55,12 @@ class ArgumentPlan:
         ]
         self._array_places = [
             place for place, type in enumerate(signature.types) if isinstance(type, ArrayType)
+        ]
+        #: Where arrays of other libraries may stand.
+        self.places_of_arrays = [
+            place
+            for place, type in enumerate(signature.types)
+            if isinstance(type, (ArrayType, Array2Type))
         ]
         #: As ``element<n>``: the element type of the array that argument n was last. It is equal to
         #: the parameter's; ``launch_code`` looks whether it is the same.

@@ -47,6 +47,7 @@ class Capture:
     ``heap``, and what runs them afterwards."""
 
     executes = False
+    takes_foreign = True
     is_lazy = False
 
     def __init__(self, heap: Heap) -> None:

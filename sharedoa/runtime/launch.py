@@ -25,6 +25,7 @@ from ..errors import ArgumentError, SharedOAError
 from ..forks import renew_in_child
 from ..frontend import Translation
 from ..frontend.program import ProgramBuilder
+from ..heap.foreign import let_go
 from ..heap.heap import Heap, current_heap
 from ..heap.recording import recorder, refuse_others
 from ..ir.births import Births
@@ -41,6 +42,7 @@ from .binding import Binding
 from .bound_names import NO_NAMES, BoundNames
 from .cpython_births import LaunchInCPython
 from .facts import NOTHING, Given, Now
+from .foreign_arguments import adopted, foreign_places
 from .geometry import Geometry, Pair
 from .launch_code import Launch, quick_launcher
 from .launch_settings import own_settings
@@ -136,12 +138,22 @@ class Program:
         """
         if named or len(arguments) != self.plan.count:
             arguments = self.plan.in_order(arguments, named)
+        foreign = foreign_places(self, arguments)
+        if foreign:
+            arguments = adopted(self, arguments, foreign)
         if not geometry.is_empty and any(each is None for each in arguments):
             self._refuse_nulls(arguments)
         recording = recorder()
         if recording is not None:
             recording.record(self, geometry, arguments, mode, debug)
             return
+        self._launch_now(number, geometry, arguments, mode, debug)
+        for place in foreign:
+            let_go(arguments[place])
+
+    def _launch_now(
+        self, number: int, geometry: Geometry, arguments: tuple[Any, ...], mode: Any, debug: Any
+    ) -> None:
         with self.lock:
             heap: Heap = self.plan.pack(self.slots, arguments) or current_heap()
             deferred = heap.memory.deferred

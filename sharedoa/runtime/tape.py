@@ -42,6 +42,7 @@ class Tape:
     current heap, and runs them in reverse."""
 
     executes = True
+    takes_foreign = False
     is_lazy = False
 
     def __init__(self, heap: Heap, checkpoints: int | None = None) -> None:

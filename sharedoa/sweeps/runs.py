@@ -78,7 +78,7 @@ def _values(name: str, given: Iterable[Any]) -> list[Any]:
         ) from error
     if not values:
         raise ArgumentError(f"the parameter {name!r} has no value", "give at least one")
-    (written, times), = Counter(map(_canonical, values)).most_common(1)
+    ((written, times),) = Counter(map(_canonical, values)).most_common(1)
     if times > 1:
         raise ArgumentError(
             f"the parameter {name!r} has the value {written} {times} times",

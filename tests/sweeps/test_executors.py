@@ -87,7 +87,7 @@ def test_a_dask_cluster_with_a_worker_killed(tmp_path: Path) -> None:
     assert list(table["run"]) == list(range(40)) and table["seed"].nunique() == 40
 
 
-MPI = '''
+MPI = """
 from mpi4py.futures import MPIPoolExecutor
 import sharedoa as oa
 from tests.sweeps.sweep_models import cars
@@ -97,7 +97,7 @@ if __name__ == "__main__":
         table = oa.sweep(cars, {"count": [2, 30], "dawdle": [0.5]}, repeats=5, executor=executor)
     assert table.error.isna().all(), table.error
     print(*table.cars, flush=True)
-'''
+"""
 
 
 def test_mpi(tmp_path: Path) -> None:

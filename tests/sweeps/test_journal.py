@@ -114,9 +114,7 @@ def test_two_sweeps_do_not_write_one_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_a_kill_at_any_byte_of_the_journal_costs_no_other_run(
-    suffix: str, tmp_path: Path
-) -> None:
+def test_a_kill_at_any_byte_of_the_journal_costs_no_other_run(suffix: str, tmp_path: Path) -> None:
     to = tmp_path / f"runs.{suffix}"
     rows = [Row(seed, {"a": seed}, {"x": f"é{seed}"}, 0.1, None) for seed in range(1, 6)]
     first = Journal(to, kinds, ["a"])

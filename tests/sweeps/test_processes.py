@@ -120,7 +120,7 @@ def test_a_worker_has_one_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     assert set(table["place"]) <= {"GPU-0", "GPU-1"}
 
 
-LASTING = '''
+LASTING = """
 import sharedoa as oa
 import sys
 from tests.sweeps.sweep_models import noted
@@ -131,7 +131,7 @@ def lasting(folder, a, seed):
 given = {"folder": [sys.argv[1]], "a": range(12)}
 table = oa.sweep(lasting, given, to=sys.argv[1] + "/runs.parquet")
 print(table.square.to_json(orient="values"))
-'''
+"""
 
 
 @pytest.mark.parametrize(

@@ -164,6 +164,7 @@ class Fusion:
     """What ``oa.fuse()`` gives: a context manager whose launches on ``heap`` wait for others."""
 
     executes = False
+    takes_foreign = False
     is_lazy = True
 
     def __init__(self, heap: Heap) -> None:
