@@ -12,7 +12,8 @@ release = sharedoa.__version__
 
 # The source is the whole repository, so that links between documents are those of the files.
 root_doc = "docs/index"
-include_patterns = ["docs/**", "apps/*/README.md", "SECURITY.md", "CHANGELOG.md", "CONTRIBUTING.md"]
+documents = ("SECURITY.md", "CHANGELOG.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md")
+include_patterns = ["docs/**", "apps/*/README.md", *documents]
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.viewcode", "sphinx_copybutton"]
 myst_heading_anchors = 3
