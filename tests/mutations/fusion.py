@@ -7,6 +7,7 @@ _PART = "sharedoa/runtime/fusion/part.py"
 _GROUPING = "sharedoa/runtime/fusion/grouping.py"
 _ACCESSES = "sharedoa/ir/thread_accesses.py"
 _TESTS = "tests/runtime/test_fusion.py"
+_BLOCKS = "tests/runtime/test_fused_blocks.py"
 
 MUTATIONS = (
     Mutation(
@@ -98,13 +99,13 @@ MUTATIONS = (
         "    heap.launch_deferred()\n    if is_recorded(heap):",
         "    if is_recorded(heap):",
         "launches visit objects that were made after them",
-        (f"{_TESTS}::test_creation_and_deletion_come_between",),
+        (f"{_BLOCKS}::test_creation_and_deletion_come_between",),
     ),
     Mutation(
         "launches of other threads", "sharedoa/runtime/launch_code.py",
         "and (deferred is None or deferred.is_launching_here())",
         "and deferred is deferred",
         "a thread's launch comes before one that was asked for before it",
-        (f"{_TESTS}::test_launches_of_other_threads_come_after_what_waits",),
+        (f"{_BLOCKS}::test_launches_of_other_threads_come_after_what_waits",),
     ),
 )  # fmt: skip
