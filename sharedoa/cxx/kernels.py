@@ -12,7 +12,7 @@ from ..backends.base import KernelLaunch
 from ..errors import ArgumentError, BackendError
 from ..forks import renew_in_child
 from ..heap.heap import Heap, current_heap
-from ..heap.recording import is_recorded
+from ..heap.recording import recorder
 from ..runtime.geometry import DEFAULT_BLOCK, Geometry, Pair, parse_geometry
 from .arguments import KernelParameters
 
@@ -72,9 +72,10 @@ class Kernel:
                     "create the heap with oa.Heap(backend='cuda') or SHAREDOA_BACKEND=cuda, on a "
                     "machine with an NVIDIA GPU",
                 )
-            if is_recorded(heap):
+            if recorder() is not None:
                 raise BackendError(
-                    f"kernel {self.name} is C++, and oa.capture() records Python kernels only",
+                    f"kernel {self.name} is C++, and a block of oa.capture() or oa.tape() "
+                    "records Python kernels only",
                     "launch it outside of the block",
                 )
             if geometry.is_empty:

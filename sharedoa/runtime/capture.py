@@ -23,7 +23,7 @@ from ..heap.arrays import Array
 from ..heap.blocks import Block, entered, exit_of_block
 from ..heap.heap import Heap, current_heap
 from ..heap.population import Population
-from ..heap.recording import Recorder, executing, recorder, recording
+from ..heap.recording import Recorder, executing, is_taped, recorder, recording
 from ..ir.births import NO_BIRTHS
 from ..model.classes import Method
 from ..model.types import ArrayType
@@ -54,6 +54,7 @@ class Capture:
         self.heap = heap
         self._specialises = knobs.specialise.value()
         self._records: list[Recorded] = []
+        self._recorded: Sequence[Recorded] = ()
         self._fusion: StepFusion | None = None
         self._unready: tuple[str, str] | None = _BLOCK_OPEN
         self._block: Block | None = None
@@ -93,6 +94,7 @@ class Capture:
         if kind is not None:
             return
         self._fusion = StepFusion(self.heap, records, self._arranged)
+        self._recorded = records
         self._unready = None
 
     def _arranged(self, records: Sequence[Recorded]) -> Parts:
@@ -202,6 +204,10 @@ class Capture:
             was_left = self._block is not None and not self._block.is_open
             reason, help = _DROPPED if was_left else self._unready
             raise HeapError(f"a captured step cannot run: {reason}", help)
+        if is_taped(self.heap):
+            for _ in range(count):
+                self._run_one_by_one()
+            return
         outer = recorder()
         if outer is not None and not outer.is_lazy:
             raise HeapError(
@@ -218,6 +224,15 @@ class Capture:
             return
         for _ in range(count if parts else 0):
             _run_parts(self.heap, parts)
+
+    def _run_one_by_one(self) -> None:
+        """Launch as if nothing was captured: somebody has a record of each launch."""
+        for record in self._recorded:
+            if isinstance(record, RecordedLaunch):
+                launch = record.program.launcher(record.geometry)
+                launch(*record.arguments, mode=record.mode.name, debug=record.debug)
+            else:
+                self._call(record)
 
     def explain(self) -> str:
         """Which launches are one, and why the others are not: a line for each, with the field and

@@ -20,6 +20,7 @@ from ..heap.arrays import Array, ObjectArray
 from ..heap.heap import Heap
 from ..ir.adjoint import Differentiated, differentiate
 from ..ir.adjoint.ownership import own_roles
+from ..ir.adjoint.races import RaceFacts, is_harmless, race_facts
 from ..model.classes import Signature
 from ..model.scalars import i64, u64
 from ..model.types import VOID, ArrayType, Type
@@ -43,6 +44,7 @@ class Gradient:
     made: Differentiated
     forward: Program | None
     reverse: Program | None
+    races: RaceFacts
 
     @property
     def room(self) -> int:
@@ -74,14 +76,16 @@ def _made(
     receivers = program.source.receivers
     is_own = own_roles(original, receivers if are_distinct else 0)
     made = differentiate(original, receivers, is_own, atomic, debug)
+    races = race_facts(original, receivers, is_own)
     if made.forward is None or made.reverse is None:
-        return Gradient(made, None, None)
+        return Gradient(made, None, None, races)
     words: list[tuple[str, Type]] = [("_tape", ArrayType(u64))]
     more: list[tuple[str, Type]] = [("_room", i64), ("_used", ArrayType(i64))]
     return Gradient(
         made,
         _derived(program, made.forward, [*words, *(more if made.grows else [])], "_forward", False),
         _derived(program, made.reverse, [*words, ("_distance", u64)], "_reverse", made.shares),
+        races,
     )
 
 
@@ -154,6 +158,11 @@ def launch_taped(
     if gradient.forward is None:
         program.launcher(geometry)(*arguments, mode=mode, debug=debug)
         return None
+    if not is_debug and not _is_free_of_races(gradient.races, arguments, geometry):
+        # Debug mode finds those that there are.
+        taped = launch_taped(program, heap, geometry, arguments, mode, True)
+        heap.synchronize()
+        return taped
     threads = math.prod(geometry.threads)
     launch = gradient.forward.launcher(geometry)
     # Somebody may change an array of objects before it is launched in reverse.
@@ -168,6 +177,30 @@ def launch_taped(
         launch(*arguments, tape, mode=mode, debug=debug)
         return TapedLaunch(gradient, geometry, kept, mode, tape)
     return _launch_growing(gradient, heap, geometry, arguments, kept, mode, debug)
+
+
+def _is_free_of_races(races: RaceFacts, arguments: tuple[Any, ...], geometry: Geometry) -> bool:
+    """Whether no thread of a launch can touch a float that another one writes."""
+    if races.raced:
+        return False
+    own = [races.by_row, races.by_thread if geometry.threads[1] == 1 else frozenset()]
+    for group in races.arrays:
+        for number in group:
+            same = [n for n in group if _overlap(arguments[number], arguments[n])]
+            if is_harmless({how for each in same for how in races.ways[each]}):
+                continue
+            places = {(arguments[n]._address, len(arguments[n])) for n in same}
+            if len(places) > 1 or not any(each.issuperset(same) for each in own):
+                return False
+    return True
+
+
+def _overlap(one: Array, other: Array) -> bool:
+    return one._address < _end(other) and other._address < _end(one)
+
+
+def _end(array: Array) -> int:
+    return array._address + max(array.size * array._dtype.base.itemsize, 1)
 
 
 def _launch_growing(
