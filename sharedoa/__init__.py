@@ -48,7 +48,7 @@ from .heap.interface import (
 )
 from .heap.split_array import SplitArray
 from .many.functions import count_nonzero, reduce, scan, where
-from .model.functions import func
+from .model.functions import custom_gradient, func
 from .model.intrinsics import (
     atomic_add,
     atomic_cas,
@@ -147,6 +147,7 @@ __all__ = [
     "count_nonzero",
     "cross",
     "current_heap",
+    "custom_gradient",
     "delete",
     "determinant",
     "dot",

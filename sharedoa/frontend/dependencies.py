@@ -15,6 +15,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from ..model.classes import ClassType, Method
+from ..model.functions import DeviceFunction
 
 
 class Dependency(Protocol):
@@ -88,6 +89,17 @@ class CodeDependency:
 
     def current(self) -> bool:
         return self.function.__code__ is self.code
+
+
+@dataclass(frozen=True, eq=False)
+class GradientDependency:
+    """The way back that a function was given, or None."""
+
+    function: DeviceFunction[..., Any]
+    gradient: DeviceFunction[..., Any] | None
+
+    def current(self) -> bool:
+        return self.function.gradient is self.gradient
 
 
 @dataclass(frozen=True)

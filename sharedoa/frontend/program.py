@@ -27,7 +27,12 @@ from . import (  # noqa: F401  else the first call in a kernel would import them
     vector_calls,
 )
 from .context import Context
-from .dependencies import CodeDependency, Dependency, SubclassDependency
+from .dependencies import (
+    CodeDependency,
+    Dependency,
+    GradientDependency,
+    SubclassDependency,
+)
 from .extents import within_extent
 from .list_lifetimes import check_lists
 from .operands import Static
@@ -99,6 +104,8 @@ class ProgramBuilder:
         self.functions: dict[str, tree.Function] = {}
         self.dependencies: list[Dependency] = []
         self.diagnostics: list[Diagnostic] = []
+        #: By symbol of a function, that of the way back that it was given.
+        self.gradients: dict[str, str] = {}
         self._symbols: dict[Any, str] = {}
         self._subclasses: set[ClassType] = set()
         self._pending: list[_Task] = []
@@ -120,11 +127,18 @@ class ProgramBuilder:
         )  # fmt: skip
 
     def require_function(self, function: DeviceFunction[..., Any]) -> str:
+        is_new = function not in self._symbols
         symbol = f"func.{function.name}.{len(self._symbols)}"
-        return self._require(
+        symbol = self._require(
             function, symbol, function.name, function.function, lambda: function.signature,
             None, None,
         )  # fmt: skip
+        if is_new:
+            self.dependencies.append(GradientDependency(function, function.gradient))
+            if function.gradient is not None:
+                # Nothing calls it but the way back.
+                self.gradients[symbol] = self.require_function(function.gradient)
+        return symbol
 
     def require_value_method(self, struct: ValueType, name: str) -> str:
         symbol = f"value.{struct.name}.{name}.{len(self._symbols)}"
@@ -203,7 +217,7 @@ class ProgramBuilder:
         self.diagnostics += context.diagnostics
         return tree.Function(
             task.symbol, task.name, task.kind, parameters, task.signature.result, body, location,
-            task.owner,
+            task.owner, self.gradients.get(task.symbol),
         )  # fmt: skip
 
     def build(self, task: _Task) -> tree.Program:

@@ -42,7 +42,7 @@ def _convert_function(function: tree.Function) -> ir.Function:
         converter.add("return", results, at)
     return ir.Function(
         function.symbol, function.name, function.kind, function.result, body, function.location,
-        function.owner,
+        function.owner, gradient=function.gradient,
     )  # fmt: skip
 
 

@@ -572,6 +572,8 @@ class Function:
     body: list[Statement]
     location: Location
     owner: ClassType | None = None
+    #: The symbol of the way back that it was given.
+    gradient: str | None = None
 
 
 @dataclass(eq=False)

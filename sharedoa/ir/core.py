@@ -130,7 +130,9 @@ class Function:
     """One function of a program. ``parameters[0]`` of a method is the receiver. A question has the
     kernel's parameters, and says whether a thread does anything (``passes.idle_threads``).
     ``known`` says of parameters, by index, what holds in every call. ``melded``: threads of a warp
-    that come to it on ways which exclude one another call it together (``passes.call_melding``)."""
+    that come to it on ways which exclude one another call it together (``passes.call_melding``).
+    ``gradient``: the function that gives the adjoints of its parameters, where that was written
+    (``oa.custom_gradient``)."""
 
     symbol: str
     name: str
@@ -141,6 +143,7 @@ class Function:
     owner: ClassType | None = None
     known: Mapping[int, ParameterFact] = field(default_factory=dict)
     melded: bool = False
+    gradient: str | None = None
 
     @property
     def parameters(self) -> list[Value]:

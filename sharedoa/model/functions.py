@@ -95,6 +95,8 @@ class DeviceFunction(Generic[P, R_co]):
         self._local = local
         self.name = function.__name__
         self._signature: Signature | None = None
+        #: What computes the adjoints of its arguments (``custom_gradient``).
+        self.gradient: DeviceFunction[..., Any] | None = None
         self._call = converting(function, lambda: self.signature, self.name, receiver=False)
         functools.update_wrapper(self, function)
         World.advance()
@@ -132,6 +134,40 @@ def func(function: Callable[P, R_co]) -> DeviceFunction[P, R_co]:
     frame = sys._getframe(1)
     local = local_names(frame)
     return DeviceFunction(function, local)
+
+
+def custom_gradient(
+    of: DeviceFunction[..., Any],
+) -> Callable[[Callable[P, R_co]], DeviceFunction[P, R_co]]:
+    """Make a plain function the way back through a function of ``@oa.func``, in place of that which
+    follows from its body:
+
+        @oa.custom_gradient(smooth)
+        def smooth_reverse(x: f64, adjoint: f64) -> f64: ...
+
+    It has the parameters of the function and the adjoint of its result, and returns the adjoints of
+    those parameters that have floats: one, or a tuple.
+
+    Raises ClassError for what is no such function, when a tape meets it also for wrong types.
+    """
+    if not isinstance(of, DeviceFunction):
+        raise ClassError(
+            f"@oa.custom_gradient takes a function of @oa.func, not {of!r}",
+            "write @oa.custom_gradient(f) above the def of its way back",
+        )
+
+    def register(function: Callable[P, R_co]) -> DeviceFunction[P, R_co]:
+        if not inspect.isfunction(function):
+            raise ClassError(
+                f"@oa.custom_gradient decorates functions, not {function!r}",
+                "put it directly above a def",
+            )
+        made: DeviceFunction[P, R_co] = DeviceFunction(function, local_names(sys._getframe(1)))
+        of.gradient = made
+        World.advance()
+        return made
+
+    return register
 
 
 def is_abstract_body(function: Callable[..., Any]) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...model.scalars import ScalarType, boolean, weak_int
@@ -10,7 +10,9 @@ from ...model.types import InlineType, TupleType, ValueType
 from ...model.types import Type as ModelType
 from ..core import Location, LvalueType, Operation, Region, Type, Value, element_of, type_of
 from ..rewrite import make
-from .leaves import Path
+from .leaves import Path, parts_of
+
+_MAKE = {ValueType: "make_value", TupleType: "make_tuple", InlineType: "make_inline"}
 
 
 class Code:
@@ -105,6 +107,17 @@ class Code:
                 assert isinstance(type, ValueType) and isinstance(name, str)
                 lvalue = self.value("member", [lvalue], LvalueType(type.fields[name]), name=name)
         return lvalue
+
+    def whole(self, type: ModelType, given: Mapping[Path, Value]) -> Value:
+        """A value with these floats, and zero for all that is not given."""
+        kind = _MAKE.get(type.__class__)
+        if kind is None:
+            return given.get(()) or self.zero(type)
+        values = []
+        for name, part in parts_of(type):
+            inside = {path[1:]: value for path, value in given.items() if path[0] == name}
+            values.append(self.whole(part, inside))
+        return self.value(kind, values, type)
 
     def zero(self, type: ModelType) -> Value:
         return self.value("zero", [], type)

@@ -217,6 +217,9 @@ class Forward:
 
     def _call(self, code: Code, place: _Place, operation: Operation) -> None:
         plan, framed = self._plan, place.framed
+        if plan.gradient_of(operation) is not None:
+            self._copy(code, place, operation)
+            return
         size = plan.callee_size(operation)
         if size is None:
             assert place.top is not None

@@ -27,6 +27,7 @@ from ..passes.calls import called_by, callees
 from ..passes.unused import remove_unused
 from ..rewrite import copy_program
 from ..roles import Role, role_of
+from . import custom
 from .forward import Forward
 from .frames import Frame
 from .leaves import float_leaves
@@ -63,11 +64,13 @@ def differentiate(
 
     Raises CompileError, with every place, for what has no adjoint.
     """
-    refuse(program)
     program = copy_program(program)
+    differentiable = _differentiable(program)
+    for function in differentiable.values():
+        refuse(function)
     remove_unused(program, debug)
-    plan = Plan(program, receivers, is_own, atomic)
-    if not any(plan.touches_memory(each) for each in operations_in(program)):
+    plan = Plan(program, differentiable, receivers, is_own, atomic)
+    if not plan.changes_floats:
         return Differentiated(None, None)
     return plan.made()
 
@@ -81,10 +84,28 @@ _REFUSED = {
 }
 
 
-def refuse(program: Program) -> None:
+def _differentiable(program: Program) -> dict[str, Function]:
+    """The functions that the way back leads through: all that the kernel calls, but not through
+    those whose way back was written."""
+    found: dict[str, Function] = {}
+    pending = [program.kernel.symbol]
+    while pending:
+        symbol = pending.pop()
+        function = program.functions[symbol]
+        if symbol in found:
+            continue
+        if function.gradient is not None:
+            custom.check(program, function)
+            continue
+        found[symbol] = function
+        pending += called_by(function)
+    return found
+
+
+def refuse(function: Function) -> None:
     """Raises CompileError for operations without an adjoint, each with its line."""
     found = []
-    for operation in operations_in(program):
+    for operation in operations_in(function):
         kind = kind_of(operation)
         if kind is not None and kind.adjoint is not None:
             continue
@@ -100,9 +121,15 @@ class Plan:
     """What is known of a program whose functions are made one by one."""
 
     def __init__(
-        self, program: Program, receivers: int, is_own: Callable[[Role], bool], atomic: bool
+        self,
+        program: Program,
+        functions: Mapping[str, Function],
+        receivers: int,
+        is_own: Callable[[Role], bool],
+        atomic: bool,
     ) -> None:
-        self.program = program
+        """``functions``: those of the program that the way back leads through."""
+        self.program, self._functions = program, functions
         self._receivers = program.kernel.parameters[:receivers]
         self._is_own, self._atomic = is_own, atomic
         self._shares = False
@@ -111,7 +138,7 @@ class Plan:
         self._static_loops: dict[Operation, bool] = {}
 
     def made(self) -> Differentiated:
-        functions = self.program.functions
+        functions = self._functions
         reverse = {}
         for symbol in self._order:
             backward = self._backward[symbol] = Backward(self, functions[symbol])
@@ -122,6 +149,9 @@ class Plan:
             made = Forward(self, functions[symbol]).made()
             forward[made.symbol] = made
         kernel = self.program.kernel
+        written = [f for f in self.program.functions.values() if f.gradient is not None]
+        forward |= custom.closure(self.program, [f.symbol for f in written])
+        reverse |= custom.closure(self.program, [f.gradient for f in written if f.gradient])
         there, back = (
             Program(found[f"{kernel.symbol}_{way}"], found)
             for way, found in (("forward", forward), ("reverse", reverse))
@@ -132,10 +162,24 @@ class Plan:
 
     # ---------------------------------------------------------- functions
 
+    def gradient_of(self, call: Operation) -> Function | None:
+        """The way back that was written for what is called."""
+        if call.kind != "call":
+            return None
+        gradient = self.program.functions[call["symbol"]].gradient
+        return None if gradient is None else self.program.functions[gradient]
+
+    def _callees(self, operation: Operation) -> list[str]:
+        """What it may call that the way back leads through."""
+        return [symbol for symbol in callees(operation) if symbol in self._functions]
+
+    def _called_by(self, function: Function) -> set[str]:
+        return {symbol for symbol in called_by(function) if symbol in self._functions}
+
     @cached_property
     def _circular(self) -> frozenset[str]:
         """Functions that may call themselves, or lead to some that do."""
-        calls = {s: {*called_by(f)} for s, f in self.program.functions.items()}
+        calls = {s: self._called_by(f) for s, f in self._functions.items()}
         found: set[str] = set()
         while True:
             left = {s: c - found for s, c in calls.items() if s not in found}
@@ -154,8 +198,8 @@ class Plan:
     def _order(self) -> list[str]:
         """Functions after those that they call, but in circles."""
         calls = {
-            s: {*called_by(f)} - self._circular if s not in self._circular else set()
-            for s, f in self.program.functions.items()
+            s: self._called_by(f) - self._circular if s not in self._circular else set()
+            for s, f in self._functions.items()
         }
         ordered = TopologicalSorter(calls).static_order()
         return sorted(ordered, key=lambda symbol: symbol in self._circular)
@@ -163,7 +207,7 @@ class Plan:
     @cached_property
     def is_dynamic(self) -> bool:
         """Whether threads keep more than is known."""
-        return not all(map(self._is_static, self.program.functions))
+        return not all(map(self._is_static, self._functions))
 
     @cached_property
     def _static(self) -> dict[str, bool]:
@@ -173,7 +217,7 @@ class Plan:
         """Whether it is known how much a function keeps."""
         found = self._static.get(symbol)
         if found is None:
-            function = self.program.functions[symbol]
+            function = self._functions[symbol]
             found = self._static[symbol] = symbol not in self._circular and all(
                 self._is_static_here(each) for each in operations_in(function)
             )
@@ -182,7 +226,7 @@ class Plan:
     def _is_static_here(self, operation: Operation) -> bool:
         if operation.kind in ("for", "while") and self._has_frames(operation):
             return not self.has_linked_rounds(operation)
-        return all(map(self._is_static, callees(operation)))
+        return all(map(self._is_static, self._callees(operation)))
 
     def frame(self, symbol: str) -> Frame:
         """What a function keeps."""
@@ -197,10 +241,10 @@ class Plan:
 
     def callee_size(self, call: Operation) -> int | None:
         """How many words a call keeps, within the frame of what calls; None if it takes others."""
-        called = callees(call)
+        called = self._callees(call)
         if not all(map(self._is_static, called)):
             return None
-        return max(self.frame(symbol).size for symbol in called)
+        return max((self.frame(symbol).size for symbol in called), default=0)
 
     # -------------------------------------------------------------- loops
 
@@ -241,9 +285,14 @@ class Plan:
         """Whether the operation, with what it calls and holds, changes floats in memory."""
         if self.touches_memory(operation):
             return True
-        if any(self._touching[symbol] for symbol in callees(operation)):
+        if any(self._touching[symbol] for symbol in self._callees(operation)):
             return True
         return any(self.touches(each) for region in operation.regions for each in region.operations)
+
+    @property
+    def changes_floats(self) -> bool:
+        """Whether there is anything to be reversed."""
+        return any(self._touching.values())
 
     def touches_memory(self, operation: Operation) -> bool:
         """Whether it changes floats in memory itself."""
@@ -261,13 +310,13 @@ class Plan:
     def _touching(self) -> Mapping[str, bool]:
         found = {
             symbol: any(map(self.touches_memory, operations_in(function)))
-            for symbol, function in self.program.functions.items()
+            for symbol, function in self._functions.items()
         }
         changed = True
         while changed:
             changed = False
-            for symbol, function in self.program.functions.items():
-                if not found[symbol] and any(found[each] for each in called_by(function)):
+            for symbol, function in self._functions.items():
+                if not found[symbol] and any(found[each] for each in self._called_by(function)):
                     found[symbol] = changed = True
         return found
 

@@ -20,7 +20,7 @@ from ...model.scalars import u64, weak_int
 from ...model.types import VOID, ArrayType, ListType, TupleType
 from ..core import Candidate, Function, LvalueType, Operation, Region, Value, type_of
 from ..operations import PURE, Adjoint, Effects, effects_of, kind_of
-from . import loops, memory
+from . import custom, loops, memory
 from .code import Code
 from .frames import END, Frame, callee_of
 from .leaves import Path, float_leaves
@@ -386,6 +386,10 @@ class Backward:
         given = self.take(operation.result)
         if not given and not self.plan.touches(operation):
             self.reserve(operation)
+            return
+        gradient = self.plan.gradient_of(operation)
+        if gradient is not None:
+            custom.call(self, operation, gradient, given)
             return
         code = self.code
         operands = [self.primal(operand) for operand in operation.operands]
