@@ -25,7 +25,7 @@ def narrow_receivers(program: Program) -> None:
         function = program.functions[symbol]
         for operation in _calls_on_self(function):
             operation.attributes["candidates"] = _allowed(operation, classes)
-    drop_uncalled(program)
+    drop_uncalled(program, keeps_gradients=True)
 
 
 class _Receivers:

@@ -136,9 +136,25 @@ def func(function: Callable[P, R_co]) -> DeviceFunction[P, R_co]:
     return DeviceFunction(function, local)
 
 
-def custom_gradient(
-    of: DeviceFunction[..., Any],
-) -> Callable[[Callable[P, R_co]], DeviceFunction[P, R_co]]:
+class WayBack:
+    """``@oa.custom_gradient(f)``, which is put above the def of the way back through f."""
+
+    def __init__(self, of: DeviceFunction[..., Any]) -> None:
+        self._of = of
+
+    def __call__(self, function: Callable[P, R_co]) -> DeviceFunction[P, R_co]:
+        if not inspect.isfunction(function):
+            raise ClassError(
+                f"@oa.custom_gradient decorates functions, not {function!r}",
+                "put it directly above a def",
+            )
+        made: DeviceFunction[P, R_co] = DeviceFunction(function, local_names(sys._getframe(1)))
+        self._of.gradient = made
+        World.advance()
+        return made
+
+
+def custom_gradient(of: DeviceFunction[..., Any]) -> WayBack:
     """Make a plain function the way back through a function of ``@oa.func``, in place of that which
     follows from its body:
 
@@ -148,26 +164,15 @@ def custom_gradient(
     It has the parameters of the function and the adjoint of its result, and returns the adjoints of
     those parameters that have floats: one, or a tuple.
 
-    Raises ClassError for what is no such function, when a tape meets it also for wrong types.
+    Raises ClassError for what is no such function; a launch that is recorded, CompileError for one
+    of other types.
     """
     if not isinstance(of, DeviceFunction):
         raise ClassError(
             f"@oa.custom_gradient takes a function of @oa.func, not {of!r}",
             "write @oa.custom_gradient(f) above the def of its way back",
         )
-
-    def register(function: Callable[P, R_co]) -> DeviceFunction[P, R_co]:
-        if not inspect.isfunction(function):
-            raise ClassError(
-                f"@oa.custom_gradient decorates functions, not {function!r}",
-                "put it directly above a def",
-            )
-        made: DeviceFunction[P, R_co] = DeviceFunction(function, local_names(sys._getframe(1)))
-        of.gradient = made
-        World.advance()
-        return made
-
-    return register
+    return WayBack(of)
 
 
 def is_abstract_body(function: Callable[..., Any]) -> bool:

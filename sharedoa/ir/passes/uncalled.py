@@ -6,12 +6,17 @@ from ..core import Program
 from .calls import called_by
 
 
-def drop_uncalled(program: Program) -> None:
-    """Keep the kernel and what it reaches."""
+def drop_uncalled(program: Program, keeps_gradients: bool = False) -> None:
+    """Keep the kernel and what it reaches; with ``keeps_gradients`` also the ways back that were
+    written for these functions, and what they reach."""
     kept = {program.kernel.symbol}
     pending = [program.kernel]
     while pending:
-        for symbol in called_by(pending.pop()):
+        function = pending.pop()
+        called = [*called_by(function)]
+        if keeps_gradients and function.gradient is not None:
+            called.append(function.gradient)
+        for symbol in called:
             if symbol not in kept:
                 kept.add(symbol)
                 pending.append(program.functions[symbol])
