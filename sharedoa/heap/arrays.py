@@ -21,7 +21,7 @@ from . import hooks
 from .array_memory import ArrayStorage
 from .conversion import block, column, holds_references, raw_value
 from .field_view import FieldView
-from .numpy_like import NumPyLike, One, Several, advice_for
+from .numpy_like import NumPyLike, One, Several, advice_for, is_traced
 from .objects import ManyObjects
 from .pieces import WholeArray
 from .placement import Change, FieldPath, References, Selection, Values
@@ -168,12 +168,13 @@ class Array(NumPyLike, Generic[T_co]):
         """One element for an int; a slice of step 1 is a view, every other selection a copy.
         ``array["x"]`` are the components x of value structs or vectors: a view, of references a
         copy."""
+        is_slice = isinstance(key, slice) and key.step in (None, 1)
+        if not is_slice and is_traced(self):
+            return hooks.traced_element(self, key)
         if isinstance(key, str):
             type, values = self._component(key)
             return self._heap.array_of(type, values) if holds_references(type) else values
         if isinstance(key, (int, np.integer)):
-            if is_taped(self._heap) and self._dtype.base.kind == "f":
-                return hooks.traced_element(self, key)
             return to_host(self.__sharedoa_element__, self._place(int(key))[0], self._heap)
         if isinstance(key, slice):
             start, stop, step = key.indices(self._length)
@@ -254,10 +255,17 @@ class Array(NumPyLike, Generic[T_co]):
 
     def __iter__(self) -> Iterator[T_co]:
         element, heap = self.__sharedoa_element__, self._heap
+        if is_traced(self):
+            traced: Iterator[T_co] = iter(hooks.traced_element(self, ...))
+            return traced
         return (to_host(element, value, heap) for value in self._values())
 
     @property
     def __array_interface__(self) -> dict[str, Any]:
+        if is_traced(self):
+            raise AttributeError(
+                "__array_interface__"
+            )  # NumPy asks __array__ then, which complains
         return self._numpy().__array_interface__
 
     def _change(self, change: Change) -> None:

@@ -15,6 +15,7 @@ from ..model.scalars import ScalarType, from_dtype
 from ..model.types import ArrayType, ReferenceType, Type, ValueType, array_form
 from ..model.values import REDEFINED, holds_many, older_definition
 from .conversion import Column, as_numpy, block, column, raw_value
+from .numpy_like import NumPyLike, refuse_traced
 from .objects import ManyObjects
 
 if TYPE_CHECKING:
@@ -245,6 +246,8 @@ def concatenated(heap: Heap, parts: tuple[Any, ...]) -> tuple[Type, Column]:
     if not parts:
         raise ArgumentError("oa.concat is given nothing", "pass one array or more")
     for part in parts:
+        if isinstance(part, NumPyLike):
+            refuse_traced(part)
         if hasattr(part, "_kernel_type"):
             raise ArgumentError(
                 f"oa.concat is given {part._description()}",

@@ -13,9 +13,10 @@ from ..model.classes import ClassType
 from ..model.frozen import refuse_frozen
 from ..model.types import InlineType, ScalarType, Type, ValueType, array_form
 from ..model.values import to_host
+from . import hooks
 from .conversion import block, column, holds_references
 from .field_values import FieldValues, Lvalues, choose, position_of
-from .numpy_like import NumPyLike, advice_for
+from .numpy_like import NumPyLike, advice_for, is_traced
 from .placement import Change, FieldPath, References, Selection, Values
 from .recording import is_taped
 
@@ -66,6 +67,8 @@ class FieldView(NumPyLike):
         return self._selected.count
 
     def __iter__(self) -> Iterator[Any]:
+        if is_traced(self):
+            return iter(hooks.traced_element(self, ...))
         if isinstance(self.type, ScalarType):
             return iter(self.numpy())
         return map(self._one, range(len(self)))
@@ -135,6 +138,8 @@ class FieldView(NumPyLike):
         lie: it is a view of them, or a copy that writes through (``FieldValues``)."""
         if isinstance(key, str):
             return self._component(key)
+        if not isinstance(key, slice) and is_traced(self):
+            return hooks.traced_element(self, key)
         if isinstance(key, (int, np.integer)) and not isinstance(key, bool):
             return self._one(int(key))
         if isinstance(key, slice):

@@ -19,6 +19,7 @@ many: Callable[..., Any]
 traced_many: Callable[..., Any]
 traced_ufunc: Callable[..., Any]
 traced_element: Callable[..., Any]
+traced_where: Callable[..., Any]
 
 
 class KernelObjects(Protocol):

@@ -31,6 +31,28 @@ def advice_for(name: str) -> str:
     return "; use .numpy() for what NumPy arrays have" if hasattr(np.ndarray, name) else ""
 
 
+def is_traced(values: NumPyLike) -> bool:
+    """Whether a tape has a record of what is computed of these floats."""
+    return is_taped(values._heap) and _has_floats(values.dtype)
+
+
+def _has_floats(dtype: np.dtype[Any]) -> bool:
+    if dtype.names is not None:
+        return any(_has_floats(dtype[name].base) for name in dtype.names)
+    return dtype.kind == "f"
+
+
+def refuse_traced(values: NumPyLike) -> None:
+    """Raise ArgumentError where NumPy takes floats that a tape has a record of, and would make
+    constants of them."""
+    if is_traced(values):
+        raise ArgumentError(
+            f"{values._description()} is taken for plain numbers in the block of a tape",
+            "compute the loss with operators, functions such as np.sqrt, and .sum(); what is to be "
+            "constant is view.numpy()",
+        )
+
+
 class NumPyLike(Many, NDArrayOperatorsMixin):
     """Operators make NumPy arrays; in-place operators change the memory itself, without a copy."""
 
@@ -59,6 +81,10 @@ class NumPyLike(Many, NDArrayOperatorsMixin):
         raise NotImplementedError
 
     def _description(self) -> str:
+        raise NotImplementedError
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
         raise NotImplementedError
 
     @property
@@ -105,6 +131,7 @@ class NumPyLike(Many, NDArrayOperatorsMixin):
         return cuda_array_interface(self)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Values:
+        refuse_traced(self)
         return np.array(self._numpy(), dtype=dtype, copy=copy)
 
     def __array_ufunc__(

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError, EmptyError
+from ..heap import hooks
 from ..heap.arrays import Array, FieldView
 from ..heap.heap import Heap
-from ..heap.numpy_like import NumPyLike
+from ..heap.numpy_like import NumPyLike, is_traced, refuse_traced
 from ..model.functions import DeviceFunction
 from ..model.scalars import from_dtype
 from ..model.types import Type
@@ -41,6 +42,8 @@ def where(condition: Any, left: Any = _NOTHING, right: Any = _NOTHING) -> Any:
             "oa.where is given one of two choices", "write oa.where(condition, left, right)"
         )
     given = [each for each in operands if isinstance(each, NumPyLike)]
+    if any(map(is_traced, given)) and len(operands) == 3:
+        return hooks.traced_where(*operands)
     if not given:
         return np.where(*operands)
     heap = given[0]._heap
@@ -107,6 +110,8 @@ def reduce(function: DeviceFunction, values: Any, initial: Any = _NOTHING) -> An
 
     Raises ArgumentError for another function, ValueError if there is nothing to combine.
     """
+    if isinstance(values, NumPyLike):
+        refuse_traced(values)
     array, element = _combined(function, values, "oa.reduce")
     if not len(array):
         if initial is _NOTHING:

@@ -138,6 +138,11 @@ class Tape:
 
     def read(self, source: FieldView | Array, values: np.ndarray[Any, Any]) -> Traced:
         """The values of a field or an array as they are now, which a loss may be computed of."""
+        if not self.is_recording:
+            raise ArgumentError(
+                "a field or array is combined with numbers of a tape after its block",
+                "compute the loss in the block, or take view.numpy() where it is constant",
+            )
         found = Traced.leaf(self, values)
         self._events.append(Read(source, found))
         return found

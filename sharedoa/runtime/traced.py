@@ -6,8 +6,9 @@ which know what they were computed of.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -17,6 +18,7 @@ from ..errors import ArgumentError
 from ..heap import hooks
 from ..heap.arrays import Array, FieldView
 from ..heap.recording import not_recorded, recorder
+from ..model.types import ValueType
 
 if TYPE_CHECKING:
     from .tape import Tape
@@ -67,7 +69,10 @@ class Traced(NDArrayOperatorsMixin):
         return self._values.item()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Numbers:
-        return np.array(self._values, dtype=dtype)
+        raise _unknown("this function of NumPy")
+
+    def __iter__(self) -> Iterator[Traced]:
+        return (self[number] for number in range(len(self)))
 
     def __len__(self) -> int:
         return len(self._values)
@@ -101,7 +106,7 @@ class Traced(NDArrayOperatorsMixin):
         shape = self.shape
 
         def pull(adjoint: Numbers) -> Numbers:
-            found = np.zeros(shape, adjoint.dtype)
+            found = np.zeros(shape, np.asarray(adjoint).dtype)
             np.add.at(found, key, adjoint)
             return found
 
@@ -111,7 +116,8 @@ class Traced(NDArrayOperatorsMixin):
         own = self.shape
         return Traced(self.tape, self._values.reshape(*shape), [(self, lambda a: a.reshape(own))])
 
-    def sum(self, axis: Any = None) -> Traced:
+    def sum(self, axis: Any = None, **options: Any) -> Traced:
+        _refuse_options("sum", options)
         shape = self.shape
 
         def pull(adjoint: Numbers) -> Numbers:
@@ -119,14 +125,17 @@ class Traced(NDArrayOperatorsMixin):
 
         return Traced(self.tape, self._values.sum(axis), [(self, pull)])
 
-    def mean(self, axis: Any = None) -> Traced:
+    def mean(self, axis: Any = None, **options: Any) -> Traced:
+        _refuse_options("mean", options)
         summed = self.sum(axis)
         return summed / (self.size / max(summed.size, 1))  # type: ignore[no-any-return]
 
-    def min(self, axis: Any = None) -> Traced:
+    def min(self, axis: Any = None, **options: Any) -> Traced:
+        _refuse_options("min", options)
         return self._extreme(self._values.min(axis), axis)
 
-    def max(self, axis: Any = None) -> Traced:
+    def max(self, axis: Any = None, **options: Any) -> Traced:
+        _refuse_options("max", options)
         return self._extreme(self._values.max(axis), axis)
 
     def _extreme(self, found: Numbers, axis: Any) -> Traced:
@@ -197,6 +206,10 @@ def apply(
 ) -> Any:
     """``ufunc`` of numbers that may be traced."""
     operands = [traced(tape, each) for each in inputs]
+    if any(isinstance(each, Traced) and each.tape is not tape for each in operands):
+        raise ArgumentError(
+            "numbers of two tapes are combined", "compute a loss in the block of one tape"
+        )
     plain = [each._values if isinstance(each, Traced) else np.asarray(each) for each in operands]
     if method != "__call__" or options:
         raise _unknown(f"numpy.{ufunc.__name__} with {method} or options")
@@ -230,6 +243,35 @@ def traced(tape: Tape, value: Any) -> Any:
         values = value._numpy()
         return tape.read(value, values) if values.dtype.kind == "f" else values
     return value
+
+
+def where(tape: Tape, condition: Any, left: Any, right: Any) -> Any:
+    """``np.where`` of numbers that may be traced."""
+    test = np.asarray(_plain(condition))
+    choices = [traced(tape, left), traced(tape, right)]
+    values = [_plain(each) for each in choices]
+    ways = (lambda a: np.where(test, a, 0), lambda a: np.where(test, 0, a))
+    pulls: list[tuple[Traced, Pull]] = [
+        (each, partial(_chosen, way, each.shape))
+        for each, way in zip(choices, ways, strict=True)
+        if isinstance(each, Traced)
+    ]
+    return Traced(tape, np.where(test, *values), pulls)
+
+
+def _chosen(way: Pull, shape: tuple[int, ...], adjoint: Numbers) -> Numbers:
+    return _summed(way(adjoint), shape)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Traced):
+        return value._values
+    return value._numpy() if isinstance(value, (FieldView, Array)) else value
+
+
+def _refuse_options(name: str, options: dict[str, Any]) -> None:
+    if any(value is not None for value in options.values()):
+        raise _unknown(f"{name} with options")
 
 
 def _unknown(what: str) -> ArgumentError:
@@ -336,22 +378,35 @@ def _tape() -> Tape:
 
 
 def _many(values: Any, name: str, options: dict[str, Any]) -> Any:
-    given = {key: value for key, value in options.items() if value is not None}
-    if name in _CONSTANT or values._numpy().dtype.kind != "f":
+    if name in _CONSTANT or values.dtype.kind != "f":
         with not_recorded():
             return hooks.many(values, name, options)
-    if name not in _REDUCTIONS or given.keys() - {"axis"}:
-        raise _unknown(f"{name} with these options" if given.keys() - {"axis"} else name)
-    return getattr(traced(_tape(), values), name)(**given)
+    if name not in _REDUCTIONS:
+        raise _unknown(name)
+    return getattr(traced(_tape(), values), name)(**options)
 
 
 def _ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: dict[str, Any]) -> Any:
     return apply(_tape(), ufunc, method, inputs, options)
 
 
-def _element(array: Array, key: Any) -> Traced:
-    found: Traced = traced(_tape(), array)[key]
+def _element(source: FieldView | Array, key: Any) -> Traced:
+    if source.dtype.kind != "f" or (isinstance(key, str) and source.ndim < 2):
+        raise ArgumentError(
+            f"{source._description()} holds value structs, which the block of a tape does not take "
+            "apart",
+            "compute the loss of fields of objects, or in a kernel",
+        )
+    if isinstance(key, str):
+        assert isinstance(source, Array) and isinstance(source.__sharedoa_element__, ValueType)
+        key = ..., [*source.__sharedoa_element__.fields].index(key)
+    found: Traced = traced(_tape(), source)[key]
     return found
 
 
+def _where(*operands: Any) -> Any:
+    return where(_tape(), *operands)
+
+
 hooks.traced_many, hooks.traced_ufunc, hooks.traced_element = _many, _ufunc, _element
+hooks.traced_where = _where

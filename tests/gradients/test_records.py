@@ -1,0 +1,235 @@
+"""What tapes record: losses of views, captured steps, functions with a way back of their own; and
+programs whose threads race."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sharedoa as oa
+from sharedoa import f32, f64, i32
+from sharedoa.errors import ArgumentError, CompileError, DeviceError, HeapError
+
+
+class Node(oa.Object):
+    pos: oa.vec2d
+    mass: f64
+
+    def move(self, dt: f64) -> None:
+        self.pos = self.pos * (1.0 + dt * self.mass)
+
+
+@pytest.fixture(autouse=True)
+def heap() -> Any:
+    with oa.Heap(backend="cpu", capacity="64MiB") as made:
+        yield made
+
+
+TARGET = np.array([[0.5, -1.0], [2.0, 0.25], [1.0, 1.0]])
+WEIGHTS = np.array([1.0, 2.0, 3.0])
+#: Of positions and masses: what is computed of views, or of what NumPy has of them.
+LOSSES: dict[str, Callable[[Any, Any], Any]] = {
+    "squares": lambda pos, mass: ((pos - TARGET) ** 2).sum(),
+    "columns": lambda pos, mass: (pos[:, 0] * mass).sum() - pos[1, 1] * 3.0,
+    "reductions": lambda pos, mass: pos.mean() * 2.0 + mass.max() - (pos * pos).sum(axis=0).min(),
+    "functions": lambda pos, mass: np.sqrt(np.exp(pos).sum()) + np.log(mass).sum() / mass.sum(),
+    "products": lambda pos, mass: (
+        (pos @ np.array([2.0, -1.0])) @ WEIGHTS + np.dot(WEIGHTS, WEIGHTS)
+    ),
+    "choices": lambda pos, mass: np.maximum(mass, 1.1).sum() + np.abs(pos).sum() * mass[0],
+    "rows": lambda pos, mass: sum(row[0] * row[1] for row in pos[:] * 1.0),
+    "powers": lambda pos, mass: (mass**-1.5 + 2.0**mass).sum() / (1 + mass).sum(),
+}
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_losses_of_views(name: str) -> None:
+    loss = LOSSES[name]
+    start, masses = TARGET + np.array([0.3, 0.7]), np.array([0.75, 1.25, 1.5])
+
+    def plain(pos: Any, mass: Any) -> float:
+        return float(loss(pos * (1.0 + 0.5 * mass[:, None]), mass))
+
+    nodes = oa.new(Node, 3, pos=start, mass=masses)
+    with oa.tape() as tape:
+        oa.all(Node).move(0.5)
+        found = loss(oa.all(Node).pos, oa.all(Node).mass)
+    assert float(found) == pytest.approx(plain(start, masses), rel=1e-14)
+    tape.backward(found)
+    for values, given in ((start, nodes.grad.pos), (masses, nodes.grad.mass)):
+        for index in np.ndindex(values.shape):
+            before, ends = values[index], []
+            for step in (1e-6, -1e-6):
+                values[index] = before + step
+                ends.append(plain(start, masses))
+            values[index] = before
+            assert given.numpy()[index] == pytest.approx((ends[0] - ends[1]) / 2e-6, abs=1e-6)
+
+
+def test_a_choice_by_where() -> None:
+    nodes = oa.new(Node, 3, pos=TARGET, mass=WEIGHTS)
+    with oa.tape() as tape:
+        oa.all(Node).move(0.0)
+        mass = nodes.mass
+        loss = oa.where(mass > 1.5, mass, 7.0).sum() + (mass * mass)[mass.numpy() > 2.5].sum()
+    tape.backward(loss)
+    assert nodes.grad.mass.numpy().tolist() == [0.0, 1.0, 1.0 + 6.0]
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda nodes: np.asarray(nodes.mass),
+        lambda nodes: np.linalg.norm(nodes.mass * 1.0),
+        lambda nodes: np.dot(WEIGHTS, nodes.mass),
+        lambda nodes: nodes.mass.cumsum(),
+        lambda nodes: np.add.reduce(nodes.mass),
+        lambda nodes: oa.array(f64, nodes.mass),
+        lambda nodes: oa.concat(oa.zeros(3, f64), oa.zeros(2, f64)),
+        lambda nodes: np.arccosh(nodes.mass),
+    ],
+)
+def test_what_would_be_constant_unseen(use: Callable[[Any], Any]) -> None:
+    nodes = oa.new(Node, 3, mass=WEIGHTS)
+    with oa.tape(), pytest.raises(ArgumentError, match="tape"):
+        use(nodes)
+
+
+def test_a_captured_step() -> None:
+    nodes = oa.new(Node, 3, pos=TARGET, mass=WEIGHTS)
+    with oa.capture() as step:
+        oa.all(Node).move(0.1)
+        move_all[3](nodes, 0.1)
+    results = []
+    for is_captured in (True, False):
+        nodes.pos = TARGET
+        with oa.tape() as tape:
+            if is_captured:
+                step.run(3)
+            else:
+                for _ in range(3):
+                    oa.all(Node).move(0.1)
+                    move_all[3](nodes, 0.1)
+            loss = (nodes.pos * nodes.pos).sum()
+        tape.zero()
+        tape.backward(loss)
+        results.append((float(loss), nodes.grad.mass.numpy().tobytes()))
+    assert results[0] == results[1]
+
+
+@oa.kernel
+def move_all(nodes: oa.Array[Node], dt: f64) -> None:
+    nodes[oa.grid(1)].move(dt)
+
+
+# ---------------------------------------------------------------- a way back of one's own
+
+
+@oa.func
+def rounded(x: f64, by: f64, n: i32) -> f64:
+    return np.floor(x) * by + n
+
+
+@oa.custom_gradient(rounded)
+def rounded_reverse(x: f64, by: f64, n: i32, adjoint: f64) -> tuple[f64, f64]:
+    return adjoint * by, adjoint * np.floor(x)
+
+
+@oa.func
+def length(v: oa.vec3d) -> f64:
+    return v.length()
+
+
+@oa.custom_gradient(length)
+def length_reverse(v: oa.vec3d, adjoint: f64) -> oa.vec3d:
+    return oa.vec3d(adjoint, adjoint * 2.0, adjoint * 3.0)
+
+
+@oa.func
+def wrongly(x: f64) -> f64:
+    return x
+
+
+@oa.custom_gradient(wrongly)
+def wrongly_reverse(x: f64, adjoint: f32) -> f64:
+    return x * adjoint
+
+
+@oa.kernel
+def through(x: oa.Array[f64], y: oa.Array[f64]) -> None:
+    i = oa.grid(1)
+    y[i] = rounded(x[i], x[i] * 2.0, 3) + length(oa.vec3d(x[i], 1.0, x[i] * x[i]))
+
+
+@oa.kernel
+def through_wrongly(x: oa.Array[f64]) -> None:
+    x[oa.grid(1)] = wrongly(x[oa.grid(1)])
+
+
+def test_a_way_back_of_ones_own() -> None:
+    x, y = oa.array(f64, [1.5, 2.5]), oa.zeros(2, f64)
+    with oa.tape() as tape:
+        through[2](x, y)
+    tape.backward(y, [1.0, 10.0])
+    values = x.numpy()
+    expected = 2 * values + 2 * np.floor(values) + 1 + 3 * 2 * values
+    np.testing.assert_allclose(oa.grad(x), expected * [1.0, 10.0])
+    with oa.tape(), pytest.raises(CompileError, match="no way back through wrongly"):
+        through_wrongly[2](x)
+
+
+# ---------------------------------------------------------------- races
+
+
+@oa.kernel
+def scatter(x: oa.Array[f64], to: oa.Array[i32], y: oa.Array[f64]) -> None:
+    i = oa.grid(1)
+    y[to[i]] = x[i] * x[i]
+
+
+@oa.kernel
+def shift(x: oa.Array[f64], y: oa.Array[f64]) -> None:
+    i = oa.grid(1)
+    y[i] = x[i] * x[(i + 1) % 3]
+
+
+def test_writes_that_do_not_meet() -> None:
+    x, y, to = oa.array(f64, [1.0, 2.0, 3.0]), oa.zeros(3, f64), oa.array(i32, [2, 0, 1])
+    with oa.tape() as tape:
+        scatter[3](x, to, y)
+        shift[3](y, x)
+        loss = x[0] + 0.0
+    tape.backward(loss)
+    assert oa.grad(x).tolist() == [0.0, 2 * 2.0 * 9.0, 2 * 3.0 * 4.0]
+
+
+def test_writes_that_meet() -> None:
+    x, y, to = oa.array(f64, [1.0, 2.0, 3.0]), oa.zeros(3, f64), oa.array(i32, [2, 0, 2])
+    with oa.tape():
+        with pytest.raises(DeviceError, match="thread"):
+            scatter[3](x, to, y)
+        with pytest.raises(DeviceError, match="thread"):
+            shift[3](x, x)
+
+
+def test_other_heaps_and_blocks() -> None:
+    nodes, other = oa.new(Node, 1), oa.Heap(backend="cpu", capacity="64MiB")
+    with oa.tape() as tape:
+        with pytest.raises(HeapError, match="another heap"), other:
+            oa.new(Node, 1)
+            oa.all(Node).move(0.1)
+        with pytest.raises(HeapError, match="inside a block"):
+            oa.tape().__enter__()
+        loss = nodes.mass.sum()
+        with pytest.raises(HeapError, match="inside the block"):
+            tape.backward(loss)
+    with pytest.raises(HeapError, match="one block"), tape:
+        pass
+    oa.delete(nodes[0])
+    with pytest.raises(HeapError, match="deleted or have moved"):
+        tape.backward(loss)
+    with oa.Heap(backend="cpu", mode="cuda"), pytest.raises(HeapError, match="one by one"):
+        oa.tape()
