@@ -56,14 +56,18 @@ _FIRST_ROOM = 64
 _gradients: WeakKeyDictionary[ir.Program, dict[Any, Gradient]] = WeakKeyDictionary()
 
 
-def gradient_of(program: Program, heap: Heap, are_distinct: bool, debug: bool) -> Gradient:
-    """``are_distinct``: no object is twice among the receivers.
+def gradient_of(
+    program: Program, heap: Heap, are_distinct: bool, debug: bool, atomic: bool | None = None
+) -> Gradient:
+    """``are_distinct``: no object is twice among the receivers. ``atomic``: as
+    ``ir.adjoint.differentiate`` says, where it is not to follow from the heap's backend.
 
     Raises CompileError for what cannot be reversed, with its place.
     """
     original = program.uses().program
     known = _gradients.setdefault(original, {})
-    atomic = heap.backend.target.is_device
+    if atomic is None:
+        atomic = heap.backend.target.is_device
     key = are_distinct, atomic, debug
     if key not in known:
         known[key] = _made(program, original, *key)

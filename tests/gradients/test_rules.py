@@ -13,6 +13,9 @@ import pytest
 import sharedoa as oa
 from sharedoa import f32, f64, i32, inline
 from sharedoa.errors import ArgumentError, CompileError, HeapError
+from sharedoa.runtime.assembly import open_target
+from sharedoa.runtime.gradients import gradient_of
+from sharedoa.runtime.vectorised import planned_launches
 from tests.runtime.everywhere import world
 
 Values = dict[str, np.ndarray[Any, Any]]
@@ -243,6 +246,12 @@ class Cell(oa.Object):
         self.made = self.value * before
         self.made = self.made * self.value + before
 
+    def mix(self) -> None:
+        """What the left one has is the cell's own if they are one."""
+        self.made = self.value
+        self.left.made = self.left.made * 3.0
+        self.made = self.made * self.value
+
 
 def test_a_neighbour_that_is_oneself() -> None:
     with oa.Heap(backend="cpu", capacity="64MiB"):
@@ -258,6 +267,39 @@ def test_a_neighbour_that_is_oneself() -> None:
         expected = own + np.array([other[0] + other[1], other[2], 0.0])
         np.testing.assert_allclose(cells.grad.value, expected, rtol=1e-15)
         assert not cells.grad.made.numpy().any()
+
+
+def test_a_store_by_another_name() -> None:
+    with oa.Heap(backend="cpu", capacity="64MiB"):
+        cells = oa.new(Cell, 2, value=[2.0, 5.0])
+        cells.left = cells
+        with oa.tape() as tape:
+            oa.all(Cell).mix()
+            loss = cells.made.sum()
+        assert float(loss) == 3 * (4.0 + 25.0)
+        tape.backward(loss)
+        assert cells.grad.value.numpy().tolist() == [3 * 2 * 2.0, 3 * 2 * 5.0]
+
+
+TABLE = np.array([2.0, 3.0, 4.0])
+
+
+@oa.kernel
+def weigh(values: oa.Array[f64]) -> None:
+    i = oa.grid(1)
+    values[i] = values[i] * TABLE[i]
+
+
+def test_a_table_that_changes_after_the_block() -> None:
+    with oa.Heap(backend="cpu", capacity="64MiB"):
+        values = oa.array(f64, [1.0, 1.0, 1.0])
+        with oa.tape() as tape:
+            weigh[3](values)
+            loss = values.sum()
+        TABLE[:] = 7.0
+        tape.backward(loss)
+        TABLE[:] = [2.0, 3.0, 4.0]
+        assert oa.grad(values).tolist() == [2.0, 3.0, 4.0]
 
 
 @oa.kernel
@@ -419,3 +461,51 @@ def test_what_is_no_loss() -> None:
             tape.backward(3.0)
         with pytest.raises(ArgumentError, match="shape"):
             tape.backward(heights)
+
+
+# ---------------------------------------------------------------- code for GPUs
+
+
+class Point(oa.Object):
+    x: f64
+    speed: f64
+    force: f64
+
+    def move(self, dt: f64) -> None:
+        self.speed += self.force * dt
+        self.x += self.speed * dt
+        self.force = 0.0
+
+
+class Spring(oa.Object):
+    a: Point
+    b: Point
+    stiffness: f64
+    rest: f64
+
+    def pull(self) -> None:
+        way = self.b.x - self.a.x
+        force = (np.sqrt(way * way + 0.01) - self.rest) * self.stiffness
+        oa.atomic_add(self.a, "force", force)
+        oa.atomic_add(self.b, "force", -force)
+
+
+@pytest.mark.parametrize(
+    ("cls", "name", "arguments", "atomics", "words"),
+    [(Spring, "pull", 0, 2, 6), (Point, "move", 1, 0, 2)],
+)
+def test_atomics_of_ways_back(
+    cls: type, name: str, arguments: int, atomics: int, words: int
+) -> None:
+    """Fields that threads reach through their own object get plain additions (E-4)."""
+    with oa.Heap(backend="cpu", capacity="64MiB") as heap:
+        points, springs = oa.new(Point, 33), oa.new(Spring, 32)
+        springs.a, springs.b = points[:32], points[1:]
+        (planned,) = planned_launches(oa.all(cls), name, (False,) * arguments) or ()
+        program = planned.program
+        made = gradient_of(program, heap, True, False, atomic=True)
+        assert made.reverse is not None
+        assert (made.made.words, made.made.grows) == (words, False)
+        ptx = made.reverse.compilation(heap, heap.mode, False, open_target("nvptx")).products["ptx"]
+        assert isinstance(ptx, str)
+        assert ptx.count("atom.global.add.f64") + ptx.count("red.global.add.f64") == atomics

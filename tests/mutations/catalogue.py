@@ -9,6 +9,7 @@ from . import (
     divisions,
     frontend,
     fusion,
+    gradients,
     host,
     many,
     passes,
@@ -29,4 +30,5 @@ MUTATIONS: tuple[Mutation, ...] = (
     *divisions.MUTATIONS,
     *many.MUTATIONS,
     *fusion.MUTATIONS,
+    *gradients.MUTATIONS,
 )

@@ -31,6 +31,7 @@ from . import custom
 from .forward import Forward
 from .frames import Frame
 from .leaves import float_leaves
+from .loads import forward_loads
 from .loops import may_end_early
 from .reverse import Backward
 
@@ -68,6 +69,7 @@ def differentiate(
     differentiable = _differentiable(program)
     for function in differentiable.values():
         refuse(function)
+        forward_loads(function)
     remove_unused(program, debug)
     plan = Plan(program, differentiable, receivers, is_own, atomic)
     if not plan.changes_floats:

@@ -1,0 +1,72 @@
+"""Faults in the way back through programs, and in what tapes note."""
+
+from .mutation import Mutation
+
+_ADJOINT = "sharedoa/ir/adjoint"
+_RULES = "tests/gradients/test_rules.py"
+_EVERYTHING = (f"{_RULES}::test_everything_in_two_classes_and_two_steps",)
+_TAPES = "tests/gradients/test_tapes.py"
+
+MUTATIONS = (
+    Mutation(
+        "what is overwritten keeps its adjoint", f"{_ADJOINT}/memory.py",
+        "        to.code.add(\"store\", [to.code.number(0.0, type), part])\n", "",
+        "a value that a store has replaced gets adjoints that are the new one's",
+        (f"{_RULES}::test_a_neighbour_that_is_oneself",),
+    ),
+    Mutation(
+        "stores that may meet forget nothing", f"{_ADJOINT}/loads.py",
+        "if may_meet(own, role)]", "if own == role and False]",
+        "a load gives what was there before a store by another name",
+        (f"{_RULES}::test_a_store_by_another_name",),
+    ),
+    Mutation(
+        "rounds know what was loaded before", f"{_ADJOINT}/loads.py",
+        "{} if is_loop else dict(known)", "dict(known)",
+        "a round of a loop loads what its first round did",
+        (f"{_RULES}::test_tapes_that_are_too_short_at_first",),
+    ),
+    Mutation(
+        "returns go on behind them", f"{_ADJOINT}/reverse.py",
+        "not (self.plan.touches(operation) or _may_leave(operation))",
+        "not self.plan.touches(operation)",
+        "what an early return gives has no adjoint",
+        _EVERYTHING,
+    ),
+    Mutation(
+        "short tapes are taken as they are", "sharedoa/runtime/gradients.py",
+        "if needed <= room:", "if True:",
+        "the way back reads what other rounds have kept",
+        (f"{_RULES}::test_tapes_that_are_too_short_at_first",),
+    ),
+    Mutation(
+        "nothing begins again", "sharedoa/runtime/gradients.py",
+        "        before.restore()\n", "",
+        "a launch that needed a longer tape runs twice",
+        (f"{_RULES}::test_tapes_that_are_too_short_at_first",),
+    ),
+    Mutation(
+        "tables of numbers are computed again", f"{_ADJOINT}/reverse.py",
+        '_KEPT = frozenset({"table_element"})', "_KEPT = frozenset()",
+        "the way back takes numbers of a table that the host has changed since",
+        (f"{_RULES}::test_a_table_that_changes_after_the_block",),
+    ),
+    Mutation(
+        "no launch is looked at", "sharedoa/runtime/gradients.py",
+        "if not is_debug and not _is_free_of_races", "if False and not _is_free_of_races",
+        "adjoints of launches whose threads race are anything",
+        (f"{_TAPES}::test_writes_that_meet",),
+    ),
+    Mutation(
+        "the host changes what it likes", "sharedoa/heap/heap.py",
+        "        refuse_change(self)\n", "",
+        "adjoints go back beyond what the host has overwritten",
+        (f"{_RULES}::test_the_host_changes_nothing_in_the_block",),
+    ),
+    Mutation(
+        "adjoints stay from one way back to the next", "sharedoa/runtime/tape.py",
+        "before = adjoints.take() if self._has_adjoints else None", "before = None",
+        "those of the first loss go back once more",
+        (f"{_RULES}::test_ten_launches_and_scalars_of_each",),
+    ),
+)
