@@ -162,6 +162,7 @@ def launch_taped(
     if gradient.forward is None:
         program.launcher(geometry)(*arguments, mode=mode, debug=debug)
         return None
+    is_debug = heap.debug if debug is None else bool(debug)
     if not is_debug and not _is_free_of_races(gradient.races, arguments, geometry):
         # Debug mode finds those that there are.
         taped = launch_taped(program, heap, geometry, arguments, mode, True)

@@ -5,7 +5,7 @@ from .mutation import Mutation
 _ADJOINT = "sharedoa/ir/adjoint"
 _RULES = "tests/gradients/test_rules.py"
 _EVERYTHING = (f"{_RULES}::test_everything_in_two_classes_and_two_steps",)
-_TAPES = "tests/gradients/test_tapes.py"
+_TAPES = "tests/gradients/test_records.py"
 
 MUTATIONS = (
     Mutation(
@@ -65,7 +65,7 @@ MUTATIONS = (
     ),
     Mutation(
         "adjoints stay from one way back to the next", "sharedoa/runtime/tape.py",
-        "before = adjoints.take() if self._has_adjoints else None", "before = None",
+        "before = adjoints.take()", "before = None",
         "those of the first loss go back once more",
         (f"{_RULES}::test_ten_launches_and_scalars_of_each",),
     ),
