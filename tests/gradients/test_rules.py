@@ -501,7 +501,8 @@ def test_atomics_of_ways_back(
     with oa.Heap(backend="cpu", capacity="64MiB") as heap:
         points, springs = oa.new(Point, 33), oa.new(Spring, 32)
         springs.a, springs.b = points[:32], points[1:]
-        (planned,) = planned_launches(oa.all(cls), name, (False,) * arguments) or ()
+        method = cls.__sharedoa__.find_method(name)  # type: ignore[attr-defined]
+        (planned,) = planned_launches(oa.all(cls), method, (False,) * arguments) or ()
         program = planned.program
         made = gradient_of(program, heap, True, False, atomic=True)
         assert made.reverse is not None
