@@ -76,6 +76,11 @@ class NumPyLike(Many, NDArrayOperatorsMixin):
         """The same, whatever fields of objects are called."""
         return self.numpy()
 
+    def square(self) -> Values:
+        """Each number times itself, for losses: ``objects.x.square().sum()`` (``oa.tape``)."""
+        found: Values = np.square(self)
+        return found
+
     def _change(self, change: Change) -> None:
         """Call ``change`` on the memory, piece by piece."""
         raise NotImplementedError

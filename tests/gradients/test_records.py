@@ -69,6 +69,16 @@ def test_losses_of_views(name: str) -> None:
             assert given.numpy()[index] == pytest.approx((ends[0] - ends[1]) / 2e-6, abs=1e-6)
 
 
+def test_squares_of_views() -> None:
+    nodes = oa.new(Node, 3, pos=TARGET, mass=WEIGHTS)
+    with oa.tape() as tape:
+        oa.all(Node).move(0.0)
+        found = nodes.mass.square().sum() + oa.all(Node).pos.square().sum()
+    tape.backward(found)
+    assert nodes.grad.mass.numpy().tolist() == [2.0, 4.0, 6.0]
+    assert nodes.mass.square().tolist() == [1.0, 4.0, 9.0]  # and outside of tapes
+
+
 def test_a_choice_by_where() -> None:
     nodes = oa.new(Node, 3, pos=TARGET, mass=WEIGHTS)
     with oa.tape() as tape:
