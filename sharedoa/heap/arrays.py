@@ -25,7 +25,7 @@ from .numpy_like import NumPyLike, One, Several, advice_for, is_traced
 from .objects import ManyObjects
 from .pieces import WholeArray
 from .placement import Change, FieldPath, References, Selection, Values
-from .recording import is_taped, refuse_change
+from .recording import is_recorded, is_taped, refuse_change
 from .run import Run
 from .run_detection import MOST_RUNS
 
@@ -272,16 +272,22 @@ class Array(NumPyLike, Generic[T_co]):
         refuse_change(self._heap)
         change(self._numpy(), slice(None))
 
+    @property
+    def _item(self) -> Type:
+        return self.__sharedoa_element__
+
     def _description(self) -> str:
         return f"Array[{self.__sharedoa_element__!r}]"
 
     def __repr__(self) -> str:
+        if is_recorded(self._heap):
+            return f"<{self._description()} of {len(self)}>"
         return f"{self._description()}({self._numpy()!r})"
 
     def _repr_html_(self) -> str | None:
-        from .tables import table_of_array
+        from .tables import table_of_values
 
-        return table_of_array(self)
+        return table_of_values(self)
 
     def __reduce__(self) -> Any:
         raise TypeError(

@@ -18,7 +18,7 @@ from .conversion import block, column, holds_references
 from .field_values import FieldValues, Lvalues, choose, position_of
 from .numpy_like import NumPyLike, advice_for, is_traced
 from .placement import Change, FieldPath, References, Selection, Values
-from .recording import is_taped
+from .recording import is_recorded, is_taped
 
 if TYPE_CHECKING:
     from .heap import Heap
@@ -54,6 +54,10 @@ class FieldView(NumPyLike):
     def type(self) -> Type:
         """The type of the field of one object."""
         return self.path.type(self._cls)
+
+    @property
+    def _item(self) -> Type:
+        return self.type
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -274,4 +278,19 @@ class FieldView(NumPyLike):
         raise AttributeError(f"{self._description()} has no attribute {name!r}{advice_for(name)}")
 
     def __repr__(self) -> str:
-        return f"FieldView of {self._description()}: {self.numpy()!r}"
+        what = f"FieldView of {self._description()}"
+        if is_recorded(self._heap):
+            return f"<{what} of {len(self)}>"
+        try:
+            return f"{what}: {self.numpy()!r}"
+        except HeapError as error:  # an object was deleted, or has moved
+            return f"<{what}: {error.message}>"
+
+    def _repr_html_(self) -> str | None:
+        from .tables import table_of_values
+
+        try:
+            _ = self._selection
+        except HeapError:
+            return None  # ``repr`` says why
+        return table_of_values(self)

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from ..errors import ArgumentError
+from ..model.types import Type
 from . import hooks
-from .conversion import refuse_masked
+from .conversion import holds_references, refuse_masked
 from .export import cuda_array_interface, device_of, dlpack
 from .many import Many
 from .placement import Change, Values
@@ -105,6 +106,11 @@ class NumPyLike(Many, NDArrayOperatorsMixin):
         """Number of elements."""
         return math.prod(self.shape)
 
+    @property
+    def _item(self) -> Type:
+        """The type of one element."""
+        raise NotImplementedError
+
     def _pieces(self) -> int:
         """How many pieces ``_change`` works on."""
         return 1
@@ -134,6 +140,16 @@ class NumPyLike(Many, NDArrayOperatorsMixin):
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
         return cuda_array_interface(self)
+
+    def __arrow_c_array__(self, requested_schema: Any = None) -> Any:
+        """A copy, for polars, pyarrow and others that take columns of Arrow; made by pyarrow.
+        Raises ExportError for arrays in fields, and where pyarrow is missing."""
+        from .arrow import arrow_array
+
+        refuse_traced(self)
+        self._heap.upkeep.is_known_outside |= holds_references(self._item)
+        made = arrow_array(self._numpy(), self._item, self._description())
+        return made.__arrow_c_array__(requested_schema)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Values:
         refuse_traced(self)

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import HeapError
 from ..model.object import shown_field
-from ..model.shown import shown, shown_fields
-from ..model.types import ValueType
+from ..model.shown import shown, shown_fields, shown_row
+from ..model.types import InlineType, ValueType
 from .recording import is_recorded
 
 if TYPE_CHECKING:
     from .arrays import Array
+    from .field_view import FieldView
     from .objects import ManyObjects
 
 _MOST_ROWS = 10
@@ -22,18 +23,19 @@ _ENDS = 5
 Row = Callable[[Any], list[str]]
 
 
-def table_of_array(array: Array) -> str | None:
-    """Elements of numbers or value structs; None where nobody may look."""
-    if is_recorded(array._heap):
+def table_of_values(values: Array | FieldView) -> str | None:
+    """Elements of numbers, inline arrays or value structs; None where nobody may look."""
+    if is_recorded(values._heap):
         return None
-    element = array.__sharedoa_element__
-    heading, more = [repr(element)], 0
-    row: Row = lambda value: [shown(value)]  # noqa: E731
-    if isinstance(element, ValueType):
-        heading, more = shown_fields(element.fields)
+    type = values._item
+    heading, more = [repr(type)], 0
+    one = shown_row if isinstance(type, InlineType) else shown
+    row: Row = lambda value: [one(value)]  # noqa: E731
+    if isinstance(type, ValueType):
+        heading, more = shown_fields(type.fields)
         names = heading
         row = lambda value: [shown(getattr(value, name)) for name in names]  # noqa: E731
-    return _table(array._description(), array, heading, more, row)
+    return _table(values._description(), values, heading, more, row)
 
 
 def table_of_objects(objects: ManyObjects) -> str | None:

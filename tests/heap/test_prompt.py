@@ -105,11 +105,25 @@ def test_objects_and_arrays() -> None:
         with oa.capture():  # nobody may look
             assert circles._repr_html_() is None and re.fullmatch(f"{at}>", repr(one))
 
+        radii, places = str(circles.radius._repr_html_()), str(circles.place._repr_html_())
+        assert radii.startswith("<div>Circle.radius of 30</div>") and radii.count("<tr>") == 12
+        assert "<th>y</th>" in places and "<td>0</td><td>1.0</td><td>0.1</td>" in places
+        assert "<td>[0, 1, 2, ..., 5, 6, 7]</td>" in str(circles.rates._repr_html_())
+        assert "grad of Circle.radius of 30" in str(circles.grad.radius._repr_html_())
+        view, some = circles.radius, oa.zeros(3, f32)
+        with oa.capture():
+            assert view._repr_html_() is None and some._repr_html_() is None
+            assert repr(view) == "<FieldView of Circle.radius of 30>"
+            assert repr(some) == "<Array[f32] of 3>"
+            assert repr(oa.all(Shape)) == "<all 30 Shape>"
+
         assert list(circles.radius[:3]) == [np.float32(0), np.float32(0.1), np.float32(0.2)]
         assert next(iter(circles.place)) == Point(1, 0.1)
         oa.delete(other)
         assert re.fullmatch(r"<Circle at 0x\w+, deleted>", repr(other))
         assert "next=deleted" in repr(one) and "was deleted" in str(circles._repr_html_())
+        gone = r"<FieldView of Circle.radius: element 1: the Circle at 0x\w+ was deleted>"
+        assert view._repr_html_() is None and re.fullmatch(gone, repr(view))
 
 
 def test_help_says_how_kernels_and_functions_are_called() -> None:
@@ -178,3 +192,38 @@ def test_a_mistake_in_ipython_is_shown_without_our_frames(tmp_path: Path) -> Non
     )
     found = run(cells, tmp_path)
     assert "CompileError" in found and "----> 1 main()" in found and "launch" not in found
+
+
+@pytest.mark.skipif(find_spec("IPython") is None, reason="IPython is not installed")
+def test_completion_in_ipython(tmp_path: Path) -> None:
+    definitions = """\
+import sharedoa as oa
+from sharedoa import f32
+class Ball(oa.Object):
+    radius: f32
+    def roll_on(self) -> None:
+        self.radius += 1.0
+balls = oa.new(Ball, 3)
+ball, everything = balls[0], oa.all(Ball)
+"""
+    program = f"""\
+from IPython.core.completer import provisionalcompleter
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance(colors='nocolor')
+shell.run_cell({definitions!r})
+with provisionalcompleter():
+    for who in ("balls", "ball", "everything", "balls.grad"):
+        for text in (f"{{who}}.ra", f"{{who}}.ro"):
+            found = shell.Completer.completions(text, len(text))
+            print(text, *(each.text.lstrip(".") for each in found))
+def html(text):
+    print(shell.display_formatter.format(eval(text, shell.user_ns))[0].get("text/html"))
+html("balls.radius")
+shell.run_cell("oa.delete(ball)")
+html("balls")
+"""
+    lines = run(program, tmp_path).splitlines()
+    for who in ("balls", "ball", "everything"):
+        assert {f"{who}.ra radius", f"{who}.ro roll_on"} <= {*lines}, lines
+    assert {"balls.grad.ra radius", "balls.grad.ro"} <= {line.strip() for line in lines}, lines
+    assert lines[-2].startswith("<div>Ball.radius of 3</div>") and "was deleted" in lines[-1]
