@@ -19,6 +19,11 @@ _OURS = tuple(f"{_PACKAGES / name}{os.sep}" for name in ("sharedoa", "dispatch",
 _LIBRARY = f"{Path(os.__file__).resolve().parent}{os.sep}"
 
 
+def is_ours(file: str) -> bool:
+    """Whether ``file`` belongs to this package."""
+    return file.startswith(_OURS)
+
+
 def trimmed(trace: TracebackType | None) -> TracebackType | None:
     """The traceback without frames of this package, and of Python's own library below them. As it
     is if nothing remained."""
@@ -27,7 +32,7 @@ def trimmed(trace: TracebackType | None) -> TracebackType | None:
     while each is not None:
         file = each.tb_frame.f_code.co_filename
         is_library = file.startswith(_LIBRARY) and "-packages" not in file
-        is_hidden = file.startswith(_OURS) or (is_hidden and is_library)
+        is_hidden = is_ours(file) or (is_hidden and is_library)
         if not is_hidden:
             kept.append(each)
         each = each.tb_next

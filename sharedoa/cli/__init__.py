@@ -1,4 +1,4 @@
-"""The command line: ``sharedoa info | apps | run | compare | config | cache``."""
+"""The command line: ``sharedoa info | apps | run | compare | profile | config | cache``."""
 
 from __future__ import annotations
 

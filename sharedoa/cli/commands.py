@@ -11,7 +11,7 @@ import typer.core
 
 from .. import __version__
 from ..errors import ConfigurationError
-from . import INTERRUPTED, cache, report
+from . import INTERRUPTED, cache, profile, report
 
 
 @contextmanager
@@ -71,6 +71,10 @@ def info() -> None:
 def config() -> None:
     """Each setting with its value and where it came from."""
     report.show_settings()
+
+
+_ALL_ITS_OWN = {"ignore_unknown_options": True, "allow_interspersed_args": False}
+application.command(context_settings=_ALL_ITS_OWN)(profile.profile)
 
 
 _PROGRAMS = ("apps", "run", "compare")

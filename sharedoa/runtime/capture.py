@@ -199,7 +199,7 @@ class Capture:
         Raises ArgumentError for an ``n`` that is no whole number or negative, HeapError in the
         block or after one that failed, and whatever launching could raise.
         """
-        count = _count(n)
+        count = count_of(n)
         if self._unready is not None:
             was_left = self._block is not None and not self._block.is_open
             reason, help = _DROPPED if was_left else self._unready
@@ -260,7 +260,8 @@ def _planned(launch: RecordedLaunch) -> Planned:
     return Planned(program, NO_BIRTHS, arguments, (), threads, settings, geometry)
 
 
-def _count(n: Any) -> int:
+def count_of(n: Any) -> int:
+    """How often ``run(n)`` runs a step. Raises ArgumentError for what is no such number."""
     try:
         count = int(n.__index__())
     except AttributeError:

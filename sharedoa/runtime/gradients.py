@@ -115,6 +115,7 @@ def _derived(
             keeps_arrays=source.keeps_arrays,
             is_derived=True,
             in_order=in_order,
+            origin=source.origin,
         )
     )
 

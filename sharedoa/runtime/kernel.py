@@ -82,6 +82,7 @@ class Kernel(Generic[P]):
                 function,
                 self._use.barrier,
                 add_to=lambda builder, symbol: builder.add_kernel(symbol, self.function, signature),
+                origin=self.function,
             )
         )
 

@@ -75,6 +75,8 @@ class Source:
     in_order: bool = False
     #: Makes it a function of another kernel's program, under a symbol; None if that cannot be.
     add_to: Callable[[ProgramBuilder, str], None] | None = None
+    #: The user's function that it runs; None for several.
+    origin: Callable[..., Any] | None = None
 
 
 _LAUNCHERS_KEPT = 256

@@ -76,6 +76,7 @@ def call_program(
             add_to=lambda builder, symbol: _Kernel(
                 name, [(c, _as_now(c, m)) for c, m in methods], signature, form, builder
             ).add_to(symbol),
+            origin=method.function,
         )
     )
 

@@ -19,6 +19,7 @@ from sharedoa.backends.hip import HipBackend
 from sharedoa.backends.hip_device import HipDevice
 from sharedoa.errors import BackendError, DeviceError, HeapError
 from sharedoa.heap import settings
+from sharedoa.runtime.profile import profiling
 
 from .pretend_hip import GRAPH, STATE, PretendHip
 
@@ -111,6 +112,31 @@ def unlinked(monkeypatch: pytest.MonkeyPatch):
 def test_what_heaps_ask_of_the_bindings():
     pretended = PretendHip()
     check(pretended, pretended)
+
+
+def test_profiles_know_its_launches_and_those_of_its_graphs():
+    """``sharedoa profile``, with which each launch is waited for."""
+    pretended = PretendHip()
+    backend = HipBackend(HipDevice(driver=pretended))
+    whole = HipBackend.prepare, HipBackend.record, HipBackend.replay
+    with profiling() as profile, oa.Heap("auto", backend, capacity="64MiB") as heap:
+        numbers = heap.zeros(1000, f32)
+        waits = len(pretended.called("hipStreamQuery"))
+        for _ in range(3):
+            mark[1000](numbers, 1, 0.5)
+        with oa.capture() as step:
+            mark[500](numbers, 1, 0.5)
+            mark[250](numbers, 2, 0.5)
+        step.run(2)
+        waits = len(pretended.called("hipStreamQuery")) - waits
+        rows = profile.rows.values()
+        assert {(row.kind, row.name): (row.launches, row.threads) for row in rows} == {
+            ("kernel", "mark"): (3, 3000),
+            ("graph", "mark, mark"): (2, 1500),
+            ("step", "captured step"): (2, 0),
+        }
+        assert profile.waited and waits >= 2 * (3 + 2)
+    assert whole == (HipBackend.prepare, HipBackend.record, HipBackend.replay)
 
 
 def test_the_settings_open_it(monkeypatch):

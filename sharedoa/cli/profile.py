@@ -1,0 +1,120 @@
+"""``sharedoa profile``: runs a script and tells what its launches took."""
+
+from __future__ import annotations
+
+import json
+import os
+import runpy
+import sys
+from pathlib import Path
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ptxpass.output_file import write_whole
+
+from .output_file import require_writable
+from .report import new_table, print_table
+
+if TYPE_CHECKING:
+    from ..runtime.profile import Profile
+
+_NOTE = "by the host's clock; share: of {seconds:.3f} s, which is the whole script"
+_STEPS = "a captured step has the time of its launches, which have rows of their own"
+_GPUS = "a GPU was waited for before and after each launch, and that counts as its time"
+
+
+def profile(
+    script: Annotated[
+        Path, typer.Argument(exists=True, dir_okay=False, help="a Python program; its arguments")
+    ],
+    arguments: Annotated[list[str] | None, typer.Argument(help="follow it")] = None,
+    trace: Annotated[
+        Path | None, typer.Option(help="write events for Perfetto, or chrome://tracing, to it")
+    ] = None,
+) -> None:
+    """Run a Python program, then print its kernels: launches, times, compilation."""
+    from ..runtime.profile import profiling
+
+    if trace is not None:
+        require_writable("--trace", trace)
+    begun = perf_counter_ns()
+    with profiling(keeps_events=trace is not None) as profiled:
+        try:
+            _run(script, arguments or [])
+        finally:
+            _show(profiled, perf_counter_ns() - begun)
+            if trace is not None:
+                write_whole(trace, _trace(profiled, begun))
+
+
+def _run(script: Path, arguments: list[str]) -> None:
+    """Run it as Python would; SystemExit if it fails."""
+    sys.argv = [str(script), *arguments]
+    sys.path.insert(0, str(script.resolve().parent))
+    try:
+        runpy.run_path(str(script), run_name="__main__")
+    except Exception as error:
+        trace = error.__traceback__
+        while trace is not None and trace.tb_frame.f_code.co_filename != str(script):
+            trace = trace.tb_next
+        error.__traceback__ = trace
+        sys.excepthook(type(error), error, trace)
+        raise SystemExit(1) from None
+
+
+def _show(profiled: Profile, whole: int) -> None:
+    table = new_table(
+        "kernel", "where", "launches", "threads", "total ms", "mean us", "least us", "share",
+        "compiled ms", "from cache ms",
+    )  # fmt: skip
+    for column in table.columns[2:]:
+        column.justify = "right"
+    rows = sorted(profiled.rows.values(), key=lambda row: -row.total)
+    for row in rows:
+        table.add_row(
+            row.name if row.kind in ("kernel", "step") else f"{row.name} ({row.kind})",
+            _shown(row.place),
+            str(row.launches),
+            "" if row.kind == "step" else str(row.threads),
+            f"{row.total / 1e6:.3f}",
+            f"{row.mean / 1e3:.1f}",
+            "" if row.least is None else f"{row.least / 1e3:.1f}",
+            f"{row.total / whole:.1%}",
+            _times(row.compilations, row.compiling),
+            _times(row.found, row.finding),
+        )
+    print_table(table)
+    typer.echo(_NOTE.format(seconds=whole / 1e9))
+    if any(row.kind == "step" for row in rows):
+        typer.echo(_STEPS)
+    if profiled.waited:
+        typer.echo(_GPUS)
+
+
+def _shown(place: str) -> str:
+    """As short as it can be named from here."""
+    return min(os.path.relpath(place), place, key=len) if place else ""
+
+
+def _times(count: int, taken: int) -> str:
+    return f"{taken / 1e6:.1f} ({count})" if count else ""
+
+
+def _trace(profiled: Profile, begun: int) -> str:
+    """Events as Chrome's trace viewer and Perfetto read them: complete ones, in us."""
+    events = [
+        {
+            "name": each.name,
+            "cat": each.kind,
+            "ph": "X",
+            "ts": (each.begun - begun) / 1e3,
+            "dur": each.duration / 1e3,
+            "pid": os.getpid(),
+            "tid": each.thread,
+            "args": {"where": each.place, "threads": each.threads},
+        }
+        for each in profiled.events
+    ]
+    return json.dumps({"traceEvents": events, "displayTimeUnit": "ms"})

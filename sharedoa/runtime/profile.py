@@ -1,0 +1,277 @@
+"""What launches and compilations cost, for ``sharedoa profile``.
+
+``profiling()`` puts functions around those through which every launch is made ready, so launches
+that nobody profiles take no look at it. What starts launches is kept by their programs: profile
+from before the first launch on.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, fields
+from functools import partial
+from time import perf_counter_ns
+from typing import Any, Literal
+
+from ..backends.base import KernelLaunch
+from ..backends.cpu import CpuBackend
+from ..backends.gpu import GpuBackend
+from ..backends.gpu_device import GpuDevice
+from ..backends.gpu_graph import GpuGraph
+from ..heap.heap import Heap
+from ..tracebacks import is_ours
+from .capture import Capture, count_of
+from .geometry import Geometry
+from .launch import Program
+from .pipeline import Compilation
+
+#: A launch of a kernel, of a method on many objects, a run of a step, launches of one that a GPU
+#: starts together, and making code.
+Kind = Literal["kernel", "method", "step", "graph", "compile"]
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that took time, in ns of ``perf_counter_ns``, in a thread of Python."""
+
+    name: str
+    kind: Kind
+    place: str
+    begun: int
+    duration: int
+    thread: int
+    threads: int
+
+
+@dataclass
+class Row:
+    """All launches of a program, or all runs of a step; ``threads`` of all of them together, times
+    in ns. A row of a step has the time of the launches in it, which have rows of their own."""
+
+    kind: Kind
+    name: str
+    place: str
+    launches: int = 0
+    threads: int = 0
+    total: int = 0
+    least: int | None = None
+    compilations: int = 0
+    compiling: int = 0
+    found: int = 0
+    finding: int = 0
+
+    @property
+    def mean(self) -> float:
+        return self.total / self.launches if self.launches else 0.0
+
+
+@dataclass
+class Profile:
+    """What was measured. ``events`` in the order in which they ended, if ``keeps_events``."""
+
+    keeps_events: bool
+    rows: dict[tuple[Kind, str, str], Row] = field(default_factory=dict)
+    events: list[Event] = field(default_factory=list)
+    #: Whether a GPU was waited for before and after its launches.
+    waited: bool = False
+    # A handler of signals may launch while this thread has it.
+    _lock: threading.RLock = field(default_factory=threading.RLock)
+
+    def timed(self, row: Row, threads: int, work: Callable[[], None], count: int = 1) -> None:
+        """Do ``work``, which is ``count`` launches at once, and note what it took."""
+        begun = perf_counter_ns()
+        try:
+            work()
+        finally:
+            taken = perf_counter_ns() - begun
+            with self._lock:
+                row.launches += count
+                row.threads += threads
+                row.total += taken
+                if count:
+                    each = taken // count
+                    row.least = each if row.least is None else min(row.least, each)
+                self._note(row.kind, row, begun, taken, threads)
+
+    def compiled(self, program: Program, made: Compilation) -> None:
+        """``made`` was just compiled, or found in the cache."""
+        row, taken = self.row_of(program), int(made.seconds * 1e9)
+        with self._lock:
+            if made.found is None:
+                row.compilations += 1
+                row.compiling += taken
+            else:
+                row.found += 1
+                row.finding += taken
+            self._note("compile", row, perf_counter_ns() - taken, taken, 0)
+
+    def row_of(self, program: Program) -> Row:
+        source = program.source
+        kind: Kind = "method" if source.receivers else "kernel"
+        code = getattr(source.origin, "__code__", None)
+        place = "" if code is None else f"{code.co_filename}:{code.co_firstlineno}"
+        return self.row(kind, source.name, place)
+
+    def row(self, kind: Kind, name: str, place: str) -> Row:
+        with self._lock:
+            return self.rows.setdefault((kind, name, place), Row(kind, name, place))
+
+    def _note(self, kind: Kind, row: Row, begun: int, taken: int, threads: int) -> None:
+        if self.keeps_events:
+            thread = threading.get_ident()
+            event = Event(row.name, kind, row.place, begun, taken, thread, threads)
+            self.events.append(event)
+
+
+@dataclass(frozen=True, eq=False)
+class _Known(KernelLaunch):
+    """A launch of a program, not one of the backend's own."""
+
+    row: Row = field(kw_only=True)
+
+
+@contextmanager
+def profiling(keeps_events: bool = False) -> Iterator[Profile]:
+    """Note what is launched and compiled in the block for the first time, and every launch of it.
+
+    On a processor a launch takes the time between its start and its end. A GPU is waited for before
+    and after each launch, so that its launches take their own time and the host's to start them.
+    """
+    profile = Profile(keeps_events)
+    with ExitStack() as undo:
+
+        def around(owner: type, name: str, made: Callable[..., Any]) -> None:
+            whole = getattr(owner, name)
+            undo.callback(setattr, owner, name, whole)
+            setattr(owner, name, made(profile, whole))
+
+        around(Program, "prepared", _prepared)
+        around(Program, "run_in_cpython", _run_in_cpython)
+        around(Program, "_keep", _keep)
+        around(Capture, "__init__", _begun)
+        around(Capture, "run", _run)
+        around(CpuBackend, "prepare", _on_cpu)
+        around(GpuBackend, "prepare", _on_gpu)
+        around(GpuBackend, "record", _record)
+        around(GpuBackend, "replay", _replay)
+        yield profile
+
+
+# ---------------------------------------------------------------- what is put around what
+
+
+def _prepared(profile: Profile, whole: Callable[..., KernelLaunch]) -> Any:
+    def prepared(program: Program, *given: Any) -> KernelLaunch:
+        launch = whole(program, *given)
+        known = {each.name: getattr(launch, each.name) for each in fields(launch)}
+        return _Known(**known, row=profile.row_of(program))
+
+    return prepared
+
+
+def _run_in_cpython(profile: Profile, whole: Callable[..., None]) -> Any:
+    def run_in_cpython(
+        program: Program, heap: Heap, values: tuple[Any, ...], geometry: Geometry
+    ) -> None:
+        work = partial(whole, program, heap, values, geometry)
+        profile.timed(profile.row_of(program), math.prod(geometry.threads), work)
+
+    return run_in_cpython
+
+
+def _keep(profile: Profile, whole: Callable[..., Compilation]) -> Any:
+    seen: weakref.WeakSet[Compilation] = weakref.WeakSet()
+
+    def keep(program: Program, made: Compilation) -> Compilation:
+        if made not in seen:
+            seen.add(made)
+            profile.compiled(program, made)
+        return whole(program, made)
+
+    return keep
+
+
+#: Where steps were captured.
+_places: weakref.WeakKeyDictionary[Capture, str] = weakref.WeakKeyDictionary()
+
+
+def _begun(profile: Profile, whole: Callable[..., None]) -> Any:
+    def begun(step: Capture, heap: Heap) -> None:
+        whole(step, heap)
+        frame = sys._getframe(1)
+        while is_ours(frame.f_code.co_filename) and frame.f_back is not None:
+            frame = frame.f_back
+        _places[step] = f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+    return begun
+
+
+def _run(profile: Profile, whole: Callable[..., None]) -> Any:
+    def run(step: Capture, n: int = 1) -> None:
+        row = profile.row("step", "captured step", _places.get(step, ""))
+        profile.timed(row, 0, partial(whole, step, n), count=count_of(n))
+
+    return run
+
+
+def _on_cpu(profile: Profile, whole: Callable[..., Callable[[], None]]) -> Any:
+    def prepare(backend: CpuBackend, launch: KernelLaunch) -> Callable[[], None]:
+        start = whole(backend, launch)
+        if not isinstance(launch, _Known):
+            return start
+        return partial(profile.timed, launch.row, math.prod(launch.threads), start)
+
+    return prepare
+
+
+def _on_gpu(profile: Profile, whole: Callable[..., Callable[[], None]]) -> Any:
+    def prepare(backend: GpuBackend, launch: KernelLaunch) -> Callable[[], None]:
+        start = whole(backend, launch)
+        if not isinstance(launch, _Known):
+            return start
+        threads = math.prod(launch.threads)
+        return partial(_timed_on_gpu, profile, backend.device, launch.row, threads, start)
+
+    return prepare
+
+
+def _record(profile: Profile, whole: Callable[..., GpuGraph]) -> Any:
+    def record(backend: GpuBackend, launches: Sequence[KernelLaunch]) -> GpuGraph:
+        graph = whole(backend, launches)
+        known = [each for each in launches if isinstance(each, _Known)]
+        row = profile.row("graph", ", ".join(each.row.name for each in known), "")
+        _graphs[graph] = row, sum(math.prod(each.threads) for each in known)
+        return graph
+
+    return record
+
+
+def _replay(profile: Profile, whole: Callable[..., None]) -> Any:
+    def replay(backend: GpuBackend, graph: GpuGraph, times: int) -> None:
+        row, threads = _graphs[graph]
+        for _ in range(times):
+            start = partial(whole, backend, graph, 1)
+            _timed_on_gpu(profile, backend.device, row, threads, start)
+
+    return replay
+
+
+#: What graphs are in the table, and their threads.
+_graphs: weakref.WeakKeyDictionary[GpuGraph, tuple[Row, int]] = weakref.WeakKeyDictionary()
+
+
+def _timed_on_gpu(
+    profile: Profile, device: GpuDevice, row: Row, threads: int, start: Callable[[], None]
+) -> None:
+    def work() -> None:
+        start()
+        device.synchronize()
+
+    device.synchronize()
+    profile.timed(row, threads, work)
+    profile.waited = True

@@ -1,0 +1,150 @@
+"""``sharedoa profile``: counts in its table, events in its trace, and scripts that fail."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SCRIPT = """\
+from __future__ import annotations
+
+import sys
+import threading
+
+import sharedoa as oa
+from sharedoa import f32, i32
+
+
+class Walker(oa.Object):
+    x: f32
+
+    def move(self, by: f32) -> None:
+        self.x += by
+
+
+@oa.kernel
+def fill(numbers: oa.Array[i32]) -> None:
+    numbers[oa.grid(1)] = i32(oa.grid(1))
+
+
+@oa.kernel
+def double(numbers: oa.Array[i32]) -> None:
+    numbers[oa.grid(1)] *= 2
+
+
+def doubles():
+    with heap:
+        for _ in range(4):
+            double[10](numbers)
+
+
+heap = oa.current_heap()
+numbers = oa.zeros(100, i32)
+walkers = oa.new(Walker, 50)
+for _ in range(7):
+    fill[100](numbers)
+fill[0](numbers)
+double[40](numbers)
+for _ in range(3):
+    walkers.move(1.0)
+oa.all(Walker).move(1.0)
+with oa.capture() as step:
+    double[100](numbers)
+    fill[10](numbers)
+step.run(5)
+step.run()
+thread = threading.Thread(target=doubles)
+thread.start()
+thread.join()
+print(sys.argv[1:], __name__, walkers.x[0], numbers[99])
+"""
+#: Launches and threads of all of them, by kernel and line.
+ROWS = {
+    ("Walker.move (method)", "13"): (4, 200),
+    ("fill", "17"): (7 + 6, 760),
+    ("double", "22"): (1 + 6 + 4, 680),
+    ("captured step", "43"): (6, None),
+}
+
+
+def profile(folder: Path, script: str, *options: str, backend: str = "cpu", **variables: str):
+    (folder / "script.py").write_text(script)
+    settings = {"SHAREDOA_BACKEND": backend, "SHAREDOA_CACHE_DIR": "off", "SHAREDOA_FUSE": "0"}
+    return subprocess.run(
+        [sys.executable, "-m", "sharedoa", "profile", *options, "script.py", "--steps", "3", "-h"],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **settings, **variables},
+        capture_output=True,
+        text=True,
+    )
+
+
+def rows_of(output: str) -> dict[tuple[str, str], list[str]]:
+    rows = [[c.strip() for c in row.split("│")[1:-1]] for row in output.splitlines() if "│" in row]
+    return {(name, where.removeprefix("script.py:")): cells for name, where, *cells in rows}
+
+
+@pytest.mark.parametrize("backend", ["cpu", "python"])
+def test_a_script_and_its_trace(tmp_path, backend):
+    ending = 'sys.exit("no good" if numbers[99] else 3)\n'
+    done = profile(tmp_path, SCRIPT + ending, "--trace", "out/trace.json", backend=backend)
+    assert done.returncode == 1, done.stderr
+    assert done.stderr == "no good\n"
+    first, _ = done.stdout.split("\n", 1)
+    assert first == f"['--steps', '3', '-h'] __main__ 4.0 {99 << 6}"
+    rows = rows_of(done.stdout)
+    found = {key: (int(row[0]), int(row[1]) if row[1] else None) for key, row in rows.items()}
+    assert found == ROWS
+    for total, mean, least, share, *_ in (row[2:] for row in rows.values()):
+        assert 0 < float(least) <= float(mean) and 0 <= float(share.rstrip("%")) < 100
+        assert float(total) > 0
+    events = json.loads((tmp_path / "out/trace.json").read_text())["traceEvents"]
+    times = Counter(each["cat"] for each in events)
+    assert (times["method"], times["kernel"], times["step"]) == (4, 24, 2)
+    compiled = sum(int(row[6].split("(")[1].rstrip(")")) for row in rows.values() if row[6])
+    assert times["compile"] == compiled
+    assert compiled >= 3 if backend == "cpu" else compiled == 0
+    assert len({each["tid"] for each in events if each["name"] == "double"}) == 2
+    for each in events:
+        assert each["ph"] == "X" and each["ts"] >= 0 and each["dur"] >= 0 and each["name"]
+    long, _ = (each for each in events if each["cat"] == "step")
+    within = [
+        each["name"]
+        for each in events
+        if long["ts"] <= each["ts"] and each["cat"] == "kernel"
+        and each["ts"] + each["dur"] <= long["ts"] + long["dur"]
+    ]  # fmt: skip
+    assert within == ["double", "fill"] * 5
+
+
+def test_a_script_that_raises_shows_its_own_lines_and_its_table(tmp_path):
+    done = profile(tmp_path, SCRIPT + "raise ValueError('so it goes')\n")
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == "ValueError: so it goes"
+    line = len(SCRIPT.splitlines()) + 1
+    assert re.findall(r"File .*", done.stderr) == [f'File "script.py", line {line}, in <module>']
+    assert ("fill", "17") in rows_of(done.stdout)
+
+
+def test_code_from_the_cache_is_told_from_code_that_was_compiled(tmp_path):
+    cache = {"SHAREDOA_CACHE_DIR": str(tmp_path / "cache")}
+    script = SCRIPT.split("\nheap = ")[0] + "\ndouble[5](oa.zeros(5, i32))\n"
+    for number in range(2):
+        done = profile(tmp_path, script, **cache)
+        assert done.returncode == 0, done.stderr
+        (row,) = rows_of(done.stdout).values()
+        assert [bool(each) for each in row[6:]] == [number == 0, number == 1]
+
+
+def test_what_cannot_be_profiled_is_refused_before_it_runs(tmp_path):
+    (tmp_path / "file").touch()
+    done = profile(tmp_path, "print('ran')", "--trace", "file/trace.json")
+    assert done.returncode == 1 and "--trace" in done.stderr and "ran" not in done.stdout
