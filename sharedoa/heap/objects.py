@@ -35,6 +35,27 @@ class _GivesWay:
         return self._own.__get__(instance, owner)
 
 
+class _MethodOfEach(partial[Any]):
+    # ``objects.method``: a prompt shows the signature and docstring of the method itself.
+    __slots__ = ()
+
+    @property
+    def _function(self) -> Any:
+        objects, name = self.func.__self__, self.args[0]  # type: ignore[attr-defined]
+        return objects._cls.find_method(name).function
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        signature = inspect.signature(self._function)
+        return signature.replace(parameters=[*signature.parameters.values()][1:])
+
+    __doc__ = property(lambda self: self._function.__doc__)  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        objects, name = self.func.__self__, self.args[0]  # type: ignore[attr-defined]
+        return f"<{objects._cls.name}.{name} of each of {objects!r}>"
+
+
 class ManyObjects(Generic[T_co]):
     """``objects.field`` is a view of the field of each, ``objects.method(...)`` calls it on each.
 
@@ -148,7 +169,7 @@ class ManyObjects(Generic[T_co]):
         assert method is not None
         if method.kind in ("static", "class"):
             raise AttributeError(f"{name} is of the class: call {self._cls.name}.{name}(...)")
-        return self._call(name) if method.kind == "property" else partial(self._call, name)
+        return self._call(name) if method.kind == "property" else _MethodOfEach(self._call, name)
 
     def __dir__(self) -> list[str]:
         """Fields and methods of the objects, and what arrays have themselves."""

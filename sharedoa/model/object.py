@@ -7,6 +7,7 @@ are what kernels compile.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import sys
 from collections.abc import Callable
@@ -391,7 +392,7 @@ def _install_method(cls: ObjectMeta, method: Method, original: Any = None) -> No
     shared, name, function = method.owner, method.name, method.function
     shared.methods[name] = method
     if method.abstract:
-        wrapper = _abstract_caller(shared, name)
+        wrapper = _abstract_caller(shared, name, function)
         mark_wrapper(wrapper, function)
         if method.kind == "property":
             wrapper = property(wrapper)
@@ -401,7 +402,8 @@ def _install_method(cls: ObjectMeta, method: Method, original: Any = None) -> No
     type.__setattr__(cls, name, wrapper)
 
 
-def _abstract_caller(shared: ClassType, name: str) -> Any:
+def _abstract_caller(shared: ClassType, name: str, function: Any) -> Any:
+    @functools.wraps(function)  # for ``help``
     def call(self: Object, *arguments: Any, **named: Any) -> Any:
         raise ClassError(
             f"{shared.name}.{name} is abstract and has no body to run",
@@ -409,7 +411,6 @@ def _abstract_caller(shared: ClassType, name: str) -> Any:
             "through super()",
         )
 
-    call.__name__ = name
     return call
 
 

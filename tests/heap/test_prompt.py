@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import pydoc
 import re
 import subprocess
@@ -32,12 +33,19 @@ class Shape(oa.Object):
 
     def area(self) -> f32: ...
 
+    def grown(self, by: f32, times: i32 = 2) -> f32:
+        """Larger."""
+
 
 class Circle(Shape):
     radius: f32
 
     def area(self) -> f32:
         return self.radius
+
+    def grown(self, by: f32, times: i32 = 2) -> f32:
+        """Larger."""
+        return self.radius + by * times
 
 
 class Wide(oa.Object):
@@ -133,6 +141,17 @@ def test_help_says_how_kernels_and_functions_are_called() -> None:
     ):
         text = pydoc.render_doc(thing, renderer=pydoc.plaintext)
         assert all(line in text for line in lines), text
+    for method in (Shape.area, Circle.area):  # the first is abstract
+        assert str(inspect.signature(method)) == "(self) -> 'f32'" and method.__name__ == "area"
+    assert Shape.grown.__doc__ == "Larger."
+    with oa.Heap():
+        circles = oa.new(Circle, 3)
+        for several in (circles, oa.all(Shape)):
+            found = several.grown
+            assert str(inspect.signature(found)) == "(by: 'f32', times: 'i32' = 2) -> 'f32'"
+            assert found.__doc__ == "Larger."
+        assert repr(circles.grown) == "<Circle.grown of each of <Array[Circle] of 3>>"
+        assert repr(oa.all(Shape).grown) == "<Shape.grown of each of <all 3 Shape>>"
     assert repr(oa.Array[Shape]) == "Array[Shape]" and repr(oa.inline[f32, 4]) == "inline[f32, 4]"
 
 
