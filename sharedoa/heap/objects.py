@@ -49,7 +49,7 @@ class _MethodOfEach(partial[Any]):
         signature = inspect.signature(self._function)
         return signature.replace(parameters=[*signature.parameters.values()][1:])
 
-    __doc__ = property(lambda self: self._function.__doc__)  # type: ignore[assignment]
+    __doc__ = property(lambda self: self._function.__doc__)
 
     def __repr__(self) -> str:
         objects, name = self.func.__self__, self.args[0]  # type: ignore[attr-defined]

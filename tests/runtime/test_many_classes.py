@@ -35,7 +35,10 @@ CLASSES = [_subclass(number) for number in range(COUNT)]
 
 
 def _launches(heap: oa.Heap) -> int:
-    found = planned_launches(heap.all(Base), "step", (False,))
+    everything = heap.all(Base)
+    method = everything.cls.find_method("step")
+    assert method is not None
+    found = planned_launches(everything, method, (False,))
     assert found is not None
     return len(found)
 
