@@ -19,8 +19,9 @@ def drop_current_folder() -> None:
     if sys.argv[:1] != ["-m"] or "-m" not in started[:-1]:
         return  # Python is not looking for a module to run, or it is done with that
     module = started[started.index("-m") + 1]
-    ours = os.path.samefile(sys.path[0] or os.curdir, Path(__file__).parents[1])
-    if module.partition(".")[0] == "ptxpass" and not sys.flags.safe_path and not ours:
+    if module.partition(".")[0] != "ptxpass" or sys.flags.safe_path:
+        return  # the other package's, or nobody's: what is first need not even be there
+    if not os.path.samefile(sys.path[0] or os.curdir, Path(__file__).parents[1]):
         del sys.path[0]
 
 

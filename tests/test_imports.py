@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -121,6 +122,19 @@ def test_a_folder_of_ours_name_shadows_nothing(tmp_path: Path, name: str) -> Non
     )
     assert done.returncode == 0, done.stderr
     assert "traffic" in done.stdout
+
+
+def test_the_search_path_may_begin_with_what_is_not_there(tmp_path: Path) -> None:
+    """As where Python's library is no archive, which is first once the current folder is gone."""
+    done = subprocess.run(
+        [sys.executable, "-m", "sharedoa", "--version"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env={"PYTHONPATH": f"{tmp_path / 'missing'}{os.pathsep}{ROOT}", "PATH": ""},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("name", ["dispatch", "ptxpass"])

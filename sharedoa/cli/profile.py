@@ -33,20 +33,27 @@ def profile(
     trace: Annotated[
         Path | None, typer.Option(help="write events for Perfetto, or chrome://tracing, to it")
     ] = None,
+    perf_map: Annotated[
+        bool, typer.Option("--perf-map", help="name code for the CPU in /tmp/perf-PID.map")
+    ] = False,
 ) -> None:
     """Run a Python program, then print its kernels: launches, times, compilation."""
+    from ..backends.perf_map import PerfMap
     from ..runtime.profile import profiling
 
     if trace is not None:
+        trace = trace.absolute()  # the script may go to another folder
         require_writable("--trace", trace)
+    named = PerfMap() if perf_map else None
     begun = perf_counter_ns()
-    with profiling(keeps_events=trace is not None) as profiled:
+    with profiling(trace is not None, named) as profiled:
         try:
             _run(script, arguments or [])
         finally:
-            _show(profiled, perf_counter_ns() - begun)
+            whole = perf_counter_ns() - begun
             if trace is not None:
                 write_whole(trace, _trace(profiled, begun))
+            _show(profiled, whole)
 
 
 def _run(script: Path, arguments: list[str]) -> None:

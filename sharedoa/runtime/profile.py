@@ -19,11 +19,13 @@ from time import perf_counter_ns
 from typing import Any, Literal
 
 from ..backends.base import KernelLaunch
-from ..backends.cpu import CpuBackend
+from ..backends.cpu import CpuBackend, LoadedKernel
 from ..backends.gpu import GpuBackend
 from ..backends.gpu_device import GpuDevice
 from ..backends.gpu_graph import GpuGraph
+from ..backends.perf_map import PerfMap
 from ..heap.heap import Heap
+from ..targets.base import Stages
 from ..tracebacks import is_ours
 from .capture import Capture, count_of
 from .geometry import Geometry
@@ -136,11 +138,12 @@ class _Known(KernelLaunch):
 
 
 @contextmanager
-def profiling(keeps_events: bool = False) -> Iterator[Profile]:
+def profiling(keeps_events: bool = False, perf_map: PerfMap | None = None) -> Iterator[Profile]:
     """Note what is launched and compiled in the block for the first time, and every launch of it.
 
     On a processor a launch takes the time between its start and its end. A GPU is waited for before
     and after each launch, so that its launches take their own time and the host's to start them.
+    Code that a processor loads is added to ``perf_map``.
     """
     profile = Profile(keeps_events)
     with ExitStack() as undo:
@@ -156,6 +159,8 @@ def profiling(keeps_events: bool = False) -> Iterator[Profile]:
         around(Capture, "__init__", _begun)
         around(Capture, "run", _run)
         around(CpuBackend, "prepare", _on_cpu)
+        if perf_map is not None:
+            around(CpuBackend, "load", partial(_load, perf_map))
         around(GpuBackend, "prepare", _on_gpu)
         around(GpuBackend, "record", _record)
         around(GpuBackend, "replay", _replay)
@@ -227,6 +232,19 @@ def _on_cpu(profile: Profile, whole: Callable[..., Callable[[], None]]) -> Any:
         return partial(profile.timed, launch.row, math.prod(launch.threads), start)
 
     return prepare
+
+
+def _load(perf_map: PerfMap, _: Profile, whole: Callable[..., LoadedKernel]) -> Any:
+    def load(
+        backend: CpuBackend, symbol: str, stages: Stages, *given: bool, **named: bool
+    ) -> LoadedKernel:
+        loaded = whole(backend, symbol, stages, *given, **named)
+        code = stages["o"]
+        assert isinstance(code, bytes)
+        perf_map.add(code, symbol, loaded.library.address(symbol))
+        return loaded
+
+    return load
 
 
 def _on_gpu(profile: Profile, whole: Callable[..., Callable[[], None]]) -> Any:

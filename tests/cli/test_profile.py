@@ -148,3 +148,61 @@ def test_what_cannot_be_profiled_is_refused_before_it_runs(tmp_path):
     (tmp_path / "file").touch()
     done = profile(tmp_path, "print('ran')", "--trace", "file/trace.json")
     assert done.returncode == 1 and "--trace" in done.stderr and "ran" not in done.stdout
+
+
+RECURSIVE = """\
+from __future__ import annotations
+
+import ctypes
+import os
+from pathlib import Path
+
+import sharedoa as oa
+from sharedoa import f32, i32
+from sharedoa.backends.cpu import CpuBackend
+
+
+class Walker(oa.Object):
+    x: f32
+
+    def moved(self, times: i32) -> f32:
+        if times > 0:
+            return self.moved(times - 1) * f32(2.0) + self.x
+        return self.x
+
+
+@oa.kernel
+def move(walkers: oa.Array[Walker]) -> None:
+    walkers[oa.grid(1)].x = walkers[oa.grid(1)].moved(5)
+
+
+def load(backend, symbol, stages, *given, **named):
+    codes.append(stages["o"])
+    return whole(backend, symbol, stages, *given, **named)
+
+
+codes, whole, CpuBackend.load = [], CpuBackend.load, load
+move[10](oa.new(Walker, 10))
+file = Path(f"/tmp/perf-{os.getpid()}.map")
+lines = [line.split(maxsplit=2) for line in file.read_text().splitlines()]
+file.unlink()
+for at, length, name in lines:
+    size = int(length, 16)
+    loaded = ctypes.string_at(int(at, 16), size)
+    # Addresses of other things are filled in when code is loaded.
+    same = max(
+        sum(a == b for a, b in zip(loaded, code[begin : begin + size]))
+        for code in codes
+        for begin in range(0, len(code), 8)
+    )
+    print(name, size > 32, same > 0.75 * size)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="perf is Linux's")
+def test_the_map_for_perf_says_where_each_function_lies(tmp_path):
+    """What is there is compared with the object file."""
+    done = profile(tmp_path, RECURSIVE, "--perf-map", SHAREDOA_SPECIALISE="0")
+    assert done.returncode == 0, done.stderr
+    found = sorted(line for line in done.stdout.splitlines() if "True" in line)
+    assert found == [f"{name} True True" for name in ("Walker.1.moved", "kernel_move")]
