@@ -78,7 +78,10 @@ class Diagnostic:
         lines = [self.message]
         where = self.location
         if where is not None:
-            lines[0] = f"{where.file}:{where.line}: in {where.function}: {self.message}"
+            from .tracebacks import shown_file
+
+            file = shown_file(where.file)
+            lines[0] = f"{file}:{where.line}: in {where.function}: {self.message}"
             source = linecache.getline(where.file, where.line).rstrip("\n")
             if source:
                 last = where.end_column if where.end_line == where.line else len(source)

@@ -10,7 +10,7 @@ import os
 import sys
 import traceback
 from functools import wraps
-from pathlib import Path
+from pathlib import Path, PurePath
 from types import TracebackType
 from typing import Any
 
@@ -42,10 +42,27 @@ def trimmed(trace: TracebackType | None) -> TracebackType | None:
     return found or trace
 
 
+def _ipython() -> Any:
+    """The shell of IPython that this process is; None if it is not."""
+    return sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+
+
+def shown_file(file: str) -> str:
+    """``file`` as IPython's tracebacks name it: a cell of a notebook by its number."""
+    shell = _ipython()
+    words = None if shell is None else shell.compile.format_code_name(file)
+    return file if words is None else " ".join(words)
+
+
+def short_place(file: str, line: int) -> str:
+    """A line of a file, without folders."""
+    return f"{PurePath(shown_file(file)).name}:{line}"
+
+
 def rendered(error: BaseException) -> list[str]:
     """What IPython shows of an exception, in its own style; used elsewhere, what Python does."""
     trace = trimmed(error.__traceback__)
-    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    shell = _ipython()
     if shell is None:
         return traceback.format_exception(type(error), error, trace)
     found: list[str] = shell.InteractiveTB.structured_traceback(type(error), error, trace)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from dispatch.mode import Mode
@@ -11,6 +10,7 @@ from dispatch.mode import Mode
 from ..frontend.tree import Location
 from ..heap.heap import Heap
 from ..ir.core import operations_in
+from ..tracebacks import short_place
 from . import planned_clusters
 from .pipeline import Compilation
 
@@ -88,7 +88,7 @@ def _limits(loop_copies: Mapping[Location, int]) -> str:
 
 
 def _short(location: Location) -> str:
-    return PurePath(location.line_in_file).name
+    return short_place(location.file, location.line)
 
 
 def _names(candidates: Sequence[str]) -> str:

@@ -168,6 +168,20 @@ def main():
 """
 
 
+RIGHT = """\
+class Half(oa.Object):
+    x: f32
+    def twice(self) -> f32:
+        return self.x
+class Third(Half):
+    def twice(self) -> f32:
+        return 2.0
+@oa.kernel
+def right(halves: oa.Array[Half], out: oa.Array[f32]) -> None:
+    out[0] = halves[0].twice()
+right[1](oa.concat(oa.new(Half, 1), oa.new(Third, 1)), oa.zeros(1, f32))
+print(right.explain())
+"""
 HOOK = """\
 import sys
 sys.excepthook = lambda *given: print("before") or sys.__excepthook__(*given)
@@ -206,11 +220,15 @@ def test_a_mistake_in_ipython_is_shown_without_our_frames(tmp_path: Path) -> Non
     cells = (
         "from IPython.core.interactiveshell import InteractiveShell\n"
         "shell = InteractiveShell.instance(colors='nocolor')\n"
-        f"shell.run_cell({PROGRAM!r})\n"
+        f"shell.run_cell({PROGRAM!r}, store_history=True)\n"
+        f"shell.run_cell({RIGHT!r}, store_history=True)\n"
         "shell.run_cell('main()')\n"
     )
     found = run(cells, tmp_path)
     assert "CompileError" in found and "----> 1 main()" in found and "launch" not in found
+    # Places are those of cells, as in IPython's own tracebacks.
+    assert "CompileError: Cell In[1]:6: in wrong" in found and "[str(number)" in found
+    assert re.search(r"Half\.twice +Cell In\[2\]:10 ", found), found
 
 
 @pytest.mark.skipif(find_spec("IPython") is None, reason="IPython is not installed")

@@ -16,11 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import PurePath
 
 from ...ir.core import Location
 from ...ir.roles import EVERYTHING, Role, describe, may_meet
 from ...ir.thread_accesses import ThreadAccess
+from ...tracebacks import short_place
 from .part import Part, effect_reason
 
 _ATOMICS = ("add", "min", "max")
@@ -34,7 +34,7 @@ class Refusal:
     lines: tuple[Location, ...] = ()
 
     def __str__(self) -> str:
-        places = ", ".join(dict.fromkeys(PurePath(each.line_in_file).name for each in self.lines))
+        places = ", ".join(dict.fromkeys(short_place(each.file, each.line) for each in self.lines))
         return f"{self.reason} ({places})" if places else self.reason
 
 
