@@ -56,6 +56,11 @@ class Array2(Array[T_co]):
     def shape(self) -> tuple[int, ...]:
         return self._rows, self._columns, *self._dtype.shape
 
+    def _repr_html_(self) -> str | None:
+        from .tables import table_of_rows
+
+        return table_of_rows(self)
+
     def _shared(self) -> Values:
         return self._flat._shared().reshape(self.shape)
 

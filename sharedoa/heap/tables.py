@@ -13,6 +13,7 @@ from ..model.types import InlineType, ValueType
 from .recording import is_recorded
 
 if TYPE_CHECKING:
+    from .array2 import Array2
     from .arrays import Array
     from .field_view import FieldView
     from .objects import ManyObjects
@@ -36,6 +37,15 @@ def table_of_values(values: Array | FieldView) -> str | None:
         names = heading
         row = lambda value: [shown(getattr(value, name)) for name in names]  # noqa: E731
     return _table(values._description(), values, heading, more, row)
+
+
+def table_of_rows(array: Array2) -> str | None:
+    """Rows and columns, of which the first ones; None where nobody may look."""
+    if is_recorded(array._heap):
+        return None
+    heading, more = shown_fields(map(str, range(array.shape[1])))
+    row: Row = lambda found: [shown(found[place]) for place in range(len(heading))]  # noqa: E731
+    return _table(array._description(), array, heading, more, row)
 
 
 def table_of_objects(objects: ManyObjects) -> str | None:

@@ -16,6 +16,8 @@ def shown(value: Any) -> str:
     """A number, reference, value struct or array, in at most 60 characters."""
     if isinstance(value, np.generic):
         return str(value)
+    if isinstance(value, np.ndarray) and value.ndim:
+        return shown_row(value)
     if hasattr(type(value), "__sharedoa__"):
         return value._shown_reference()  # type: ignore[no-any-return]
     if hasattr(value, "__sharedoa_element__"):

@@ -69,6 +69,10 @@ class Empty(oa.Object):
     pass
 
 
+class Paired(oa.Object):
+    pairs: oa.inline[oa.vec2, 2]
+
+
 @oa.kernel
 def measure(shapes: oa.Array[Shape], scale: f32 = 2.0) -> None:
     """Measures them."""
@@ -110,6 +114,12 @@ def test_objects_and_arrays() -> None:
         numbers = str(oa.array(i32, range(3))._repr_html_())
         assert numbers.endswith("<td>2</td><td>2</td></tr></table>")
         assert "<th>y</th>" in str(oa.array(Point, [Point(1, 2)])._repr_html_())
+        grid = oa.array(Point, [[Point(1, k) for k in range(15)]] * 2)
+        table = str(grid._repr_html_())
+        assert "Array[Point, 2] of 2" in table and "<th>11</th><th>...</th>" in table
+        assert table.count("<td>Point(x=1.0, y=11.0)</td><td>...</td>") == 2
+        assert "<td>None</td>" in str(oa.array(Shape, [[one, None], [other, one]])._repr_html_())
+        assert "<td>[[0.0, 0.0], [0.0, 0.0]]</td>" in str(oa.new(Paired, 2).pairs._repr_html_())
         with oa.capture():  # nobody may look
             assert circles._repr_html_() is None and re.fullmatch(f"{at}>", repr(one))
 
@@ -120,7 +130,8 @@ def test_objects_and_arrays() -> None:
         assert "grad of Circle.radius of 30" in str(circles.grad.radius._repr_html_())
         view, some = circles.radius, oa.zeros(3, f32)
         with oa.capture():
-            assert view._repr_html_() is None and some._repr_html_() is None
+            assert grid._repr_html_() is None and view._repr_html_() is None
+            assert some._repr_html_() is None
             assert repr(view) == "<FieldView of Circle.radius of 30>"
             assert repr(some) == "<Array[f32] of 3>"
             assert repr(oa.all(Shape)) == "<all 30 Shape>"
