@@ -535,7 +535,7 @@ class Heap:
 
         self.wait()
         with self.memory.no_launch_in_cpython(), self.lock.plain:
-            self.memory.stand_still()
+            self.memory.stand_still(self._waited_for)
             dump(self, path, roots)
 
     def load(self, path: str | os.PathLike[str]) -> dict[str, Any]:

@@ -261,9 +261,10 @@ class HeapMemory:
         assert isinstance(self.placement, ByTypePlacement)
         self.placement.rearrange(layout)
 
-    def stand_still(self) -> None:
+    def stand_still(self, waited_for: object = None) -> None:
         """No launch of compiled code is under way afterwards, until the caller lets go of the
-        heap's lock; for launches in CPython there is ``no_launch_in_cpython``."""
+        heap's lock; for launches in CPython there is ``no_launch_in_cpython``. ``waited_for``: the
+        last launch that has ended for certain, after which a lost device is not asked."""
         # First: launches that begin now look at everything again, for which they need the lock.
         self.placement.change_layout()
         # Launches in CPython access fields as any host code does, and may need the lock.
@@ -271,7 +272,8 @@ class HeapMemory:
         with interruptible():
             if backend.name != "python":
                 self.finish_launching()
-            backend.synchronize()
+            if self.last_launch is not waited_for:
+                backend.synchronize()
 
     @contextmanager
     def no_launch_in_cpython(self) -> Iterator[None]:

@@ -60,7 +60,8 @@ def test_runs_and_records(name, tmp_path):
     assert {"sharedoa", "llvmlite", "numpy", "llvm"} <= set(record["versions"])
     assert record["rows"] and record["failures"] == []
     for row in record["rows"]:
-        assert row["samples"] and min(row["samples"]) > 0
+        if row.get("part") != "code":  # which no clock measures
+            assert row["samples"] and min(row["samples"]) > 0
 
 
 def test_records_are_named_by_device_and_date(tmp_path):

@@ -19,7 +19,7 @@ from apps.structure.generated import MOST_NODES
 from apps.traffic.generated import MOST_INTERSECTIONS
 from sharedoa import cli
 from sharedoa.backends import Availability
-from sharedoa.cli import commands, problems, report
+from sharedoa.cli import commands, problems, program_report, report
 from sharedoa.errors import ArgumentError, SharedOAError
 from sharedoa.runtime import knobs
 
@@ -239,7 +239,7 @@ def test_a_full_disk_does_not_cost_the_record(runs, folder, monkeypatch):
     def fail(*shown: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(report, "show_result", fail)
+    monkeypatch.setattr(program_report, "show_result", fail)
     assert isinstance(invoke("run", "traffic", "--json", "run.json").exception, OSError)
     assert Path("run.json").exists()
 

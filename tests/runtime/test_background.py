@@ -287,13 +287,16 @@ def test_the_end_of_a_program_drops_what_has_not_begun() -> None:
     program = (
         "import threading, time\n"
         "from sharedoa.runtime import background\n"
+        "begun = threading.Event()\n"
         "def last(task):\n"
+        "    begun.set()\n"
         "    while threading.main_thread().is_alive():\n"
         "        time.sleep(0.01)\n"
         "    print('last', flush=True)\n"
         "background.submit(last)\n"
         "for number in range(1000):\n"
         "    background.submit(lambda task: print('never', flush=True))\n"
+        "begun.wait()\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert (done.returncode, done.stdout.split(), done.stderr) == (0, ["last"], "")

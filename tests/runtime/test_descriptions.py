@@ -199,6 +199,7 @@ def test_programs_have_nothing_that_texts_leave_out() -> None:
     }  # fmt: skip
     assert names[Function] == {
         "symbol", "name", "kind", "result", "body", "location", "owner", "known", "melded",
+        "gradient",
     }  # fmt: skip
 
 

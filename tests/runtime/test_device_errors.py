@@ -205,8 +205,8 @@ def test_a_record_that_is_being_filled_is_left_until_it_is():
     records = ErrorRecords(HostProvider())
 
     def claimed(name: str) -> np.ndarray:
-        lowered = SimpleNamespace(source_sites=(), assertion_texts={})
-        made = SimpleNamespace(lowered=lowered, job=SimpleNamespace(debug=True))
+        outline = SimpleNamespace(source_sites=(), assertion_texts={}, locations=())
+        made = SimpleNamespace(outline=outline, job=SimpleNamespace(debug=True))
         unit = SimpleNamespace(name=name, compilation=made)
         memory = (ctypes.c_uint8 * RECORD_DTYPE.itemsize).from_address(records.claim(unit))
         record = np.ctypeslib.as_array(memory).view(RECORD_DTYPE)

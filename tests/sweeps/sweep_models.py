@@ -46,7 +46,7 @@ def noted(folder: str, a: int, seed: int, lasts: float = 0.0) -> dict[str, Any]:
 def deadly(folder: str, a: int, seed: int) -> dict[str, Any]:
     """Run 1 takes its worker along once, run 2 always, run 3 raises."""
     noted(folder, a, seed)
-    fell = Path(folder) / "fell"
+    fell = Path(folder) / f"fell {a}"
     if a == 2 or (a == 1 and not fell.exists()):
         fell.touch()
         os.kill(os.getpid(), signal.SIGKILL)
