@@ -71,7 +71,8 @@ MUTATIONS = (
     # ------------------------------------------- launches of other threads
     Mutation(
         "a dump beside launches", "sharedoa/heap/heap.py",
-        "            self.memory.stand_still(self._waited_for)\n            dump(", "            dump(",
+        "            self.memory.stand_still(self._waited_for)\n            dump(",
+        "            dump(",
         "half of another thread's launch is in a dump", (f"{_STILL}::test_a_dump",),
     ),
     Mutation(
