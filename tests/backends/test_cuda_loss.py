@@ -99,6 +99,22 @@ def test_nothing_is_given_back_to_a_driver_that_refuses_everything(driver):
     assert backend.device.managed_bytes == 0
 
 
+def test_dumps_wait_for_what_was_launched_since_the_last_wait(driver, monkeypatch):
+    heap = oa.Heap(backend=CudaBackend())
+    heap.array(f32, np.arange(8))
+    heap.synchronize()
+    waits = []
+    monkeypatch.setattr(heap.backend, "synchronize", lambda: waits.append(heap))
+    with heap.lock:
+        heap.memory.stand_still(heap._waited_for)
+        assert not waits  # a device that was lost meanwhile is not asked
+        heap.note_launch()  # by another thread, before the lock was taken
+        heap.memory.stand_still(heap._waited_for)
+        assert len(waits) == 1
+        heap.memory.stand_still()
+        assert len(waits) == 2
+
+
 def test_what_no_launch_was_under_way_on_can_be_read_and_dumped(driver, tmp_path):
     heap, other = (oa.Heap(backend=CudaBackend()) for _ in range(2))
     numbers = heap.array(f32, np.arange(8))

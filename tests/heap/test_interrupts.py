@@ -284,10 +284,23 @@ def test_blocks_are_left_whenever_it_comes(nested: bool) -> None:
                 pass
             steps.append(step)
 
-        for moment in range(1, 120):
+        def of_tape() -> None:
+            with heap, oa.tape():
+                pass
+
+        def of_fusion() -> None:
+            with heap, oa.fuse():
+                if nested:
+                    with oa.tape():
+                        pass
+
+        steps: list[Any] = []
+        for block in (of_heap, of_capture, of_tape, of_fusion):
+            block()  # imports what it needs
+        for moment in range(1, 240):
             kept: list[BaseException] = []  # the traceback holds all frames that it went through
-            steps: list[Any] = []
-            for block in (of_heap, of_capture):
+            steps.clear()
+            for block in (of_heap, of_capture, of_tape, of_fusion):
                 with interrupted_at(moment) as found:
                     try:
                         block()
