@@ -38,6 +38,8 @@ settings.register_profile(
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
+# Else JAX takes three quarters of a card at its first use, and other tests find no room.
+os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 pipeline.always_verifies = stages.always_compiles = True
 # How long launches take would decide what is compiled; tests of that set these.
 policy.worth, policy.launches_on_device = math.inf, sys.maxsize
