@@ -1,7 +1,7 @@
 """Many random programs and histories, recorded: ``python -m tests.differential.campaign --help``.
 
-Every program runs in a process of several; one that dies or hangs is a failure of its seed, and
-another process goes on. What is compared with is plain Python, as in the tests.
+Every program runs in a process of several (``processes``). What is compared with is plain Python,
+as in the tests.
 """
 
 from __future__ import annotations
@@ -9,30 +9,23 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
-import multiprocessing
 import sys
-import tempfile
 import time
-import traceback
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
-from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from bench.harness import machine, versions, write_record
 from dispatch.mode import AUTO, MODES, parse_mode
-from sharedoa.runtime import knobs
 
 from . import births
 from .aliasing import agreement, features, places
+from .processes import Done, run_all
 from .programs import Size
 
-#: Seconds after which a process counts as hanging.
-PATIENCE = 180
 FAMILIES = ("memory", "calls", "lives", "births")
-_CONTEXT = multiprocessing.get_context("spawn")
 
 
 @dataclass(frozen=True)
@@ -54,11 +47,12 @@ class Tally:
     seconds: defaultdict[tuple[str, str], float] = field(default_factory=lambda: defaultdict(float))
     failures: list[dict[str, Any]] = field(default_factory=list)
 
-    def add(self, task: Task, seconds: float, failure: str | None) -> None:
+    def add(self, done: Done[Task]) -> None:
+        task, failure = done.task, done.failure
         key = task.family, task.backend
         self.done[key] += 1
         self.runs[key] += len(task.modes)
-        self.seconds[key] += seconds
+        self.seconds[key] += done.seconds
         if failure is not None:
             where = {"family": task.family, "seed": task.seed, "backend": task.backend}
             self.failures.append({**where, "modes": list(task.modes), "failure": failure})
@@ -109,76 +103,6 @@ def _by_class(mode: str) -> str:
     return mode if parse_mode(mode).placement == "by_type" else AUTO
 
 
-def _work(pipe: Connection) -> None:
-    with tempfile.TemporaryDirectory() as folder, knobs.scope(cache_dir="off"):
-        while (task := pipe.recv()) is not None:
-            failure, start = None, time.perf_counter()
-            try:
-                run_task(task, Path(folder))
-            except Exception as error:
-                failure = f"{type(error).__name__}: {error}"[:6000]
-                failure += "".join(traceback.format_tb(error.__traceback__)[-4:])
-            pipe.send((time.perf_counter() - start, failure))
-
-
-class _Worker:
-    """A process and its task."""
-
-    def __init__(self) -> None:
-        self.pipe, there = _CONTEXT.Pipe()
-        self.process = _CONTEXT.Process(target=_work, args=(there,), daemon=True)
-        self.process.start()
-        there.close()
-        self.task: Task | None = None
-        self.since = time.perf_counter()
-
-    def give(self, task: Task | None) -> None:
-        self.task, self.since = task, time.perf_counter()
-        self.pipe.send(task)
-
-    def take(self, tally: Tally) -> bool:
-        """Note what came of the task; whether the process can go on."""
-        assert self.task is not None
-        seconds = time.perf_counter() - self.since
-        try:
-            if self.pipe.poll():
-                tally.add(self.task, *self.pipe.recv())
-                return True
-            if seconds < PATIENCE:
-                return True
-            failure = f"hangs: nothing for {PATIENCE} s"
-        except (EOFError, ConnectionResetError):
-            self.process.join(10)
-            failure = f"the process died with status {self.process.exitcode}"
-        tally.add(self.task, seconds, failure)
-        self.process.kill()
-        return False
-
-
-def run_all(tasks: list[Task], jobs: int) -> Tally:
-    """Every task, in as many processes."""
-    tally, left = Tally(), list(reversed(tasks))
-    workers = [_Worker() for _ in range(max(1, min(jobs, len(left))))]
-    for worker in workers:
-        worker.give(left.pop())
-    busy = list(workers)
-    while busy:
-        wait([worker.pipe for worker in busy], timeout=1)
-        for worker in list(busy):
-            before = sum(tally.done.values())
-            goes_on = worker.take(tally)
-            if sum(tally.done.values()) == before:
-                continue
-            busy.remove(worker)
-            if left:
-                following = worker if goes_on else _Worker()
-                following.give(left.pop())
-                busy.append(following)
-            elif goes_on:
-                worker.give(None)
-    return tally
-
-
 def tasks_of(given: argparse.Namespace) -> list[Task]:
     """Modes in turn, or all for each program."""
     found = []
@@ -197,7 +121,9 @@ def main(arguments: list[str] | None = None) -> int:
     given = _parser().parse_args(arguments)
     tasks = tasks_of(given)
     start = time.perf_counter()
-    tally = run_all(tasks, given.jobs)
+    tally = Tally()
+    for done in run_all(run_task, tasks, given.jobs):
+        tally.add(done)
     seconds = time.perf_counter() - start
     rows = tally.rows()
     for row in rows:

@@ -1,4 +1,4 @@
-"""The recorder of many programs: what it counts, and processes that die."""
+"""The recorder of many programs: what it counts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from . import campaign
+from . import campaign, processes
 
 
 def test_a_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -22,20 +22,11 @@ def test_a_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "3 programs, 0 failures" in capsys.readouterr().out
 
 
-def test_a_process_that_dies_is_a_failure_of_its_seed() -> None:
-    tally, worker = campaign.Tally(), campaign._Worker()
-    worker.give(campaign.Task("memory", 17, "cpu", ("auto",)))
-    worker.process.kill()
-    worker.process.join()
-    assert not worker.take(tally)
-    (failure,) = tally.failures
-    assert failure["seed"] == 17 and "died with status -9" in failure["failure"]
-
-
 def test_what_is_counted() -> None:
     tally = campaign.Tally()
-    tally.add(campaign.Task("memory", 1, "cpu", ("auto", "coal")), 0.5, "Difference: x")
-    tally.add(campaign.Task("memory", 2, "cpu", ("auto",)), 0.25, None)
+    first = campaign.Task("memory", 1, "cpu", ("auto", "coal"))
+    tally.add(processes.Done(first, 0.5, failure="Difference: x"))
+    tally.add(processes.Done(campaign.Task("memory", 2, "cpu", ("auto",)), 0.25))
     (row,) = tally.rows()
     assert (row["programs"], row["runs"], row["failures"]) == (2, 3, 1)
     assert row["process_seconds"] == 0.75

@@ -8,38 +8,13 @@ import numpy as np
 import pytest
 
 import sharedoa as oa
-from dispatch.mode import MODES, parse_mode
+from dispatch.mode import MODES
 
-from ..differential.effort import examples, layout_for, references_for
+from ..differential.effort import examples
+from .comparison import BY_CLASS, agree
 from .shared_world import SharedProgram
 from .source import make_program
-from .worlds import differences, make_inputs, numbered, tame
-
-BY_CLASS = [mode for mode in MODES if parse_mode(mode).placement == "by_type"]
-
-
-def agree(
-    folder: Path,
-    seed: int,
-    mode: str,
-    backend: str,
-    checkpoints: int | None = None,
-    debug: bool = False,
-    *,
-    is_small: bool = True,
-) -> bool:
-    """Run one program there and back; False if its numbers are too large to compare."""
-    program = make_program(seed, is_small=is_small)
-    inputs = make_inputs(program, seed)
-    wanted = tame(program, inputs)
-    if wanted is None:
-        return False
-    layout, references = layout_for(mode, seed), references_for(mode, seed)
-    with oa.Heap(mode, backend, layout, "64MiB", 16, debug, references) as heap:
-        found = SharedProgram(program, folder).run(inputs, heap, checkpoints)
-    wrong = differences(wanted, found)
-    assert not wrong, "\n".join([f"seed {seed}, {mode}", *wrong[:9], numbered(program)])
-    return True
+from .worlds import make_inputs, tame
 
 
 def some(first: int, count: int) -> list[int]:
@@ -73,7 +48,8 @@ def test_gradients_of_kernels_that_cpython_runs_agree(tmp_path: Path) -> None:
 
 
 def test_gradients_agree_in_debug_mode(tmp_path: Path) -> None:
-    for seed in some(30_000, examples(1)):
+    # In the first one threads add to each other's adjoints.
+    for seed in [33, *some(30_000, examples(1) - 1)]:
         assert agree(tmp_path, seed, "range+switch", "cpu", debug=True)
 
 
