@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ArgumentError, HeapError
+from ..errors import ArgumentError, ExportError, HeapError
 from ..model.scalars import from_dtype
 from ..model.types import Type
 from .array2 import Array2, array_of_shape
@@ -129,7 +129,10 @@ def adopt(heap: Heap, value: Any, what: str, may_be_read_only: bool = False) -> 
     lie one after another, or are of a type that kernels do not know.
     """
     gpu = gpu_of(heap)
-    interface = getattr(value, "__cuda_array_interface__", None)
+    try:
+        interface = getattr(value, "__cuda_array_interface__", None)
+    except ExportError as error:  # a view of our own fields
+        raise ArgumentError(f"{what}: {error.message}", error.help) from None
     if gpu is None:
         seen = _on_host(value, interface, what)
         address, shape, dtype, stream = seen.ctypes.data, seen.shape, seen.dtype, None

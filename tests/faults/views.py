@@ -12,7 +12,7 @@ from sharedoa import f32, f64, i32, u8
 
 from .catalogue import CPU, add, case
 from .texts import Entry, described, entries
-from .verdicts import check, check_equal, may_refuse, refuses
+from .verdicts import backend, check, check_equal, may_refuse, refuses
 
 
 class P(oa.Object):
@@ -106,7 +106,7 @@ write_into_references: read-only
 write_into_array_fields: read-only
     many.items.numpy().__setitem__(0, 5)
 dlpack_of_references: P|dlpack|read-only|readonly
-    np.from_dlpack(many.next).__setitem__(0, 1)
+    np.from_dlpack(many.next, **_here()).__setitem__(0, 1)
 reshape: numpy()
     a.reshape(2, 5)
 length_of_an_object: len
@@ -114,6 +114,11 @@ length_of_an_object: len
 iterate_an_object: iterable
     list(many[0])
 """
+
+
+def _here() -> dict[str, Any]:
+    """NumPy takes memory of a GPU only if told that the host is where it is wanted."""
+    return {"device": "cpu"} if backend() == "cuda" else {}
 
 
 def _add(entry: Entry) -> None:
