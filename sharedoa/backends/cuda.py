@@ -9,6 +9,7 @@ from typing import Any
 from ..errors import BackendError, InternalError
 from ..targets.base import Stages
 from ..targets.nvptx import NvptxTarget, architecture_for
+from ..targets.nvptx_lines import tells_lines
 from .cuda_device import CudaDevice, cuda_device
 from .gpu import GpuBackend, GpuKernel, GpuModule
 from .gpu_device import INDIRECT_STACK, RECURSIVE_STACK
@@ -79,6 +80,8 @@ class CudaBackend(GpuBackend):
         }
         if most_registers is not None:
             options[driver.CUjit_option.CU_JIT_MAX_REGISTERS] = most_registers
+        if tells_lines(ptx):
+            options[driver.CUjit_option.CU_JIT_GENERATE_LINE_INFO] = 1
         error, module = driver.cuModuleLoadDataEx(
             ctypes.addressof(image), len(options), list(options), list(options.values())
         )

@@ -29,6 +29,7 @@ from .roles import RoleMetadata
 from .types import I1, I64, llvm_type, zero
 
 if TYPE_CHECKING:
+    from .line_table import LineTable
     from .neighbours import Member
 
 Emitter = TypeVar("Emitter", bound=Callable[..., Any])
@@ -57,6 +58,8 @@ class ProgramEmitter:
     roles: RoleMetadata
     #: Whether floating-point arithmetic may be approximate.
     fastmath: bool = False
+    #: Where places in the source are noted, if they are.
+    lines: LineTable | None = None
     #: The functions of the program but the kernel, by symbol.
     functions: dict[str, ir.Function] = field(default_factory=dict)
     #: What is known of their parameters.
@@ -222,6 +225,12 @@ class FunctionEmitter:
         self._entry = ir.IRBuilder(llvm_function.append_basic_block("entry"))
         self._first = llvm_function.append_basic_block("body")
         self.builder = ir.IRBuilder(self._first)
+        self._subprogram: ir.DIValue | None = None
+        if program.lines is not None:
+            at = function.location
+            self._subprogram = program.lines.subprogram(function.name, at)
+            llvm_function.set_metadata("dbg", self._subprogram)
+            self.builder.debug_metadata = program.lines.location(self._subprogram, at)
 
     def finish(self) -> None:
         """Close the entry block, which holds the stack slots."""
@@ -269,13 +278,28 @@ class FunctionEmitter:
         emitter = _EMITTERS.get(operation.kind)
         if emitter is None:
             raise InternalError(f"no code generation for the operation {operation.kind}")
-        made = emitter(self, operation)
+        made = (
+            emitter(self, operation) if self._subprogram is None else self._at(operation, emitter)
+        )
         if self.is_dead:
             return
         if isinstance(made, list):
             self.bind_all(operation.results, made)
         elif operation.results:
             self.bind(operation.result, made)
+
+    def _at(
+        self, operation: Operation, emitter: Callable[[FunctionEmitter, Operation], Any]
+    ) -> Any:
+        """What the emitter makes, all of it at the operation's place in the source."""
+        assert self.program.lines is not None
+        around = self.builder.debug_metadata
+        if operation.location.file:
+            at = self.program.lines.location(self._subprogram, operation.location)
+            self.builder.debug_metadata = at
+        made = emitter(self, operation)
+        self.builder.debug_metadata = around
+        return made
 
     def slot(self, type: ir.Type, name: str) -> ir.Value:
         """A new stack slot, zero at the start of the function."""

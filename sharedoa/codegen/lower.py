@@ -35,6 +35,7 @@ from . import (
 from .abi import Leaf, assemble, leaves
 from .branches import tests_in
 from .emitter import FunctionEmitter, ProgramEmitter
+from .line_table import LineTable
 from .neighbours import take_member
 from .races import define_notes
 from .roles import RoleMetadata
@@ -86,6 +87,8 @@ def lower(program: Program, job: Job, canonical: bool = False) -> LoweredModule:
     module = target.new_module(kernel.symbol)
     roles = RoleMetadata(module, stored_roles(program))
     emitter = ProgramEmitter(target, job.layout, job.encoding, debug, module, roles, job.fastmath)
+    if job.lines:
+        emitter.lines = LineTable(module, target.is_device, kernel.location.file)
     loops_of = [o for o in operations_in(program) if o.kind == "for"]
     shared = [operation.location for operation in loops_of if "shared" in operation.attributes]
     emitter.is_convergent = bool(shared)
@@ -128,6 +131,8 @@ def lower(program: Program, job: Job, canonical: bool = False) -> LoweredModule:
         asking,
         job.facts.block() if target.is_device else None,
     )
+    if emitter.lines is not None:
+        emitter.lines.describe(module.globals[kernel.symbol], kernel.name, kernel.location)
     return LoweredModule(
         module=module,
         kernel_symbol=kernel.symbol,

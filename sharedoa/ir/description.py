@@ -2,8 +2,9 @@
 
 It is the program as it comes from the front end (``text``), every class and value struct that it
 can reach, the settings of the job, and what is so of the heap and the arguments of the launch.
-Nothing in it is an address, a file or a line, so that it is the same in any process and wherever
-the source stands. What there is no text for has no description, and is compiled.
+Nothing in it is an address, and no file or line unless code tells of them (``Job.lines``), so that
+it is the same in any process and wherever the source stands. What there is no text for has no
+description, and is compiled.
 
 Which facts code rests on shows when it is compiled, so the answers to all questions that the
 program can ask stand here. Where one of them differs that was not asked, the code is made again,
@@ -58,6 +59,8 @@ def describe(job: Job) -> Description | None:
             *(_fact(question, answer, types) for question, answer in facts.answers.items()),
             program,
         ]
+        if job.lines:
+            parts += map(repr, locations)
     except (InternalError, RecursionError):
         return None
     return Description("\n".join(parts), locations, facts)

@@ -310,7 +310,8 @@ class Facts:
 class Job:
     """One compilation, by the kernel's ``name``; equal to others whose code would be the same.
     ``layout`` is how objects lie in the heap, ``encoding`` how references are stored in it,
-    ``fastmath`` says that floats may be approximate."""
+    ``fastmath`` says that floats may be approximate, ``lines`` that code tells which lines of the
+    source it was made from."""
 
     name: str
     program: Program
@@ -320,6 +321,7 @@ class Job:
     mode: Mode
     debug: bool
     fastmath: bool = False
+    lines: bool = False
     facts: Facts = field(default_factory=Facts)
 
     @cached_property
@@ -327,7 +329,7 @@ class Job:
         """What tells it from other jobs; final when its facts are closed."""
         # Clusters are facts.
         layout, encoding = self.layout.key(()), self.encoding.name
-        settings = self.mode, self.debug, self.fastmath
+        settings = self.mode, self.debug, self.fastmath, self.lines
         return self.program, self.target.fingerprint, layout, encoding, *settings, self.facts
 
     def __eq__(self, other: object) -> bool:

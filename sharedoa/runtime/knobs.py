@@ -254,6 +254,13 @@ fuse: Knob[str] = Knob(
     "always: without a look at whether it is",
     _choice(("0", "1", "always")),
 )
+lines: Knob[bool] = Knob(
+    "lines",
+    False,
+    "0 or 1",
+    "have code tell profilers, debuggers and checkers which lines of the source it was made from",
+    _flag,
+)
 dump: Knob[Path | None] = Knob(
     "dump",
     None,
@@ -264,7 +271,7 @@ dump: Knob[Path | None] = Knob(
 
 ALL: tuple[Knob[Any], ...] = (
     mode, backend, layout, references, initial_region, capacity, cache_dir, cache_size, debug,
-    fastmath, ordered, specialise, background, fuse, dump,
+    fastmath, ordered, specialise, background, fuse, lines, dump,
 )  # fmt: skip
 
 

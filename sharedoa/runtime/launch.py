@@ -520,7 +520,7 @@ class Program:
         facts = Facts(uses, now.answer, mode.by_population, debug)
         return Job(
             self.source.name, uses.program, target, now.layout, heap.encoding, mode, debug,
-            heap.fastmath, facts,
+            heap.fastmath, knobs.lines.value(), facts,
         )  # fmt: skip
 
     def translation(self) -> Translation:

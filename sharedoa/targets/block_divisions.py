@@ -24,7 +24,9 @@ _SIDE_BY_SIDE = 4
 #: Divisions with one branch. Their quotients are in registers until then.
 _MOST = 8
 
-_DIVISION = re.compile(rf"\s*%(?P<name>{NAME}) = fdiv float (?P<left>\S+), (?P<right>[^\s,]+)")
+_DIVISION = re.compile(
+    rf"\s*%(?P<name>{NAME}) = fdiv float (?P<left>\S+), (?P<right>[^\s,]+)(?P<place>, !dbg !\d+)?"
+)
 _RESULT = re.compile(rf"\s*%({NAME}) = (?:tail |notail )?(\w+)")
 _VALUE = re.compile(rf"%({NAME})")
 _PURE = re.compile(
@@ -91,22 +93,23 @@ def _with_copies_asked_for(ir_text: str) -> str | None:
 
 @dataclass(frozen=True)
 class _Division:
-    """``id`` begins the names of what it is made of."""
+    """``id`` begins the names of what it is made of; ``place`` is where it stands in the source."""
 
     id: str
     name: str
     operands: str
+    place: str
 
     def quick(self) -> list[str]:
         id = self.id
         return [
-            f"  %{id} = call {{ float, i1 }} @{QUICK}({self.operands})",
+            f"  %{id} = call {{ float, i1 }} @{QUICK}({self.operands}){self.place}",
             f"  %{id}.quick = extractvalue {{ float, i1 }} %{id}, 0",
             f"  %{id}.usual = extractvalue {{ float, i1 }} %{id}, 1",
         ]
 
     def any(self) -> str:
-        return f"  %{self.id}.any = call float @{ANY}({self.operands})"
+        return f"  %{self.id}.any = call float @{ANY}({self.operands}){self.place}"
 
     def result(self, quick: str, any: str) -> str:
         ways = f"[ %{self.id}.quick, %{quick} ], [ %{self.id}.any, %{any} ]"
@@ -144,7 +147,8 @@ def _divided(block: Block, numbers: Iterator[int]) -> Iterator[Block]:
                 found = _DIVISION.match(line)
                 assert found is not None
                 operands = f"float {found['left']}, float {found['right']}"
-                divisions.append(_Division(f"{prefix}.{len(divisions)}", found["name"], operands))
+                id, place = f"{prefix}.{len(divisions)}", found["place"] or ""
+                divisions.append(_Division(id, found["name"], operands, place))
                 before += divisions[-1].quick()
         usual, *others = (f"%{division.id}.usual" for division in divisions)
         for number, other in enumerate(others):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Any
 
 from llvmlite import ir
 
@@ -27,6 +28,7 @@ from .block_divisions import divide_in_groups
 from .gpu import AXES, GpuTarget
 from .inline_growth import threshold_for
 from .mathematics import LIBRARY_NAMES, emit_exact, emit_library_call
+from .nvptx_lines import InlinedPlaces, code_in, with_directives_alone
 from .nvptx_root import emit_root
 from .nvptx_warp import LEAST_CAPABILITY, NvptxWarp
 from .nvptx_zeros import with_signed_zeros
@@ -139,8 +141,18 @@ class NvptxTarget(GpuTarget):
         libdevice.link(module, libdevice.used_functions(ir_text))
         optimise(module, self.machine, threshold_for(ir_text))
         module = divide_in_groups(module, self.machine)
-        ptx = with_signed_zeros(self.machine.emit_assembly(module))
-        return {"opt.ll": str(module), "ptx": ptx}
+        text = str(module)
+        if "!DICompileUnit(" not in text:
+            return {"opt.ll": text, "ptx": self._ptx(module)}
+        ptx, places = with_directives_alone(self._ptx(module)), InlinedPlaces(text)
+        numbered = with_directives_alone(self._ptx(parse(places.text)))
+        # What was read from text may become the same instructions in another order. To say which
+        # lines code was made from must not change it.
+        is_same = code_in(numbered) == code_in(ptx)
+        return {"opt.ll": text, "ptx": places.told(numbered) if is_same else ptx}
+
+    def _ptx(self, module: Any) -> str:
+        return with_signed_zeros(self.machine.emit_assembly(module))
 
 
 def _digits(builder: ir.IRBuilder, value: ir.Value, spec: str) -> tuple[bytes, ir.Value]:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from ..errors import BackendError, InternalError
 from .libdevice import cuda_toolkits, nvidia_wheel_folders
+from .nvptx_lines import tells_lines
 
 _REGISTERS = re.compile(r"Used (\d+) registers")
 _FRAME = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
@@ -62,7 +63,8 @@ def assemble(ptx: str, architecture: str) -> PtxasReport:
     folder = Path(tempfile.mkdtemp(prefix="sharedoa-ptxas-"))
     source, cubin = folder / "kernel.ptx", folder / "kernel.cubin"
     source.write_text(ptx)
-    command = [str(ptxas), "-v", "-arch", architecture, "-o", str(cubin), str(source)]
+    lines = ["-lineinfo"] if tells_lines(ptx) else []
+    command = [str(ptxas), "-v", *lines, "-arch", architecture, "-o", str(cubin), str(source)]
     done = subprocess.run(command, capture_output=True, text=True)
     log = done.stdout + done.stderr
     if done.returncode != 0:

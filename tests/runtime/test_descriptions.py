@@ -17,7 +17,7 @@ from dispatch.mode import parse_mode
 from ptxpass.ir import Ranges
 from sharedoa import f32, i32
 from sharedoa.errors import InternalError
-from sharedoa.ir.core import Function, Operation, Value
+from sharedoa.ir.core import Function, Operation, Program, Value
 from sharedoa.ir.description import describe
 from sharedoa.ir.job import Facts, Job
 from sharedoa.model.classes import ClassType, Family
@@ -120,6 +120,20 @@ def test_the_same_has_the_same(heap: oa.Heap) -> None:
     assert __file__ not in text_of(job_of(heap))
 
 
+def test_code_that_tells_lines_is_that_of_its_place(heap: oa.Heap) -> None:
+    job = job_of(heap, lines=True)
+    kernel = job.program.kernel
+    moved = dataclasses.replace(
+        kernel, location=kernel.location._replace(line=kernel.location.line + 1)
+    )
+    functions = {**job.program.functions, kernel.symbol: moved}
+    elsewhere = dataclasses.replace(job, program=Program(moved, functions))
+    assert __file__ in text_of(job)
+    assert text_of(elsewhere) != text_of(job)
+    without = (text_of(dataclasses.replace(each, lines=False)) for each in (job, elsewhere))
+    assert len({*without}) == 1
+
+
 @pytest.mark.parametrize("question", ANSWERS)
 def test_each_answer_alone_changes_it(heap: oa.Heap, question: str) -> None:
     answers = {**ANSWERS, question: OTHER_ANSWERS[question]}
@@ -138,6 +152,7 @@ CHANGES: dict[str, Callable[[Job], Any]] = {
     "encoding": lambda job: PlainReference(),
     "mode": lambda job: parse_mode("range+switch"),
     "debug": lambda job: True,
+    "lines": lambda job: True,
     "fastmath": lambda job: True,
 }
 
