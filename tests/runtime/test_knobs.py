@@ -38,6 +38,7 @@ def test_defaults_of_the_design():
         "SHAREDOA_SPECIALISE": True,
         "SHAREDOA_BACKGROUND": True,
         "SHAREDOA_FUSE": "1",
+        "SHAREDOA_LINES": False,
         "SHAREDOA_DUMP": None,
     }
 
