@@ -148,11 +148,11 @@ def _functions_of(file: str, lines: list[str]) -> _Functions:
             module = ast.parse("".join(lines))
         except SyntaxError:
             return {}
-        known = _parsed[file] = (lines, _by_place(module))
+        known = _parsed[file] = (lines, _by_place(module, lines))
     return known[1]
 
 
-def _by_place(module: ast.Module) -> _Functions:
+def _by_place(module: ast.Module, lines: list[str]) -> _Functions:
     functions: _Functions = {}
     classes = []
     for node in statements_below(module.body):
@@ -162,7 +162,9 @@ def _by_place(module: ast.Module) -> _Functions:
         elif isinstance(node, ast.ClassDef):
             classes.append(node)
     for cls in reversed(classes):  # inner classes first: a name is private to the innermost
-        _mangle(cls)
+        text = "".join(lines[cls.lineno - 1 : cls.end_lineno])
+        if "__" in text or not text.isascii():
+            _mangle(cls)
     return functions
 
 

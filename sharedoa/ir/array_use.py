@@ -19,10 +19,8 @@ from .core import (
     operations_in,
     root_of,
 )
-from .operations import Effects, kind_of
+from .operations import kind_of
 from .rewrite import Use, uses_in
-
-_CHANGES = Effects.WRITES | Effects.ATOMIC
 
 
 def indexed_parameters(program: Program, receivers: int = 0) -> tuple[int, ...]:
@@ -96,7 +94,7 @@ def _changed(program: Program) -> Iterator[Value | None]:
         kind = kind_of(operation)
         if kind is None:
             yield None
-        elif kind.effects & _CHANGES:
+        elif kind.changes:
             lvalues = [each for each in operation.operands if isinstance(each.type, LvalueType)]
             if not lvalues:
                 yield None

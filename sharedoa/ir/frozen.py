@@ -19,7 +19,7 @@ from ..model.classes import class_of_index
 from ..model.scalars import ScalarType
 from ..model.types import ReferenceType, ValueType
 from .core import LvalueType, Operation, Program, operations_in
-from .operations import Effects, effects_of
+from .operations import kind_of
 from .roles import role_of
 
 Path = tuple[Union[str, int], ...]
@@ -107,7 +107,8 @@ def _changes(operation: Operation) -> list[str]:
         if isinstance(type, ReferenceType) and type.cls.frozen:
             return [f"a {type.cls.name} is deleted in a kernel"]
         return []
-    if not effects_of(operation) & (Effects.WRITES | Effects.ATOMIC) or operation.regions:
+    known = kind_of(operation)
+    if (known is not None and not known.changes) or operation.regions:
         return []
     roles = [role_of(each) for each in operation.operands if isinstance(each.type, LvalueType)]
     found = []

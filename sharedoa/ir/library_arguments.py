@@ -120,7 +120,7 @@ class _Reach:
         elif kind.is_terminator:
             self._end(operation, given, way)
         else:
-            if effects & (Effects.WRITES | Effects.ATOMIC):
+            if kind.changes:
                 # What is not stored lets something else stay there.
                 for role in _places(operation):
                     self._memory[role] = self._memory.get(role, 0) | given | way

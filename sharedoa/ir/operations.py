@@ -91,6 +91,23 @@ class Kind:
     #: None: it cannot be differentiated, and who tries is told so.
     adjoint: Adjoint | None = None
 
+    # Asked of every operation of a program, and flags of Python are slow.
+
+    @cached_property
+    def changes(self) -> bool:
+        """Whether it changes memory of objects or arrays."""
+        return bool(self.effects & (Effects.WRITES | Effects.ATOMIC))
+
+    @cached_property
+    def calls(self) -> bool:
+        """Whether it runs functions of the program."""
+        return Effects.CALLS in self.effects
+
+    @cached_property
+    def is_unknown(self) -> bool:
+        """Whether it does something that is not declared."""
+        return Effects.UNKNOWN in self.effects
+
     @cached_property
     def required(self) -> frozenset[str]:
         """The attributes that it must have."""

@@ -112,7 +112,7 @@ class _Flow:
         if kind is None:
             return _of_type(result.type, [ANYTHING])
         found: set[Via] = set()
-        if Effects.CALLS in kind.effects:
+        if kind.calls:
             found.update(self._of_call(operation, self._found))
         elif kind.effects in (Effects.NOTHING, Effects.READS, Effects.ATOMIC):
             for operand in operation.operands:

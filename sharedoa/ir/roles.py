@@ -12,7 +12,7 @@ from collections.abc import Hashable, Sequence
 from ..model.classes import class_of_index
 from ..model.types import ArrayType, ReferenceType, Type
 from .core import LvalueType, Operation, Program, Value, constant_of, operations_in
-from .operations import Effects, kind_of
+from .operations import kind_of
 
 Role = tuple[Hashable, ...]
 """A field or element, then the names of the members (or indices) that lead to a part of it."""
@@ -94,7 +94,7 @@ def stored_roles(program: Program) -> frozenset[Role]:
         kind = kind_of(operation)
         if kind is None:
             return frozenset([EVERYTHING])
-        if kind.effects & (Effects.WRITES | Effects.ATOMIC):
+        if kind.changes:
             lvalues = [v for v in operation.operands if isinstance(v.type, LvalueType)]
             found.update(map(role_of, lvalues) if lvalues else [EVERYTHING])
     return frozenset(found)

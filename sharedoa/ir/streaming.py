@@ -52,7 +52,7 @@ class _Reader:
         kind = kind_of(operation)
         if kind is None or kind.effects & ~_ACCEPTED or operation.regions:
             return False
-        if Effects.CALLS in kind.effects:
+        if kind.calls:
             if operation.kind != "call":
                 return False
             first = [unconverted(operand) for operand in operation.operands[:1]]

@@ -186,7 +186,7 @@ class _Walk:
             self._note_effect(effect, operation.location)
         if operation.kind == "tile" and self._found.uses_tiles is None:
             self._found.uses_tiles = operation.location
-        if Effects.CALLS in kind.effects:
+        if kind.calls:
             self.called(operation, values)
             return
         if operation.kind in _DECIDING:
@@ -359,7 +359,7 @@ class _Values:
             return True
         kind = kind_of(made)
         assert kind is not None
-        if Effects.CALLS in kind.effects:
+        if kind.calls:
             return self._walk.called(made, self)
         if kind.effects or made.kind == "length":
             return False

@@ -277,7 +277,7 @@ class _Function:
         divergent = [n for n, each in enumerate(operation.operands) if each in self.divergent]
         kind = kind_of(operation)
         assert kind is not None
-        if Effects.CALLS in kind.effects:
+        if kind.calls:
             return self._call_diverges(operation, divergent)
         return bool(divergent) or not (kind.of_launch or kind.effects in (PURE, Effects.READS))
 

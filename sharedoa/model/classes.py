@@ -127,6 +127,7 @@ class ClassType:
     slots: dict[str, int] = field(default_factory=dict)
     entry_base: int = 0
     _own_fields: dict[str, Type] | None = None
+    _own_abstract: list[str] | None = None
 
     def __post_init__(self) -> None:
         _by_index[self.type_index] = self
@@ -217,10 +218,23 @@ class ClassType:
         """The ``__init__`` that objects of exactly this class begin with."""
         return next((c.initialiser for c in self.ancestry() if c.initialiser is not None), None)
 
+    def install(self, method: Method) -> None:
+        """Add the method, or put it in the place of one of its name."""
+        self.methods[method.name] = method
+        self._own_abstract = None
+
+    def uninstall(self, name: str) -> None:
+        """Take the class's own method of that name away."""
+        del self.methods[name]
+        self._own_abstract = None
+
     @property
     def abstract_methods(self) -> list[str]:
-        found = ((name, self.find_method(name)) for name in self.slots)
-        return [name for name, method in found if method is not None and method.abstract]
+        """Methods without a body, by name, inherited ones first."""
+        if self._own_abstract is None:
+            self._own_abstract = [m.name for m in self.methods.values() if m.abstract]
+        inherited = self.base.abstract_methods if self.base else []
+        return [*(name for name in inherited if name not in self.methods), *self._own_abstract]
 
     @property
     def is_abstract(self) -> bool:

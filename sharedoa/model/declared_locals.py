@@ -12,8 +12,8 @@ from .annotations import resolve
 from .signatures import scope_of
 from .types import VOID, InlineType, Type
 
-#: What has statements, or assignments, of its own.
-_OTHER_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+#: What has statements of its own, or none at all.
+_OTHER = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.expr)
 
 
 def declarations(body: list[ast.stmt]) -> dict[str, ast.expr]:
@@ -23,7 +23,7 @@ def declarations(body: list[ast.stmt]) -> dict[str, ast.expr]:
     pending: list[ast.AST] = [*reversed(body)]
     while pending:
         node = pending.pop()
-        if isinstance(node, _OTHER_SCOPES):
+        if isinstance(node, _OTHER):
             continue
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
             found.setdefault(node.target.id, node.annotation)

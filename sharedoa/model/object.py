@@ -137,7 +137,7 @@ class ObjectMeta(type):
                 "only an override can, which brings the inherited method back",
             )
         with World.changing:
-            del shared.methods[name]
+            shared.uninstall(name)
             super().__delattr__(name)
             World.advance()
 
@@ -390,7 +390,7 @@ def _note_initialiser(shared: ClassType, value: Any, scope: Scope | None) -> Non
 
 def _install_method(cls: ObjectMeta, method: Method, original: Any = None) -> None:
     shared, name, function = method.owner, method.name, method.function
-    shared.methods[name] = method
+    shared.install(method)
     if method.abstract:
         wrapper = _abstract_caller(shared, name, function)
         mark_wrapper(wrapper, function)

@@ -28,10 +28,15 @@ programs keep what is left of objects that went."""
 _MOST_OPERATIONS = 2000
 """And touches; enough for nine neighbours that take two virtual calls each."""
 _DEEPEST = 12
-_WRITES = Effects.WRITES | Effects.ATOMIC
 #: What operations may do beside touching what they are given lvalues of.
 _HARMLESS = (
-    Effects.READS | _WRITES | Effects.ASKS_THREAD | Effects.REPORTS | Effects.RAISES | Effects.WAITS
+    Effects.READS
+    | Effects.WRITES
+    | Effects.ATOMIC
+    | Effects.ASKS_THREAD
+    | Effects.REPORTS
+    | Effects.RAISES
+    | Effects.WAITS
 )
 
 
@@ -169,7 +174,7 @@ def _accesses(operation: Operation) -> Sequence[bool]:
     if kind is None or operation.regions or kind.effects & ~_HARMLESS:
         raise _Enough
     reads = [False] if Effects.READS in kind.effects else []
-    return [*reads, True] if kind.effects & _WRITES else reads
+    return [*reads, True] if kind.changes else reads
 
 
 def _spread(size: tuple[int, int]) -> tuple[tuple[Numbers, Numbers], Weights]:

@@ -81,7 +81,7 @@ MUTATIONS = (
     ),
     Mutation(
         "atomics store no references", _USE,
-        "        elif kind.effects & _CHANGES:\n", "        elif kind.effects & Effects.WRITES:\n",
+        "        elif kind.changes:\n", "        elif kind.name == \"store\":\n",
         "atomic_exch puts another object into an array that is taken for a run",
         _SAME,
     ),

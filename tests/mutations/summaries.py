@@ -24,7 +24,7 @@ MUTATIONS = (
     ),
     Mutation(
         "undeclared kinds of calls", _CALLS,
-        "return Effects.CALLS not in kind.effects or operation.kind in _CALLING",
+        "return not kind.calls or operation.kind in _CALLING",
         "return True",
         "an operation that calls functions in a way of its own does nothing",
         (f"{_TESTS}::test_kinds_that_may_do_anything",),

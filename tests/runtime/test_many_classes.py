@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+from types import FrameType
+from typing import Any
+
 import numpy as np
 
 import sharedoa as oa
+from bench.class_family import family
 from sharedoa import i32
 from sharedoa.runtime.stretches import MOST_STRETCHES
 from sharedoa.runtime.vectorised import planned_launches
@@ -90,3 +95,31 @@ def test_lists_of_populations_go_with_the_heap_and_after_changes() -> None:
             heap.synchronize()
             used.append(heap.stats().bytes_used)
         assert used[-1] == used[2]
+
+
+def _calls_to_compile(classes: int) -> int:
+    """How many functions of Python are called where a population of so many classes, each with a
+    method of its own in the base, gets its first call."""
+    made, calls = family(classes), 0
+
+    def count(frame: FrameType, event: str, argument: Any) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    with oa.Heap(backend="cpu") as heap:
+        for cls in made.classes:
+            heap.new(cls, 2)
+        everything = heap.all(made.base)
+        before = sys.getprofile()
+        sys.setprofile(count)
+        try:
+            everything.update()
+        finally:
+            sys.setprofile(before)
+    return calls
+
+
+def test_compiling_takes_in_proportion_to_the_classes() -> None:
+    _calls_to_compile(MOST_STRETCHES + 1)  # what happens once
+    few, many = (_calls_to_compile(each) for each in (40, 160))
+    assert many < 4.4 * few

@@ -10,7 +10,6 @@ from ..operations import Effects, effects_of, kind_of
 from ..rewrite import replace_uses
 from ..roles import EVERYTHING, Role, may_meet, role_of
 
-_CHANGES = Effects.WRITES | Effects.ATOMIC
 _ANYTHING = Effects.CALLS | Effects.WAITS | Effects.LIVES | Effects.UNKNOWN
 _Known = dict[Hashable, tuple[Role, Value]]
 """What lies at places, by what names them, with the role of each."""
@@ -60,7 +59,7 @@ def _forget(operation: Operation, known: _Known) -> None:
     if kind_of(operation) is None or effects & _ANYTHING:
         known.clear()
         return
-    for role in _changed(operation) if effects & _CHANGES else ():
+    for role in _changed(operation):
         for name in [name for name, (own, _) in known.items() if may_meet(own, role)]:
             del known[name]
 
@@ -68,7 +67,7 @@ def _forget(operation: Operation, known: _Known) -> None:
 def _changed(operation: Operation) -> list[Role]:
     kind = kind_of(operation)
     roles: list[Role] = []
-    if kind is None or kind.effects & _CHANGES:
+    if kind is None or kind.changes:
         lvalues = [each for each in operation.operands if isinstance(each.type, LvalueType)]
         roles += map(role_of, lvalues) if lvalues else [EVERYTHING]
     for region in operation.regions:

@@ -300,7 +300,7 @@ class Plan:
         """Whether it changes floats in memory itself."""
         kind = kind_of(operation)
         assert kind is not None
-        if not kind.effects & (Effects.WRITES | Effects.ATOMIC):
+        if not kind.changes:
             return False
         return any(
             float_leaves(element_of(each))

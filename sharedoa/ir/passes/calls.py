@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..core import Function, Operation, operations_in
-from ..operations import Effects, kind_of
+from ..operations import kind_of
 
 _CALLING = ("call", "call_virtual")
 
@@ -13,9 +13,9 @@ _CALLING = ("call", "call_virtual")
 def is_known(operation: Operation) -> bool:
     """Whether it is known what an operation does, and which functions it calls."""
     kind = kind_of(operation)
-    if kind is None or Effects.UNKNOWN in kind.effects:
+    if kind is None or kind.is_unknown:
         return False
-    return Effects.CALLS not in kind.effects or operation.kind in _CALLING
+    return not kind.calls or operation.kind in _CALLING
 
 
 def callees(operation: Operation) -> list[str]:

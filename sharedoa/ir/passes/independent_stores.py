@@ -143,7 +143,7 @@ class _Reader:
         if operation.kind == "call_virtual":
             symbols = dict.fromkeys(candidate.symbol for candidate in operation["candidates"])
             return all(self._call(symbol, operation.operands, values) for symbol in symbols)
-        return Effects.CALLS not in kind.effects
+        return not kind.calls
 
     def _store(self, store: Operation, values: _Iteration | _Callee) -> bool:
         value, lvalue = store.operands
