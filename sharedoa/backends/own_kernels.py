@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from llvmlite import ir
 
 from ..targets.base import I64, VOID, Target
+from ..uninterrupted import uninterrupted
 from .base import KernelLaunch
 
 if TYPE_CHECKING:
@@ -47,7 +48,8 @@ class OwnKernel:
 
 
 class OwnKernels:
-    """Compiles such kernels for a backend at their first use, and launches them."""
+    """Compiles such kernels for a backend at their first use, or finds what an earlier process made
+    of them, and launches them."""
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
@@ -58,7 +60,13 @@ class OwnKernels:
     def load(self, kernel: OwnKernel) -> tuple[Any, Slots]:
         """The kernel made ready, and the slots that its launches share."""
         if kernel.symbol not in self._loaded:
-            stages = self._backend.target.compile(kernel.ir_text(self._backend.target))
+            from ..runtime import code_cache
+
+            target = self._backend.target
+            text = kernel.ir_text(target)
+            # An exception between two steps of llvmlite would leave LLVM's objects with two owners.
+            with uninterrupted:
+                stages = code_cache.compiled(target, text, kernel.symbol)
             handle = self._backend.load(kernel.symbol, stages, False, False)
             self._loaded[kernel.symbol] = handle, (ctypes.c_uint64 * kernel.leaves)()
         return self._loaded[kernel.symbol]

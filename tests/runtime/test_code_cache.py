@@ -9,8 +9,12 @@ import warnings
 
 import pytest
 
+from sharedoa.backends.cpu import CpuBackend
+from sharedoa.backends.own_kernels import OwnKernels
+from sharedoa.backends.permutation_kernel import PERMUTE
 from sharedoa.runtime import code_cache, knobs
 from sharedoa.runtime.code_cache import entry
+from sharedoa.targets.host import HostTarget
 
 
 class CountingCompiler:
@@ -44,6 +48,19 @@ def test_the_same_text_is_compiled_once(folder):
     assert compiled(second, "text é") == made
     assert made["opt.ll"] == "; text é" and isinstance(made["o"], bytes)
     assert (first.count, second.count) == (1, 0)
+
+
+def test_kernels_of_backends_are_kept_too(folder, monkeypatch):
+    texts = []
+    compile = HostTarget.compile
+    monkeypatch.setattr(
+        HostTarget, "compile", lambda target, text: texts.append(text) or compile(target, text)
+    )
+    for _ in range(2):
+        backend = CpuBackend()
+        assert OwnKernels(backend).load(PERMUTE)
+        backend.close()
+    assert len(texts) == 1
 
 
 def mutated(generator, parts):
