@@ -51,11 +51,13 @@ def test_the_same_text_is_compiled_once(folder):
 
 
 def test_kernels_of_backends_are_kept_too(folder, monkeypatch):
-    texts = []
-    compile = HostTarget.compile
-    monkeypatch.setattr(
-        HostTarget, "compile", lambda target, text: texts.append(text) or compile(target, text)
-    )
+    texts, compile = [], HostTarget.compile
+
+    def noting(target, text):
+        texts.append(text)
+        return compile(target, text)
+
+    monkeypatch.setattr(HostTarget, "compile", noting)
     for _ in range(2):
         backend = CpuBackend()
         assert OwnKernels(backend).load(PERMUTE)

@@ -49,6 +49,13 @@ class Accesses:
         targets = [self._target(part, type) for part in parts]
         read = self._reader(instruction, place, type.size * count)
         bits, mask = type.bits, type.mask
+        if count == 1 and targets[0] is not None and not targets[0][1]:
+            only, _ = targets[0]
+
+            def run_alone(frame: Frame) -> None:
+                frame.bits[only] = read(frame)
+
+            return run_alone
 
         def run(frame: Frame) -> None:
             value = read(frame)
@@ -85,6 +92,9 @@ class Accesses:
         getters = [self._getter(part, type) for part in parts]
         write = self._writer(instruction, place, type.size * count)
         bits, mask = type.bits, type.mask
+        if count == 1:
+            (only,) = getters
+            return lambda frame: write(frame, only(frame.bits) & mask)
 
         def run(frame: Frame) -> None:
             value = 0
@@ -161,13 +171,13 @@ class Accesses:
         if isinstance(meaning, Register) and meaning.type.bits not in (32, 64):
             raise PtxFault(f"{base.text} is no address")
         get = self._getter(base, _ADDRESS)
-        name = base.text
+        name, limit = base.text, _ADDRESS.mask
 
         def address(bits: list[Any]) -> int:
             start = get(bits)
             if start is None:
                 raise AccessFault(f"the address {name} was never written")
-            return int(start) + offset & _ADDRESS.mask
+            return start + offset & limit  # type: ignore[no-any-return]
 
         return address
 

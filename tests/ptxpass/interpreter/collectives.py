@@ -26,6 +26,7 @@ Together = Mapping[int, Frame]
 Run = Callable[[Together], None]
 _U32 = Type("u", 32)
 _PREDICATE = Type("pred", 1)
+_UNKNOWN = "a thread gives others a register that was never written"
 _REDUCTIONS: dict[str, Callable[[Type], integers.Operation]] = {
     "add": integers.add, "min": integers.smallest, "max": integers.largest,
     "and": integers.bitwise("and"), "or": integers.bitwise("or"), "xor": integers.bitwise("xor"),
@@ -144,20 +145,19 @@ class Collectives:
         value, b, c = (self._getter(operand, _U32) for operand in (source, other, clamp))
         pick = _SHUFFLES[instruction.modifiers[1]]
 
-        def fetch(lane: int, together: Together) -> tuple[Any, bool]:
-            bits = together[lane].bits
-            limits = _known(c(bits))
-            segment = limits >> 8 & 31
-            last = lane & segment | limits & 31 & ~segment
-            other, exists = pick(lane, _known(b(bits)) & 31, segment, last)
-            if not exists:
-                other = lane
-            return (value(together[other].bits) if other in together else None), exists
-
         def run(together: Together) -> None:
-            results = {lane: fetch(lane, together) for lane in together}
-            for lane, (result, exists) in results.items():
-                bits = together[lane].bits
+            results = []
+            for lane, frame in together.items():
+                bits = frame.bits
+                limits, distance = c(bits), b(bits)
+                if limits is None or distance is None:
+                    raise PtxFault(_UNKNOWN)
+                segment = limits >> 8 & 31
+                last = lane & segment | limits & 31 & ~segment
+                other, exists = pick(lane, distance & 31, segment, last)
+                source = together.get(other if exists else lane)
+                results.append((bits, None if source is None else value(source.bits), exists))
+            for bits, result, exists in results:
                 bits[place] = result
                 if found is not None:
                     bits[found] = int(exists)
@@ -175,5 +175,5 @@ def _nothing(together: Together) -> None:
 
 def _known(value: Any) -> int:
     if value is None:
-        raise PtxFault("a thread gives others a register that was never written")
+        raise PtxFault(_UNKNOWN)
     return int(value)

@@ -48,9 +48,11 @@ Operation = Callable[[Frame], Any]
 
 @dataclass(eq=False)
 class Thread:
-    """``waits_at``: what stopped it, BARRIER or a ``Collective``; None once it has ended."""
+    """``lane``: its number in its warp. ``waits_at``: what stopped it, BARRIER or a ``Collective``;
+    None once it has ended."""
 
     index: tuple[int, int, int]
+    lane: int
     frames: list[Frame]
     steps: int = 0
     waits_at: Any = None

@@ -201,7 +201,7 @@ class Machine:
             for buffer, argument in zip(frame.code.names.parameters, data, strict=True):
                 frame.buffers[buffer.place] = bytearray(argument)
             self._give_addresses(frame)
-            threads.append(Thread(index, [frame]))
+            threads.append(Thread(index, self.grid.lane(index), [frame]))
         warps = [threads[start : start + WARP] for start in range(0, len(threads), WARP)]
         # Each thread to its end or barrier, until none is left.
         while warps:
@@ -211,7 +211,9 @@ class Machine:
 
     def _frame(self, code: Code) -> Frame:
         names: Names = code.names
-        registers = [self.unwritten() for _ in range(names.registers)]
+        registers: list[int | None] = [None] * names.registers
+        if self.unwritten is not _nothing:
+            registers = [self.unwritten() for _ in registers]
         frame = Frame(code, registers, [None] * len(names.buffers))
         for variable in names.variables:
             if variable.space == "shared":
@@ -248,9 +250,7 @@ class Machine:
     def _released(self, threads: list[Thread]) -> list[Thread]:
         """The threads of a warp that have been together at a collective and may go on."""
         waiting = {
-            self.grid.lane(thread.index): thread
-            for thread in threads
-            if isinstance(thread.waits_at, Collective)
+            thread.lane: thread for thread in threads if thread.waits_at.__class__ is Collective
         }
         released: list[Thread] = []
         if not waiting:
@@ -268,29 +268,32 @@ class Machine:
     def _run(self, thread: Thread) -> Any:
         """BARRIER or the ``Collective`` that the thread waits at; None if it has ended."""
         self.grid.thread = thread.index
-        frame = thread.frames[-1]
+        frame, steps = thread.frames[-1], thread.steps
+        operations = frame.code.operations
         try:
             while True:
                 at = frame.at
                 frame.at = at + 1
-                thread.steps += 1
-                signal = frame.code.operations[at](frame)
+                steps += 1
+                signal = operations[at](frame)
                 if signal is None:
-                    if thread.steps > MOST_STEPS:
+                    if steps > MOST_STEPS:
                         raise PtxFault(f"more than {MOST_STEPS} instructions: it does not end")
                 elif signal is BARRIER or signal.__class__ is Collective:
                     return signal
                 elif signal is EXIT or (signal is RETURN and len(thread.frames) == 1):
                     while thread.frames:
                         self._leave(thread.frames.pop())
-                    self.counts.steps += thread.steps
+                    self.counts.steps += steps
                     return None
-                elif signal is RETURN:
-                    frame = self._return(thread)
                 else:
-                    frame = self._enter(thread, signal)
+                    is_back = signal is RETURN
+                    frame = self._return(thread) if is_back else self._enter(thread, signal)
+                    operations = frame.code.operations
         except (PtxFault, TypeError) as error:
             raise _placed(error, thread, self.grid.block) from error
+        finally:
+            thread.steps = steps
 
     def _enter(self, thread: Thread, invocation: Invocation) -> Frame:
         caller = thread.frames[-1]

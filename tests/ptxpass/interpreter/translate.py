@@ -26,6 +26,7 @@ from .accesses import Accesses
 from .arithmetic import operation_of
 from .collectives import Collectives, is_collective
 from .errors import PtxFault, Trap, UnsupportedInstruction
+from .expressions import Kind, expression_of, writing
 from .frames import BARRIER, EXIT, RETURN, Code, Fetch, Frame, Invocation, Operation, Pass
 from .numbers import Type, type_named
 from .scopes import Buffer, Meaning, Names, NameScope, Register, is_operation, read_names
@@ -91,28 +92,32 @@ class _Translator:
 
     def getter(self, operand: Operand, type: Type) -> Getter:
         """Reads the bits of an operand of an instruction of ``type``."""
+        kind, value = self._operand(operand, type)
+        if kind == "register":
+            return itemgetter(value)
+        return (lambda bits: value) if kind == "constant" else value
+
+    def _operand(self, operand: Operand, type: Type) -> tuple[Kind, Any]:
         if isinstance(operand, Number):
-            constant = literal(operand, type)
-            return lambda bits: constant
+            return "constant", literal(operand, type)
         if not isinstance(operand, Name):
             raise UnsupportedInstruction(f"the operand {operand}")
         meaning = self._meaning(operand.text)
         if isinstance(meaning, Register):
             if operand.negated:
-                place = meaning.place
-                return lambda bits: 1 - bits[place]
-            return itemgetter(meaning.place)
+                negated = meaning.place
+                return "function", lambda bits: 1 - bits[negated]
+            return "register", meaning.place
         if meaning is not None:
             place = meaning.place if not isinstance(meaning, Buffer) else meaning.address
             if isinstance(meaning, Buffer):
                 self._accesses.addressed.add(meaning.place)
             offset = operand.offset
-            return lambda bits: bits[place] + offset
+            return "function", lambda bits: bits[place] + offset
         if operand.text.startswith("%"):
             special = self._machine.grid.special(operand.text)
-            return lambda bits: special()
-        address = self._machine.symbol(operand.text) + operand.offset
-        return lambda bits: address
+            return "function", lambda bits: special()
+        return "constant", self._machine.symbol(operand.text) + operand.offset
 
     def _check_width(self, operand: Operand, type: Type, exact: bool = True) -> None:
         meaning = self._meaning(getattr(operand, "text", ""))
@@ -136,9 +141,11 @@ class _Translator:
 
         def run(frame: Frame) -> Any:
             value = frame.bits[place]
+            if value == wanted:
+                return operation(frame)
             if value is None:
                 raise PtxFault(f"{name} was never written")
-            return operation(frame) if value == wanted else None
+            return None
 
         return run
 
@@ -189,14 +196,21 @@ class _Translator:
                 continue
             self._check_width(target, result, exact=instruction.opcode != "cvt")
             places.append(self._register(target).place)
-        getters = []
+        operands = []
         for source, type in zip(sources, types, strict=True):
             self._check_width(source, type, exact=instruction.opcode != "cvt")
-            getters.append(self.getter(source, type))
+            operands.append((source, type))
         if isinstance(destination, Group):
-            return _write_both(places, function, getters)
+            return _write_both(places, function, [self.getter(*each) for each in operands])
         widen = _widening(result, self._register(destination).type)
-        return _write(places[0] or 0, function, getters, widen)
+        expression = None
+        if widen is None:
+            expression = expression_of(instruction)
+        else:
+            narrow, extend = function, widen
+            function = lambda *values: extend(narrow(*values))
+        found = [self._operand(*each) for each in operands]
+        return writing(places[0] or 0, expression, function, found)
 
     def _pack(self, instruction: Instruction) -> Operation:
         """``mov`` between a register and a vector of smaller ones."""
@@ -368,36 +382,6 @@ def _widening(result: Type, register: Type) -> Callable[[int], int] | None:
         return None
     sign, fill = 1 << (result.bits - 1), register.mask & ~result.mask
     return lambda value: value | fill if value & sign else value
-
-
-def _write(
-    place: int, function: Callable[..., Any], getters: list[Getter], widen: Any
-) -> Operation:
-    if widen is not None:
-        inner = function
-        function = lambda *values: widen(inner(*values))
-    if len(getters) == 1:
-        (only,) = getters
-
-        def run_1(frame: Frame) -> None:
-            bits = frame.bits
-            bits[place] = function(only(bits))
-
-        return run_1
-    if len(getters) == 2:
-        first, second = getters
-
-        def run_2(frame: Frame) -> None:
-            bits = frame.bits
-            bits[place] = function(first(bits), second(bits))
-
-        return run_2
-
-    def run(frame: Frame) -> None:
-        bits = frame.bits
-        bits[place] = function(*[get(bits) for get in getters])
-
-    return run
 
 
 def _write_both(

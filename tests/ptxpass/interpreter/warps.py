@@ -42,7 +42,7 @@ def groups(
             assert together, "activemask is for at least one"
         else:
             together = lanes
-            if _missing(mask, lanes):
+            if mask & ~sum(1 << lane for lane in lanes):
                 continue
         is_stuck = False
         yield collective, together
