@@ -84,8 +84,11 @@ def test_they_say_what_functions_say(code: str) -> None:
 
 @pytest.mark.parametrize(
     "code",
-    ["add.f32 %a, %b, %c", "add.cc.u32 %a, %b, %c", "mul.hi.u32 %a, %b, %c",
-     "cvta.shared.u64 %a, %b", "setp.lt.and.u32 %a, %b, %c, %d", "not.pred %a, %b", "cvt.sat.u8.s32 %a, %b"],
+    [
+        "add.f32 %a, %b, %c", "add.cc.u32 %a, %b, %c", "mul.hi.u32 %a, %b, %c",
+        "cvta.shared.u64 %a, %b", "setp.lt.and.u32 %a, %b, %c, %d", "not.pred %a, %b",
+        "cvt.sat.u8.s32 %a, %b",
+    ],
 )  # fmt: skip
 def test_others_are_left_to_functions(code: str) -> None:
     assert expression_of(instruction_of(code)) is None
