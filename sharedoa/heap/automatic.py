@@ -49,6 +49,8 @@ class Upkeep:
         self.is_shared = False
         #: Whether there are adjoints, which lie as the objects do.
         self.has_adjoints = False
+        #: Copies of memory that are to be put back, which lie as the objects did.
+        self.copies = 0
         self.thread: int | None = None
         #: Of classes that launches change, how many in a row have needed less than half.
         self._low: dict[ClassType, int] = {}
@@ -132,6 +134,7 @@ class Upkeep:
             heap.debug
             or self.held
             or self.has_adjoints
+            or self.copies
             or self.is_known_outside
             or memory.launching
             or memory.deferred is not None

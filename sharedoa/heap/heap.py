@@ -400,14 +400,20 @@ class Heap:
 
     # ------------------------------------------------------------------ clusters
 
+    @property
+    def keeps_clusters(self) -> bool:
+        """Whether there is what lies as the objects do: adjoints, copies that are to be put back."""
+        return self.upkeep.has_adjoints or self.upkeep.copies > 0
+
     def rearrange(self, clusters: Clusters) -> None:
         """From now on objects have these clusters, which ``layout.can_cluster`` allows; those that
-        there are change in place, and kernels are compiled anew. No value changes."""
+        there are change in place, and kernels are compiled anew. No value changes. Objects that
+        have to keep their clusters do so."""
         with self.lock:
             if clusters == self.layout.clusters or self.mode.placement != "by_type":
                 return
-            if self.upkeep.has_adjoints:
-                return  # which lie as the objects do
+            if self.keeps_clusters:
+                return
             layout = self.layout.with_clusters(clusters)
             self.memory.rearrange(layout)
             self.layout = layout

@@ -21,7 +21,7 @@ from ..heap.heap import Heap
 from ..ir.core import LvalueType, operations_in
 from ..ir.roles import Role, role_of, stored_roles
 from .gradients import TapedLaunch, check_taped, launch_taped
-from .heap_state import memory_in
+from .heap_state import Copies, memory_in
 from .reversal_schedule import schedule
 
 if TYPE_CHECKING:
@@ -72,6 +72,7 @@ class Checkpoints:
             )
         self._heap, self._states = heap, states
         self._launches: list[_Launch] = []
+        self._copies: Copies | None = None
         self._first: dict[int, tuple[Memory, Memory]] = {}
         self._written: dict[int, Memory] = {}
 
@@ -86,6 +87,7 @@ class Checkpoints:
         """Launch, and remember that."""
         made = _Launch(program, program.uses().program, geometry, arguments, mode, debug)
         check_taped(program, self._heap, arguments, debug)
+        self._copies = self._copies or Copies(self._heap)
         new = {a: m for a, m in self._memory(made.touched).items() if a not in self._first}
         if new:
             self._heap.synchronize()

@@ -226,14 +226,14 @@ def _launch_growing(
     assert gradient.forward is not None and gradient.made.forward is not None
     threads = math.prod(geometry.threads)
     launch = gradient.forward.launcher(geometry)
-    before = HeapState(heap, gradient.made.forward)
     room = gradient.room
     used = heap.blank(i64, threads)
-    while True:
-        tape = heap.blank(u64, room * threads)
-        launch(*arguments, tape, room, used, mode=mode, debug=debug)
-        needed = int(used.max()) if threads else 0
-        if needed <= room:
-            return TapedLaunch(gradient, geometry, kept, mode, tape)
-        before.restore()
-        room = needed
+    with HeapState(heap, gradient.made.forward) as before:
+        while True:
+            tape = heap.blank(u64, room * threads)
+            launch(*arguments, tape, room, used, mode=mode, debug=debug)
+            needed = int(used.max()) if threads else 0
+            if needed <= room:
+                return TapedLaunch(gradient, geometry, kept, mode, tape)
+            before.restore()
+            room = needed

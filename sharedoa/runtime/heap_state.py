@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from weakref import finalize
 
 import numpy as np
 
@@ -11,17 +12,42 @@ from ..heap.heap import Heap
 from ..heap.region_selection import RegionSelection
 from ..ir.roles import Role, element_role, may_meet, stored_roles
 from ..model.classes import ClassType
+from . import planned_clusters
 
 Memory = np.ndarray[Any, Any]
 
 
+class Copies:
+    """Copies of a heap's memory that are to be put back: until they are let go of, objects keep
+    their clusters. Those that were to get others get them before."""
+
+    def __init__(self, heap: Heap) -> None:
+        planned_clusters.take_over(heap)
+        heap.upkeep.copies += 1
+        self.let_go = finalize(self, _let_go, heap)
+        self.let_go.atexit = False
+
+
+def _let_go(heap: Heap) -> None:
+    heap.upkeep.copies -= 1
+    planned_clusters.remind(heap)
+
+
 class HeapState:
-    """A copy of all memory in the roles that a program stores to."""
+    """A copy of all memory in the roles that a program stores to; a context manager, in whose block
+    it may be put back."""
 
     def __init__(self, heap: Heap, program: ir.Program) -> None:
+        self._copies = Copies(heap)
         heap.synchronize()
         roles = stored_roles(program)
         self._pieces = [(memory, memory.copy()) for memory in memory_in(heap, roles)]
+
+    def __enter__(self) -> HeapState:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._copies.let_go()
 
     def restore(self) -> None:
         for memory, copy in self._pieces:

@@ -29,6 +29,7 @@ from ..heap.heap import Heap, current_heap
 from ..heap.objects import ManyObjects
 from ..heap.recording import not_recorded, recorder, recording
 from ..model.object import Object
+from .planned_clusters import remind
 from .traced import Read, Traced
 
 if TYPE_CHECKING:
@@ -229,6 +230,7 @@ class Tape:
     def zero(self) -> None:
         """Make all adjoints of the heap zero."""
         adjoints_of(self.heap).zero()
+        remind(self.heap)
 
 
 def _gradient(shape: tuple[int, ...], given: Any) -> np.ndarray[Any, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 import sharedoa as oa
 from sharedoa import f64, i32
+from sharedoa.model.clusters import Clusters
 from sharedoa.runtime import checkpoints as module
 
 COUNT = 5
@@ -76,9 +78,11 @@ def same(one: list[Any], other: list[Any]) -> bool:
     return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
 
 
-def results(steps: int, states: int | None) -> tuple[list[Any], list[Any]]:
+def results(
+    steps: int, states: int | None, layout: str = "auto"
+) -> tuple[list[Any], list[Any]]:
     """Gradients, and memory afterwards."""
-    with oa.Heap(mode="auto", backend="cpu", capacity="64MiB", initial_region=16):
+    with oa.Heap("auto", "cpu", layout, capacity="64MiB", initial_region=16):
         world = World()
         tape, loss = world.record(steps, states)
         before = world.seen()
@@ -92,6 +96,34 @@ def test_gradients_and_memory_are_the_same(states: int) -> None:
     expected, found = results(25, None), results(25, states)
     assert same(expected[0], found[0]) and same(expected[1], found[1])
     assert all(each.any() for each in found[0])
+
+
+def test_objects_keep_their_clusters_while_there_are_copies(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """States are bytes as they lie: other clusters that were due while launches were repeated made
+    other fields of them, and references of numbers."""
+    expected = results(25, 3, "tile")
+    run, together = module._Launch.run, Clusters().replace(Walker.__sharedoa__, [("x", "speed")])
+
+    def run_and_rearrange(launch: Any) -> None:
+        run(launch)
+        oa.current_heap().rearrange(together)
+
+    monkeypatch.setattr(module._Launch, "run", run_and_rearrange)
+    found = results(25, 3, "tile")
+    assert same(expected[0], found[0]) and same(expected[1], found[1])
+    with oa.Heap("auto", "cpu", "tile") as heap:
+        world = World()
+        tape, loss = world.record(3, 2)
+        tape.backward(loss)
+        heap.rearrange(together)
+        assert heap.layout.clusters != together
+        tape.zero()
+        del tape, loss
+        gc.collect()
+        heap.rearrange(together)
+        assert heap.layout.clusters == together and np.all(world.walkers.turns > 0)
 
 
 @pytest.mark.parametrize("steps", [300, pytest.param(10_000, marks=pytest.mark.slow)])
