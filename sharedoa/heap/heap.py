@@ -402,7 +402,7 @@ class Heap:
 
     @property
     def keeps_clusters(self) -> bool:
-        """Whether there is what lies as the objects do: adjoints, copies that are to be put back."""
+        """Whether something lies as the objects do: adjoints, or copies that will be put back."""
         return self.upkeep.has_adjoints or self.upkeep.copies > 0
 
     def rearrange(self, clusters: Clusters) -> None:

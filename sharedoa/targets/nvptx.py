@@ -29,6 +29,7 @@ from .gpu import AXES, GpuTarget
 from .inline_growth import threshold_for
 from .mathematics import LIBRARY_NAMES, emit_exact, emit_library_call
 from .nvptx_lines import InlinedPlaces, code_in, with_directives_alone
+from .nvptx_minima import with_minima_of_three
 from .nvptx_root import emit_root
 from .nvptx_warp import LEAST_CAPABILITY, NvptxWarp
 from .nvptx_zeros import with_signed_zeros
@@ -152,7 +153,7 @@ class NvptxTarget(GpuTarget):
         return {"opt.ll": text, "ptx": places.told(numbered) if is_same else ptx}
 
     def _ptx(self, module: Any) -> str:
-        return with_signed_zeros(self.machine.emit_assembly(module))
+        return with_minima_of_three(with_signed_zeros(self.machine.emit_assembly(module)))
 
 
 def _digits(builder: ir.IRBuilder, value: ir.Value, spec: str) -> tuple[bytes, ir.Value]:

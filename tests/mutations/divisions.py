@@ -1,4 +1,4 @@
-"""Faults in how floats are divided and compared on NVIDIA's GPUs."""
+"""Faults in how numbers are divided, compared and negated on NVIDIA's GPUs."""
 
 from .mutation import Mutation
 
@@ -16,6 +16,10 @@ MUTATIONS = (
         "with_signed_zeros(self.machine.emit_assembly(module))",
         "self.machine.emit_assembly(module)",
         "min(0.0, -0.0) is -0.0 on NVIDIA's GPUs", ("tests/codegen/test_zeros.py",),
+    ),
+    Mutation(
+        "minima of three", "sharedoa/targets/nvptx_minima.py", ")) < 2:", ")) < 200:",
+        "ptxas loses the sign of what is negated", ("tests/targets/test_minima.py",),
     ),
     # ---------------------------------------------------------------- quotients
     Mutation(

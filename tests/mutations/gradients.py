@@ -9,6 +9,14 @@ _TAPES = "tests/gradients/test_records.py"
 
 MUTATIONS = (
     Mutation(
+        "copies do not hold clusters",
+        "sharedoa/heap/heap.py",
+        "return self.upkeep.has_adjoints or self.upkeep.copies > 0",
+        "return self.upkeep.has_adjoints",
+        "states are put back over objects that have got other clusters",
+        ("tests/gradients/test_checkpoints.py::test_objects_keep_their_clusters_while_there_are_copies",),
+    ),
+    Mutation(
         "what is overwritten keeps its adjoint",
         f"{_ADJOINT}/memory.py",
         '        to.code.add("store", [to.code.number(0.0, type), part])\n',
