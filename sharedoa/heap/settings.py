@@ -128,7 +128,9 @@ def _open(name: str) -> Any:
     """The backend of that name; heaps on a device share one, and with it the code that it has
     loaded."""
     from ..backends import open_backend
+    from ..runtime import ranges
 
+    ranges.begin()
     found = _opened.get(name)
     if found is None:
         opened = open_backend(name)
