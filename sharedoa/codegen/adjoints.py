@@ -32,7 +32,7 @@ def _shadow(emitter: FunctionEmitter, operation: Operation) -> Lvalue:
 def _frame_write(emitter: FunctionEmitter, operation: Operation) -> None:
     tape, word, value = emitter.values(operation.operands)
     for number, leaf in enumerate(_leaves(emitter.builder, value)):
-        pointer = _pointer(emitter, tape, word, number)
+        pointer = _pointer(emitter, operation, tape, word, number)
         emitter.builder.store(_to_word(emitter.builder, leaf), pointer, align=_WORD_BYTES)
 
 
@@ -45,19 +45,21 @@ def _frame_read(emitter: FunctionEmitter, operation: Operation) -> ir.Value:
         if isinstance(type, ir.Aggregate):
             parts = [read(type.gep(integer(n, I32))) for n in range(len(type))]
             return build_struct(emitter.builder, type, parts)
-        pointer = _pointer(emitter, tape, word, next(numbers))
+        pointer = _pointer(emitter, operation, tape, word, next(numbers))
         found = emitter.builder.load(pointer, align=_WORD_BYTES, typ=I64)
         return _from_word(emitter.builder, found, type)
 
     return read(llvm_type(type_of(operation.result)))
 
 
-def _pointer(emitter: FunctionEmitter, tape: ir.Value, word: ir.Value, number: int) -> ir.Value:
-    """Of a thread's word: words of one number lie side by side, those of all threads."""
+def _pointer(
+    emitter: FunctionEmitter, operation: Operation, tape: ir.Value, word: ir.Value, number: int
+) -> ir.Value:
+    """Of a thread's word: words of one number lie side by side, those of ``lanes`` threads."""
     builder = emitter.builder
-    start, threads = (builder.extract_value(tape, part) for part in (0, 1))
-    row = builder.mul(builder.add(word, integer(number)), threads)
-    return pointer_to(emitter, builder.add(start, builder.mul(row, integer(_WORD_BYTES))))
+    distance = integer(_WORD_BYTES * operation["lanes"])
+    row = builder.mul(builder.add(word, integer(number)), distance)
+    return pointer_to(emitter, builder.add(builder.extract_value(tape, 0), row))
 
 
 def _leaves(builder: ir.IRBuilder, value: ir.Value) -> Iterator[ir.Value]:

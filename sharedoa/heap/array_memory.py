@@ -90,9 +90,9 @@ class ArrayMemory:
         self._dropped: deque[_StorageReference] = deque()
         self._unheld: dict[int, _Block] = {}
 
-    def new(self, size: int, element: Type) -> ArrayStorage:
-        """``size`` bytes of zeros. Raises NoRoom."""
-        extent = self._allocate(size)
+    def new(self, size: int, element: Type, zeros: bool = True) -> ArrayStorage:
+        """``size`` bytes of ``zeros`` or anything. Raises NoRoom."""
+        extent = self._allocate(size, zeros)
         held_as: set[ClassType] = set()
         try:
             storage = ArrayStorage(extent, size, element, held_as)
@@ -103,13 +103,13 @@ class ArrayMemory:
             raise
         return storage
 
-    def _allocate(self, size: int) -> Extent:
+    def _allocate(self, size: int, zeros: bool) -> Extent:
         extents = self._extents
         if not extents.moves or size < _LARGE or extents.capacity < _ROOM:
-            return extents.allocate(size, from_top=True)
+            return extents.allocate(size, from_top=True, zeros=zeros)
         # A number that the host reads would take parts of the array along, page by page.
         whole = -(-size // FAULT_BLOCK) * FAULT_BLOCK
-        return extents.allocate(whole, from_top=True, alignment=FAULT_BLOCK)
+        return extents.allocate(whole, from_top=True, alignment=FAULT_BLOCK, zeros=zeros)
 
     def at(self, address: int) -> ArrayStorage | None:
         """The storage that ``address`` lies in, also if only fields still refer to it."""

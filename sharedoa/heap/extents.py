@@ -126,16 +126,18 @@ class Extents:
         unreserved = max(0, min(self.capacity - self.reserved, self._provider.free_memory()))
         return sum(size for _, size in self._free) + unreserved
 
-    def allocate(self, size: int, from_top: bool = False, alignment: int = ALIGNMENT) -> Extent:
-        """At least ``size`` bytes of zeros, as high as they fit if ``from_top``, else as low, at a
-        multiple of ``alignment`` from where a slab begins. Raises NoRoom."""
+    def allocate(
+        self, size: int, from_top: bool = False, alignment: int = ALIGNMENT, zeros: bool = True
+    ) -> Extent:
+        """At least ``size`` bytes, of ``zeros`` or anything, as high as they fit if ``from_top``,
+        else as low, at a multiple of ``alignment`` from where a slab begins. Raises NoRoom."""
         size = _rounded(size)
         place = self._find(size, from_top, alignment)
         if place is None:
             self._add_slab(size)
             place = self._find(size, from_top, alignment)
             assert place is not None
-        return self._take(*place, size)
+        return self._take(*place, size, zeros)
 
     def allocate_after(self, extent: Extent, size: int) -> Extent | None:
         """At least ``size`` bytes of zeros side by side with ``extent``, or None where they do not
@@ -200,26 +202,29 @@ class Extents:
                     return index, place
         return None
 
-    def _take(self, index: int, place: int, size: int) -> Extent:
+    def _take(self, index: int, place: int, size: int, zeros: bool = True) -> Extent:
         """``size`` bytes at ``place`` in a free piece."""
         start, length = self._free[index]
         end = start + length
         slab = self._slab_of(place)
         extent = Extent(place, size, slab.view(place, place + size))
-        self._clear_used(slab, extent)
+        self._clear_used(slab, extent, zeros)
         left = [(start, place - start), (place + size, end - place - size)]
         self._free[index : index + 1] = [piece for piece in left if piece[1]]
         return extent
 
-    def _clear_used(self, slab: _SlabMemory, extent: Extent) -> None:
-        """Zero what was handed out before, and move the clean part's ends past this extent."""
+    def _clear_used(self, slab: _SlabMemory, extent: Extent, zeros: bool) -> None:
+        """Zero what was handed out before, if there are to be ``zeros``, and move the clean part's
+        ends past this extent."""
         start, end = extent.address, extent.end
         clean_from, clean_to = max(start, slab.clean_from), min(end, slab.clean_to)
         if clean_from >= clean_to:
-            self._clear(extent, start, end)
+            clean_from = clean_to = end
+        if zeros:
+            self._clear(extent, start, clean_from)
+            self._clear(extent, clean_to, end)
+        if clean_from >= clean_to:
             return
-        self._clear(extent, start, clean_from)
-        self._clear(extent, clean_to, end)
         # Of what is clean before the extent and behind it, the larger part stays clean.
         if start - slab.clean_from < slab.clean_to - end:
             slab.clean_from = end

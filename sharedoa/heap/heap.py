@@ -377,19 +377,22 @@ class Heap:
             raise foreign_reference(address)
         return make_array(self, element, storage, address, length)
 
-    def blank(self, element: Type, length: int, kind: type[Array] | None = None) -> Array:
-        """A new array of elements that are all zero or null."""
-        storage = self.new_storage(element, length)
+    def blank(
+        self, element: Type, length: int, kind: type[Array] | None = None, zeros: bool = True
+    ) -> Array:
+        """A new array of elements that are all zero or null; or, of numbers, without ``zeros``
+        anything."""
+        storage = self.new_storage(element, length, zeros)
         address = storage.address if storage else 0
         return make_array(self, element, storage, address, length, kind)
 
-    def new_storage(self, element: Type, length: int) -> ArrayStorage | None:
+    def new_storage(self, element: Type, length: int, zeros: bool = True) -> ArrayStorage | None:
         """Memory for such an array; None where it takes none."""
         size = length * self.layout.dtype(element).itemsize
         if size == 0:
             return None
         with self.lock:
-            storage = self.memory.new_array(size, element)
+            storage = self.memory.new_array(size, element, zeros)
             storage.known = self.known_now()
             storage.lived = self.placement.deletions
             return storage

@@ -194,8 +194,8 @@ class HeapMemory:
         """Give back what ``work_memory`` gave, which nothing uses any more."""
         self._extents.free(extent)
 
-    def new_array(self, size: int, element: Type) -> ArrayStorage:
-        """Zeros for an array of ``size`` bytes. Raises HeapError."""
+    def new_array(self, size: int, element: Type, zeros: bool = True) -> ArrayStorage:
+        """``size`` bytes for an array, of ``zeros`` or anything. Raises HeapError."""
         what = f"an array of {element!r}"
         self._made_since_look += size
         if self._made_since_look >= _LOOK_BYTES:
@@ -203,7 +203,7 @@ class HeapMemory:
             # A loop may make arrays and drop them, and never look at what its launches did.
             if 2 * sum(self._arrays.unheld().values()) >= _LOOK_BYTES:
                 self._collect_when_idle()
-        return self.with_room(what, lambda: self._arrays.new(size, element))
+        return self.with_room(what, lambda: self._arrays.new(size, element, zeros))
 
     def array_at(self, address: int) -> ArrayStorage | None:
         return self._arrays.at(address)

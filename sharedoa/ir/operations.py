@@ -388,7 +388,8 @@ declare(Kind("barrier", Effects.WAITS, operands=0, results=0))
 #: The place of the adjoint of what lies at an lvalue: so many bytes from it. Elements of lists stay
 #: where they are.
 _pure("shadow", operands=2, adjoint=None)
-#: Words of the thread's own tape: the tape, whose length is how many threads there are, the number
-#: of the first word, and for a write the value. No launch reads what it writes there.
-declare(Kind("frame_write", Effects.OWNS | Effects.REPORTS, operands=3, results=0))
-_pure("frame_read", operands=2, adjoint=None)
+#: Words of the thread's own tape, where those of ``lanes`` threads lie by turns: the tape from its
+#: first word on, the number of the first word, and for a write the value. No launch reads what it
+#: writes there.
+declare(Kind("frame_write", Effects.OWNS | Effects.REPORTS, ("lanes",), operands=3, results=0))
+_pure("frame_read", "lanes", operands=2, adjoint=None)

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 from weakref import WeakKeyDictionary
+
+import numpy as np
 
 from .. import ir
 from ..frontend import Translation, tree
@@ -41,18 +43,38 @@ class Gradient:
     """How launches of a program are recorded, and reversed. Without ``forward`` they have nothing
     to do with floats in memory, and are launched as ever."""
 
+    original: ir.Program
     made: Differentiated
     forward: Program | None
     reverse: Program | None
     races: RaceFacts
+    #: So many threads have their words of a tape by turns.
+    lanes: int
+    #: How many words threads of the last launch needed of which that was not known before.
+    needed: list[int] = field(default_factory=lambda: [_FIRST_ROOM])
 
-    @property
-    def room(self) -> int:
-        """Words for each thread, where that is not known."""
-        return max(self.made.words, _FIRST_ROOM)
+    def tape(self, heap: Heap, room: int, threads: int) -> Array:
+        """A tape of so many words for each thread."""
+        # What the way back reads, its way there has written.
+        return heap.blank(u64, room * -(-threads // self.lanes) * self.lanes, zeros=False)
+
+    def most(self, arguments: Sequence[Any]) -> int | None:
+        """How many words each thread of a launch has at most, where that is known."""
+        if self.made.bounds is None:
+            return self.made.words
+        return self.made.bounds.words([_count(each) for each in arguments])
 
 
 _FIRST_ROOM = 64
+
+
+def _count(argument: Any) -> int | None:
+    """What ``Bounds.words`` is given of an argument."""
+    if isinstance(argument, Array):
+        return len(argument)
+    return int(argument) if isinstance(argument, (int, np.integer)) else None
+
+
 _gradients: WeakKeyDictionary[ir.Program, dict[Any, Gradient]] = WeakKeyDictionary()
 
 
@@ -68,29 +90,37 @@ def gradient_of(
     known = _gradients.setdefault(original, {})
     if atomic is None:
         # Debug mode would take plain additions for races, whatever the order of threads.
-        atomic = debug or heap.backend.target.is_device
-    key = are_distinct, atomic, debug
+        atomic = heap.debug or heap.backend.target.is_device
+    warp = heap.backend.target.warp
+    key = are_distinct, atomic, debug, 1 if warp is None else warp.width
     if key not in known:
         known[key] = _made(program, original, *key)
     return known[key]
 
 
 def _made(
-    program: Program, original: ir.Program, are_distinct: bool, atomic: bool, debug: bool
+    program: Program,
+    original: ir.Program,
+    are_distinct: bool,
+    atomic: bool,
+    debug: bool,
+    lanes: int,
 ) -> Gradient:
     receivers = program.source.receivers
     is_own = own_roles(original, receivers if are_distinct else 0)
-    made = differentiate(original, receivers, is_own, atomic, debug)
+    made = differentiate(original, receivers, is_own, atomic, debug, lanes)
     races = race_facts(original, receivers, is_own)
     if made.forward is None or made.reverse is None:
-        return Gradient(made, None, None, races)
-    words: list[tuple[str, Type]] = [("_tape", ArrayType(u64))]
-    more: list[tuple[str, Type]] = [("_room", i64), ("_used", ArrayType(i64))]
+        return Gradient(original, made, None, None, races, lanes)
+    words: list[tuple[str, Type]] = [("_tape", ArrayType(u64)), ("_room", i64)]
+    more: list[tuple[str, Type]] = [("_used", ArrayType(i64))]
     return Gradient(
+        original,
         made,
         _derived(program, made.forward, [*words, *(more if made.grows else [])], "_forward", False),
         _derived(program, made.reverse, [*words, ("_distance", u64)], "_reverse", made.shares),
         races,
+        lanes,
     )
 
 
@@ -130,6 +160,8 @@ class TapedLaunch:
     arguments: tuple[Any, ...]
     mode: Any
     tape: Array
+    #: So many words of it are a thread's.
+    room: int
 
     @property
     def bytes(self) -> int:
@@ -139,7 +171,7 @@ class TapedLaunch:
         """Add to adjoints, which are ``distance`` bytes from what they are of."""
         assert self.gradient.reverse is not None
         launch = self.gradient.reverse.launcher(self.geometry)
-        launch(*self.arguments, self.tape, distance % (1 << 64), mode=self.mode)
+        launch(*self.arguments, self.tape, self.room, distance % (1 << 64), mode=self.mode)
 
 
 def check_taped(program: Program, heap: Heap, arguments: tuple[Any, ...], debug: Any) -> Gradient:
@@ -179,25 +211,32 @@ def launch_taped(
         else each
         for number, each in enumerate(arguments)
     )
-    if not gradient.made.grows:
-        tape = heap.blank(u64, gradient.made.words * threads)
-        launch(*arguments, tape, mode=mode, debug=debug)
-        return TapedLaunch(gradient, geometry, kept, mode, tape)
-    return _launch_growing(gradient, heap, geometry, arguments, kept, mode, debug)
+    room = gradient.most(arguments)
+    if room is None:
+        return _launch_growing(gradient, heap, geometry, arguments, kept, mode, debug)
+    tape = gradient.tape(heap, room, threads)
+    used = [heap.blank(i64, threads)] if gradient.made.grows else []
+    launch(*arguments, tape, room, *used, mode=mode, debug=debug)
+    return TapedLaunch(gradient, geometry, kept, mode, tape, room)
 
 
 def _is_free_of_races(races: RaceFacts, arguments: tuple[Any, ...], geometry: Geometry) -> bool:
     """Whether no thread of a launch can touch a float that another one writes."""
+    if math.prod(geometry.threads) <= 1:
+        return True
     if races.raced:
         return False
-    own = [races.by_row, races.by_thread if geometry.threads[1] == 1 else frozenset()]
     for group in races.arrays:
         for number in group:
             same = [n for n in group if _overlap(arguments[number], arguments[n])]
             if is_harmless({how for each in same for how in races.ways[each]}):
                 continue
             places = {(arguments[n]._address, len(arguments[n])) for n in same}
-            if len(places) > 1 or not any(each.issuperset(same) for each in own):
+            ways = {races.index.get(n) for n in same}
+            way = ways.pop()
+            if len(places) > 1 or ways or way is None:
+                return False
+            if not way.is_own(geometry.threads, arguments):
                 return False
     return True
 
@@ -223,17 +262,17 @@ def _launch_growing(
     is room for, once more, on memory as it was."""
     from .heap_state import HeapState
 
-    assert gradient.forward is not None and gradient.made.forward is not None
+    assert gradient.forward is not None
     threads = math.prod(geometry.threads)
     launch = gradient.forward.launcher(geometry)
-    room = gradient.room
+    room = max(gradient.made.words, gradient.needed[0])
     used = heap.blank(i64, threads)
-    with HeapState(heap, gradient.made.forward) as before:
+    with HeapState(heap, gradient.original) as before:
         while True:
-            tape = heap.blank(u64, room * threads)
+            tape = gradient.tape(heap, room, threads)
             launch(*arguments, tape, room, used, mode=mode, debug=debug)
-            needed = int(used.max()) if threads else 0
+            needed = gradient.needed[0] = int(used.max()) if threads else 0
             if needed <= room:
-                return TapedLaunch(gradient, geometry, kept, mode, tape)
+                return TapedLaunch(gradient, geometry, kept, mode, tape, room)
             before.restore()
             room = needed

@@ -6,6 +6,7 @@ _ADJOINT = "sharedoa/ir/adjoint"
 _RULES = "tests/gradients/test_rules.py"
 _EVERYTHING = (f"{_RULES}::test_everything_in_two_classes_and_two_steps",)
 _TAPES = "tests/gradients/test_records.py"
+_WORDS = "tests/gradients/test_tape_words.py"
 
 MUTATIONS = (
     Mutation(
@@ -38,7 +39,7 @@ MUTATIONS = (
         "{} if is_loop else dict(known)",
         "dict(known)",
         "a round of a loop loads what its first round did",
-        (f"{_RULES}::test_tapes_that_are_too_short_at_first",),
+        (f"{_WORDS}::test_tapes_that_are_too_short_at_first",),
     ),
     Mutation(
         "returns go on behind them",
@@ -54,21 +55,21 @@ MUTATIONS = (
         "if needed <= room:",
         "if True:",
         "the way back reads what other rounds have kept",
-        (f"{_RULES}::test_tapes_that_are_too_short_at_first",),
+        (f"{_WORDS}::test_tapes_that_are_too_short_at_first",),
     ),
     Mutation(
         "nothing begins again",
         "sharedoa/runtime/gradients.py",
-        "        before.restore()\n",
+        "            before.restore()\n",
         "",
         "a launch that needed a longer tape runs twice",
-        (f"{_RULES}::test_tapes_that_are_too_short_at_first",),
+        (f"{_WORDS}::test_tapes_that_are_too_short_at_first",),
     ),
     Mutation(
         "tables of numbers are computed again",
         f"{_ADJOINT}/reverse.py",
-        '_KEPT = frozenset({"table_element"})',
-        "_KEPT = frozenset()",
+        'KEPT = frozenset({"table_element"})',
+        "KEPT = frozenset()",
         "the way back takes numbers of a table that the host has changed since",
         (f"{_RULES}::test_a_table_that_changes_after_the_block",),
     ),
@@ -95,5 +96,53 @@ MUTATIONS = (
         "before = None",
         "those of the first loss go back once more",
         (f"{_RULES}::test_ten_launches_and_scalars_of_each",),
+    ),
+    Mutation(
+        "what is called again reads memory",
+        f"{_ADJOINT}/program.py",
+        "if summary.accesses or",
+        "if",
+        "the way back reads what has been overwritten since",
+        (f"{_RULES}::test_a_function_that_reads_what_changes",),
+    ),
+    Mutation(
+        "every index along two axes is a thread's own",
+        f"{_ADJOINT}/races.py",
+        "threads[self.axis] <= stride <=",
+        "stride <=",
+        "threads that race along two axes are not looked at",
+        (f"{_WORDS}::test_threads_that_meet_along_two_axes",),
+    ),
+    Mutation(
+        "numbers of eight bits are a thread's own",
+        f"{_ADJOINT}/races.py",
+        "type.bits >= 32",
+        "type.bits >= 8",
+        "threads whose indices wrap are not looked at",
+        (f"{_WORDS}::test_threads_that_meet_along_two_axes",),
+    ),
+    Mutation(
+        "what is in a loop is kept once",
+        f"{_ADJOINT}/bounds.py",
+        "* (frame.size + inside)",
+        "* frame.size",
+        "threads write behind the end of their tapes",
+        (f"{_WORDS}::test_loops_over_arrays_and_to_numbers",),
+    ),
+    Mutation(
+        "calls of no use keep what they can",
+        f"{_ADJOINT}/forward.py",
+        "if operation in self._plan.plain:",
+        "if False:",
+        "what such calls keep overwrites what is of use",
+        (f"{_WORDS}::test_calls_that_no_way_leads_back_through_keep_nothing",),
+    ),
+    Mutation(
+        "debug mode adds plainly",
+        "sharedoa/runtime/gradients.py",
+        "atomic = heap.debug or",
+        "atomic =",
+        "the way back in debug mode is refused as a race",
+        ("tests/gradients/test_random_programs.py::test_gradients_agree_in_debug_mode",),
     ),
 )

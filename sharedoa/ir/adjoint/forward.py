@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ...model.scalars import i64, u64, weak_int
 from ...model.types import VOID, ArrayType, TupleType
 from ..core import Candidate, Function, LvalueType, Operation, Region, Value, rounds_of, type_of
-from ..rewrite import make
+from ..rewrite import copy_operations, make
 from .code import Code
 from .frames import (
     BROKEN,
@@ -29,7 +29,7 @@ from .frames import (
     last_of,
     rounds_at,
 )
-from .reverse import thread_part
+from .reverse import thread_number, thread_part
 
 if TYPE_CHECKING:
     from .program import Plan
@@ -76,21 +76,20 @@ class Forward:
     def made(self) -> Function:
         """The function with more parameters: the tape, the first word that is free, and, where
         threads keep more than is known, how many words there are; it then gives the next free one,
-        too. The kernel gets the whole tape, the number of words, and an array for how many each
-        thread has come to need."""
+        too. The kernel gets the whole tape, how many words a thread has there, and then an array
+        for how many each has come to need."""
         function, code = self._function, Code(self._function.location)
         parameters = [Value(each.type, each.name) for each in function.parameters]
         values = dict(zip(function.parameters, parameters, strict=True))
         is_kernel = function.kind == "kernel"
         self._used = Value(ArrayType(i64), "used")
         if is_kernel:
-            whole = Value(ArrayType(u64), "tape")
-            parameters.append(whole)
+            whole, room = Value(ArrayType(u64), "tape"), Value(i64, "room")
+            parameters += [whole, room]
             base = code.integer(0)
-            self._tape = thread_part(code, whole)
+            self._tape = thread_part(code, whole, room, self._plan.lanes)
             if self._grows:
-                room = Value(i64, "room")
-                parameters += [room, self._used]
+                parameters.append(self._used)
                 self._room = code.value("convert", [room], weak_int)
         else:
             base = Value(weak_int, "base")
@@ -128,7 +127,8 @@ class Forward:
         return _Framed(frame, base, written, loop, at)
 
     def _write(self, code: Code, framed: _Framed, place: int, value: Value) -> None:
-        code.add("frame_write", [self._tape, code.at(framed.written, place), value])
+        operands = [self._tape, code.at(framed.written, place), value]
+        code.add("frame_write", operands, lanes=self._plan.lanes)
 
     def _note(self, code: Code, framed: _Framed, what: Hashable, value: Value) -> None:
         """Write a word that the frame has for something, if it has one."""
@@ -146,6 +146,10 @@ class Forward:
     def _run(self, code: Code, place: _Place, region: Region) -> None:
         for operation in region.operations:
             code.location = operation.location
+            if operation in self._plan.plain:
+                code.operations += copy_operations([operation], place.values)
+                self._keep(code, place, operation.results)
+                continue
             match operation.kind:
                 case "call" | "call_virtual":
                     self._call(code, place, operation)
@@ -184,7 +188,7 @@ class Forward:
     def _copy(self, code: Code, place: _Place, operation: Operation) -> None:
         self._add(code, place, operation, self._values(place, operation))
 
-    def _arm(self, place: _Place, region: Region, ends: bool = True) -> tuple[Region, _Place]:
+    def _arm(self, place: _Place, region: Region) -> tuple[Region, _Place]:
         """A region of a branch, or the last one of a loop."""
         arguments = [Value(each.type, each.name) for each in region.arguments]
         code = Code(self._function.location)
@@ -275,10 +279,8 @@ class Forward:
 
     def _note_use(self, code: Code, top: Value) -> None:
         """Say how many words the thread has come to need."""
-        axes = [code.value("thread_index", [], weak_int, axis=axis) for axis in (0, 1)]
-        width = code.value("grid_size", [], weak_int, axis=0)
-        thread = code.binary("add", code.binary("mul", axes[1], width), axes[0])
-        place = code.value("element", [self._used, thread], LvalueType(i64), may_be_negative=False)
+        operands = [self._used, thread_number(code)]
+        place = code.value("element", operands, LvalueType(i64), may_be_negative=False)
         code.add("store", [code.value("convert", [top], i64), place])
 
     def _note_end(self, code: Code, framed: _Framed, terminator: Operation) -> None:
@@ -305,9 +307,7 @@ class Forward:
 
     def _loop(self, code: Code, place: _Place, loop: Operation) -> None:
         frame = self._plan.round_frame(loop)
-        if frame is None:
-            self._plain_loop(code, place, loop)
-            return
+        assert frame is not None
         before, top = code.integer(NO_FRAME), place.top
         carried = [before, *([] if top is None else [top])]
         regions = [
@@ -320,15 +320,6 @@ class Forward:
         if rest:
             place.top = rest[0]
         self._note(code, place.framed, last_of(loop), last)
-
-    def _plain_loop(self, code: Code, place: _Place, loop: Operation) -> None:
-        """One through which nothing leads back: what its calls keep is of no use."""
-        regions = []
-        for region in loop.regions:
-            inner = replace(place, loop=None)
-            arm, _ = self._arm(inner, region)
-            regions.append(arm)
-        self._add(code, place, loop, self._values(place, loop), regions)
 
     def _round(
         self, place: _Place, loop: Operation, frame: Frame, number: int, more: int

@@ -53,7 +53,7 @@ class _Carried:
 def reverse_loop(to: Backward, loop: Operation) -> None:
     results = [to.take(result) for result in loop.results]
     if not any(results) and not (to.plan.touches(loop) or effects_of(loop) & Effects.RETURNS):
-        to.reserve(loop)
+        to.plan.plain.add(loop)
         return
     leaves = [
         _Carried(number, path, type)
@@ -262,7 +262,7 @@ class _Body:
         code, back = to.code, self._scope.back
         if to.plan.has_linked_rounds(self._loop):
             place = back.at(self._cursor, self._frame.word(PREVIOUS))
-            previous = back.value("frame_read", [to.tape, place], weak_int)
+            previous = to.read(back, place, weak_int)
         else:
             first = self._first_frame()
             before = back.binary("sub", self._cursor, back.integer(self._frame.size))

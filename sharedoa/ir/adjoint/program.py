@@ -27,13 +27,15 @@ from ..passes.calls import called_by, callees
 from ..passes.unused import remove_unused
 from ..rewrite import copy_program
 from ..roles import Role, role_of
+from ..summary import summarize
 from . import custom
+from .bounds import Bounds
 from .forward import Forward
 from .frames import Frame
 from .leaves import float_leaves
 from .loads import forward_loads
 from .loops import may_end_early
-from .reverse import Backward
+from .reverse import KEPT, Backward
 
 _MOST_WORDS = 1 << 12
 """Of the rounds of a loop that lie within another frame."""
@@ -43,13 +45,15 @@ _MOST_WORDS = 1 << 12
 class Differentiated:
     """``forward`` does what the program did, and keeps on a tape what ``reverse`` needs; words of a
     thread: ``words`` at least, and if ``grows``, as many more as it says. Without ``forward``
-    nothing is to be reversed. ``shares``: whether several threads may add to one adjoint."""
+    nothing is to be reversed. ``bounds`` says how many words it is at most, for some launches.
+    ``shares``: whether several threads may add to one adjoint."""
 
     forward: Program | None
     reverse: Program | None
     words: int = 0
     grows: bool = False
     shares: bool = False
+    bounds: Bounds | None = None
 
 
 def differentiate(
@@ -58,10 +62,12 @@ def differentiate(
     is_own: Callable[[Role], bool],
     atomic: bool = False,
     debug: bool = False,
+    lanes: int = 1,
 ) -> Differentiated:
     """The way there and back of a program. ``receivers``: how many of the kernel's first parameters
     are arrays whose elements are what they were, whenever. ``is_own``: whether no other thread adds
     to adjoints in a role. ``atomic``: whether threads that add to others run at the same time.
+    ``lanes``: so many threads have their words of the tape by turns, a power of two.
 
     Raises CompileError, with every place, for what has no adjoint.
     """
@@ -71,7 +77,7 @@ def differentiate(
         refuse(function)
         forward_loads(function)
     remove_unused(program, debug)
-    plan = Plan(program, differentiable, receivers, is_own, atomic)
+    plan = Plan(program, differentiable, receivers, is_own, atomic, lanes)
     if not plan.changes_floats:
         return Differentiated(None, None)
     return plan.made()
@@ -129,15 +135,20 @@ class Plan:
         receivers: int,
         is_own: Callable[[Role], bool],
         atomic: bool,
+        lanes: int,
     ) -> None:
         """``functions``: those of the program that the way back leads through."""
-        self.program, self._functions = program, functions
+        self.program, self._functions, self.lanes = program, functions, lanes
         self._receivers = program.kernel.parameters[:receivers]
         self._is_own, self._atomic = is_own, atomic
         self._shares = False
         self._backward: dict[str, Backward] = {}
         self._round_frames: dict[Operation, Frame] = {}
         self._static_loops: dict[Operation, bool] = {}
+        #: Operations that the way back does not lead through: they run as they are.
+        self.plain: set[Operation] = set()
+        self._summaries = summarize(program)
+        self._again: set[str] = set()
 
     def made(self) -> Differentiated:
         functions = self._functions
@@ -152,15 +163,18 @@ class Plan:
             forward[made.symbol] = made
         kernel = self.program.kernel
         written = [f for f in self.program.functions.values() if f.gradient is not None]
-        forward |= custom.closure(self.program, [f.symbol for f in written])
-        reverse |= custom.closure(self.program, [f.gradient for f in written if f.gradient])
+        as_they_are = [symbol for each in self.plain for symbol in self._called_in(each)]
+        forward |= custom.closure(self.program, [*as_they_are, *(f.symbol for f in written)])
+        gradients = [f.gradient for f in written if f.gradient]
+        reverse |= custom.closure(self.program, [*self._again, *gradients])
         there, back = (
             Program(found[f"{kernel.symbol}_{way}"], found)
             for way, found in (("forward", forward), ("reverse", reverse))
         )
         frames = [*self._round_frames.values(), *(each.frame for each in self._backward.values())]
         words = max(1, *(frame.size for frame in frames))
-        return Differentiated(there, back, words, self.is_dynamic, self._shares)
+        bounds = Bounds(self, functions) if self.is_dynamic else None
+        return Differentiated(there, back, words, self.is_dynamic, self._shares, bounds)
 
     # ---------------------------------------------------------- functions
 
@@ -170,6 +184,30 @@ class Plan:
             return None
         gradient = self.program.functions[call["symbol"]].gradient
         return None if gradient is None else self.program.functions[gradient]
+
+    def can_call_again(self, call: Operation) -> bool:
+        """Whether a call gives the same on the way back, where it is noted if so: it computes with
+        what it is given alone, and not for long."""
+        if call.kind != "call" or call["symbol"] in self._circular:
+            return False
+        summary = self._summaries[call["symbol"]]
+        if summary.accesses or summary.effects & ~Effects.ASKS_THREAD:
+            return False
+        called = custom.closure(self.program, [call["symbol"]])
+        kinds = {each.kind for f in called.values() for each in operations_in(f)}
+        if kinds & {"for", "while", "call_virtual", *KEPT}:
+            return False
+        self._again.add(call["symbol"])
+        return True
+
+    def _called_in(self, operation: Operation) -> list[str]:
+        """What is called by an operation and those in its regions."""
+        inside = (each for region in operation.regions for each in operations_in(region))
+        return [symbol for each in (operation, *inside) for symbol in callees(each)]
+
+    def is_circular(self, symbol: str) -> bool:
+        """Whether a function may call itself, or lead to one that does."""
+        return symbol in self._circular
 
     def _callees(self, operation: Operation) -> list[str]:
         """What it may call that the way back leads through."""

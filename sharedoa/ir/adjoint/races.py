@@ -8,13 +8,14 @@ is the thread's own. Launches with others run in debug mode, which looks at ever
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Literal
 
 from ...model.classes import class_of_index
 from ...model.scalars import ScalarType
 from ...model.types import ArrayType, Type, ValueType
-from ..core import LvalueType, Operation, Program, Value, operations_in, root_of, unconverted
+from ..core import LvalueType, Operation, Program, Value, operations_in, root_of
 from ..passes.calls import callees
 from ..roles import Role, may_meet
 from ..summary import Access, How, summarize
@@ -22,17 +23,41 @@ from .leaves import float_leaves
 
 
 @dataclass(frozen=True)
+class Index:
+    """How threads name an element of an array: ``thread``, by their index along axis 0; ``row``, by
+    those along both axes of an array of two; ``flat``, by that along ``axis``, added to ``stride``
+    times the other one, a parameter of the kernel."""
+
+    way: Literal["thread", "row", "flat", "other"]
+    stride: int = 0
+    axis: int = 0
+
+    def is_own(self, threads: Sequence[int], arguments: Sequence[Any]) -> bool:
+        """Whether each thread of a launch of so many names another element."""
+        if self.way == "thread":
+            return threads[1] == 1
+        if self.way == "flat":
+            stride = int(arguments[self.stride])
+            # Integers of 32 bits, which is the least, hold every index.
+            return threads[self.axis] <= stride <= _MOST // threads[1 - self.axis]
+        return self.way == "row"
+
+
+_MOST = (1 << 31) - 1
+_OTHER = Index("other")
+
+
+@dataclass(frozen=True)
 class RaceFacts:
     """What is known of a program. ``raced``: roles in which a thread may touch what another one
     writes, whatever a launch is given. ``arrays``: sets of parameters, by number, with elements of
     one type that threads may so touch if the arrays overlap, or if an element is not each thread's
-    own: it is for those in ``by_thread``, which the thread's index along the one axis names, and
-    in ``by_row`` along two. ``ways``: what is done to elements of each."""
+    own (``index``: how it is named, where that is the same everywhere). ``ways``: what is done to
+    elements of each."""
 
     raced: frozenset[Role]
     arrays: tuple[frozenset[int], ...]
-    by_thread: frozenset[int]
-    by_row: frozenset[int]
+    index: Mapping[int, Index]
     ways: Mapping[int, frozenset[How]]
 
 
@@ -59,8 +84,7 @@ def race_facts(program: Program, receivers: int, is_own: Callable[[Role], bool])
     return RaceFacts(
         frozenset(raced),
         tuple(groups.values()),
-        frozenset(number for number, found in named.items() if found == {"thread"}),
-        frozenset(number for number, found in named.items() if found == {"row"}),
+        {number: found.pop() for number, found in named.items() if len(found) == 1},
         {number: frozenset(found) for number, found in ways.items()},
     )
 
@@ -87,15 +111,14 @@ def _array_of(program: Program, access: Access) -> int | None:
     return number if is_plain else None
 
 
-def _index_ways(program: Program, number: int, receivers: int) -> Iterator[str]:
-    """How elements of an array that is a parameter are named: by the thread's index along one axis
-    ("thread"), along two ("row"), or in another way."""
+def _index_ways(program: Program, number: int, receivers: int) -> Iterator[Index]:
+    """How elements of an array that is a parameter are named."""
     parameters = program.kernel.parameters
     parameter = parameters[number]
     for operation in operations_in(program.kernel):
         if callees(operation):
             if any(_parameter_of(each) is parameter for each in operation.operands):
-                yield "passed on"
+                yield _OTHER  # as it is passed on
             continue
         for operand in operation.operands:
             root = root_of(operand) if isinstance(operand.type, LvalueType) else None
@@ -104,9 +127,9 @@ def _index_ways(program: Program, number: int, receivers: int) -> Iterator[str]:
             array = _parameter_of(root.operands[0])
             if array is parameter:
                 # Methods that are called on many objects have an element for each.
-                yield "thread" if receivers else _index_way(root)
+                yield Index("thread") if receivers else _index_of(root, parameters)
             elif array not in parameters:
-                yield "other"  # which array it is, a branch may have chosen
+                yield _OTHER  # which array it is, a branch may have chosen
 
 
 def _parameter_of(array: Value) -> Value:
@@ -116,19 +139,58 @@ def _parameter_of(array: Value) -> Value:
     return array
 
 
-def _index_way(element: Operation) -> str:
+def _index_of(element: Operation, parameters: Sequence[Value]) -> Index:
     array, index = element.operands
     made = array.source
     if made is None or made.kind == "value_field":
-        return "thread" if _is_thread_index(index, 0) else "other"
-    if made.kind == "row" and _is_thread_index(made.operands[1], 1) and _is_thread_index(index, 0):
-        return "row"
-    return "other"
+        if _axis(index) == 0:
+            return Index("thread")
+        return _flat(index, parameters) or _OTHER
+    if made.kind == "row" and _axis(made.operands[1]) == 1 and _axis(index) == 0:
+        return Index("row")
+    return _OTHER
 
 
-def _is_thread_index(value: Value, axis: int) -> bool:
-    source = unconverted(value).source
-    return source is not None and source.kind == "thread_index" and source["axis"] == axis
+def _flat(index: Value, parameters: Sequence[Value]) -> Index | None:
+    """An index that is ``one * stride + other``, of the thread's two indices."""
+    for product, added in _turns(_whole(index), "add"):
+        for one, stride in _turns(_whole(product), "mul"):
+            axes, stride = (_axis(one), _axis(added)), _whole(stride)
+            if axes in ((1, 0), (0, 1)) and stride in parameters:
+                return Index("flat", parameters.index(stride), axes[1] or 0)
+    return None
+
+
+def _turns(value: Value, operator: str) -> list[tuple[Value, Value]]:
+    """The operands of a sum or a product, either way round."""
+    source = value.source
+    if source is None or source.kind != "binary" or source["operator"] != operator:
+        return []
+    one, other = source.operands
+    return [(one, other), (other, one)]
+
+
+def _whole(value: Value) -> Value:
+    """What a number was before conversions between integers that hold every index."""
+    while value.source is not None and value.source.kind == "convert" and _is_wide(value.type):
+        before = value.source.operands[0]
+        if not _is_wide(before.type):
+            break
+        value = before
+    return value
+
+
+def _is_wide(type: object) -> bool:
+    return isinstance(type, ScalarType) and type.kind in ("int", "uint") and type.bits >= 32
+
+
+def _axis(value: Value) -> int | None:
+    """Of which axis a value is the thread's index."""
+    source = _whole(value).source
+    if source is None or source.kind != "thread_index":
+        return None
+    axis: int = source["axis"]
+    return axis
 
 
 def _has_floats(role: Role) -> bool:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ...errors import CompileError, Diagnostic
-from ...model.scalars import u64, weak_int
+from ...model.scalars import i64, u64, weak_int
 from ...model.types import VOID, ArrayType, ListType, TupleType
 from ..core import Candidate, Function, LvalueType, Operation, Region, Value, type_of
 from ..operations import PURE, Adjoint, Effects, effects_of, kind_of
@@ -35,7 +35,7 @@ Given = dict[Path, Value]
 #: What is computed again though it is not pure: nothing that others could have changed.
 _AGAIN = frozenset({"thread_index", "grid_size", "list_element", "type_test"})
 #: What is pure only as long as a launch lasts: the host may change the numbers.
-_KEPT = frozenset({"table_element"})
+KEPT = frozenset({"table_element"})
 _LEAVES = Effects.LEAVES_LOOP | Effects.RETURNS
 _ENDS = frozenset({"continue", "break", "return", "condition"})
 
@@ -91,16 +91,16 @@ class Backward:
     def made(self) -> Function:
         """The reverse function: it has the function's parameters, the adjoints of its result, the
         tape, the first word of its frame, and how far adjoints are away; it gives those of the
-        parameters. That of a kernel has the kernel's parameters, the whole tape and the
-        distance."""
+        parameters. That of a kernel has the kernel's parameters, the whole tape, the words that
+        each thread has there, and the distance."""
         function, scope = self.function, self.scope
         parameters = [Value(each.type, each.name) for each in function.parameters]
         for own, given in zip(function.parameters, parameters, strict=True):
             self._owner[own], scope.known[own] = scope, given
         if function.kind == "kernel":
-            whole = Value(ArrayType(u64), "tape")
-            parameters += [whole, self.delta]
-            self.tape = thread_part(scope.again, whole)
+            whole, room = Value(ArrayType(u64), "tape"), Value(i64, "room")
+            parameters += [whole, room, self.delta]
+            self.tape = thread_part(scope.again, whole, room, self.plan.lanes)
             scope.framed.base = scope.again.integer(0)
         else:
             self.results = [{}]
@@ -169,8 +169,10 @@ class Backward:
             return self.plan.loads_receiver(operation)
         if operation.kind == "list":
             return True
+        if operation.kind == "call":
+            return self.plan.can_call_again(operation)
         return kind is not None and (
-            (kind.effects == PURE and operation.kind not in _KEPT) or operation.kind in _AGAIN
+            (kind.effects == PURE and operation.kind not in KEPT) or operation.kind in _AGAIN
         )
 
     def kept(self, owner: Scope, value: Value) -> Value:
@@ -188,14 +190,18 @@ class Backward:
             )  # fmt: skip
         framed = owner.framed
         place = owner.again.at(framed.base, framed.frame.place(value))
-        found = owner.again.value("frame_read", [self.tape, place], value.type)
+        found = self.read(owner.again, place, value.type)
         found.name = value.name
         return found
+
+    def read(self, code: Code, place: Value, type: Any) -> Value:
+        """What the thread's tape has at a place."""
+        return code.value("frame_read", [self.tape, place], type, lanes=self.plan.lanes)
 
     def word(self, framed: Framed, what: Hashable) -> Value:
         """One of the words that the frame has for something else; read in the current region."""
         place = self.code.at(framed.base, framed.frame.word(what))
-        return self.code.value("frame_read", [self.tape, place], weak_int)
+        return self.read(self.code, place, weak_int)
 
     def is_active(self, value: Value) -> bool:
         """Whether a value has floats that may depend on memory or on parameters of functions."""
@@ -292,7 +298,7 @@ class Backward:
             assert framed.scope is not None
             code = framed.scope.again
             place = code.at(framed.base, framed.frame.word(END))
-            framed.end = code.value("frame_read", [self.tape, place], weak_int)
+            framed.end = self.read(code, place, weak_int)
         return framed.end
 
     def ended_with(self, framed: Framed, terminator: Operation) -> Value:
@@ -375,7 +381,7 @@ class Backward:
         """An ``if`` or a ``switch``."""
         results = [self.take(result) for result in operation.results]
         if not any(results) and not (self.plan.touches(operation) or _may_leave(operation)):
-            self.reserve(operation)
+            self.plan.plain.add(operation)
             return
         test = self.primal(operation.operands[0])
         arms = [self.arm(region, results) for region in operation.regions]
@@ -385,7 +391,7 @@ class Backward:
         """The reverse of the function that was called, by the same receiver."""
         given = self.take(operation.result)
         if not given and not self.plan.touches(operation):
-            self.reserve(operation)
+            self.plan.plain.add(operation)
             return
         gradient = self.plan.gradient_of(operation)
         if gradient is not None:
@@ -414,17 +420,6 @@ class Backward:
             if self.is_active(operand):
                 self.give(operand, path, code.value("tuple_item", [made], type, index=number))
 
-    def reserve(self, operation: Operation) -> None:
-        """Room for what calls keep that the way back does not lead through."""
-        frame, size = self.scope.framed.frame, None
-        if Effects.CALLS in effects_of(operation) and not operation.regions:
-            size = self.plan.callee_size(operation)
-        if size is not None:
-            frame.word(callee_of(operation), size)
-        for region in operation.regions:
-            for each in region.operations:
-                self.reserve(each)
-
     def _callee_base(self, operation: Operation) -> Value:
         framed = self.scope.framed
         size = self.plan.callee_size(operation)
@@ -444,17 +439,28 @@ def reverse_result(function: Function) -> Any:
     return TupleType(leaves) if leaves else VOID
 
 
-def thread_part(code: Code, whole: Value) -> Value:
-    """The thread's own words of the tape: every so many words, as there are threads."""
+def thread_number(code: Code) -> Value:
+    """The thread's number among those of the launch."""
 
     def ask(kind: str, axis: int) -> Value:
         return code.value(kind, [], weak_int, axis=axis)
 
-    width = ask("grid_size", 0)
-    row = code.binary("mul", ask("thread_index", 1), width)
-    number = code.binary("add", row, ask("thread_index", 0))
-    threads = code.binary("mul", width, ask("grid_size", 1))
-    return code.value("slice", [whole, number, threads], whole.type)
+    row = code.binary("mul", ask("thread_index", 1), ask("grid_size", 0))
+    return code.binary("add", row, ask("thread_index", 0))
+
+
+def thread_part(code: Code, whole: Value, room: Value, lanes: int) -> Value:
+    """The thread's own words of the tape, ``room`` of them: those of ``lanes`` threads lie by
+    turns."""
+    start = thread_number(code)
+    words = code.value("convert", [room], weak_int)
+    if lanes == 1:
+        start = code.binary("mul", start, words)
+    else:
+        lane = code.binary("and", start, code.integer(lanes - 1))
+        first = code.binary("sub", start, lane)
+        start = code.binary("add", code.binary("mul", first, words), lane)
+    return code.value("slice", [whole, start, words], whole.type)
 
 
 def number_ends(frame: Frame, regions: Iterable[Region]) -> None:
