@@ -17,6 +17,7 @@ from ..model.scalars import ScalarType, i64
 from ..model.types import Type, array_form
 from . import fields, reduction, scan, sorting
 from .operators import operator
+from .scratch import first_of
 
 #: Elements that NumPy is done with before kernels are launched.
 _FEW = 1 << 15
@@ -97,16 +98,6 @@ def array_of(values: NumPyLike, type: ScalarType) -> Array:
 def components(array: Array, type: ScalarType) -> Array:
     """The components of an array of vectors one after another: the same memory."""
     return make_array(array._heap, type, array._storage, array._address, array.size)
-
-
-def first_of(array: Array) -> Any:
-    """Its first element, for the host; the array stays where it is."""
-    heap, dtype = array._heap, array._dtype
-    heap.wait()
-    if not heap.backend.target.is_device:
-        return array._raw(0, 1)[0]
-    words = heap.backend.slot_lists.read(array._address, -(-dtype.itemsize // 4))
-    return words.view(dtype)[0]
 
 
 def reduce(values: NumPyLike, name: str, type: ScalarType) -> Any:

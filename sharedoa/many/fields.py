@@ -18,6 +18,7 @@ from ..model.intrinsics import grid
 from ..model.scalars import ScalarType, i64, u64
 from ..model.types import ReferenceType, array_form
 from ..runtime.kernel import Kernel
+from .scratch import scratch
 
 _READ = """def kernel_read(objects: Array[C], first: i64, values: Array[T]) -> None:
     i = grid(1)
@@ -37,7 +38,7 @@ def field_scalar(view: FieldView) -> ScalarType | None:
 
 def values_of(view: FieldView, type: ScalarType) -> Array:
     """A new array of the view's elements, row by row where it has several for each object."""
-    found = view._heap.blank(type, view.size)
+    found = scratch(view._heap, type, view.size)
     _, shape = array_form(view.type)
     text = _read_several(shape) if shape else _READ
     for objects, first in _parts(view):

@@ -17,6 +17,8 @@ from ..model.types import Type
 from ..model.values import describe, to_host
 from . import calls, selection
 from . import scan as scans
+from .operators import same
+from .scratch import first_of
 
 _NOTHING: Any = object()
 
@@ -117,8 +119,8 @@ def reduce(function: DeviceFunction, values: Any, initial: Any = _NOTHING) -> An
         if initial is _NOTHING:
             raise EmptyError("oa.reduce of no elements", "give it an initial value")
         return initial
-    found = scans.chunks_of(array, element, scans.same(element), function)[-1]
-    total = to_host(element, calls.first_of(found), array._heap)
+    found = scans.combined(array, element, same(element), function)
+    total = to_host(element, first_of(found), array._heap)
     return total if initial is _NOTHING else function(initial, total)
 
 
@@ -130,7 +132,7 @@ def scan(function: DeviceFunction, values: Any) -> Array:
     array, element = _combined(function, values, "oa.scan")
     if not len(array):
         return array._heap.blank(element, 0)
-    return scans.scan(array, element, scans.same(element), function)
+    return scans.scan(array, element, same(element), function)
 
 
 def _combined(function: Any, values: Any, what: str) -> tuple[Array, Type]:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from ..model.functions import DeviceFunction, func
 from ..model.scalars import ScalarType, boolean, f64, i64, u64
+from ..model.types import Type, ValueType
 
 
 class Operator(NamedTuple):
@@ -15,6 +16,23 @@ class Operator(NamedTuple):
     total: ScalarType
     lift: DeviceFunction
     combine: DeviceFunction
+
+
+def annotation(type: Type) -> Any:
+    """What annotations say for it."""
+    return type.python_class if isinstance(type, ValueType) else type
+
+
+@cache
+def same(type: Type) -> DeviceFunction:
+    """Gives what it is given."""
+    T = annotation(type)
+
+    @func
+    def same(x: T) -> T:
+        return x
+
+    return same
 
 
 @cache

@@ -19,6 +19,7 @@ from ..model.intrinsics import atomic_max, grid, shared, syncthreads
 from ..model.scalars import ScalarType, i64
 from ..runtime.kernel import Kernel, kernel
 from .operators import Operator, converted
+from .scratch import scratch
 
 LANES, ROWS = 256, 32
 PIECE = LANES * ROWS
@@ -32,12 +33,12 @@ def reduce_pieces(values: Array, operator: Operator) -> list[Array]:
     element, lift = values.__sharedoa_element__, operator.lift
     while not levels or len(values) > 1:
         count = -(-len(values) // PIECE)
-        totals = heap.blank(operator.total, count)
+        totals = scratch(heap, operator.total, count)
         which = element, operator.total, lift, operator.combine
         if heap.backend.target.is_device:
             _kernel_of_blocks(*which)[count * LANES, LANES](values, len(values), totals)
         else:
-            columns = heap.blank(operator.total, count * LANES)
+            columns = scratch(heap, operator.total, count * LANES)
             _kernel_of_pieces(*which)[count](values, len(values), columns, totals)
         levels.append(totals)
         values, element = totals, operator.total
@@ -139,11 +140,17 @@ def index_of_extreme(values: Array, operator: Operator) -> Array:
     elements of ``values`` is, or of the first NaN, given the operator of ``min`` (``max``)."""
     levels = reduce_pieces(values, operator)
     # The first piece that has it, then the first element of that.
-    none, piece, found = (values._heap.blank(i64, 1) for _ in range(3))
+    none, piece, found = (scratch(values._heap, i64, 1) for _ in range(3))
+    kernel_find_nothing[1](none, piece, found)
     search = _kernel_of_search(operator.total)
     search[len(levels[0])](levels[0], levels[-1], none, 0, piece)
     search[min(PIECE, len(values))](values, levels[-1], piece, PIECE, found)
     return found
+
+
+@kernel
+def kernel_find_nothing(none: Array[i64], piece: Array[i64], found: Array[i64]) -> None:
+    none[0] = piece[0] = found[0] = 0
 
 
 @cache

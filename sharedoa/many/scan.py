@@ -14,19 +14,21 @@ from typing import Any
 import numpy as np
 
 from ..heap.arrays import Array
-from ..model.functions import DeviceFunction, func
+from ..model.functions import DeviceFunction
 from ..model.intrinsics import grid
 from ..model.scalars import i64
-from ..model.types import Type, ValueType
+from ..model.types import Type
 from ..runtime.kernel import Kernel, kernel
-
-CHUNK = 16
+from .block_scan import CHUNK, combine_blocks, is_for_blocks, scan_blocks
+from .operators import annotation, same
 
 
 def scan(values: Array, total: Type, lift: DeviceFunction, combine: DeviceFunction) -> Array:
     """A new array: element i is elements 0 to i of ``values`` combined. ``lift`` makes a ``total``
     of an element."""
-    levels = chunks_of(values, total, lift, combine)
+    if is_for_blocks(total, values):
+        return scan_blocks(values, total, lift, combine)
+    levels = _chunks_of(values, total, lift, combine)
     before = levels[-1]
     for lower in (*levels[-2::-1], values):
         first = lower is values
@@ -38,7 +40,14 @@ def scan(values: Array, total: Type, lift: DeviceFunction, combine: DeviceFuncti
     return before
 
 
-def chunks_of(
+def combined(values: Array, total: Type, lift: DeviceFunction, combine: DeviceFunction) -> Array:
+    """An array of one element: all of ``values`` combined, of which there is at least one."""
+    if is_for_blocks(total, values):
+        return combine_blocks(values, total, lift, combine)
+    return _chunks_of(values, total, lift, combine)[-1]
+
+
+def _chunks_of(
     values: Array, total: Type, lift: DeviceFunction, combine: DeviceFunction
 ) -> list[Array]:
     """The chunks of ``values`` combined, the chunks of these, and so on until there is one."""
@@ -54,28 +63,11 @@ def chunks_of(
     return levels
 
 
-def _annotation(type: Type) -> Any:
-    """What annotations say for it."""
-    return type.python_class if isinstance(type, ValueType) else type
-
-
-@cache
-def same(type: Type) -> DeviceFunction:
-    """Gives what it is given."""
-    T = _annotation(type)
-
-    @func
-    def same(x: T) -> T:
-        return x
-
-    return same
-
-
 @cache
 def _kernel_of_chunks(
     element: Type, total: Type, lift: DeviceFunction, combine: DeviceFunction
 ) -> Kernel:
-    E, T = _annotation(element), _annotation(total)
+    E, T = annotation(element), annotation(total)
 
     @kernel
     def kernel_combine_chunks(values: Array[E], length: i64, totals: Array[T]) -> None:
@@ -93,7 +85,7 @@ def _kernel_of_chunks(
 def _kernel_of_scan(
     element: Type, total: Type, lift: DeviceFunction, combine: DeviceFunction
 ) -> Kernel:
-    E, T = _annotation(element), _annotation(total)
+    E, T = annotation(element), annotation(total)
 
     @kernel
     def kernel_scan_chunks(

@@ -11,13 +11,14 @@ from ..model.scalars import ScalarType, i64, u64
 from ..runtime.kernel import Kernel, kernel
 from .operators import operator
 from .scan import scan
+from .scratch import first_of, scratch
 
 
 def choose(condition: Array, left: Array, right: Array, type: ScalarType) -> Array:
     """Element i of ``left`` where that of ``condition`` is not 0, else of ``right``, as ``type``.
     Each has as many elements as the longest one, or one for all."""
     length = max(map(len, (condition, left, right)))
-    result = condition._heap.blank(type, length)
+    result = scratch(condition._heap, type, length)
     of = [each.__sharedoa_element__ for each in (condition, left, right)]
     steps = (int(len(each) > 1) for each in (condition, left, right))
     _choose(*of, type)[length](condition, left, right, *steps, result)
@@ -50,8 +51,7 @@ def indices(values: Array) -> Array:
     element = values.__sharedoa_element__
     count = operator("count", element)
     before = scan(values, i64, count.lift, count.combine)
-    values._heap.wait()
-    found = values._heap.blank(i64, int(before[len(before) - 1]))
+    found = scratch(values._heap, i64, int(first_of(before[-1:])))
     _list(element, count.lift)[len(values)](values, before, found)
     return found
 

@@ -1,8 +1,9 @@
-"""Stable radix sort: by eight bits of a key at a time, the lowest first.
+"""Stable radix sort: keys, in whose order numbers of all types lie, and how processors sort them.
 
-Of each digit every thread counts the keys of its piece that have it; prefix sums of the counts, by
-digit and then by piece, say where each piece puts its keys of a digit. What comes out is the one
-order in which equal keys stay as they were, however the pieces are cut.
+A thread has a piece of the keys. It counts how many of them have each digit of eight bits, the
+lowest first; prefix sums of the counts, by digit and then by piece, say where each piece puts its
+keys of a digit. What comes out is the one order in which equal keys stay as they were, however the
+pieces are cut. GPUs sort in blocks (``block_sort``).
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ from ..heap.arrays import Array, make_array
 from ..model.intrinsics import grid
 from ..model.scalars import ScalarType, i32, i64, u8, u16, u32, u64
 from ..runtime.kernel import Kernel, kernel
+from .block_sort import sort_blocks
 from .operators import operator
 from .scan import scan
+from .scratch import scratch
 
 DIGITS, _BITS = 256, 8
 _PIECE, _MOST_PIECES = 1 << 14, 256
@@ -59,23 +62,25 @@ def sort_by_numpy(values: Any, type: ScalarType) -> Any:
 
 
 def sort(values: Array, type: ScalarType) -> None:
-    """Sort in place. -0.0 comes before 0.0, and NaN is without sign."""
+    """Sort in place, on a GPU. -0.0 comes before 0.0, and NaN is without sign."""
     keys = Keys.of(type)
     bits = _as(values, keys.type)
     if keys.sign:
         _to_keys(keys, True)[len(bits)](bits, bits)
-    ordered, _ = _sorted(bits, None)
+    ordered, _ = sort_blocks(bits, None)
     _from_keys(keys)[len(bits)](ordered, bits)
 
 
 def argsort(values: Array, type: ScalarType) -> Array:
     """An array of i64: the order in which ``values`` are sorted, equal ones as they are."""
     keys = Keys.of(type)
-    bits = values._heap.blank(keys.type, len(values))
+    bits = scratch(values._heap, keys.type, len(values))
     _to_keys(keys, False)[len(bits)](_as(values, keys.type), bits)
-    order = values._heap.blank(i64, len(values))
+    order = scratch(values._heap, i64, len(values))
     kernel_count_up[len(order)](order)
-    _, found = _sorted(bits, order)
+    if not values._heap.backend.target.is_device:
+        return _order(bits, order)
+    _, found = sort_blocks(bits, order)
     assert found is not None
     return found
 
@@ -132,27 +137,23 @@ def _from_keys(keys: Keys) -> Kernel:
     return kernel_from_keys
 
 
-def _sorted(keys: Array, order: Array | None) -> tuple[Array, Array | None]:
-    """The keys sorted, and their numbers with them; may be in the same arrays."""
+def _order(keys: Array, order: Array) -> Array:
+    """The numbers in ``order``, sorted by the keys."""
     heap, type, length = keys._heap, keys.__sharedoa_element__, len(keys)
     pieces = min(-(-length // _PIECE), _MOST_PIECES)
     size = -(-length // pieces)
     assert isinstance(type, ScalarType)
     counts, starts, by_digit = (heap.blank(i64, DIGITS * pieces) for _ in range(3))
-    other = heap.blank(type, length)
-    others = None if order is None else heap.blank(i64, length)
+    other, others = heap.blank(type, length), heap.blank(i64, length)
     add = operator("sum", i64)
     for shift in range(0, type.bits, _BITS):
         _count(type)[pieces](keys, size, shift, counts)
         kernel_by_digit[len(counts)](counts, by_digit)
         ends = scan(by_digit, i64, add.lift, add.combine)
         kernel_by_piece[len(counts)](ends, counts, starts)
-        if order is None or others is None:
-            _move(type)[pieces](keys, size, shift, starts, other)
-        else:
-            _move_pairs(type)[pieces](keys, order, size, shift, starts, other, others)
+        _move(type)[pieces](keys, order, size, shift, starts, other, others)
         keys, other, order, others = other, keys, others, order
-    return keys, order
+    return order
 
 
 @kernel
@@ -186,23 +187,6 @@ def _count(U: ScalarType) -> Kernel:
 def _move(U: ScalarType) -> Kernel:
     @kernel
     def kernel_move(
-        keys: Array[U], size: i64, shift: i32, starts: Array[i64], to: Array[U]
-    ) -> None:
-        piece = grid(1)
-        for k in range(piece * size, min((piece + 1) * size, len(keys))):
-            key = keys[u64(k)]
-            digit = piece * DIGITS + i32((key >> U(shift)) & U(DIGITS - 1))
-            place = starts[digit]
-            starts[digit] = place + 1
-            to[place] = key
-
-    return kernel_move
-
-
-@cache
-def _move_pairs(U: ScalarType) -> Kernel:
-    @kernel
-    def kernel_move_pairs(
         keys: Array[U],
         order: Array[i64],
         size: i64,
@@ -220,4 +204,4 @@ def _move_pairs(U: ScalarType) -> Kernel:
             to[place] = key
             order_to[place] = order[u64(k)]
 
-    return kernel_move_pairs
+    return kernel_move

@@ -10,7 +10,7 @@ import pytest
 
 import sharedoa as oa
 from sharedoa import f32, f64, i8, i16, i32, i64, u64
-from sharedoa.many import calls, reduction, scan
+from sharedoa.many import block_scan, block_sort, calls, reduction, scan
 from sharedoa.model.scalars import boolean
 from sharedoa.model.world import World
 from tests.codegen.interpreted import InterpretedGpu
@@ -49,9 +49,20 @@ def sum32(a: f32, b: f32) -> f32:
 def small_tree(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Several levels of few elements, by kernels."""
     monkeypatch.setattr(calls, "_FEW", 0)
-    for name, number in {"LANES": 8, "ROWS": 4, "PIECE": 32}.items():
-        monkeypatch.setattr(reduction, name, number)
-    monkeypatch.setattr(scan, "CHUNK", 4)
+    sizes: dict[Any, dict[str, int]] = {
+        reduction: {"LANES": 8, "ROWS": 4, "PIECE": 32},
+        scan: {"CHUNK": 4},
+        block_scan: {
+            "CHUNK": 4, "THREADS": 16, "BLOCK": 64, "_PADDED": 80, "_PADDED_CHUNKS": 20
+        },
+        block_sort: {
+            "BITS": 2, "DIGITS": 4, "THREADS": 16, "EACH": 2, "TILE": 32, "_PADDED": 48,
+            "_COUNTS": 64, "_PADDED_COUNTS": 80,
+        },
+    }  # fmt: skip
+    for module, numbers in sizes.items():
+        for name, number in numbers.items():
+            monkeypatch.setattr(module, name, number)
     World.advance()  # kernels look for changed globals when something was defined
     yield
     monkeypatch.undo()
@@ -142,13 +153,14 @@ def test_the_same_bits_on_a_processor_at_full_size() -> None:
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("length", [1, 5000, 8192, 8193, 3_000_000])
-def test_the_same_bits_on_a_gpu(length: int) -> None:
-    given = numbers(f32, length)
+@pytest.mark.parametrize("type", [f32, i8, f64, u64], ids=str)
+@pytest.mark.parametrize("length", [1, 2048, 4097, 8192, 8193, 3_000_000, 20_000_000])
+def test_the_same_bits_on_a_gpu(length: int, type: Any) -> None:
+    given = numbers(type, length)
     found = []
     for backend in ("python", "cuda"):
-        with oa.Heap(backend=backend, capacity="256MiB"):
-            array = oa.array(f32, given)
+        with oa.Heap(backend=backend, capacity="2GiB"):
+            array = oa.array(type, given)
             some = [getattr(array, name)() for name in ALL]
             some += [array.cumsum(), array.argsort()]
             array.sort()

@@ -19,6 +19,17 @@ MUTATIONS = (
         "functions that are not commutative give something else", _FUNCTIONS,
     ),
     Mutation(
+        "another edge of a block", "sharedoa/many/block_scan.py",
+        "                for k in range(1, CHUNK - 1):", "                for k in range(1, CHUNK):",
+        "the last part of the block before is counted twice", _BITS,
+    ),
+    Mutation(
+        "keys that are equal change places", "sharedoa/many/block_sort.py",
+        "tallies[place + place // DIGITS] = rank + 1",
+        "tallies[place + place // DIGITS] = rank + (0 if k + 2 == EACH else 1)",
+        "a thread puts a key where its last one is", _BITS,
+    ),
+    Mutation(
         "zeros with a sign in argsort", "sharedoa/many/sorting.py",
         "negative_zero = sign - 1, sign if infinity and not tells_zeros else 0",
         "negative_zero = sign - 1, 0",

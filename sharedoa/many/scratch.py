@@ -1,0 +1,32 @@
+"""What kernels compute for other kernels, and numbers that they compute for the host.
+
+The host clears little memory, which takes its pages away from a GPU, and they come back at the next
+launch; this takes as long as a launch over a million elements. Nobody needs zeros that are
+overwritten.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..heap.arrays import Array
+from ..heap.heap import Heap
+from ..model.scalars import ScalarType
+from ..model.types import Type
+
+
+def scratch(heap: Heap, element: Type, length: int) -> Array:
+    """A new array of numbers of which none is read before it was written; on a GPU they have any
+    value. Of anything else but numbers all are zero."""
+    has_any = isinstance(element, ScalarType) and heap.backend.target.is_device
+    return heap.blank(element, length, zeros=not has_any)
+
+
+def first_of(array: Array) -> Any:
+    """Its first element, for the host; the array stays where it is."""
+    heap, dtype = array._heap, array._dtype
+    heap.wait()
+    if not heap.backend.target.is_device:
+        return array._raw(0, 1)[0]
+    words = heap.backend.slot_lists.read(array._address, -(-dtype.itemsize // 4))
+    return words.view(dtype)[0]
