@@ -7,8 +7,8 @@ core; where memory is what limits it, so does this with all of them.
 
 Expected on an H200 (4.8 TB/s), 64 Mi elements of 4 bytes: CuPy's sum 75 us with the number on the
 host, ours 1.2 times that, of a field twice as long, as its values become an array first; cumsum 1.5
-times CuPy's, which reads once what is read twice here; sort and argsort, made for many processors
-and not for warps, several times CuPy's.
+times CuPy's, which reads once what is read twice here; sort and argsort, by four bits at a time and
+not by eight, three times CuPy's.
 """
 
 from __future__ import annotations

@@ -20,7 +20,8 @@ MUTATIONS = (
     ),
     Mutation(
         "another edge of a block", "sharedoa/many/block_scan.py",
-        "                for k in range(1, CHUNK - 1):", "                for k in range(1, CHUNK):",
+        "                for k in range(1, CHUNK - 1):",
+        "                for k in range(1, CHUNK):",
         "the last part of the block before is counted twice", _BITS,
     ),
     Mutation(
