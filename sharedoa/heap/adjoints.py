@@ -153,7 +153,7 @@ class Adjoints:
         dtype = array._dtype
         if array._storage is None:
             return np.empty(array.shape, dtype)
-        memory = self._ready().at(array._address, len(array) * dtype.itemsize)
+        memory = self._ready().at(array._address, array.size * dtype.base.itemsize)
         return elements_in(memory, dtype).reshape(array.shape)
 
 

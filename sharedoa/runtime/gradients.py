@@ -231,7 +231,7 @@ def _is_free_of_races(races: RaceFacts, arguments: tuple[Any, ...], geometry: Ge
             same = [n for n in group if _overlap(arguments[number], arguments[n])]
             if is_harmless({how for each in same for how in races.ways[each]}):
                 continue
-            places = {(arguments[n]._address, len(arguments[n])) for n in same}
+            places = {(arguments[n]._address, arguments[n].shape) for n in same}
             ways = {races.index.get(n) for n in same}
             way = ways.pop()
             if len(places) > 1 or ways or way is None:

@@ -66,14 +66,6 @@ MUTATIONS = (
         (f"{_WORDS}::test_tapes_that_are_too_short_at_first",),
     ),
     Mutation(
-        "tables of numbers are computed again",
-        f"{_ADJOINT}/reverse.py",
-        'KEPT = frozenset({"table_element"})',
-        "KEPT = frozenset()",
-        "the way back takes numbers of a table that the host has changed since",
-        (f"{_RULES}::test_a_table_that_changes_after_the_block",),
-    ),
-    Mutation(
         "no launch is looked at",
         "sharedoa/runtime/gradients.py",
         "if not is_debug and not _is_free_of_races",

@@ -35,7 +35,7 @@ from .frames import Frame
 from .leaves import float_leaves
 from .loads import forward_loads
 from .loops import may_end_early
-from .reverse import KEPT, Backward
+from .reverse import Backward
 
 _MOST_WORDS = 1 << 12
 """Of the rounds of a loop that lie within another frame."""
@@ -195,7 +195,7 @@ class Plan:
             return False
         called = custom.closure(self.program, [call["symbol"]])
         kinds = {each.kind for f in called.values() for each in operations_in(f)}
-        if kinds & {"for", "while", "call_virtual", *KEPT}:
+        if kinds & {"for", "while", "call_virtual"}:
             return False
         self._again.add(call["symbol"])
         return True

@@ -34,8 +34,6 @@ Given = dict[Path, Value]
 """Adjoints of the floats of a value that have one."""
 #: What is computed again though it is not pure: nothing that others could have changed.
 _AGAIN = frozenset({"thread_index", "grid_size", "list_element", "type_test"})
-#: What is pure only as long as a launch lasts: the host may change the numbers.
-KEPT = frozenset({"table_element"})
 _LEAVES = Effects.LEAVES_LOOP | Effects.RETURNS
 _ENDS = frozenset({"continue", "break", "return", "condition"})
 
@@ -171,9 +169,7 @@ class Backward:
             return True
         if operation.kind == "call":
             return self.plan.can_call_again(operation)
-        return kind is not None and (
-            (kind.effects == PURE and operation.kind not in KEPT) or operation.kind in _AGAIN
-        )
+        return kind is not None and (kind.effects == PURE or operation.kind in _AGAIN)
 
     def kept(self, owner: Scope, value: Value) -> Value:
         """A value that the frame has."""

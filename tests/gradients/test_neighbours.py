@@ -1,0 +1,94 @@
+"""Tapes of kernels that find neighbours in a hash grid, and of arrays of two dimensions."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sharedoa as oa
+from sharedoa import f64
+
+COUNT, RADIUS, STEP = 20, 1.0, 0.1
+
+
+class Bird(oa.Object):
+    pos: oa.vec2d
+    vel: oa.vec2d
+    force: oa.vec2d
+
+    def look(self, grid: oa.HashGrid[Bird], radius: f64) -> None:
+        force = oa.vec2d(0.0)
+        for other in grid.near(self.pos, radius):
+            way = other.pos - self.pos
+            force += way * math.exp(-oa.dot(way, way))
+        self.force = force
+
+    def move(self, dt: f64) -> None:
+        self.vel += self.force * dt
+        self.pos += self.vel * dt
+
+
+def flown(pos: Any) -> float:
+    """The sum of squares of where birds are in the end."""
+    pos, vel = pos.copy(), np.zeros_like(pos)
+    for _ in range(2):
+        way = pos[None] - pos[:, None]
+        square = (way**2).sum(axis=2)
+        near = np.exp(-square) * (square <= RADIUS**2)
+        vel += STEP * (way * near[..., None]).sum(axis=1)
+        pos += STEP * vel
+    return float((pos**2).sum())
+
+
+@pytest.mark.parametrize("checkpoints", [None, 2])
+def test_neighbours_in_a_grid(checkpoints: int | None) -> None:
+    start = np.random.default_rng(0).uniform(0, 5, (COUNT, 2))
+    with oa.Heap(backend="cpu", capacity="64MiB"):
+        birds = oa.new(Bird, COUNT, pos=start)
+        grid = oa.HashGrid(cell=1.0, size=(5, 5), periodic=False)
+        with oa.tape(checkpoints=checkpoints) as tape:
+            for _ in range(2):
+                grid.build(birds, "pos")
+                oa.all(Bird).look(grid, RADIUS)
+                oa.all(Bird).move(STEP)
+            loss = birds.pos.square().sum()
+        assert float(loss) == pytest.approx(flown(start), rel=1e-12)
+        tape.backward(loss)
+        found = birds.grad.pos.numpy()
+    for place in [(0, 0), (3, 1), (7, 0), (12, 1)]:
+        moved = np.zeros_like(start)
+        moved[place] = 1e-6
+        difference = (flown(start + moved) - flown(start - moved)) / 2e-6
+        assert found[place] == pytest.approx(difference, rel=1e-6)
+
+
+@oa.kernel
+def smooth(a: oa.Array2[f64], b: oa.Array2[f64]) -> None:
+    x, y = oa.grid(2)
+    rows, columns = b.shape[0], b.shape[1]
+    b[y, x] = a[y, x] + a[(y + 1) % rows, x] * a[y, (x + 1) % columns]
+
+
+def test_arrays_of_two_dimensions() -> None:
+    start = np.linspace(1, 2, 12).reshape(3, 4)
+    weights = np.arange(12.0).reshape(3, 4)
+
+    def smoothed(a: Any) -> float:
+        made = a + np.roll(a, -1, axis=0) * np.roll(a, -1, axis=1)
+        return float((weights * made).sum())
+
+    with oa.Heap(backend="cpu", capacity="64MiB"):
+        a, b = oa.zeros((3, 4), f64), oa.zeros((3, 4), f64)
+        a[:] = start
+        with oa.tape() as tape:
+            smooth[4, 3](a, b)
+        tape.backward(b, weights)
+        found = oa.grad(a)
+    for place in np.ndindex(3, 4):
+        moved = np.zeros_like(start)
+        moved[place] = 1e-6
+        difference = (smoothed(start + moved) - smoothed(start - moved)) / 2e-6
+        assert found[place] == pytest.approx(difference, rel=1e-8)
