@@ -58,6 +58,9 @@ class Code:
     def both(self, left: Value, right: Value) -> Value:
         return self.value("binary", [left, right], boolean, operator="and")
 
+    def either(self, left: Value, right: Value) -> Value:
+        return self.value("binary", [left, right], boolean, operator="or")
+
     def negation(self, test: Value) -> Value:
         return self.value("unary", [test], boolean, operator="not")
 

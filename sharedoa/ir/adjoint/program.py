@@ -200,6 +200,11 @@ class Plan:
         self._again.add(call["symbol"])
         return True
 
+    def only_reads(self, call: Operation) -> bool:
+        """Whether what is called reads memory, and changes none of the floats there."""
+        reads = any(self._summaries[symbol].accesses for symbol in callees(call))
+        return reads and not self.touches(call)
+
     def _called_in(self, operation: Operation) -> list[str]:
         """What is called by an operation and those in its regions."""
         inside = (each for region in operation.regions for each in operations_in(region))

@@ -285,7 +285,7 @@ class Backward:
         ended, code = self._end(framed), scope.back
         before = code.compare("lt", ended, code.integer(min(numbers)))
         after = code.compare("gt", ended, code.integer(max(numbers)))
-        came = code.value("binary", [before, after], before.type, operator="or")
+        came = code.either(before, after)
         self.merge("if", [came], [rest, self.within()])
 
     def _end(self, framed: Framed) -> Value:
@@ -393,6 +393,26 @@ class Backward:
         if gradient is not None:
             custom.call(self, operation, gradient, given)
             return
+        if self.plan.only_reads(operation):
+            self._call_unless_zero(operation, given)
+        else:
+            self._call_reverse(operation, given)
+
+    def _call_unless_zero(self, operation: Operation, given: Given) -> None:
+        """Where its result made no difference, what was called has no adjoints to add to memory. It
+        did not for most threads that chose one of many results."""
+        code, matters = self.code, None
+        for adjoint in given.values():
+            differs = code.compare("ne", adjoint, code.value("zero", [], adjoint.type))
+            matters = differs if matters is None else code.either(matters, differs)
+        assert matters is not None
+        called, scope = self.within(), self.scope
+        self.scope = called
+        self._call_reverse(operation, given)
+        self.scope = scope
+        self.merge("if", [matters], [called, self.within()])
+
+    def _call_reverse(self, operation: Operation, given: Given) -> None:
         code = self.code
         operands = [self.primal(operand) for operand in operation.operands]
         for path, type in float_leaves(type_of(operation.result)).items():
