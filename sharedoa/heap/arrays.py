@@ -114,7 +114,7 @@ class Array(NumPyLike, Generic[T_co]):
         References, and value structs that have any, are read-only: assign objects or values through
         the array itself.
         """
-        self._heap.upkeep.is_known_outside |= holds_references(self.__sharedoa_element__)
+        self._note_numbers()
         return self._numpy()
 
     def _numpy(self) -> Values:
@@ -134,9 +134,8 @@ class Array(NumPyLike, Generic[T_co]):
             return np.empty(0, self._dtype.base).reshape(-1, *self._dtype.shape)
         start = self._address - storage.address
         values = elements_in(storage.bytes_of_device()[start : start + size], self._dtype)
-        is_known = holds_references(element)
-        self._heap.upkeep.is_known_outside |= is_known
-        values.flags.writeable = not is_known
+        values.flags.writeable = not holds_references(element)
+        self._note_numbers()
         return values
 
     def _raw(self, first: int, stop: int) -> Values:
@@ -266,6 +265,7 @@ class Array(NumPyLike, Generic[T_co]):
             raise AttributeError(
                 "__array_interface__"
             )  # NumPy asks __array__ then, which complains
+        self._note_numbers()
         return self._numpy().__array_interface__
 
     def _change(self, change: Change) -> None:

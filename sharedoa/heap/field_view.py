@@ -113,7 +113,7 @@ class FieldView(NumPyLike):
         fixed = self._cls.frozen or holds_references(self.type) or is_taped(self._heap)
         if fixed or not self._selection.is_one_view:
             values.flags.writeable = False
-        self._heap.upkeep.is_known_outside |= holds_references(self.type)
+        self._note_numbers()
         return values
 
     def _shared(self) -> Values:
@@ -128,9 +128,8 @@ class FieldView(NumPyLike):
                 'export a copy: oa.array(f32, view); or write class C(oa.Object, layout="aos") and '
                 "make the objects at once",
             )
-        is_known = holds_references(self.type)
-        values.flags.writeable = not is_known
-        self._heap.upkeep.is_known_outside |= is_known
+        values.flags.writeable = not holds_references(self.type)
+        self._note_numbers()
         return values
 
     def __getitem__(self, key: Any) -> Any:
@@ -161,7 +160,9 @@ class FieldView(NumPyLike):
         value = self._heap.placement.read_one(address, self.path)
         if self._cls.frozen and isinstance(value, np.ndarray):
             value.flags.writeable = False
-        if not isinstance(type, InlineType):
+        if isinstance(type, InlineType):
+            self._note_numbers()
+        else:
             return to_host(type, value, self._heap)
         return self._through(
             value,

@@ -147,13 +147,19 @@ class NumPyLike(Many, NDArrayOperatorsMixin):
         from .arrow import arrow_array
 
         refuse_traced(self)
-        self._heap.upkeep.is_known_outside |= holds_references(self._item)
+        self._note_numbers()
         made = arrow_array(self._numpy(), self._item, self._description())
         return made.__arrow_c_array__(requested_schema)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Values:
         refuse_traced(self)
+        self._note_numbers()
         return np.array(self._numpy(), dtype=dtype, copy=copy)
+
+    def _note_numbers(self) -> None:
+        """Its values are given out. References are numbers then, which would be stale, and nobody
+        would know, if objects moved by themselves (``automatic``)."""
+        self._heap.upkeep.is_known_outside |= holds_references(self._item)
 
     def __array_ufunc__(
         self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = (), **options: Any

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import sharedoa as oa
@@ -34,6 +35,12 @@ class Herd(oa.Object):
 
 class Small(oa.Object):
     id: i32
+    pair: oa.inline[Herd, 2]
+
+
+@oa.value
+class Pair:
+    first: Herd | None
 
 
 @pytest.fixture(params=["python-aos", "cpu-aos", "cpu-tile", "warps-tile"])
@@ -139,14 +146,33 @@ def test_numpys_views_count_after_regions_have_become_one() -> None:
         lambda objects: objects.references(),
         lambda objects: objects.numpy(),
         lambda objects: {objects[0]},
+        lambda objects: np.array(objects),
+        lambda objects: np.asarray(objects.friend[:4]),
+        lambda objects: np.unique(objects.friend),
+        lambda objects: np.array(oa.new(Small, 2, pair=[objects[0], objects[1]]).pair[0]),
+        lambda objects: np.asarray(oa.array(Pair, [Pair(objects[0])])),
+        lambda objects: pd.Series(objects),
         lambda objects: objects[0].friend,
+        lambda objects: list(objects.friend == objects),
     ],
-    ids=["references", "numpy", "sets", "proxies do not count"],
+    ids=[
+        "references",
+        "numpy",
+        "sets",
+        "array",
+        "field",
+        "function",
+        "inline",
+        "struct",
+        "column",
+        "proxies do not count",
+        "comparisons do not count",
+    ],
 )
 def test_references_that_were_given_out(expose: Any) -> None:
     with oa.Heap(backend="cpu", initial_region=64) as heap:
         objects = herd()
-        is_proxy = not isinstance(expose(objects), (np.ndarray, set))
+        is_proxy = not isinstance(expose(objects), (np.ndarray, set, pd.Series))
         oa.delete(objects[100:])
         assert heap.placement.moves == is_proxy
 
