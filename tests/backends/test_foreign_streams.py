@@ -6,7 +6,11 @@ The driver pretends here; the tests marked ``gpu`` are for one that does it.
 from __future__ import annotations
 
 import ctypes
+import json
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -27,6 +31,7 @@ from sharedoa.runtime import streams
 
 from .pretend_driver import FIRST_EVENT, FUNCTION, STREAM, PretendDriver
 
+ROOT = Path(__file__).parents[2]
 OURS, THEIRS, EVENT = STREAM, 0x99, FIRST_EVENT + 1
 python = ctypes.PyDLL(None)
 python.PyCapsule_GetPointer.restype = ctypes.c_void_p
@@ -202,3 +207,56 @@ def test_order_in_a_stream_of_others_with_delays() -> None:
                 tensor += 1
                 twice[len(tensor)](tensor)
         assert tensor[-1].item() == 94  # ((((1 + 1) * 2 + 1) * 2 ...
+
+
+@oa.kernel
+def set_all(a: oa.Array[f32], value: f32) -> None:
+    a[oa.grid(1)] = value
+
+
+@pytest.mark.gpu
+def test_a_gibibyte_there_and_back_stays_on_the_card() -> None:
+    for library in ("torch", "cupy"):
+        pytest.importorskip(library)
+    command = [sys.executable, "-m", "tests.backends.round_trip"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=300)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert found["same"] and found["values"] == [6.0, 6.0, 6.0]
+    assert found["kernels"] >= 3 and not found["gaps"]
+    if found["refused"]:
+        pytest.skip(f"copies: {found['copied']} bytes; of pages: {found['refused']}")
+    assert (found["copied"], found["moved"]) == (0, 0)
+
+
+class Walker(oa.Object, layout="aos"):
+    x: f32
+    wanted: f32
+
+    def step(self, weight: oa.Array[f32]) -> None:
+        self.x = self.x * 0.5 + weight[0]
+
+
+@pytest.mark.gpu
+def test_training_that_reads_fields_each_step() -> None:
+    """What PyTorch learns of fields that kernels change in between: the order of its work and ours
+    decides what it sees, and each tensor is the objects' own memory."""
+    torch = pytest.importorskip("torch")
+    count, steps, rate = 1 << 16, 20, 0.3
+    with oa.Heap(backend="cuda"):
+        walkers = oa.new(Walker, count, x=0.0, wanted=2.0)
+        weight = torch.zeros(1, device="cuda", requires_grad=True)
+        expected, x = 0.0, 0.0
+        for _ in range(steps):
+            walkers.step(weight.detach())
+            inputs, target = torch.from_dlpack(walkers.x), torch.from_dlpack(walkers.wanted)
+            assert inputs.device.type == "cuda" and inputs.shape == (count,)
+            loss = ((inputs + weight - target) ** 2).mean()
+            loss.backward()
+            with torch.no_grad():
+                weight -= rate * weight.grad
+                weight.grad.zero_()
+            x = x * 0.5 + expected
+            expected -= rate * 2 * (x + expected - 2.0)
+        assert weight.item() == pytest.approx(expected, rel=1e-4)
+        assert float(walkers.x[count - 1]) == pytest.approx(x, rel=1e-4)
