@@ -13,7 +13,6 @@ from ..errors import BackendError
 from . import ocml
 from .base import I8, I16, I32, I64, VOID, PrintPiece, Stages, declare
 from .gpu import AXES, GpuTarget
-from .inline_growth import threshold_for
 from .mathematics import LIBRARY_NAMES, emit_exact, emit_library_call, width_suffix
 from .optimise import emit_native, optimise, parse
 
@@ -104,5 +103,5 @@ class AmdgpuTarget(GpuTarget):
         module = parse(ir_text)
         names = ocml.used_functions(ir_text)
         ocml.link(module, names, self.architecture, self.lanes, self.machine)
-        optimise(module, self.machine, threshold_for(ir_text))
+        optimise(module, self.machine)
         return emit_native(module, self.machine)

@@ -16,6 +16,7 @@ from dispatch.errors import RECORD_DTYPE
 
 from ..uninterrupted import uninterrupted
 from .base import I32, I64, VOID, Asking
+from .inline_growth import limit_growth
 from .warp import Warp
 
 AXES = ("x", "y")
@@ -148,6 +149,7 @@ class GpuTarget(ABC):
         builder.ret_void()
         builder.position_at_end(outside)
         builder.ret_void()
+        limit_growth(module)
 
     def _index_in_blocks_of(self, builder: ir.IRBuilder, axis: int, size: int) -> ir.Value:
         """``emit_thread_index``, where blocks are known to have ``size`` threads along the axis."""

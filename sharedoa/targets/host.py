@@ -7,7 +7,6 @@ whose linear index ``y * nx + x`` lies in [begin, end), one after another.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -49,8 +48,10 @@ FORMAT_MARK = b"\xfd"
 """Before an f64 there may be this byte and its format."""
 
 _INTRINSICS = ("exp", "exp2", "log", "log2", "log10", "sin", "cos", "pow")
-_DEFINITION = re.compile(r"^(define\b.*\))([^)\n]*?\s*\{)$", re.MULTILINE)
-_ATTRIBUTES = '"probe-stack"="inline-asm" null_pointer_is_valid'
+_FAULTS = ('"probe-stack"="inline-asm"', "null_pointer_is_valid")
+"""Attributes of functions for what must be a fault: a frame of more than a page is touched page by
+page, so that it does not reach past the end of the stack; and to use null is no reason to leave out
+code."""
 _ENTRY_TYPE = ir.FunctionType(VOID, [I64, I64, I64, I64, POINTER])
 
 
@@ -162,6 +163,10 @@ class HostTarget:
 
         builder.position_at_end(done)
         builder.ret_void()
+        for function in module.functions:
+            if not function.is_declaration:
+                # ``add`` of llvmlite's class of sets takes few attributes.
+                set.update(function.attributes, _FAULTS)
 
     def emit_current_thread(self, builder: ir.IRBuilder, axis: int) -> ir.Value:
         # Outside debug mode threads run side by side and the backend leaves -1 there. Not
@@ -234,7 +239,7 @@ class HostTarget:
         return object_code
 
     def compile(self, ir_text: str) -> Stages:
-        module = parse(_guarded(ir_text))
+        module = parse(ir_text)
         optimise(module, self.machine)
         return emit_native(module, self.machine)
 
@@ -245,13 +250,6 @@ def _float_bits(builder: ir.IRBuilder, value: ir.Value, spec: str) -> tuple[byte
         return FLOAT_MARKS[32] + b"%08x", builder.bitcast(value, I32)
     begin = FORMAT_MARK + spec.encode() if spec else b""
     return begin + FLOAT_MARKS[64] + b"%016llx", builder.bitcast(value, I64)
-
-
-def _guarded(ir_text: str) -> str:
-    """With attributes for what must be a fault: a frame of more than a page is touched page by
-    page, so that it does not reach past the end of the stack; and to use null is no reason to
-    leave out code."""
-    return _DEFINITION.sub(rf"\1 {_ATTRIBUTES}\2", ir_text)
 
 
 def declare_variadic(module: ir.Module, name: str, parameters: Sequence[ir.Type]) -> ir.Function:

@@ -4,49 +4,57 @@ LLVM decides call by call, by the size of the function that is called; for GPUs 
 of hundreds of instructions. Where methods call others through classes several times, which do the
 same, a kernel of four small classes becomes tens of thousands of instructions: seconds of LLVM, and
 more of the driver. So what may become of a module is added up before, and where that is too
-much LLVM gets a lower threshold.
+much its functions get a lower threshold.
 """
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 
-from .ir_blocks import NAME
+from llvmlite import ir
 
 MOST_INSTRUCTIONS = 12_000
 """Of a module whose calls are in place, as its functions stand before they are optimised. The
 largest of the programs that this package is measured with have 7,500."""
 THRESHOLDS = (64, 16, 4)
 """What LLVM gets in place of its own, the first under which a module stays small enough."""
+ATTRIBUTE = '"function-inline-threshold"'
 _USUAL = 225
-_LINES = 11
-"""What LLVM puts in place for GPUs: 11 times the threshold, which counts 5 for an instruction; and
-five lines of what comes here become one instruction at most before LLVM decides."""
-_DEFINITION = re.compile(rf"^define [^@]*@({NAME})\(.*?^}}$", re.MULTILINE | re.DOTALL)
-_CALL = re.compile(rf"\bcall [^@\n]*@({NAME})\(")
-_NO_INSTRUCTION = re.compile(r"^(?:[^ ]|  br |  %[^ ]+ = alloca )", re.MULTILINE)
+_TIMES = 11
+"""How many times the threshold LLVM takes for GPUs. It counts 5 for an instruction; and five of
+those that come here become one at most before it decides."""
 
 #: By name: instructions, and how often it calls which.
 _Functions = dict[str, tuple[int, Counter[str]]]
 
 
-def threshold_for(ir_text: str) -> int | None:
-    """What LLVM's threshold has to be for a module, None for the usual one."""
-    functions = _read(ir_text)
+def limit_growth(module: ir.Module) -> None:
+    """Give the functions of a whole module a lower threshold if it needs one."""
+    functions = _read(module)
     most = max(MOST_INSTRUCTIONS, 2 * sum(size for size, _ in functions.values()))
     if grown(functions, _USUAL) <= most:
-        return None
+        return
     fit = (each for each in THRESHOLDS if grown(functions, each) <= most)
-    return next(fit, THRESHOLDS[-1])
+    limit = f'{ATTRIBUTE}="{next(fit, THRESHOLDS[-1]) * _TIMES}"'
+    for function in module.functions:
+        if not function.is_declaration:
+            # ``add`` of llvmlite's class of sets takes few attributes.
+            set.add(function.attributes, limit)
 
 
-def _read(ir_text: str) -> _Functions:
+def _read(module: ir.Module) -> _Functions:
     found = {}
-    for match in _DEFINITION.finditer(ir_text):
-        lines = match[0].count("\n") - len(_NO_INSTRUCTION.findall(match[0]))
-        found[match[1]] = max(1, lines), Counter(_CALL.findall(match[0]))
+    for function in module.functions:
+        if not function.is_declaration:
+            code = [each for block in function.blocks for each in block.instructions]
+            size = sum(each.opname not in ("br", "alloca") for each in code)
+            calls = Counter(each.callee.name for each in code if _is_direct_call(each))
+            found[function.name] = max(1, size), calls
     return found
+
+
+def _is_direct_call(instruction: ir.Instruction) -> bool:
+    return isinstance(instruction, ir.CallInstr) and isinstance(instruction.callee, ir.Function)
 
 
 def grown(functions: _Functions, threshold: int) -> int:
@@ -56,7 +64,7 @@ def grown(functions: _Functions, threshold: int) -> int:
         own, calls = functions[name]
         # Not there yet: a function that calls itself. Never there: one of a library.
         inside = ((count, sizes.get(callee, 0)) for callee, count in calls.items())
-        small = (count * size for count, size in inside if size <= threshold * _LINES)
+        small = (count * size for count, size in inside if size <= threshold * _TIMES)
         sizes[name] = own + sum(small)
     return sum(sizes.values())
 

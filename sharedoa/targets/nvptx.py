@@ -26,7 +26,6 @@ from .base import (
 )
 from .block_divisions import divide_in_groups
 from .gpu import AXES, GpuTarget
-from .inline_growth import threshold_for
 from .mathematics import LIBRARY_NAMES, emit_exact, emit_library_call
 from .nvptx_lines import InlinedPlaces, code_in, with_directives_alone
 from .nvptx_minima import with_minima_of_three
@@ -140,7 +139,7 @@ class NvptxTarget(GpuTarget):
     def compile(self, ir_text: str) -> Stages:
         module = parse(ir_text)
         libdevice.link(module, libdevice.used_functions(ir_text))
-        optimise(module, self.machine, threshold_for(ir_text))
+        optimise(module, self.machine)
         module = divide_in_groups(module, self.machine)
         text = str(module)
         if "!DICompileUnit(" not in text:

@@ -2,7 +2,8 @@
 
 ptxas makes of ``div.rn.f32`` a few instructions for usual operands, and a call for all others; a
 dividend of 0 is among these. Nothing else goes on behind its branch, and no loop around it is
-unrolled. ``block_divisions`` puts the functions here in its place. Both round correctly.
+unrolled. ``block_divisions`` puts the functions here in its place, for several at once. The
+quotients are made in one of two ways, which both round correctly.
 
 **Quick**, for usual operands: the instructions of ptxas' own short way. Let r be the approximate
 inverse of b after a step of Newton's, which is the nearest f32 to 1 / b or beside a midpoint that
@@ -31,32 +32,56 @@ and where it is NaN: it is what IEEE 754 asks for of zero, infinity and NaN.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from functools import reduce
+
 from llvmlite import ir
 
-from .base import F32, F64, I1, I32, declare
+from .base import F32, F64, I32, declare
 from .mathematics import width_suffix
 
-QUICK, ANY = "sharedoa.quick_quotient", "sharedoa.any_quotient"
+QUOTIENTS = "sharedoa.quotients"
 _LEAST_DIVIDEND, _LEAST_INVERSE = 2.0**-75, 2.0**-50
 
 
-def division_module() -> ir.Module:
-    """Two functions of dividend and divisor, to be put in place: ``QUICK`` gives ``{float, i1}``,
-    the quotient and whether it is right, ``ANY`` the quotient of any numbers."""
+def declaration(size: int) -> str:
+    """LLVM's text of the function that ``division_module`` has for so many divisions."""
+    return f"declare [{size} x float] @{QUOTIENTS}.{size}({', '.join(['float'] * 2 * size)})"
+
+
+def division_module(sizes: Collection[int]) -> ir.Module:
+    """Functions for so many divisions, to be put in place: of dividend and divisor of each in turn
+    they give the quotients, the quick ones if all of them are right."""
     module = ir.Module("division")
-    for name, result, emit in (
-        (QUICK, ir.LiteralStructType([F32, I1]), _emit_quick),
-        (ANY, F32, _emit_any),
-    ):
-        function = ir.Function(module, ir.FunctionType(result, [F32, F32]), name)
+    for size in sorted(sizes):
+        result = ir.ArrayType(F32, size)
+        type = ir.FunctionType(result, [F32] * 2 * size)
+        function = ir.Function(module, type, f"{QUOTIENTS}.{size}")
         function.linkage = "linkonce_odr"
         function.attributes.add("alwaysinline")
-        builder = ir.IRBuilder(function.append_basic_block("entry"))
-        builder.ret(emit(builder, *function.args))
+        pairs = [*zip(function.args[::2], function.args[1::2], strict=True)]
+        quick, any, done = (function.append_basic_block(name) for name in ("quick", "any", "done"))
+        builder = ir.IRBuilder(quick)
+        found, usual = zip(*(_emit_quick(builder, *pair) for pair in pairs), strict=True)
+        builder.cbranch(reduce(builder.and_, usual), done, any)
+        builder.position_at_end(any)
+        others = [_emit_any(builder, *pair) for pair in pairs]
+        builder.branch(done)
+        builder.position_at_end(done)
+        quotients = ir.Constant(result, ir.Undefined)
+        phis = [builder.phi(F32) for _ in pairs]
+        for number, phi in enumerate(phis):
+            phi.add_incoming(found[number], quick)
+            phi.add_incoming(others[number], any)
+            quotients = builder.insert_value(quotients, phi, number)
+        builder.ret(quotients)
     return module
 
 
-def _emit_quick(builder: ir.IRBuilder, dividend: ir.Value, divisor: ir.Value) -> ir.Value:
+def _emit_quick(
+    builder: ir.IRBuilder, dividend: ir.Value, divisor: ir.Value
+) -> tuple[ir.Value, ir.Value]:
+    """The quotient, and whether it is right."""
     minus, inverse = builder.fneg(divisor), _approximate_inverse(builder, divisor)
     error = _fma(builder, minus, inverse, F32(1.0))
     inverse = _fma(builder, inverse, error, inverse)
@@ -69,8 +94,7 @@ def _emit_quick(builder: ir.IRBuilder, dividend: ir.Value, divisor: ir.Value) ->
     is_near = builder.fcmp_ordered(">=", _size(builder, inverse), F32(_LEAST_INVERSE))
     is_usual = builder.and_(builder.or_(is_zero, is_large), is_near)
     is_usual = builder.and_(is_usual, builder.fcmp_ordered("ord", quotient, F32(0.0)))
-    result = ir.Constant(ir.LiteralStructType([F32, I1]), ir.Undefined)
-    return builder.insert_value(builder.insert_value(result, quotient, 0), is_usual, 1)
+    return quotient, is_usual
 
 
 def _emit_any(builder: ir.IRBuilder, dividend: ir.Value, divisor: ir.Value) -> ir.Value:

@@ -23,12 +23,10 @@ def parse(ir_text: str) -> Any:
     return module
 
 
-def optimise(module: Any, machine: Any, inline_threshold: int | None = None) -> None:
+def optimise(module: Any, machine: Any) -> None:
     """Run the O3 pipeline over ``module`` in place; results stay IEEE where the IR
-    does not say that they may be approximate. ``inline_threshold``: in place of LLVM's own."""
+    does not say that they may be approximate."""
     tuning = llvm.create_pipeline_tuning_options(speed_level=OPTIMISATION_LEVEL)
-    if inline_threshold is not None:
-        tuning.inlining_threshold = inline_threshold
     tuning.loop_vectorization = tuning.slp_vectorization = True
     builder = llvm.create_pass_builder(machine, tuning)
     builder.getModulePassManager().run(module, builder)

@@ -31,6 +31,7 @@ _OF_STRETCHES = ("tests/runtime/test_stretches.py",)
 
 _DEVICE = "sharedoa/backends/gpu_device.py"
 _TWO_DEVICES = ("tests/backends/test_two_devices.py",)
+_OF_HOSTS = ("tests/targets/test_host_code.py",)
 
 MUTATIONS = (
     # ------------------------------------------------------------ devices
@@ -43,6 +44,20 @@ MUTATIONS = (
         "wavefronts of RDNA", "sharedoa/targets/amdgpu.py",
         "_FIRST_OF_32_LANES = 10", "_FIRST_OF_32_LANES = 13",
         "threads of a wavefront are taken for others", ("tests/targets/test_code_objects.py",),
+    ),
+    Mutation(
+        "frames as they are", "sharedoa/targets/host.py",
+        '_FAULTS = (\'"probe-stack"="inline-asm"\', ', "_FAULTS = (",
+        "a function with much room on its stack steps over the stack's end", _OF_HOSTS,
+    ),
+    Mutation(
+        "nobody uses null", "sharedoa/targets/host.py", ', "null_pointer_is_valid")', ",)",
+        "a store through None is left out, with what leads to it", _OF_HOSTS,
+    ),
+    Mutation(
+        "calls of calls in place", "sharedoa/targets/gpu.py", "        limit_growth(module)\n", "",
+        "a kernel of four classes is tens of thousands of instructions",
+        ("tests/targets/test_inline_growth.py",),
     ),
     Mutation(
         "a launch hands over another list", "sharedoa/backends/gpu_launch.py",

@@ -66,16 +66,10 @@ MUTATIONS = (
     ),
     # ------------------------------------------------------------------ groups
     Mutation(
-        "reads by a quick quotient", _BLOCKS,
-        "if not _is_pure(line) and (depends or not _PLAIN_LOAD.match(line)):",
-        "if not _is_pure(line) and not _PLAIN_LOAD.match(line):",
-        "the quotient is not the one that is divided by later", _OF_BLOCKS,
-    ),
-    Mutation(
         "stores before reads", _BLOCKS,
-        "if not _is_pure(line) and (depends or not _PLAIN_LOAD.match(line)):",
-        "if not _is_pure(line) and depends:",
-        "what is stored between divisions is stored before what it uses is there", _OF_BLOCKS,
+        "if not _is_pure(instruction) and not _is_plain_load(instruction):",
+        "if depends and not _is_pure(instruction) and not _is_plain_load(instruction):",
+        "what a quotient says where to read is read behind a store that came after it", _OF_BLOCKS,
     ),
     Mutation(
         "divisions that need each other", _BLOCKS,
@@ -84,14 +78,14 @@ MUTATIONS = (
         "a quotient is divided that is there only behind the branch", _OF_BLOCKS,
     ),
     Mutation(
-        "operands of the others", _BLOCKS,
-        'and i1 {usual}, {other}"', 'and i1 {other}, {other}"',
-        "only the last two divisions are tested", _OF_BLOCKS,
+        "operands of the others", _QUOTIENT,
+        "reduce(builder.and_, usual)", "usual[0]",
+        "only the first division is tested", _OF_BLOCKS,
     ),
     Mutation(
-        "where values come from", _BLOCKS,
-        "        if block.label in last:\n", "        if False:\n",
-        "a block that follows knows its predecessor by the name of its first part", _OF_BLOCKS,
+        "quotients of a group", _BLOCKS,
+        "float] {name}, {number}", "float] {name}, {size - 1 - number}",
+        "each division has the quotient of another one of its group", _OF_BLOCKS,
     ),
     Mutation(
         "rounds one after another", _BLOCKS, "_SIDE_BY_SIDE = 4", "_SIDE_BY_SIDE = 1",

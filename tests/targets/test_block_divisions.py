@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -70,12 +71,16 @@ def summed(a: oa.Array[f32], out: oa.Array[f32]) -> None:
 
 @oa.kernel
 def attracted(a: oa.Array[f32], out: oa.Array[f32]) -> None:
-    """As bodies are: a sum of quotients that do not need each other."""
+    """As bodies are: sums of quotients that do not need each other."""
     i = oa.grid(1)
-    total = f32(0.0)
+    x, y = f32(0.0), f32(0.0)
     for k in range(len(a)):
-        total += a[k] / (a[i] * a[i] + f32(k))
-    out[i] = total
+        dx, dy = a[k] - a[i], f32(k - i)
+        square = dx * dx + dy * dy + f32(0.5)
+        pull = a[k] / (square * f32(math.sqrt(square)))
+        x += dx * pull
+        y += dy * pull
+    out[i] = x + y
 
 
 KERNELS = [several, stored_between, picked, in_branches, summed, attracted]
@@ -94,6 +99,24 @@ def test_results_stay(kernel: oa.Kernel) -> None:
     real = ~np.isnan(expected)
     np.testing.assert_array_equal(np.isnan(found), ~real)
     np.testing.assert_array_equal(found[real].view(np.uint32), expected[real].view(np.uint32))
+
+
+@oa.kernel
+def read_then_stored(a: oa.Array[f32], memory: oa.Array[f32], out: oa.Array[f32]) -> None:
+    """A quotient says which number is read, before that number changes."""
+    i = oa.grid(1)
+    place = i + 1 if a[i] / a[i + 1] == f32(12345.0) else i
+    before = memory[place]
+    memory[i] = f32(9.0)
+    out[i] = a[i + 1] / f32(3.0) + before
+
+
+def test_reads_stay_before_stores() -> None:
+    with oa.Heap("auto", InterpretedGpu()):
+        a, memory, out = oa.array(f32, OPERANDS), oa.zeros(9, f32), oa.zeros(9, f32)
+        read_then_stored[9](a, memory, out)
+        np.testing.assert_array_equal(out.numpy(), OPERANDS[1:10] / np.float32(3.0))
+        assert memory.numpy().tolist() == [9.0] * 9
 
 
 def ptx_of(kernel: oa.Kernel, fast: bool = False) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from llvmlite import ir
 
 from sharedoa.errors import InternalError
+from sharedoa.targets.base import I8, I64, POINTER, VOID, Target, declare
 from sharedoa.targets.host import HostTarget
-from sharedoa.targets.optimise import assembly_of, parse
+from sharedoa.targets.optimise import assembly_of
 
 from .hand_written import kernel_text, store_coordinates
 
@@ -43,32 +45,32 @@ def test_invalid_code_is_our_fault():
 
 def test_large_frames_are_touched_page_by_page():
     """So that no call steps over the end of its stack."""
-    text = """
-declare void @use(ptr)
-define void @kernel(i64 %".1") {
-  %room = alloca [1000000 x i8]
-  call void @use(ptr %room)
-  ret void
-}
-"""
+
+    def use_room(
+        target: Target, builder: ir.IRBuilder, leaves: list[ir.Value], thread: list[ir.Value]
+    ) -> None:
+        room = builder.alloca(ir.ArrayType(I8, 1_000_000))
+        builder.call(declare(builder.module, "use", VOID, [POINTER]), [room])
+
     target = HostTarget()
-    plain = str(target.machine.emit_assembly(parse(text)))
-    stages = target.compile(text)
-    made = assembly_of(stages["opt.ll"], target.machine)
-    assert '"probe-stack"="inline-asm"' in stages["opt.ll"]
+    text = kernel_text(target, use_room)
+    probe = '"probe-stack"="inline-asm"'
+    assert text.count(probe) == text.count("define ") == 2
+    made, plain = (
+        assembly_of(target.compile(each)["opt.ll"], target.machine)
+        for each in (text, text.replace(probe, ""))
+    )
     touches = [len(t.split("(%rsp)")) for t in (plain, made)]
     assert "rsp" not in plain or touches[0] < touches[1]
 
 
 def test_code_that_uses_null_stays():
-    text = """
-define void @kernel(i64 %x, i1 %c) {
-  br i1 %c, label %use, label %done
-use:
-  store i64 %x, ptr null
-  br label %done
-done:
-  ret void
-}
-"""
-    assert "store" in HostTarget().compile(text)["opt.ll"]
+
+    def store_to_null(
+        target: Target, builder: ir.IRBuilder, leaves: list[ir.Value], thread: list[ir.Value]
+    ) -> None:
+        with builder.if_then(builder.icmp_signed("<", thread[0], leaves[0])):
+            builder.store(I64(77), ir.Constant(POINTER, None))
+
+    target = HostTarget()
+    assert "store i64 77" in target.compile(kernel_text(target, store_to_null))["opt.ll"]
