@@ -170,7 +170,7 @@ STATED: dict[Any, tuple[dict[str, Any], set[str]]] = {
         {
             "name": "Other", "base": None, "type_index": 4321, "slots": {"area": 5},
             "entry_base": 77, "unordered": frozenset({"size"}), "frozen": True,
-            "_own_fields": {"size": i32},
+            "_own_fields": {"size": i32}, "_own_abstract": ["area"],
         },
         {"python_class", "resolve_fields", "subclasses", "foreign", "initialiser", "own_defaults",
          "methods"},
