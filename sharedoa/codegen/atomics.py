@@ -8,6 +8,8 @@ from ..errors import CompileError, Diagnostic
 from ..ir.core import Operation
 from ..model.scalars import ScalarType
 from ..model.types import ReferenceType, Type
+from ..targets.warp import Warp
+from .combined_adds import emit_combined
 from .emitter import FunctionEmitter, emits
 from .lvalues import guarded
 from .memory import Lvalue, check_stored, from_stored, scalar_pointer, to_stored
@@ -30,11 +32,14 @@ def _atomic(emitter: FunctionEmitter, operation: Operation) -> ir.Value:
     lvalue, *compare, value = emitter.values(operation.operands)
     operator = operation["operator"]
     _check(operator, lvalue.type, operation)
+    warp = None if emitter.program.debug else emitter.program.target.warp
 
     def perform() -> ir.Value:
         check_stored(emitter, lvalue, value)
         if operator in ("exch", "cas"):
             return _replace(emitter, lvalue, value, compare[0] if compare else None)
+        if operation.attributes.get("combined") and warp is not None:
+            return _combine_in_warps(emitter, lvalue, value, warp)
         return _combine(emitter, lvalue, operator, value)
 
     return guarded(emitter, lvalue.valid, lvalue.type, perform)
@@ -65,6 +70,18 @@ def _combine(emitter: FunctionEmitter, lvalue: Lvalue, operator: str, value: ir.
     pointer, _ = scalar_pointer(emitter, lvalue)
     note_atomic(emitter, lvalue, pointer)
     return emitter.builder.atomic_rmw(operation, pointer, value, ORDERING)
+
+
+def _combine_in_warps(
+    emitter: FunctionEmitter, lvalue: Lvalue, value: ir.Value, warp: Warp
+) -> ir.Value:
+    """An addition whose result nobody looks at."""
+    pointer, _ = scalar_pointer(emitter, lvalue)
+    builder = emitter.builder
+    emit_combined(
+        emitter, warp, pointer, value, lambda v: builder.atomic_rmw("fadd", pointer, v, ORDERING)
+    )
+    return value
 
 
 def _replace(

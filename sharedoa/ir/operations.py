@@ -281,7 +281,8 @@ declare(Kind("load", Effects.READS, operands=1, adjoint=_RULE))
 #: The value, then the lvalue.
 declare(Kind("store", Effects.WRITES, operands=2, results=0, adjoint=_RULE))
 #: The lvalue, what to compare with (``cas``), the value; the result is what was there.
-declare(Kind("atomic", Effects.ATOMIC, ("operator",), adjoint=_RULE))
+#: ``combined``: threads of a warp are likely to add to one place, and do so together if they are.
+declare(Kind("atomic", Effects.ATOMIC, ("operator",), ("combined",), adjoint=_RULE))
 #: Something that will be loaded soon lies there, if anything does; to say so in one of ``every``
 #: threads in a row is enough.
 declare(Kind("prefetch", PURE, ("every",), operands=1, results=0))

@@ -22,7 +22,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ..model.types import VOID
-from .core import Function, Operation, Program, Region, Value, operations_in
+from .core import Function, LvalueType, Operation, Program, Region, Value, operations_in
 from .operations import PURE, Effects, effects_of, kind_of
 from .passes.calls import callees, is_known
 
@@ -47,6 +47,20 @@ def uniform_receivers(program: Program, debug: bool = False) -> frozenset[Operat
         for operation in operations_in(function.function)
         if operation.kind in ("call_virtual", "type_test")
         and operation.operands[0] not in function.divergent
+    )
+
+
+def shared_lvalues(program: Program) -> frozenset[Value]:
+    """The lvalues in memory that threads choose among a few: each is uniform, or one of several
+    that are, as branches choose. Whether threads have the same one shows when they run."""
+    if any(not _is_followed(each) for each in operations_in(program)):
+        return frozenset()
+    return frozenset(
+        operand
+        for function in _Program(program, False, chooses=True).reached()
+        for operation in operations_in(function.function)
+        for operand in operation.operands
+        if isinstance(operand.type, LvalueType) and operand not in function.divergent
     )
 
 
@@ -81,8 +95,9 @@ def _is_followed(operation: Operation) -> bool:
 class _Program:
     """All functions that the kernel reaches, and a list of those to look at again."""
 
-    def __init__(self, program: Program, debug: bool) -> None:
-        self._program, self.debug = program, debug
+    def __init__(self, program: Program, debug: bool, chooses: bool = False) -> None:
+        """``chooses``: what is chosen among uniform values counts as uniform."""
+        self._program, self.debug, self.chooses = program, debug, chooses
         self._functions: dict[str, _Function] = {}
         self._work: list[_Function] = []
         self.enter(program.kernel.symbol, ())
@@ -199,6 +214,8 @@ class _Function:
 
     def _differs(self, join: _Join, number: int) -> bool:
         """Whether threads that come there have different values for ``into[number]``."""
+        if self._program.chooses:
+            return any(values[number] in self.divergent for values, _ in join.ways)
         given = [(values[number], loops[join.depth :]) for values, loops in join.ways]
         if join in self._parted and any(not _same(value, given[0][0]) for value, _ in given):
             return True
@@ -275,6 +292,8 @@ class _Function:
     def _diverges(self, operation: Operation) -> bool:
         """Whether the results of an operation that passes nothing on are divergent."""
         divergent = [n for n, each in enumerate(operation.operands) if each in self.divergent]
+        if self._program.chooses and operation.kind == "select":
+            return divergent not in ([], [0])
         kind = kind_of(operation)
         assert kind is not None
         if kind.calls:

@@ -1,7 +1,7 @@
 """What the 32 threads of a warp do together, on NVIDIA GPUs from compute capability 8.0 on.
 
-All operations but ``active`` are for whole warps: every thread of the warp comes to them, or they
-wait for ever.
+All operations but ``active`` and those of some threads are for whole warps: every thread of the
+warp comes to them, or they wait for ever.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Literal
 
 from llvmlite import ir
 
-from .base import I1, I32, VOID, declare
+from .base import I1, I32, I64, VOID, declare
 
 LEAST_CAPABILITY = 80
 _ALL = I32(-1)
@@ -36,15 +36,27 @@ class NvptxWarp:
     def up_to_this(self, builder: ir.IRBuilder) -> ir.Value:
         return self._register(builder, "lanemask.le")
 
+    def alike(self, builder: ir.IRBuilder, mask: ir.Value, value: ir.Value) -> ir.Value:
+        symbol = "llvm.nvvm.match.any.sync.i64"
+        return builder.call(declare(builder.module, symbol, I32, [I32, I64]), [mask, value])
+
     def ballot(self, builder: ir.IRBuilder, test: ir.Value) -> ir.Value:
+        return self.ballot_of(builder, _ALL, test)
+
+    def ballot_of(self, builder: ir.IRBuilder, mask: ir.Value, test: ir.Value) -> ir.Value:
         symbol = "llvm.nvvm.vote.ballot.sync"
-        return builder.call(declare(builder.module, symbol, I32, [I32, I1]), [_ALL, test])
+        return builder.call(declare(builder.module, symbol, I32, [I32, I1]), [mask, test])
 
     def shuffle(self, builder: ir.IRBuilder, value: ir.Value, lane: ir.Value) -> ir.Value:
-        return self._shuffle(builder, "idx", value, lane, _CLAMP)
+        return self.shuffle_of(builder, _ALL, value, lane)
+
+    def shuffle_of(
+        self, builder: ir.IRBuilder, mask: ir.Value, value: ir.Value, lane: ir.Value
+    ) -> ir.Value:
+        return self._shuffle(builder, "idx", mask, value, lane, _CLAMP)
 
     def shuffle_up(self, builder: ir.IRBuilder, value: ir.Value, distance: int) -> ir.Value:
-        return self._shuffle(builder, "up", value, I32(distance), _CLAMP_UP)
+        return self._shuffle(builder, "up", _ALL, value, I32(distance), _CLAMP_UP)
 
     def reduce(
         self, builder: ir.IRBuilder, operator: Literal["add", "or", "umax"], value: ir.Value
@@ -60,7 +72,13 @@ class NvptxWarp:
         return builder.call(declare(builder.module, symbol, I32, []), [])
 
     def _shuffle(
-        self, builder: ir.IRBuilder, kind: str, value: ir.Value, other: ir.Value, clamp: ir.Value
+        self,
+        builder: ir.IRBuilder,
+        kind: str,
+        mask: ir.Value,
+        value: ir.Value,
+        other: ir.Value,
+        clamp: ir.Value,
     ) -> ir.Value:
         function = declare(builder.module, f"llvm.nvvm.shfl.sync.{kind}.i32", I32, [I32] * 4)
-        return builder.call(function, [_ALL, value, other, clamp])
+        return builder.call(function, [mask, value, other, clamp])

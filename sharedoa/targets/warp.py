@@ -43,6 +43,21 @@ class Warp(Lanes, Protocol):
         call to the next; those that get it from one call are together until they branch."""
         ...
 
+    def alike(self, builder: ir.IRBuilder, mask: ir.Value, value: ir.Value) -> ir.Value:
+        """Those of the threads in ``mask``, all of which come here, that have the same value, of 64
+        bits."""
+        ...
+
+    def ballot_of(self, builder: ir.IRBuilder, mask: ir.Value, test: ir.Value) -> ir.Value:
+        """``ballot`` of the threads in ``mask``, all of which come here."""
+        ...
+
+    def shuffle_of(
+        self, builder: ir.IRBuilder, mask: ir.Value, value: ir.Value, lane: ir.Value
+    ) -> ir.Value:
+        """``shuffle`` among the threads in ``mask``, all of which come here."""
+        ...
+
     def synchronize(self, builder: ir.IRBuilder) -> None:
         """What threads of the warp wrote before it, all of them see after it."""
         ...

@@ -137,4 +137,28 @@ MUTATIONS = (
         "the way back in debug mode is refused as a race",
         ("tests/gradients/test_random_programs.py::test_gradients_agree_in_debug_mode",),
     ),
+    Mutation(
+        "threads that come together add to one place",
+        "sharedoa/codegen/combined_adds.py",
+        "alike = warp.alike(builder, together, builder.ptrtoint(pointer, I64))",
+        "alike = together",
+        "adjoints of one object get those of others",
+        ("tests/gradients/test_ptx.py::test_sums_of_warps",),
+    ),
+    Mutation(
+        "every thread adds by itself",
+        f"{_ADJOINT}/memory.py",
+        "if to.plan.is_shared(lvalue) else {}",
+        "if False else {}",
+        "adjoints that all threads add to are as slow as there are threads",
+        ("tests/gradients/test_ptx.py::test_who_adds_to_adjoints",),
+    ),
+    Mutation(
+        "what branches choose is shared whatever it is",
+        "sharedoa/ir/uniformity.py",
+        "return any(values[number] in self.divergent for values, _ in join.ways)",
+        "return False",
+        "threads ask who else adds where nobody does",
+        ("tests/gradients/test_ptx.py::test_places_that_threads_share",),
+    ),
 )

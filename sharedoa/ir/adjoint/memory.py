@@ -89,4 +89,5 @@ def _add(to: Backward, lvalue: Value, place: Value, adjoint: Value) -> None:
         before = code.value("load", [place], adjoint.type)
         code.add("store", [code.binary("add", before, adjoint), place])
     else:
-        code.value("atomic", [place, adjoint], adjoint.type, operator="add")
+        combined = {"combined": True} if to.plan.is_shared(lvalue) else {}
+        code.value("atomic", [place, adjoint], adjoint.type, operator="add", **combined)

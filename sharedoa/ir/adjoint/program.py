@@ -28,6 +28,7 @@ from ..passes.unused import remove_unused
 from ..rewrite import copy_program
 from ..roles import Role, role_of
 from ..summary import summarize
+from ..uniformity import shared_lvalues
 from . import custom
 from .bounds import Bounds
 from .forward import Forward
@@ -380,6 +381,14 @@ class Plan:
             return True
         self._shares = True
         return not self._atomic
+
+    @cached_property
+    def _shared_lvalues(self) -> frozenset[Value]:
+        return shared_lvalues(self.program)
+
+    def is_shared(self, lvalue: Value) -> bool:
+        """Whether threads of a warp are likely to name the same place."""
+        return lvalue in self._shared_lvalues
 
     def loads_receiver(self, load: Operation) -> bool:
         """Whether it is an element of an array that is as it was."""

@@ -54,7 +54,7 @@ class Collective:
 def is_collective(instruction: Instruction) -> bool:
     opcode = instruction.opcode
     is_barrier = opcode in ("bar", "barrier") and instruction.has("warp")
-    return is_barrier or opcode in ("activemask", "shfl", "redux", "vote")
+    return is_barrier or opcode in ("activemask", "match", "shfl", "redux", "vote")
 
 
 class Collectives:
@@ -88,6 +88,8 @@ class Collectives:
                 return self._reduction
             case "vote":
                 return self._vote
+            case "match":
+                return self._match
         return lambda _: _nothing
 
     def _target(self, operand: Operand, type: Type) -> int:
@@ -132,6 +134,21 @@ class Collectives:
             votes = [_known(get(f.bits)) << lane for lane, f in together.items()]
             for frame in together.values():
                 frame.bits[place] = sum(votes)
+
+        return run
+
+    def _match(self, instruction: Instruction) -> Run:
+        if not instruction.has("any"):
+            raise UnsupportedInstruction("a match of other than any")
+        destination, source, _ = instruction.operands
+        type = type_named(instruction.modifiers[-1])
+        place, get = self._target(destination, _U32), self._getter(source, type)
+
+        def run(together: Together) -> None:
+            values = {lane: _known(get(frame.bits)) for lane, frame in together.items()}
+            for lane, frame in together.items():
+                alike = (1 << n for n, value in values.items() if value == values[lane])
+                frame.bits[place] = sum(alike)
 
         return run
 
