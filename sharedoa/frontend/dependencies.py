@@ -8,7 +8,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from types import CodeType
 from typing import Any, Literal, Protocol
 
@@ -22,6 +22,17 @@ class Dependency(Protocol):
     """A fact about the world; ``current`` says whether it is still true."""
 
     def current(self) -> bool: ...
+
+
+ABSENT = object()
+
+
+def _is_empty(cell: Any) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018
+    except ValueError:
+        return True
+    return False
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +66,34 @@ class NameDependency:
         # As it is written: 0.0 equals -0.0, and (1,) equals (1.0,).
         return type(now) is type(self.value) and isinstance(now, plain) and repr(now) == self.text
 
+    def bind(self, value: Any) -> None:
+        """Let it mean ``value``; what ``ABSENT`` stands for is that it means nothing there."""
+        if self.kind == "cell":
+            if value is ABSENT:
+                del self.owner.cell_contents
+            else:
+                self.owner.cell_contents = value
+        elif self.kind == "global":
+            if value is ABSENT:
+                self.owner.pop(self.name, None)
+            else:
+                self.owner[self.name] = value
+        elif value is ABSENT:
+            delattr(self.owner, self.name)
+        else:
+            setattr(self.owner, self.name, value)
+
+    def restore(self) -> Callable[[], None]:
+        """Let it mean again what it meant. The result undoes that."""
+        own = self.owner if self.kind == "global" else {}
+        if self.kind == "attribute":
+            own = getattr(self.owner, "__dict__", {})
+        elif self.kind == "cell":
+            own = {} if _is_empty(self.owner) else {self.name: self.owner.cell_contents}
+        now = own.get(self.name, ABSENT)
+        self.bind(self.value)
+        return partial(self.bind, now)
+
     @cached_property
     def text(self) -> str:
         return repr(self.value)
@@ -72,6 +111,16 @@ class ContentDependency:
     @classmethod
     def of(cls, array: np.ndarray) -> ContentDependency:
         return cls(array, array.shape, array.dtype, array.tobytes())
+
+    def restore(self) -> Callable[[], None]:
+        """Let the array hold again what it held. The result undoes that. Raises ValueError if
+        that cannot be."""
+        array = self.array
+        if array.shape != self.shape or array.dtype != self.dtype:
+            raise ValueError("it has another shape or type")
+        now = array.copy()
+        array[...] = np.frombuffer(self.data, self.dtype).reshape(self.shape)
+        return partial(np.copyto, array, now)
 
     def current(self) -> bool:
         array = self.array

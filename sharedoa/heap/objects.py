@@ -154,6 +154,9 @@ class ManyObjects(Generic[T_co]):
         def __getattr__(self, name: str) -> Any:
             if name.startswith("__"):
                 raise AttributeError(name)
+            method = self._cls.methods.get(name)
+            if method is not None and method.kind == "method":
+                return _MethodOfEach(self._call, name)  # as most often: no field has this name
             if not self._declares(name):
                 raise AttributeError(self._unknown(name))
             return self._declared(name)
@@ -163,13 +166,15 @@ class ManyObjects(Generic[T_co]):
 
     def _declared(self, name: str) -> Any:
         """The field or method of every object."""
-        if name in self._cls.fields:
+        cls = self._cls
+        if name in cls.fields:
             return self._field(name)
-        method = self._cls.find_method(name)
+        method = cls.find_method(name)
         assert method is not None
-        if method.kind in ("static", "class"):
-            raise AttributeError(f"{name} is of the class: call {self._cls.name}.{name}(...)")
-        return self._call(name) if method.kind == "property" else _MethodOfEach(self._call, name)
+        kind = method.kind
+        if kind == "static" or kind == "class":
+            raise AttributeError(f"{name} is of the class: call {cls.name}.{name}(...)")
+        return self._call(name) if kind == "property" else _MethodOfEach(self._call, name)
 
     def __dir__(self) -> list[str]:
         """Fields and methods of the objects, and what arrays have themselves."""

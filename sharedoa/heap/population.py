@@ -47,6 +47,7 @@ class Population(ManyObjects[T_co]):
     class and, within a class, as they were made; an object in a reused place has that place."""
 
     __slots__ = ("_class", "_heap")
+    _class: ClassType
 
     def __init__(self, heap: Heap, cls: ClassType) -> None:
         object.__setattr__(self, "_heap", heap)
@@ -54,8 +55,7 @@ class Population(ManyObjects[T_co]):
 
     @property
     def _cls(self) -> ClassType:
-        found: ClassType = object.__getattribute__(self, "_class")
-        return found
+        return self._class
 
     def _classes(self) -> list[ClassType]:
         """The classes that have objects, by type index."""

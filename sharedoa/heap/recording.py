@@ -59,6 +59,10 @@ class Deferrer(Recorder, Protocol):
         """Keep a call of a method on all objects of a class for later; False if it cannot wait."""
         ...
 
+    def defer_again(self, objects: Any, name: str, given: tuple[Any, ...]) -> bool:
+        """The same, if it is known to be kept; False if it is not as calls before it were."""
+        ...
+
 
 class Deferred(Protocol):
     """Launches on a heap that have been asked for and have not run."""

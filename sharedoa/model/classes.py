@@ -128,6 +128,7 @@ class ClassType:
     entry_base: int = 0
     _own_fields: dict[str, Type] | None = None
     _own_abstract: list[str] | None = None
+    _all_fields: dict[str, Type] | None = None
 
     def __post_init__(self) -> None:
         _by_index[self.type_index] = self
@@ -176,8 +177,10 @@ class ClassType:
     @property
     def fields(self) -> dict[str, Type]:
         """All fields, inherited ones first, in order of declaration."""
-        inherited = self.base.fields if self.base else {}
-        return {**inherited, **self.own_fields}
+        if self._all_fields is None:
+            inherited = self.base.fields if self.base else {}
+            self._all_fields = {**inherited, **self.own_fields}
+        return self._all_fields
 
     @property
     def defaults(self) -> dict[str, Any]:

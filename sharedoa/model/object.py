@@ -124,6 +124,7 @@ class ObjectMeta(type):
             )
         method = _make_method(shared, name, value, Scope(value.__globals__, value.__module__))
         _check_replacement(method)
+        World.about_to_change()
         with World.changing:
             _install_method(cls, method)
             World.advance()
@@ -136,6 +137,7 @@ class ObjectMeta(type):
                 f"{cls.__name__}.{name} cannot be deleted",
                 "only an override can, which brings the inherited method back",
             )
+        World.about_to_change()
         with World.changing:
             shared.uninstall(name)
             super().__delattr__(name)

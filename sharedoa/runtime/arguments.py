@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
@@ -142,6 +142,10 @@ class ArgumentPlan:
             raise ArgumentError(f"kernel {self._kernel} lacks {missing}", self._expected())
         return tuple(given[name] for name in names)
 
+    def kept(self, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Arguments for a launch that comes later. Raises ArgumentError."""
+        return kept(self._signature, arguments, f"kernel {self._kernel}, argument ")
+
     def host_values(self, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
         """Arguments as CPython's run of the kernel sees them, converted by type."""
         if len(arguments) != len(self.binders):
@@ -169,6 +173,18 @@ class ArgumentPlan:
         raise ArgumentError(
             f"the arguments of kernel {self._kernel} lie in different heaps", _OTHER_HEAP
         )
+
+
+def kept(signature: Signature, arguments: Iterable[Any], where: str) -> tuple[Any, ...]:
+    """Arguments with numbers as they are now, whatever becomes of lists and of NumPy's arrays.
+    Raises ArgumentError, which says ``where`` before the parameter's name."""
+    found = []
+    for name, type, value in zip(signature.names, signature.types, arguments, strict=True):
+        is_number = isinstance(type, ScalarType) or (
+            isinstance(type, ValueType) and type.in_memory
+        )
+        found.append(convert(type, value, f"{where}{name}") if is_number else value)
+    return tuple(found)
 
 
 def packed(type: Type, value: Any, what: str) -> bytes:

@@ -8,10 +8,12 @@ nanoseconds each.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from types import FunctionType
 from typing import Any
 
+from ..errors import HeapError
 from ..frontend.dependencies import ContentDependency, Dependency, NameDependency
 
 _SOURCE = """
@@ -50,6 +52,11 @@ class BoundNames:
             hold = _tables_too([each.current for each in self._tables], hold)
         self.hold = hold or (lambda: True)
 
+    def changed(self) -> list[NameDependency | ContentDependency]:
+        """Those that do not mean, or hold, what they did."""
+        every: list[NameDependency | ContentDependency] = [*self._names, *self._tables]
+        return [each for each in every if not each.current()]
+
     def are_equal(self) -> bool:
         """Whether every name that does not mean what it meant is bound to an equal number. Then
         ``hold`` takes that for what it means."""
@@ -58,6 +65,27 @@ class BoundNames:
             return False
         self._look_for({each: each.read() for each in self._names})
         return True
+
+
+@contextmanager
+def as_they_were(every: Iterable[BoundNames]) -> Iterator[None]:
+    """In the block names mean, and tables hold, what they did when programs were made of them, for
+    launches that were asked for then.
+
+    Raises HeapError for a table that cannot hold that any more.
+    """
+    with ExitStack() as stack:
+        for names in every:
+            for each in names.changed():
+                try:
+                    stack.callback(each.restore())
+                except Exception as error:
+                    raise HeapError(
+                        f"launches that wait in a block of oa.fuse() use what has changed since "
+                        f"they were asked for, and cannot be as it was: {error}",
+                        "change it after the block, or call oa.synchronize() before",
+                    ) from error
+        yield
 
 
 def _groups(names: Sequence[NameDependency]) -> Iterable[list[NameDependency]]:

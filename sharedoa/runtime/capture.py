@@ -28,6 +28,7 @@ from ..ir.births import NO_BIRTHS
 from ..model.classes import Method
 from ..model.types import ArrayType
 from . import knobs
+from .arguments import kept
 from .fusion.steps import Parts, Recorded, StepFusion
 from .geometry import Geometry
 from .launch_sequence import LaunchSequence, RecordedLaunch
@@ -154,11 +155,13 @@ class Capture:
         is_compiled = heap.backend.name != "python"
         if is_compiled and program.uses().births:
             if not geometry.is_empty:
+                arguments = program.plan.kept(arguments)
                 changing = ChangingLaunch(program, geometry, arguments, mode, debug)
                 self._records.append(changing)
             return
         settings = own_settings(heap, mode, debug)
-        values = arguments if is_compiled else program.plan.host_values(arguments)
+        plan = program.plan
+        values = plan.kept(arguments) if is_compiled else plan.host_values(arguments)
         launch = RecordedLaunch(program, geometry, values, *settings, slots, self._specialises)
         if is_compiled:
             with program.lock:
@@ -180,6 +183,8 @@ class Capture:
             # An array with an element for each object has as many as there are now.
             self.record_call(lambda: call(objects, method.name, given))
         else:
+            where = f"kernel {method.owner.name}.{method.name}, argument "
+            given = kept(method.signature, given, where)
             self._records.append(PopulationCall(objects, method, given))
 
     def record_call(self, call: Callable[[], Any]) -> None:

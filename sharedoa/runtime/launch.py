@@ -544,6 +544,11 @@ class Program:
                 self._names = BoundNames(made.dependencies)
             return known
 
+    @property
+    def names(self) -> BoundNames:
+        """What it was made from, as it was then."""
+        return self._names
+
     def look_at_names(self) -> None:
         """If a name that the program was made from means something else, all who rest on what names
         mean look again."""

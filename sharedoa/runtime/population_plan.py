@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..heap.living import births_by_class
 from ..heap.population import Population
@@ -48,8 +48,7 @@ class ChangingLaunch:
     debug: bool | None
 
 
-@dataclass(frozen=True)
-class PopulationCall:
+class PopulationCall(NamedTuple):
     """``oa.all(C).method(...)`` without results."""
 
     objects: Population

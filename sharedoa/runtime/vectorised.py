@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 from threading import get_ident
-from typing import Any
+from typing import Any, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -21,7 +21,15 @@ from ..heap.array_memory import ArrayStorage
 from ..heap.arrays import Array, FieldView, ObjectArray
 from ..heap.heap import Heap
 from ..heap.population import Population
-from ..heap.recording import OthersError, deferrer, is_recorded, listing, recorder
+from ..heap.recording import (
+    Deferrer,
+    OthersError,
+    deferrer,
+    is_recorded,
+    listing,
+    recorder,
+    recording,
+)
 from ..heap.run import Run, RunOfObjects
 from ..model.array2_type import Array2Type
 from ..model.classes import ClassType, Method
@@ -58,6 +66,11 @@ def call(objects: ObjectArray | Population, name: str, arguments: tuple[Any, ...
     Raises ArgumentError for wrong arguments, arrays that are not as long as the receivers, or
     receivers that are None.
     """
+    found = recording.get()
+    if found is not None and found.is_lazy:
+        later = cast("Deferrer", found)
+        if isinstance(objects, Population) and later.defer_again(objects, name, arguments):
+            return None
     method = objects._cls.find_method(name)
     assert method is not None
     given = _in_shared_memory(objects._heap, method, _by_position(method, arguments))
@@ -131,9 +144,9 @@ def _record(objects: Population, method: Method, given: list[Any]) -> None:
             "objects live in each run",
             "store results in a field, or call it outside of the block",
         )
-    recording = recorder()
-    assert recording is not None
-    recording.record_population_call(objects, method, tuple(given))
+    taker = recorder()
+    assert taker is not None
+    taker.record_population_call(objects, method, tuple(given))
 
 
 @dataclass(frozen=True)
@@ -180,15 +193,16 @@ _plans: WeakKeyDictionary[Heap, dict[tuple[ClassType, str], _Plan]] = WeakKeyDic
 def _call_by_plan(objects: Population, method: Method, given: list[Any]) -> bool:
     """Call ``method`` on all objects, where they are runs, nothing has one element an object and
     nothing is returned: then the launches are those of the last call. False if that is not so."""
-    heap, types = objects._heap, method.signature.types
-    if not heap.uses_runs or method.signature.result != VOID:
+    heap, signature = objects._heap, method.signature
+    types = signature.types
+    if not heap.uses_runs or signature.result is not VOID:
         return False
-    if any(
-        isinstance(value, Array) and not isinstance(type, (ArrayType, Array2Type))
-        for value, type in zip(given, types, strict=True)
-    ):
-        return False
-    plans = _plans.setdefault(heap, {})
+    for value, type in zip(given, types, strict=True):
+        if isinstance(value, Array) and not isinstance(type, (ArrayType, Array2Type)):
+            return False
+    plans = _plans.get(heap)
+    if plans is None:
+        plans = _plans.setdefault(heap, {})
     plan = plans.get((objects._cls, method.name))
     for planned in plan.launches if plan is not None else ():
         planned.program.look_at_names()  # how objects are shared out rests on what they mean

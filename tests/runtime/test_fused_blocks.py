@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import sharedoa as oa
-from sharedoa import f32
+from sharedoa import f32, i32
 from sharedoa.codegen.roles import RoleMetadata
 from sharedoa.runtime import knobs
 from sharedoa.runtime.assembly import open_target
@@ -296,3 +296,217 @@ def test_everywhere() -> None:
             return found
 
     check_everywhere(run)
+
+
+# ------------------------------------------------------------------ calls that are as those before
+
+
+class Pair(oa.Object):
+    at: oa.vec3
+    x: f32
+    n: i32
+    other: Pair
+
+    def shift(self, by: oa.vec3) -> None:
+        self.at = self.at + by
+
+    def take(self, values: oa.Array[f32], place: i32) -> None:
+        self.x += values[place]
+
+    def meet(self, one: Pair) -> None:
+        self.other = one
+        self.n += 1
+
+    def grow(self, by: f32) -> None:
+        self.x += by
+
+
+@oa.kernel
+def shift_all(pairs: oa.Array[Pair], by: oa.vec3) -> None:
+    pairs[oa.grid(1)].at = pairs[oa.grid(1)].at + by
+
+
+@pytest.mark.parametrize("within", [oa.fuse, oa.capture])
+def test_numbers_are_those_that_they_were(within: Any) -> None:
+    """Lists and arrays that the host changes after the call that they were given to."""
+    with fused():
+        pairs = oa.new(Pair, 3)
+        for _ in range(3):
+            by, also = [1.0, 2.0, 3.0], np.float32([1, 2, 3])
+            pairs.at = 0.0
+            with within() as block_:
+                for given in (by, also):
+                    oa.all(Pair).shift(given)
+                    shift_all[3](pairs, given)
+                    given[0] = 100.0
+            if within is oa.capture:
+                block_.run()
+            np.testing.assert_array_equal(pairs.at.numpy(), [[4, 8, 12]] * 3)
+
+
+def test_remembered_calls_see_what_has_changed(launched: list[Any]) -> None:
+    """The same block again and again, before which something is not as it was."""
+    with fused() as heap:
+        pairs = oa.new(Pair, 4)
+        one = pairs[1]
+        arrays = [oa.array(f32, [k, 10 * k]) for k in (1, 2)]
+
+        def block_(values: Any, place: Any, by: Any) -> int:
+            launched.clear()
+            with oa.fuse():
+                oa.all(Pair).take(values, place)
+                oa.all(Pair).meet(one)
+                oa.all(Pair).grow(by)
+            return len(launched)
+
+        for _ in range(3):
+            assert block_(arrays[0], 0, 0.5) == 1
+        assert block_(arrays[1], 1, 1) == 1  # another array, and a number of another class
+        np.testing.assert_array_equal(pairs.x.numpy(), np.full(4, 25.5))
+        with pytest.raises(oa.ArgumentError, match=r"argument place"):
+            block_(arrays[1], 1 << 40, 1.0)
+        with pytest.raises(oa.ArgumentError, match=r"argument values"):
+            block_(oa.array(i32, [1, 2]), 0, 1.0)
+        with pytest.raises(oa.ArgumentError, match=r"Pair\.grow takes 1 arguments"), oa.fuse():
+            oa.all(Pair).grow(1.0, 2.0)
+        with oa.Heap(backend="cpu"):
+            strange = oa.array(f32, [5])
+        with pytest.raises(oa.ArgumentError, match="heap"):
+            block_(strange, 0, 1.0)
+        pairs.x = 0.0
+        oa.delete(pairs[3])
+        more = oa.new(Pair, 2)
+        assert block_(arrays[0], 0, oa.array(f32, np.arange(5))) > 1  # one element an object
+        np.testing.assert_array_equal(pairs[:3].x.numpy(), [1, 2, 3])
+        np.testing.assert_array_equal(more.x.numpy(), [4, 5])
+
+        def grow(self: Pair, by: f32) -> None:
+            self.x = f32(7) + by
+
+        before = Pair.grow
+        Pair.grow = grow  # type: ignore[method-assign]
+        assert block_(arrays[0], 0, 1.0) == 1
+        np.testing.assert_array_equal(more.x.numpy(), [8, 8])
+        Pair.grow = before  # type: ignore[method-assign]
+        seen = []
+
+        def elsewhere() -> None:
+            with heap:
+                seen.append(block_(arrays[0], 0, 1.0))
+
+        thread = threading.Thread(target=elsewhere)
+        thread.start()
+        thread.join()
+        block_(arrays[0], 0, 1.0)
+        np.testing.assert_array_equal(more.x.numpy(), [12, 12])
+        assert seen
+
+
+_RATE = 1.0
+_TABLE = np.array([1.0, 2.0], np.float32)
+
+
+class Rated(oa.Object):
+    x: f32
+
+    def by_name(self) -> None:
+        self.x += f32(_RATE)
+
+    def by_table(self, place: i32) -> None:
+        self.x += _TABLE[place]
+
+
+@oa.kernel
+def rate_all(rated: oa.Array[Rated]) -> None:
+    rated[oa.grid(1)].x += f32(_RATE)
+
+
+@pytest.mark.parametrize("is_known", [False, True])
+def test_what_waits_means_what_it_meant(is_known: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names, tables and methods that the host changes after a launch was asked for."""
+    module = globals()
+    with fused():
+        made = oa.new(Rated, 3)
+        rated = oa.all(Rated)
+        monkeypatch.setitem(module, "_RATE", 1.0)
+        if is_known:
+            for _ in range(2):
+                with oa.fuse():
+                    rated.by_name()
+                    rated.by_table(0)
+                    rate_all[3](made)
+            made.x = 0.0
+        with oa.fuse():
+            rated.by_table(0)
+            rated.by_name()
+            rate_all[3](made)
+            module["_RATE"] = 10.0
+            rated.by_name()
+            rate_all[3](made)
+            _TABLE[0] = 100.0
+            rated.by_table(0)
+        np.testing.assert_array_equal(made.x.numpy(), np.full(3, 3 + 20 + 100))
+        assert (_RATE, _TABLE[0]) == (10, 100)
+        _TABLE[0], made.x = 1.0, 0.0
+        before = Rated.by_name
+
+        def by_name(self: Rated) -> None:
+            self.x += f32(1000)
+
+        with oa.fuse():
+            rated.by_name()
+            Rated.by_name = by_name  # type: ignore[method-assign]
+            rated.by_name()
+        Rated.by_name = before  # type: ignore[method-assign]
+        np.testing.assert_array_equal(made.x.numpy(), np.full(3, 1010))
+
+        def bound(rate: float) -> tuple[Any, Any]:
+            @oa.kernel
+            def by_cell(rated: oa.Array[Rated]) -> None:
+                rated[oa.grid(1)].x += f32(rate)
+
+            def change() -> None:
+                nonlocal rate
+                rate = 7.0
+
+            return by_cell, change
+
+        by_cell, change = bound(0.5)
+        made.x = 0.0
+        with oa.fuse():
+            by_cell[3](made)
+            change()
+            by_cell[3](made)
+        np.testing.assert_array_equal(made.x.numpy(), np.full(3, 7.5))
+
+
+def test_tables_that_cannot_be_as_they_were() -> None:
+    with fused():
+        made = oa.new(Rated, 3)
+        with pytest.raises(oa.HeapError, match="what has changed"), oa.fuse():
+            oa.all(Rated).by_table(0)
+            _TABLE[0] = 5.0
+            _TABLE.flags.writeable = False
+        _TABLE.flags.writeable = True
+        _TABLE[0] = 1.0
+        assert made.x[0] == 0
+
+
+def test_remembered_calls_cost_little() -> None:
+    """Calls of a block that ran before are not looked at with care."""
+    with fused() as heap:
+        oa.new(Node, 8)
+
+        def run() -> None:
+            with oa.fuse():
+                oa.all(Node).push(0.5)
+                oa.all(Node).move(0.5)
+
+        run()
+        own, careful = block._deferred[heap], []
+        look_at = own.look_at
+        own.look_at = lambda *given: careful.append(given) or look_at(*given)  # type: ignore
+        made = own.plans.made
+        for _ in range(5):
+            run()
+        assert not careful and own.plans.made == made

@@ -15,10 +15,11 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterable, Sequence
-from typing import Any
+from threading import get_ident
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary, WeakSet
 
-from ...errors import HeapError
+from ...errors import HeapError, SharedOAError
 from ...forks import renew_in_child
 from ...heap.arrays import Array
 from ...heap.blocks import Block, entered, exit_of_block
@@ -30,12 +31,14 @@ from ...model.scalars import ScalarType
 from ...model.types import VOID, ArrayType, ReferenceType, Type, ValueType
 from ...model.world import World
 from .. import knobs
+from ..arguments import Binder, kept
+from ..bound_names import BoundNames, as_they_were
 from ..geometry import Geometry
 from ..launch import Program
 from ..population_plan import PopulationCall
 from ..vectorised import receiver_programs
 from .grouping import MOST_PARTS, Launched
-from .plans import Plans
+from .plans import Key, Plans, key_of
 
 _MOST_CLASSES = 16
 """Of a population whose calls wait: the methods of all are looked at."""
@@ -47,6 +50,24 @@ _deferred: WeakKeyDictionary[Heap, _Deferred] = WeakKeyDictionary()
 _waiting: WeakSet[_Deferred] = WeakSet()
 
 
+_Asked = tuple[Launched | PopulationCall, Key, tuple[BoundNames, ...]]
+"""A launch that waits, what it is to plans, and what its programs were made from."""
+
+
+class _Waiting(NamedTuple):
+    """How calls of a method on all objects of a class wait, as long as ``facts`` are the same: the
+    ``programs`` of which they would be, and what takes each argument. ``key``: of all of them
+    (``key_of``), where the method takes nothing but numbers."""
+
+    method: Method
+    facts: int
+    programs: tuple[Program, ...]
+    names: tuple[BoundNames, ...]
+    types: tuple[Type, ...]
+    binders: tuple[Binder, ...]
+    key: Key | None
+
+
 class _Deferred:
     """The launches on one heap that wait, of all threads in their order."""
 
@@ -54,48 +75,68 @@ class _Deferred:
         self._heap = heap.weak
         self._lock: Any = renew_in_child(threading.RLock())
         self._is_launching = False
-        self._records: list[Launched | PopulationCall] = []
-        self._programs: dict[tuple[ClassType, Method], tuple[tuple[Program, ...], Any]] = {}
+        self._records: list[_Asked] = []
+        #: By class and name of the method.
+        self._known: dict[tuple[ClassType, str], _Waiting] = {}
         self.plans = Plans(heap)
         _waiting.add(self)
 
     def is_launching_here(self) -> bool:
         return self._is_launching and bool(self._lock._is_owned())
 
-    def add(self, record: Launched | PopulationCall) -> None:
+    def add(self, asked: _Asked) -> None:
         """Let a launch wait."""
         heap = self._heap()
         assert heap is not None
         with self._lock:
-            self._records.append(record)
-            heap.memory.deferred = self
-            # Whoever looks whether something was launched comes to launch this.
-            heap.memory.last_launch = object()
+            if not self._records:
+                heap.memory.deferred = self
+                # Whoever looks whether something was launched comes to launch this.
+                heap.memory.last_launch = object()
+            self._records.append(asked)
             if len(self._records) >= MOST_PARTS:
                 self._launch(_whole_rounds(self._records))
 
-    def programs_of(self, objects: Population, method: Method) -> tuple[Program, ...]:
-        """What calls the method on objects of each class that lives; none, if calls cannot
-        wait."""
+    def known(self, heap: Heap, cls: ClassType, name: str) -> _Waiting | None:
+        """How calls of the method wait, if that is as it was."""
+        found = self._known.get((cls, name))
+        if found is None or found.facts != World.epoch + heap.placement.population_epoch:
+            return None
+        for names in found.names:
+            if not names.hold():
+                return None
+        return found
+
+    def look_at(self, objects: Population, method: Method) -> _Waiting | None:
+        """How calls of the method on objects of each class that lives wait; None if they do not."""
         heap = self._heap()
         assert heap is not None
-        key = objects._cls, method
-        known, facts = self._programs.get(key, ((), ()))
-        for program in known:
+        cls, types = objects._cls, method.signature.types
+        found = self._known.get((cls, method.name))
+        for program in found.programs if found is not None else ():
             program.look_at_names()
-        if not facts or facts != (World.epoch, heap.placement.population_epoch):
+        if found is None or found.facts != _facts(heap) or found.method is not method:
             classes = objects._classes()
-            known = ()
+            programs: tuple[Program, ...] = ()
             is_void = method.signature.result == VOID
-            if is_void and len(classes) <= _MOST_CLASSES and _all_wait(method.signature.types):
-                known = tuple(receiver_programs(objects, method, classes))
-            if any(program.uses().births for program in known):
-                known = ()
-            if len(self._programs) >= _KEPT:
-                self._programs.clear()
-            facts = World.epoch, heap.placement.population_epoch
-            self._programs[key] = known, facts
-        return known
+            if is_void and len(classes) <= _MOST_CLASSES and _all_wait(types):
+                programs = tuple(receiver_programs(objects, method, classes))
+            if not programs or any(program.uses().births for program in programs):
+                self._known.pop((cls, method.name), None)
+                return None
+            if len(self._known) >= _KEPT:
+                self._known.clear()
+            have_numbers = all(isinstance(type, ScalarType) for type in types)
+            found = self._known[cls, method.name] = _Waiting(
+                method,
+                _facts(heap),
+                programs,
+                tuple([program.names for program in programs]),
+                types,
+                tuple(programs[0].plan.binders[1:]),
+                (cls, method, *[None] * len(types)) if have_numbers else None,
+            )
+        return found
 
     def launch(self) -> None:
         heap = self._heap()
@@ -103,8 +144,9 @@ class _Deferred:
             return
         # Who holds what another thread's launches need does not wait for them.
         books: Any = heap.lock.plain
-        is_free = not books._is_owned() and not any(
-            is_part() for is_part in [*heap.memory.launching.values()]
+        launching = heap.memory.launching
+        is_free = not books._is_owned() and not (
+            launching and any(is_part() for is_part in [*launching.values()])
         )
         if not self._lock.acquire(blocking=is_free):
             return
@@ -123,7 +165,11 @@ class _Deferred:
         token = recording.set(None)
         self._is_launching = True
         try:
-            self.plans.run(records)
+            every = {names for _, _, own in records for names in own}
+            if all(names.hold() or names.are_equal() for names in every):
+                self.plans.run([each[0] for each in records], tuple([each[1] for each in records]))
+            else:
+                self._launch_as_it_was(records)
         except BaseException:
             self._records = []
             raise
@@ -133,11 +179,22 @@ class _Deferred:
             if not self._records:
                 heap.memory.deferred = None
 
+    def _launch_as_it_was(self, records: Iterable[_Asked]) -> None:
+        """Launch one after another what was asked for when names meant something else."""
+        for record, key, names in records:
+            with as_they_were(names):
+                self.plans.run([record], (key,))
 
-def _whole_rounds(records: Sequence[Any]) -> int:
+
+def _facts(heap: Heap) -> int:
+    # Both only grow.
+    return World.epoch + heap.placement.population_epoch
+
+
+def _whole_rounds(records: Sequence[_Asked]) -> int:
     """How many of the first records are whole rounds of the loop that launches them, so that the
     next ones begin where these did; all, if they are of no loop."""
-    keys = [_key(record) for record in records]
+    keys = [_key(record) for record, _, _ in records]
     for length in range(1, len(keys) // 2 + 1):
         if all(keys[n] == keys[n - length] for n in range(length, len(keys))):
             return len(keys) // length * length
@@ -151,13 +208,15 @@ def _key(record: Launched | PopulationCall) -> Any:
 
 
 def _launch_all() -> None:
-    """Before a fork: the child would launch what waits once more."""
+    """Before a fork, as the child would launch what waits once more, and before methods mean
+    something else."""
     for each in [*_waiting]:
         each.launch()
 
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_launch_all)
+World.before_change.append(_launch_all)
 
 
 class Fusion:
@@ -172,6 +231,8 @@ class Fusion:
         self._was_entered = False
         self._block: Block | None = None
         self._outer: Recorder | None = None
+        #: Where launches wait, once there is one.
+        self._deferred: _Deferred | None = None
 
     @property
     def is_recording(self) -> bool:
@@ -189,6 +250,7 @@ class Fusion:
         try:
             self._block, self._outer, self._was_entered = block, outer, True
             if waits:
+                self._deferred = _deferred.get(heap)
                 recording.set(self)
             return self
         except BaseException:  # a signal: the block is not entered
@@ -199,7 +261,7 @@ class Fusion:
     def __exit__(self, block: Block, kind: Any, error: Any, trace: Any) -> None:
         if recording.get() is self:
             recording.set(self._outer)
-        self._block = self._outer = None  # which refers to this
+        self._block = self._outer = self._deferred = None  # which refers to this
         self.heap.launch_deferred()
 
     def explain(self) -> str:
@@ -228,7 +290,8 @@ class Fusion:
         ):
             heap = program.plan.pack(program.plan.new_slots(), arguments)
             if heap is self.heap and not program.uses().births:
-                self._own.add(Launched(program, geometry, arguments))
+                launched = Launched(program, geometry, program.plan.kept(arguments))
+                self._own.add((launched, key_of(launched), (program.names,)))
                 return
         with executing(self.heap):
             program.launcher(geometry)(*arguments, mode=mode, debug=debug)
@@ -237,23 +300,57 @@ class Fusion:
         self, objects: Population, method: Method, given: tuple[Any, ...]
     ) -> bool:
         own = self._own
-        programs = own.programs_of(objects, method)
-        if not programs:
+        waiting = own.look_at(objects, method)
+        if waiting is None:
             return False
-        types = method.signature.types
-        for type, value, bind in zip(types, given, programs[0].plan.binders[1:], strict=True):
+        for type, value, bind in zip(method.signature.types, given, waiting.binders, strict=True):
             if isinstance(value, Array) and not isinstance(type, ArrayType):
                 return False  # one element an object
             if bind(value, []) not in (None, self.heap):
                 return False
-        own.add(PopulationCall(objects, method, given))
+        where = f"kernel {method.owner.name}.{method.name}, argument "
+        call = PopulationCall(objects, method, kept(method.signature, given, where))
+        own.add((call, key_of(call), waiting.names))
+        return True
+
+    def defer_again(self, objects: Population, name: str, given: tuple[Any, ...]) -> bool:
+        """As ``defer_population_call``, of calls as there were before."""
+        heap, own = self.heap, self._deferred
+        if own is None or objects._heap is not heap or not self.is_recording:
+            return False
+        waiting = own.known(heap, objects._class, name)
+        if waiting is None or len(given) != len(waiting.binders):
+            return False
+        if get_ident() != heap.upkeep.thread:
+            return False
+        numbers: list[Any] = []
+        try:
+            if waiting.key is not None:
+                for bind, value in zip(waiting.binders, given, strict=True):
+                    bind(value, numbers)
+                call = PopulationCall(objects, waiting.method, tuple(numbers))
+                own.add((call, waiting.key, waiting.names))
+                return True
+            later: list[Any] = []
+            for type, bind, value in zip(waiting.types, waiting.binders, given, strict=True):
+                is_other = isinstance(type, ValueType) and not isinstance(value, type.python_class)
+                if is_other or bind(value, numbers) not in (None, heap):
+                    return False
+                later.append(numbers[-1] if isinstance(type, ScalarType) else value)
+        except SharedOAError:
+            return False  # said, or converted, with more care
+        call = PopulationCall(objects, waiting.method, tuple(later))
+        own.add((call, key_of(call), waiting.names))
         return True
 
     @property
     def _own(self) -> _Deferred:
-        found = _deferred.get(self.heap)
+        found = self._deferred
         if found is None:
-            found = _deferred.setdefault(self.heap, _Deferred(self.heap))
+            found = _deferred.get(self.heap)
+            if found is None:
+                found = _deferred.setdefault(self.heap, _Deferred(self.heap))
+            self._deferred = found
         return found
 
     def record_population_call(self, objects: Any, method: Any, given: tuple[Any, ...]) -> None:

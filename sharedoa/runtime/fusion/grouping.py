@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from ...heap.heap import Heap
+from ...model.classes import Method
 from ...model.world import World
 from ..chained_methods import chained
 from ..geometry import Geometry
@@ -44,12 +46,13 @@ Record = Launched | PopulationCall | None
 @dataclass
 class Group:
     """Launches ``first`` and those after it, ``count`` in all. Of kernels the ``program`` that is
-    launched for several, with arguments ``picked`` from theirs."""
+    launched for several, with arguments ``picked`` from theirs; of methods the one that is all."""
 
     first: int
     count: int
     program: Program | None = None
     picked: tuple[Picked, ...] = ()
+    method: Method | None = None
 
     @property
     def span(self) -> range:
@@ -57,15 +60,17 @@ class Group:
 
     def record(self, records: Sequence[Record]) -> Launched | PopulationCall:
         """The one launch of those that ``records`` has of this group."""
-        own = [records[number] for number in self.span]
+        own = records[self.first : self.first + self.count]
         first = own[0]
         assert first is not None
         if len(own) == 1:
             return first
         if isinstance(first, PopulationCall):
             calls = [each for each in own if isinstance(each, PopulationCall)]
-            given = tuple(value for each in calls for value in each.given)
-            return PopulationCall(first.objects, chained([e.method for e in calls]), given)
+            given = tuple([value for each in calls for value in each.given])
+            if self.method is None:
+                self.method = chained([each.method for each in calls])
+            return PopulationCall(first.objects, self.method, given)
         assert isinstance(first, Launched) and self.program is not None
         launches = [each for each in own if isinstance(each, Launched)]
         arguments = tuple(launches[number].arguments[place] for number, place in self.picked)
@@ -89,7 +94,7 @@ class Grouping:
     #: Of each group: which of those beside it run at the same time (``sides``).
     sides: list[int] = field(default_factory=list)
 
-    @property
+    @cached_property
     def fuses(self) -> bool:
         return any(group.count > 1 for group in self.groups)
 

@@ -16,6 +16,7 @@ from .trial import Trial
 
 _KEPT = 256
 Records = Sequence[Launched | PopulationCall]
+Key = tuple[Any, ...]
 
 
 @dataclass
@@ -35,19 +36,24 @@ class Plans:
         #: How many were made.
         self.made = 0
 
-    def run(self, records: Records) -> None:
-        """Launch ``records``, in their order as far as anybody can tell."""
+    def run(self, records: Records, keys: tuple[Key, ...]) -> None:
+        """Launch ``records``, in their order as far as anybody can tell; ``keys``: of each
+        ``key_of``."""
         heap = self._heap()
         assert heap is not None
         if len(records) == 1:
             _launch(heap, records[0])
             return
-        plan = self._last = self._plan(heap, records)
+        plan = self._last = self._plan(heap, records, keys)
         if not plan.grouping.fuses:
             for record in records:
                 _launch(heap, record)
             return
         one = [group.record(records) for group in plan.grouping.groups]
+        if plan.trial.pays is not None:
+            for record in one if plan.trial.pays else records:
+                _launch(heap, record)
+            return
 
         def launch() -> None:
             for each in chosen:
@@ -67,8 +73,7 @@ class Plans:
             filter(None, [plan.grouping.explain(), last if plan.grouping.fuses else ""])
         )
 
-    def _plan(self, heap: Heap, records: Records) -> _Plan:
-        key = tuple([_key(record) for record in records])
+    def _plan(self, heap: Heap, records: Records, key: tuple[Key, ...]) -> _Plan:
         found = self._plans.get(key)
         if found is not None and found.grouping.holds(heap, records):
             return found
@@ -100,7 +105,7 @@ def _program_of(record: Launched | PopulationCall) -> Any:
     return record.program
 
 
-def _key(record: Launched | PopulationCall) -> tuple[Any, ...]:
+def key_of(record: Launched | PopulationCall) -> Key:
     """Equal for launches of which the same becomes if those around them are equal, too."""
     if isinstance(record, PopulationCall):
         arrays = [_array(each) for each in record.given]
