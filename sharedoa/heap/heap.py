@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any
@@ -40,6 +40,7 @@ from .construction import (
     initialise,
 )
 from .conversion import other_heap, raw_value
+from .distinct_fields import Field
 from .field_view import FieldView
 from .held_arrays import HeldArrays
 from .left_behind import LeftBehind
@@ -129,6 +130,7 @@ class Heap:
         self.residency = self.memory.residency
         self.runs_of_classes = RunsOfClasses(self.books, self.lock.plain)
         self.pieces = self.memory.pieces
+        self.distinct = self.memory.distinct
         self.pieces.watch(self.books)
         self.held_arrays = HeldArrays(self.memory)
         tell_child(self)
@@ -434,11 +436,15 @@ class Heap:
         """Start moving to the device what the host has used since the last launch."""
         self.residency.before_launch()
 
-    def note_launch(self, stores_references: bool = True) -> None:
+    def note_launch(
+        self, stores_references: bool = True, stores_fields: Collection[Field] | None = None
+    ) -> None:
         """A kernel is about to be launched: from now on the host waits before it looks at anything.
-        ``stores_references``: whether it may change elements of arrays of references."""
+        ``stores_references``: whether it may change elements of arrays of references;
+        ``stores_fields``: which watched fields (``distinct``), None: any."""
         if stores_references:
             self.note_reference_writes()
+        self.distinct.stored(self.distinct.watched if stores_fields is None else stores_fields)
         self.memory.last_launch = object()
 
     def note_reference_writes(self) -> None:
@@ -560,7 +566,7 @@ class Heap:
         """In a forked process: memory of a device is the parent's, and not even mapped here."""
         if self.backend.target.is_device:
             left: Any = LeftBehind(self.backend, self.memory)
-            self.memory = self.books = self.residency = self.pieces = left
+            self.memory = self.books = self.residency = self.pieces = self.distinct = left
             self.forget_ways()
 
     @property

@@ -24,6 +24,7 @@ from .births import Births
 from .births_by_class import BirthsByClass
 from .births_one_by_one import BirthsOneByOne
 from .by_type import ByTypePlacement
+from .distinct_fields import DistinctFields
 from .extents import SLAB_SIZE, Extent, Extents, NoRoom
 from .launch_state import LaunchState
 from .pieces import PieceFields
@@ -102,7 +103,8 @@ class HeapMemory:
         )
         self._arrays = ArrayMemory(self._extents)
         self._vtables = VtableRecords(self._extents, self.residency)
-        self.pieces = PieceFields()
+        self.distinct = DistinctFields()
+        self.pieces = PieceFields(self.distinct)
         #: What runs of captured steps have changed since the books were settled, which wait for it.
         self.unsettled: Unsettled | None = None
         #: Whether proxies of objects that these runs have ended have yet to be told.

@@ -304,12 +304,12 @@ def writer(heap: Heap, cls: ClassType, name: str) -> Write:
     """What writes it."""
     code = Code.of(heap, cls)
     leaves = None if code is None else code.leaves(name)
-
-    if code is None or leaves is None:
+    type = cls.fields[name]
+    is_watched = (cls.field_owner(name), name) in heap.distinct.watched
+    if code is None or leaves is None or is_watched:
         return lambda instance, value: instance._heap.write_field(
             instance._reference, cls, name, value
         )
-    type = cls.fields[name]
     stores = "; ".join(code.stores(type, leaves, "value"))
     is_usual = code.is_usual(type, "value")
     write: Write = _written(heap, code, name, _WRITE, "writer", is_usual=is_usual, stores=stores)

@@ -25,6 +25,7 @@ from ..model.layout import ARRAY_DTYPE
 from ..model.run_form import RunForm
 from ..model.types import ArrayType, ReferenceType
 from ..uninterrupted import uninterrupted
+from .distinct_fields import DistinctFields
 from .run import Run
 
 if TYPE_CHECKING:
@@ -51,7 +52,8 @@ class WholeArray:
 class PieceFields:
     """What is known of one heap's fields."""
 
-    def __init__(self) -> None:
+    def __init__(self, distinct: DistinctFields) -> None:
+        self._distinct = distinct
         self._wholes: tuple[WholeArray, ...] = ()
         #: By declaring class and name; None for a field that holds other arrays, too.
         self._fields: dict[tuple[ClassType, str], WholeArray | None] = {}
@@ -78,6 +80,8 @@ class PieceFields:
     def written(self, cls: ClassType, name: str, values: Any) -> None:
         """The host writes ``values`` to field ``name`` of some objects of ``cls``."""
         type = cls.fields[name]
+        if isinstance(type, ReferenceType):
+            self._distinct.written(cls, name)
         if not isinstance(type, ArrayType) or not isinstance(type.element, ReferenceType):
             return
         arrays = np.atleast_1d(np.asarray(values, ARRAY_DTYPE))

@@ -25,7 +25,7 @@ from dispatch.mode import Mode
 from ptxpass.ir import Ranges
 
 from ..errors import InternalError
-from ..model.classes import ClassType, Family
+from ..model.classes import ClassType, Family, class_of_index
 from ..model.clusters import Clusters
 from ..model.layout import Layout
 from ..model.reference import ReferenceEncoding
@@ -43,6 +43,7 @@ from .array_use import (
 from .births import Births, births_of
 from .core import Program, operations_in
 from .frozen import FrozenObject
+from .roles import EVERYTHING, stored_roles
 from .thread_accesses import ThreadAccesses, thread_accesses
 
 Question = tuple[Any, ...]
@@ -134,6 +135,25 @@ class Uses:
         return stores_references(self.program)
 
     @cached_property
+    def stored_fields(self) -> frozenset[tuple[ClassType, str]] | None:
+        """The fields of references that a launch may change, by the class that declares each and
+        name; None: any."""
+        found = set()
+        for role in stored_roles(self.program):
+            if role == EVERYTHING:
+                return None
+            kind, *rest = role
+            if kind == "field":
+                index, name, *_ = rest
+                assert isinstance(index, int) and isinstance(name, str)
+                owner = class_of_index(index)
+                if owner is None:
+                    return None
+                if isinstance(owner.fields[name], ReferenceType):
+                    found.add((owner, name))
+        return frozenset(found)
+
+    @cached_property
     def element_stores(self) -> ElementStores | None:
         """Which arrays it stores references to."""
         return element_stores(self.program) if self.stores_references else None
@@ -215,6 +235,11 @@ class Facts:
         found: tuple[int, int] | None = self._ask("block")
         return found
 
+    def distinct(self, cls: ClassType, owner: ClassType, name: str) -> bool:
+        """Whether no two objects of ``cls`` refer to the same one by a field."""
+        found: bool = self._ask("distinct", cls, owner, name)
+        return found
+
     def _ask(self, *question: Any) -> Any:
         if question not in self._answers:
             if self._answer is None:
@@ -294,8 +319,8 @@ class Facts:
 
     def still_hold(self, answer: Answer) -> bool:
         """Whether all that the code rests on is as it was: everything is asked again."""
-        assert self._uses is not None
-        return self._uses.translation.current() and all(
+        is_current = self._uses is None or self._uses.translation.current()
+        return is_current and all(
             answer(question) == known for question, known in self._answers.items()
         )
 

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from ..model.classes import ClassType
 from ..model.scalars import ScalarType, boolean
 from ..model.types import ArrayType, ReferenceType
 from ..targets.mathematics import EXACT_FUNCTIONS
@@ -36,18 +37,23 @@ from .passes.calls import is_known
 from .roles import EVERYTHING, Role, role_of
 from .summary import NOTICED, How, ways_of
 
-Via = Literal["own element", "own object", "uniform", "other"]
+Via = Literal["own element", "own object", "own reference", "uniform", "other"]
+Field = tuple[ClassType, str]
+"""The class that declares it, and its name."""
 
 
 class Reach(NamedTuple):
-    """What an access goes through; ``parameter``: that of the kernel from which it comes."""
+    """What an access goes through; ``parameter``: that of the kernel from which it comes. An *own
+    reference* is what the thread's own object refers to by ``field``, which is no other thread's if
+    these are all different."""
 
     via: Via
     parameter: int | None = None
+    field: Field | None = None
 
     @property
     def is_own(self) -> bool:
-        return self.via in ("own element", "own object")
+        return self.via in ("own element", "own object", "own reference")
 
 
 OTHER = Reach("other")
@@ -83,9 +89,12 @@ class _Given(NamedTuple):
     """What is known of a parameter or another value. ``is_constant``: it may be known when code is
     compiled."""
 
-    what: Literal["thread", "array", "own object", "uniform", "number", "unknown"]
+    what: Literal[
+        "thread", "array", "own object", "own reference", "uniform", "number", "unknown"
+    ]
     parameter: int | None = None
     is_constant: bool = False
+    field: Field | None = None
 
 
 _NUMBER = _Given("number")
@@ -249,13 +258,16 @@ class _Values:
         """What a value is when it is passed on."""
         plain = unconverted(value)
         known = self._of.get(plain)
-        if known is not None and known.what in ("array", "own object", "uniform"):
+        if known is not None and known.what not in ("thread", "number", "unknown"):
             return known
         if self._is_thread(value):
             return _Given("thread")
         mine = self._own_object(plain)
         if mine is not None:
             return _Given("own object", mine)
+        referred = self._own_reference(plain)
+        if referred is not None:
+            return referred
         if not self._loaded(value):
             return _Given("number", None, self.may_be_constant(value))
         return _MAYBE_CONSTANT if self.may_be_constant(value) else _UNKNOWN
@@ -276,6 +288,8 @@ class _Values:
             known = self.given(base)
             if known.what == "own object":
                 return Reach("own object", known.parameter)
+            if known.what == "own reference":
+                return Reach("own reference", known.parameter, known.field)
             if known.what == "uniform":
                 return Reach("uniform", known.parameter)
         return OTHER
@@ -290,6 +304,19 @@ class _Values:
             return None
         reach = self.reach(made.operands[0])
         return reach.parameter if reach.via == "own element" else None
+
+    def _own_reference(self, value: Value) -> _Given | None:
+        """What the thread's own object refers to, if the value is that."""
+        made = value.source
+        if made is None or made.kind != "load" or not isinstance(value.type, ReferenceType):
+            return None
+        place = made.operands[0].source
+        if place is None or place.kind != "field":
+            return None
+        reach = self.reach(made.operands[0])
+        if reach.via != "own object":
+            return None
+        return _Given("own reference", reach.parameter, False, (place["owner"], place["name"]))
 
     def _is_thread(self, value: Value) -> bool:
         """Whether it is the thread's index, of which no two threads have the same."""
@@ -334,7 +361,7 @@ class _Values:
         for each in behind(value, lambda made: not made.regions and _effects_of(made) == PURE):
             made, known = each.source, self._of.get(each)
             if made is None or made.regions:
-                if known is None or known.what == "unknown":
+                if known is None or known.what in ("unknown", "own reference"):
                     found.add(EVERYTHING)
             elif made.kind == "load":
                 found.add(role_of(made.operands[0]))

@@ -25,6 +25,7 @@ from typing import Any
 from ..backends.base import Slots
 from ..heap.heap import Heap
 from ..heap.run import Run
+from ..model.classes import ClassType
 from ..model.run_form import RunForm
 from ..model.world import World
 from . import clustering
@@ -58,6 +59,8 @@ class Binding:
     run_places: tuple[tuple[int, int, Run | None], ...] = ()
     #: Whether a launch may change elements of arrays of references.
     stores_references: bool = False
+    #: Watched fields of references that it may change (``heap.distinct_fields``).
+    stores_fields: frozenset[tuple[ClassType, str]] = frozenset()
     #: Names that the program was made from.
     names: BoundNames = NO_NAMES
     #: Whether arrays need not be looked at before the next launch (``ArgumentPlan``).
@@ -80,6 +83,10 @@ class Binding:
 
     #: ``holds(heap)``: whether everything but the arguments is as it was.
     holds = _made["holds"]
+
+    def __post_init__(self) -> None:
+        #: Whether a launch is to be noted by more than that there was one.
+        self.is_noted = self.stores_references or bool(self.stores_fields)
 
     @property
     def runs(self) -> Runs:

@@ -56,6 +56,7 @@ class HeapState:
 
 def memory_in(heap: Heap, roles: frozenset[Role]) -> list[Memory]:
     """All memory of objects and arrays that may be in one of the roles, as the host sees it."""
+    heap.distinct.give_up()
     found = []
     for cls in heap.placement.classes():
         if any(_may_be_in(cls, role) for role in roles):

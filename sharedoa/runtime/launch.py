@@ -241,7 +241,7 @@ class Program:
                 if not is_new and not clustering.is_small(geometry):
                     binding.count()
             heap.before_launch()
-            heap.note_launch(binding.stores_references)
+            heap.note_launch(binding.stores_references, binding.stores_fields)
             start()
             heap.memory.last_launch = object()
         finally:
@@ -359,6 +359,7 @@ class Program:
             if runs[place] is not None:
                 slots[first[place]] = runs[place].first
         stores = self.uses().stores_references and not self.source.keeps_arrays
+        fields, watched = self.uses().stored_fields, heap.distinct.watched
         are_settled = self._look_at_arrays(stores, arguments, heap)
         return Binding(
             heap.weak,
@@ -367,6 +368,7 @@ class Program:
             unit.state,
             tuple([(place, first[place], runs[place]) for place in asked]),
             stores,
+            watched if fields is None else fields & watched,
             self._names,
             are_settled,
             # Launches that change populations are made ready one by one.

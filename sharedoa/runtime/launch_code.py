@@ -65,8 +65,8 @@ def launcher(number, geometry):
                         ):
                             if heap.residency.on_host:
                                 heap.before_launch()
-                            if binding.stores_references:
-                                heap.note_reference_writes()
+                            if binding.is_noted:
+                                heap.note_launch(binding.stores_references, binding.stores_fields)
                             memory.last_launch = this
                             start()
                             memory.last_launch = (this,)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ..backends.base import KernelLaunch, Slots
 from ..errors import HeapError
 from ..heap.arrays import ObjectArray
+from ..heap.distinct_fields import Field
 from ..heap.heap import Heap
 from . import cpython
 from .geometry import Geometry
@@ -98,6 +99,7 @@ class LaunchSequence:
         self._with_runs: list[tuple[Binding, tuple[Any, ...]]] = []
         self._is_settled = False
         self._stores_references = False
+        self._stores_fields: frozenset[Field] = frozenset()
         self._key: list[Any] = []
         self._ready: Any = None
 
@@ -153,7 +155,7 @@ class LaunchSequence:
             if not all(each.is_settled and each.left > 0 for each in self._bound):
                 self._bindings = []
             heap.before_launch()
-            heap.note_launch(self._stores_references)
+            heap.note_launch(self._stores_references, self._stores_fields)
             heap.backend.replay(self._ready, times)
             heap.memory.last_launch = object()
             return times
@@ -211,8 +213,9 @@ class LaunchSequence:
         self._stores_references = any(each.stores_references for each in bound)
         if self._stores_references:
             # After its first run no array is known to be a run, so let it be so in the first, too.
-            heap.note_launch()
+            heap.note_launch(stores_fields=())
             bound = [each.bind(heap) for each in launches]
+        self._stores_fields = frozenset().union(*(each.stores_fields for each in bound))
         prepared = [one for each in launches for one in each.prepared(heap)]
         key = [(each.handle, each.block, bytes(each.slots)[: 8 * each.count]) for each in prepared]
         if key != self._key:

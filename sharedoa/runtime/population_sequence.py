@@ -276,7 +276,7 @@ class PopulationSequence(LaunchSequence):
                 if self._made_at != self._now() or not self._has_room(plan, reports):
                     return
                 heap.before_launch()
-                heap.note_launch(self._stores_references)
+                heap.note_launch(self._stores_references, self._stores_fields)
                 heap.backend.replay(self._ready, 1)
                 heap.memory.last_launch = object()
                 if plan.counted:

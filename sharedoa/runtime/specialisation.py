@@ -240,7 +240,7 @@ class Specialisation:
         if self._trial is not None and unit.compilation.job.target.is_device:
             uses = [backend.attributes(each.handle) for each in (self._trial.generic.unit, unit)]
             self._trial = None
-            spilled = [each.get("local_bytes", 0) for each in uses]
+            spilled = [each.get("stack", 0) for each in uses]
             resident = [_resident_threads(each.get("registers", 0)) for each in uses]
             self._conclude(spilled[1] <= spilled[0] and resident[1] >= resident[0], None)
         return bool(self._chosen)

@@ -52,6 +52,12 @@ class Node(oa.Object):
     def lend(self) -> None:
         oa.atomic_add(self.next, "force", 0.125)
 
+    def lend_far(self) -> None:
+        oa.atomic_add(self.next.next, "force", 0.125)
+
+    def give_far(self) -> None:
+        self.next.next.force = self.x
+
     def smooth(self) -> None:
         self.x = self.next.x + self.x
 

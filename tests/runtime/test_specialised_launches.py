@@ -242,8 +242,8 @@ def test_a_variant_that_saves_time_is_kept(compiled: list[Job]) -> None:
 @pytest.mark.parametrize(
     ("uses", "is_kept"),
     [
-        ({"local_bytes": 8, "registers": 40}, False), ({"local_bytes": 0, "registers": 40}, False),
-        ({"local_bytes": 0, "registers": 32}, True), ({"local_bytes": 0, "registers": 20}, True),
+        ({"stack": 8, "registers": 40}, False), ({"stack": 0, "registers": 40}, False),
+        ({"stack": 0, "registers": 32}, True), ({"stack": 0, "registers": 20}, True),
     ],
 )  # fmt: skip
 def test_what_a_device_says_of_the_code(uses: dict[str, int], is_kept: bool) -> None:
@@ -253,7 +253,7 @@ def test_what_a_device_says_of_the_code(uses: dict[str, int], is_kept: bool) -> 
         def attributes(self, handle: Any) -> dict[str, int]:
             if handle not in self.asked:
                 self.asked.append(handle)
-            return uses if self.asked.index(handle) else {"local_bytes": 0, "registers": 32}
+            return uses if self.asked.index(handle) else {"stack": 0, "registers": 32}
 
     with oa.Heap(backend=Device(), capacity="64MiB") as heap:
         out = heap.zeros(COUNT, i64)

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from ...heap.heap import Heap
-from ...model.classes import Method
+from ...ir.job import Facts, Question
+from ...ir.thread_accesses import Field
+from ...model.classes import ClassType, Method
 from ...model.world import World
 from ..chained_methods import chained
 from ..geometry import Geometry
@@ -91,6 +93,8 @@ class Grouping:
     stays: bool
     #: Arrays of objects, by launch and argument, and what run each was.
     runs: list[tuple[int, int, Any]] = field(default_factory=list)
+    #: What else of the heap it rests on.
+    asked: Facts = field(default_factory=Facts)
     #: Of each group: which of those beside it run at the same time (``sides``).
     sides: list[int] = field(default_factory=list)
 
@@ -114,7 +118,7 @@ class Grouping:
             assert isinstance(record, Launched)
             if _place(record.arguments[place]) != known:
                 return False
-        return True
+        return self.asked.still_hold(partial(_answer, heap))
 
     def explain(self) -> str:
         """A line for each launch: whether it is one with that before it, and if not why."""
@@ -132,6 +136,12 @@ def _facts(heap: Heap) -> tuple[Any, ...]:
     return World.epoch, heap.books.population_epoch
 
 
+def _answer(heap: Heap, question: Question) -> Any:
+    what, cls, owner, name = question
+    assert what == "distinct"
+    return heap.distinct.are_distinct(heap, cls, (owner, name))
+
+
 def _place(array: Any) -> Any:
     """Which objects an array is known to refer to."""
     run = getattr(array, "_run", None)
@@ -142,7 +152,7 @@ def grouped(heap: Heap, records: Sequence[Record], may_change: bool = False) -> 
     """The groups of launches on ``heap`` in this order. ``may_change``: their populations may have
     gained and lost classes when they run."""
     maker = _Maker(heap, may_change, knows_objects=not any(map(_may_store, records)))
-    parts = [maker.part(record) for record in records]
+    parts = maker.parts = [maker.part(record) for record in records]
     # Asking may have changed it, as other classes and names are looked at.
     facts = _facts(heap)
     groups: list[Group] = []
@@ -171,7 +181,9 @@ def grouped(heap: Heap, records: Sequence[Record], may_change: bool = False) -> 
     ]
     stays = maker.knows_objects and all(isinstance(record, Launched) for record in records)
     at_once = sides([[parts[number] for number in group.span] for group in groups])
-    return Grouping(groups, labels, verdicts, tuple(programs), facts, stays, runs, at_once)
+    maker.asked.close()
+    known = tuple(programs), facts, stays, runs, maker.asked
+    return Grouping(groups, labels, verdicts, *known, at_once)
 
 
 def _verdict(
@@ -213,6 +225,8 @@ class _Maker:
         self._may_change, self.knows_objects = may_change, knows_objects
         self._on_device = heap.backend.target.is_device
         self._living = [] if may_change else heap.placement.classes()
+        self.asked = Facts(answer=partial(_answer, heap))
+        self.parts: list[Part | None] = []
 
     def part(self, record: Record) -> Part | None:
         if record is None:
@@ -220,7 +234,27 @@ class _Maker:
         living = None if self._may_change else frozenset(c.type_index for c in self._living)
         if isinstance(record, Launched):
             launch = record.program, record.geometry, record.arguments
-            return part_of_launch(*launch, self._on_device, living, self.knows_objects)
+            known = living, self.knows_objects, self._is_distinct
+            return part_of_launch(*launch, self._on_device, *known)
         cls = record.objects._cls
         classes = [c for c in cls.concrete() if living is None or c.type_index in living]
-        return part_of_call(record, classes, self._on_device, living)
+        return part_of_call(record, classes, self._on_device, living, self._is_distinct)
+
+    def _is_distinct(self, cls: ClassType, field: Field) -> bool:
+        """Whether no two objects refer to the same one whenever one of the launches begins."""
+        stored = self._stored
+        if self._may_change or stored is None or field in stored:
+            return False
+        return self.asked.distinct(cls, *field)
+
+    @cached_property
+    def _stored(self) -> frozenset[Field] | None:
+        """The fields of references that a launch among all may change; None: any."""
+        found: frozenset[Field] = frozenset()
+        for part in self.parts:
+            for program in part.programs if part is not None else ():
+                stored = program.uses().stored_fields
+                if stored is None:
+                    return None
+                found |= stored
+        return None if None in self.parts else found

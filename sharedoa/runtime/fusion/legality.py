@@ -134,13 +134,17 @@ class _Pair:
 
     def _are_apart(self, one: tuple[Part, ThreadAccess], other: tuple[Part, ThreadAccess]) -> bool:
         (p, a), (q, b) = one, other
+        if "own reference" in (a.reach.via, b.reach.via):
+            return False  # and nobody is asked what they refer to
         here, there = p.memory(a.reach), q.memory(b.reach)
         return here is not None and there is not None and here.is_apart(there)
 
     def _are_same(self, a: ThreadAccess, b: ThreadAccess) -> bool:
         """Whether each thread accesses the same that no other one does."""
+        if a.reach.via != b.reach.via or not a.reach.is_own:
+            return False
         here, there = self._one.memory(a.reach), self._other.memory(b.reach)
-        return a.reach.is_own and b.reach.is_own and here is not None and here == there
+        return here is not None and here == there
 
 
 def _named(role: Role) -> str:
@@ -152,6 +156,7 @@ def _done(access: ThreadAccess) -> str:
     whose = {
         "own element": "by its own thread",
         "own object": "by its own thread",
+        "own reference": "through another object",
         "uniform": "through an argument",
         "other": "through another object or array",
     }

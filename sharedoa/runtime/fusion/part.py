@@ -7,13 +7,13 @@ as long as the arguments and the populations are those that it was found for.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from ...ir.core import Location
 from ...ir.operations import Effects
-from ...ir.thread_accesses import Reach, ThreadAccesses
+from ...ir.thread_accesses import Field, Reach, ThreadAccesses
 from ...model.classes import ClassType
 from ...model.types import ArrayType, ReferenceType
 from ..geometry import Geometry
@@ -21,12 +21,17 @@ from ..launch import Program
 from ..population_plan import PopulationCall
 from ..vectorised import receiver_programs
 
+Distinct = Callable[[ClassType, Field], bool]
+"""Whether no two objects of a class refer to the same one by a field, for as long as launches that
+are looked at have not run."""
+
 
 class Memory(NamedTuple):
     """Elements, or objects, of which each thread has its own. ``place`` and the stretch from
-    ``start`` to ``stop`` say which they are, ``stride`` how far one is from the next."""
+    ``start`` to ``stop`` say which they are, ``stride`` how far one is from the next; of
+    *references*, ``place`` says which objects refer to them, and by which field."""
 
-    kind: Literal["elements", "objects", "population"]
+    kind: Literal["elements", "objects", "population", "references"]
     place: Any
     start: int = 0
     stop: int = 0
@@ -34,7 +39,7 @@ class Memory(NamedTuple):
 
     def is_apart(self, other: Memory) -> bool:
         """Whether it is certain that they have nothing in common."""
-        if self.kind != other.kind or self.kind == "population":
+        if self.kind != other.kind or self.kind in ("population", "references"):
             return False
         is_elsewhere = self.place != other.place
         return is_elsewhere or self.stop <= other.start or other.stop <= self.start
@@ -54,6 +59,9 @@ class Part:
     programs: tuple[Program, ...] = ()
     #: Why it can be no part, whatever stands beside it.
     refusal: str = ""
+    #: Of which class the objects of a parameter are.
+    classes: Mapping[int, ClassType] = field(default_factory=dict)
+    is_distinct: Distinct = lambda cls, field: False
 
     def memory(self, reach: Reach) -> Memory | None:
         """What an access goes to, if that is known."""
@@ -61,7 +69,16 @@ class Part:
             return None
         if reach.via == "own object":
             return self.objects.get(reach.parameter)
+        if reach.via == "own reference":
+            return self._referred(reach.parameter, reach.field)
         return self.arrays.get(reach.parameter)
+
+
+    def _referred(self, parameter: int, field: Field | None) -> Memory | None:
+        own, cls = self.objects.get(parameter), self.classes.get(parameter)
+        if own is None or cls is None or field is None or not self.is_distinct(cls, field):
+            return None
+        return Memory("references", (own, field))
 
 
 def part_of_launch(
@@ -71,6 +88,7 @@ def part_of_launch(
     on_device: bool,
     populated: Collection[int] | None,
     knows_objects: bool,
+    is_distinct: Distinct,
 ) -> Part:
     """A launch of a kernel, with arguments as users give them. ``knows_objects``: when it begins,
     arrays refer to the same objects as now."""
@@ -79,6 +97,10 @@ def part_of_launch(
         objects = {}
     found = _accesses(program, on_device, populated)
     part = Part(program.source.name, found, arrays, objects, geometry, programs=(program,))
+    part.is_distinct = is_distinct
+    part.classes = {
+        number: argument._cls for number, argument in enumerate(arguments) if number in objects
+    }
     if geometry.threads[1] != 1:
         part.refusal = "it is launched along two axes"
     elif program.source.uses_barrier:
@@ -95,6 +117,7 @@ def part_of_call(
     classes: Iterable[ClassType],
     on_device: bool,
     populated: Collection[int] | None,
+    is_distinct: Distinct,
 ) -> Part:
     """A method of ``oa.all(C)``, of which objects of exactly these classes live."""
     cls = call.objects._cls
@@ -105,7 +128,9 @@ def part_of_call(
     shifted = {number + 1: memory for number, memory in arrays.items()}
     objects = {0: Memory("population", cls)}
     label = f"oa.all({cls.name}).{call.method.name}"
-    return Part(label, _together(every), shifted, objects, None, cls, programs)
+    part = Part(label, _together(every), shifted, objects, None, cls, programs)
+    part.classes, part.is_distinct = {0: cls}, is_distinct
+    return part
 
 
 def _together(every: Iterable[ThreadAccesses]) -> ThreadAccesses:
