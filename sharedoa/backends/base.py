@@ -128,7 +128,7 @@ class Backend(Protocol):
         ...
 
     def attributes(self, handle: Any) -> dict[str, int]:
-        """What the device says of loaded code: registers, stack (bytes), max_threads; {} on a CPU."""
+        """What the device says of loaded code: registers, stack (bytes), max_threads; CPUs: {}."""
         ...
 
     def set_state(self, handle: Any, state: Sequence[int]) -> None:

@@ -17,6 +17,8 @@ import numpy as np
 
 from ..codegen.abi import SLOT_BYTES, leaves
 from ..errors import ArgumentError
+from ..heap.arrays import Array, ObjectArray
+from ..heap.run import RunOfObjects
 from ..model.array2_type import Array2Type
 from ..model.classes import Signature
 from ..model.extent import EXTENT
@@ -213,9 +215,15 @@ def _binder(type: Type, what: str) -> Binder:
     return lambda value, values: _append_parts(type, value, what, values)
 
 
+_USUAL_ARRAYS = Array, ObjectArray, RunOfObjects
+
+
 def _array_binder(type: ArrayType, what: str) -> Binder:
     def bind(value: Any, values: list[Any]) -> Any:
-        _require_array(type, value, what)
+        # Asking what it lacks takes many times as long.
+        is_usual = value.__class__ in _USUAL_ARRAYS
+        if not (is_usual and value.__sharedoa_element__ == type.element):
+            _require_array(type, value, what)
         values += unpack_array(value._packed)
         return value._heap
 

@@ -78,6 +78,8 @@ class _Deferred:
         self._records: list[_Asked] = []
         #: By class and name of the method.
         self._known: dict[tuple[ClassType, str], _Waiting] = {}
+        #: Kernels that make no objects: in which world, and what they were made from.
+        self._kernels: dict[Program, tuple[int, BoundNames]] = {}
         self.plans = Plans(heap)
         _waiting.add(self)
 
@@ -106,6 +108,22 @@ class _Deferred:
             if not names.hold():
                 return None
         return found
+
+    def waits(self, program: Program) -> bool:
+        """Whether launches of a kernel are known to wait."""
+        found = self._kernels.get(program)
+        return found is not None and found[0] == World.epoch and found[1].hold()
+
+    def look_at_kernel(self, program: Program) -> bool:
+        """Whether launches of a kernel wait: it makes and ends no objects."""
+        if self.waits(program):
+            return True
+        if program.uses().births:
+            return False
+        if len(self._kernels) >= _KEPT:
+            self._kernels.clear()
+        self._kernels[program] = World.epoch, program.names
+        return True
 
     def look_at(self, objects: Population, method: Method) -> _Waiting | None:
         """How calls of the method on objects of each class that lives wait; None if they do not."""
@@ -282,16 +300,18 @@ class Fusion:
         debug: Any = None,
     ) -> None:
         """Let a launch wait, whose arguments and code are checked now, or launch it."""
-        if (
-            mode is None
-            and debug is None
-            and not geometry.is_empty
-            and _all_wait(program.source.signature.types)
-        ):
-            heap = program.plan.pack(program.plan.new_slots(), arguments)
-            if heap is self.heap and not program.uses().births:
-                launched = Launched(program, geometry, program.plan.kept(arguments))
-                self._own.add((launched, key_of(launched), (program.names,)))
+        types = program.source.signature.types
+        if mode is None and debug is None and not geometry.is_empty and _all_wait(types):
+            binders, own = program.plan.binders, self._own
+            later = None
+            if own.waits(program):
+                later, heap = _taken(types, binders, arguments)
+            if later is None:
+                heap = program.plan.pack(program.plan.new_slots(), arguments)
+                later = program.plan.kept(arguments)
+            if heap is self.heap and own.look_at_kernel(program):
+                launched = Launched(program, geometry, later)
+                own.add((launched, key_of(launched), (program.names,)))
                 return
         with executing(self.heap):
             program.launcher(geometry)(*arguments, mode=mode, debug=debug)
@@ -331,15 +351,12 @@ class Fusion:
                 call = PopulationCall(objects, waiting.method, tuple(numbers))
                 own.add((call, waiting.key, waiting.names))
                 return True
-            later: list[Any] = []
-            for type, bind, value in zip(waiting.types, waiting.binders, given, strict=True):
-                is_other = isinstance(type, ValueType) and not isinstance(value, type.python_class)
-                if is_other or bind(value, numbers) not in (None, heap):
-                    return False
-                later.append(numbers[-1] if isinstance(type, ScalarType) else value)
         except SharedOAError:
             return False  # said, or converted, with more care
-        call = PopulationCall(objects, waiting.method, tuple(later))
+        later, owner = _taken(waiting.types, waiting.binders, given)
+        if later is None or owner not in (None, heap):
+            return False
+        call = PopulationCall(objects, waiting.method, later)
         own.add((call, key_of(call), waiting.names))
         return True
 
@@ -359,6 +376,29 @@ class Fusion:
     def record_call(self, call: Any) -> None:
         with executing(self.heap):
             call()
+
+
+def _taken(
+    types: Iterable[Type], binders: Iterable[Binder], given: Iterable[Any]
+) -> tuple[tuple[Any, ...] | None, Heap | None]:
+    """Arguments that are as usual, with numbers as they are now, and the heap that they lie in. No
+    arguments, if they are to be looked at with more care."""
+    numbers: list[Any] = []
+    later: list[Any] = []
+    heap: Heap | None = None
+    try:
+        for type, bind, value in zip(types, binders, given, strict=True):
+            if isinstance(type, ValueType) and not isinstance(value, type.python_class):
+                return None, None
+            owner = bind(value, numbers)
+            if owner is not heap and owner is not None:
+                if heap is not None:
+                    return None, None
+                heap = owner
+            later.append(numbers[-1] if isinstance(type, ScalarType) else value)
+    except SharedOAError:
+        return None, None
+    return tuple(later), heap
 
 
 def _all_wait(types: Iterable[Type]) -> bool:
