@@ -226,8 +226,8 @@ MUTATIONS = (
     ),
     Mutation(
         "numbers in lists", "sharedoa/runtime/fusion/block.py",
-        "launched = Launched(program, geometry, program.plan.kept(arguments))",
-        "launched = Launched(program, geometry, arguments)",
+        "later = program.plan.kept(arguments)",
+        "later = arguments",
         "the host has changed the list by the time of the launch",
         (f"{_BLOCKS}::test_numbers_are_those_that_they_were",),
     ),
