@@ -8,15 +8,17 @@ that launches write to, whole regions of the classes that have it.
 Expected before running, of each program at its largest size. On a processor: 4 to 8 times the
 primal for springs and pages, whose way back adds to adjoints of others and so runs on one core
 where the primal runs on all; 3 to 6 for the ray tracer, whose three balls everybody adds to; with 8
-checkpoints about 10 steps are launched again twice, so 1.5 to 2 times that. On an H200: 3 to 6
-times for springs and pages; for the ray tracer more than 10, as all pixels add atomically to three
-balls. A tape keeps about as much a step as the state of springs, several times that of pages.
+checkpoints about 10 steps are launched again twice, so 1.5 to 2 times that. JAX, where it is
+installed, takes the same steps in the same run: 3 to 5 times its primal. On an H200: 3 to 6
+times for springs, pages and the ray tracer, where warps add to three balls. A tape keeps about as
+much a step as the state of springs, several times that of pages.
 """
 
 from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -36,8 +38,17 @@ _SIZES = {
     "page_rank": (1_000, 10_000, 100_000, 1_000_000),
     "inverse_ray_tracer": (64, 128, 256, 512),
 }
-#: Launches of so many steps, the heap's objects, and the array of the loss.
-Made = tuple[Callable[[], None], oa.Array[Any]]
+
+
+@dataclass(frozen=True)
+class Made:
+    """A program on the current heap: what takes the steps, the array of the loss, the derivatives
+    by some of its inputs after a way back, and the same with JAX, given its module."""
+
+    steps: Callable[[], None]
+    loss: oa.Array[Any]
+    derivatives: Callable[[], Any]
+    peer: Callable[[Any], tuple[Callable[[], Any], Callable[[], Any]]]
 
 
 def _program(name: str) -> ModuleType:
@@ -66,7 +77,7 @@ def _springs(module: Any, size: int) -> Made:
             oa.all(module.Node).move()
         module.miss[1](tip, goal, loss)
 
-    return steps, loss
+    return Made(steps, loss, lambda: nodes.grad.pos, lambda jax: jax.springs(module, size, _STEPS))
 
 
 def _page_rank(module: Any, size: int) -> Made:
@@ -85,7 +96,10 @@ def _page_rank(module: Any, size: int) -> Made:
             oa.all(module.Page).gather()
         module.look_at[1](pages, size // 3, loss)
 
-    return steps, loss
+    return Made(
+        steps, loss, lambda: pages.grad.weight,
+        lambda jax: jax.page_rank(size, _STEPS, degree, target),
+    )  # fmt: skip
 
 
 def _inverse_ray_tracer(module: Any, size: int) -> Made:
@@ -100,7 +114,10 @@ def _inverse_ray_tracer(module: Any, size: int) -> Made:
             module.render[size, size](balls, image, size)
             module.compare[size**2](image, wanted, loss)
 
-    return steps, loss
+    return Made(
+        steps, loss, lambda: balls.grad.center,
+        lambda jax: jax.inverse_ray_tracer(module, size, _STEPS),
+    )  # fmt: skip
 
 
 _MAKERS = {
@@ -122,7 +139,7 @@ def run(options: Options) -> Result:
         sizes = _SIZES[name][: most if options.full else 1]
         for size in sizes:
             with oa.Heap(backend=options.backend) as heap, result.attempt(f"{name}, {size}"):
-                result.rows += _rows(heap, name, size, *make(module, size), options.repeat)
+                result.rows += _rows(heap, name, size, make(module, size), options.repeat)
     show(
         "Gradients, milliseconds a step",
         ["program", "size", "way", "median", "over the primal", "tape B/step", "state B"],
@@ -137,10 +154,29 @@ def run(options: Options) -> Result:
     return result
 
 
-def _rows(
-    heap: oa.Heap, name: str, size: int, steps: Callable[[], None], loss: Any, repeat: int
-) -> list[dict[str, Any]]:
+def _jax(heap: oa.Heap, made: Made) -> dict[str, Callable[[], None]]:
+    """The same with JAX, where it is installed, once both have agreed on the derivatives."""
+    try:
+        from bench.peers import jax_gradients
+    except ImportError:
+        return {}
+    primal, gradient = made.peer(jax_gradients)
+    with oa.tape() as tape:
+        made.steps()
+    tape.backward(made.loss)
+    value, wanted = gradient()
+    found = np.array(made.derivatives())
+    scale = np.abs(wanted).max()
+    assert np.isclose(float(made.loss[0]), float(value), rtol=1e-9), "the loss is not that of JAX"
+    assert np.allclose(found, wanted, rtol=1e-7, atol=1e-9 * scale), "JAX has other derivatives"
+    tape.zero()
+    heap.synchronize()
+    return {"jax primal": primal, "jax gradient": gradient}
+
+
+def _rows(heap: oa.Heap, name: str, size: int, made: Made, repeat: int) -> list[dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
+    steps, loss, others = made.steps, made.loss, _jax(heap, made)
 
     def gradient(way: str, checkpoints: int | None) -> None:
         with oa.tape(checkpoints=checkpoints) as tape:
@@ -155,6 +191,7 @@ def _rows(
         "primal": steps,
         "gradient": partial(gradient, "gradient", None),
         "checkpoints": partial(gradient, "checkpoints", _STATES),
+        **others,
     }
     samples: dict[str, list[float]] = {way: [] for way in ways}
     for number in range(repeat + 2):  # the first two compile
@@ -165,11 +202,15 @@ def _rows(
             heap.synchronize()
             if number > 1:
                 samples[way].append((perf_counter() - start) / _STEPS)
-    primal = summary(samples["primal"])["median"]
+    middle = {way: summary(taken)["median"] for way, taken in samples.items()}
     return [
         {"program": name, "size": size, "way": way, **found.get(way, {})}
         | summary(taken)
-        | {"over the primal": round(summary(taken)["median"] / primal, 3)}
+        | {
+            "over the primal": round(
+                middle[way] / middle["jax primal" if way.startswith("jax") else "primal"], 3
+            )
+        }
         for way, taken in samples.items()
     ]
 
