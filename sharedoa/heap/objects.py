@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Generic
 
 from ..errors import ArgumentError, InternalError
+from ..model import lazy_annotations
 from ..model.classes import ClassType
 from ..model.frozen import refuse_frozen
 from ..model.type_names import T_co
@@ -46,7 +47,7 @@ class _MethodOfEach(partial[Any]):
 
     @property
     def __signature__(self) -> inspect.Signature:
-        signature = inspect.signature(self._function)
+        signature = lazy_annotations.signature(self._function)
         return signature.replace(parameters=[*signature.parameters.values()][1:])
 
     __doc__ = property(lambda self: self._function.__doc__)

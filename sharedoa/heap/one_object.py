@@ -80,6 +80,9 @@ def construct(
 
 
 def _new(heap: Heap, cls: ClassType, fields: dict[str, Any]) -> Any:
+    defaults = cls.defaults
+    if defaults:
+        fields = {**defaults, **fields}
     makers = heap.makers
     key = (World.epoch, cls, *fields)
     make = makers.get(key)

@@ -32,7 +32,7 @@ def of_class_body(namespace: Mapping[str, Any]) -> dict[str, Any]:
 
 def of(thing: type | Callable[..., Any]) -> dict[str, Any]:
     """The annotations of a class's own body, or of a function."""
-    if library is None:
+    if library is None or _are_given(thing):
         return inspect.get_annotations(thing)
     found: dict[str, Any] = library.get_annotations(thing, format=library.Format.STRING)
     return found
@@ -40,7 +40,12 @@ def of(thing: type | Callable[..., Any]) -> dict[str, Any]:
 
 def signature(function: Callable[..., Any]) -> inspect.Signature:
     """Of a function, with its annotations as ``of`` gives them."""
-    if library is None:
+    if library is None or _are_given(function):
         return inspect.signature(function)
     options: dict[str, Any] = {"annotation_format": library.Format.STRING}
     return inspect.signature(function, **options)
+
+
+def _are_given(thing: Any) -> bool:
+    """Whether nothing is left to evaluate: they were assigned, or are text."""
+    return getattr(thing, "__annotate__", None) is None

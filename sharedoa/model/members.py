@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from ..errors import ClassError
+from . import lazy_annotations
 from .functions import converting, mark_wrapper, user_function
 
 MemberKind = Literal["method", "property", "static", "class"]
@@ -44,13 +45,14 @@ def member_of(name: str, value: Any) -> tuple[MemberKind, Callable[..., Any]] | 
 
 
 def _has_types(function: Any, all_of_them: bool = False) -> bool:
-    if not inspect.isfunction(function) or "return" not in function.__annotations__:
+    if not inspect.isfunction(function):
         return False
-    parameters = list(inspect.signature(function).parameters.values())
+    signature = lazy_annotations.signature(function)
+    parameters = list(signature.parameters.values())
     given = [each.annotation for each in (parameters if all_of_them else parameters[1:])]
-    types = [*given, function.__annotations__["return"]]
+    types = [*given, signature.return_annotation]
     names = [each.__name__ if isinstance(each, type) else str(each).strip("'\"") for each in types]
-    return inspect.Parameter.empty not in given and _OF_THE_HOST.isdisjoint(names)
+    return inspect.Parameter.empty not in types and _OF_THE_HOST.isdisjoint(names)
 
 
 #: Types that no kernel knows: who writes one means a member that Python alone calls.
@@ -118,7 +120,7 @@ def split_bases(name: str, bases: tuple[type, ...], is_shared: Callable[[type], 
 
 def _check_mixin(name: str, mixin: type) -> None:
     for cls in mixin.__mro__[:-1]:
-        given = inspect.get_annotations(cls)
+        given = lazy_annotations.of(cls)
         fields = [each for each, type in given.items() if "ClassVar" not in str(type)]
         if fields or "__init__" in vars(cls):
             raise ClassError(

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from ..errors import ArgumentError, ClassError, HeapError, UnresolvedNameError
+from . import lazy_annotations
 from .annotations import Scope, declare, local_names, refuse_grid, refuse_list, resolve
 from .class_body import (
     check_members,
@@ -75,7 +76,7 @@ class ObjectMeta(type):
         if is_root:
             return super().__new__(mcls, name, bases, namespace, **options)
         base = split_bases(name, bases, lambda each: isinstance(each, ObjectMeta))
-        defaults = take_defaults(base, namespace, namespace.get("__annotations__", {}))
+        defaults = take_defaults(base, namespace, lazy_annotations.of_class_body(namespace))
         annotations = field_annotations(name, base, namespace)
         check_members(name, base, annotations, namespace)
         namespace["__slots__"] = ()

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError
+from ..model import lazy_annotations
 
 #: What a table has beside parameters and results.
 OWN_COLUMNS = ("run", "seed", "seconds", "error")
@@ -114,7 +115,7 @@ def takes_seed(model: Callable[..., Any], runs: list[Run], repeats: int) -> bool
             "write oa.sweep(model, ...), where model is a function of the parameters and seed",
         )
     try:
-        signature = inspect.signature(model)
+        signature = lazy_annotations.signature(model)
     except (TypeError, ValueError):  # one that is written in C
         return True
     every = inspect.Parameter.VAR_KEYWORD

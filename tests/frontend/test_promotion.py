@@ -117,7 +117,7 @@ def test_literals_compute_as_python_does_before_anything_runs() -> None:
         ("x: bool", "~x", "arithmetic of bools"),
         ("x: f32", "x @ x", "f32 @ f32 is not defined"),
         ("x: oa.Array[f32]", "x + 1", "Array[f32] and int have no operator add"),
-        ("", "1 // 0", "this constant cannot be computed: integer division or modulo by zero"),
+        ("", "1 // 0", "this constant cannot be computed: "),  # Python 3.14 has other words
         ("", "1 << -1", "this constant cannot be computed: negative shift count"),
         ("", "(-8) ** 0.5", "this constant is complex"),
         ("x: f32", "x + 2j", "2j is no number"),

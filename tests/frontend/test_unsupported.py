@@ -81,7 +81,7 @@ def test_functions_that_are_no_plain_def(tmp_path: Path, header: str, name: str)
 def test_code_without_source_says_so() -> None:
     names: dict[str, Any] = {}
     exec("def kernel(n: int):\n    pass", names)
-    names["kernel"].__annotations__["n"] = i32
+    names["kernel"].__annotations__ = {"n": i32}
     (complaint,) = complaints(names["kernel"])
     assert complaint.message == "the source of kernel cannot be read"
     assert complaint.location is None

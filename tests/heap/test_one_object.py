@@ -280,3 +280,35 @@ def test_proxies_are_the_same_as_long_as_somebody_holds_them(by_type: oa.Heap) -
     assert len(by_type.proxies) < 2000
     assert kept[0].next is kept[49]
     assert all(found is one for found, one in zip(oa.array(Linked, kept), kept, strict=True))
+
+
+class Charged(oa.Object):
+    charge: i32 = 3
+    is_on: bool = True
+    weight: f32 = 0.5
+    next: Charged | None
+
+
+class Doubly(Charged):
+    weight = 0.25
+    pair: Pair = Pair(1, True, 2.0)
+
+
+class Set(Charged):
+    extra: f64 = 4.0
+
+    def __init__(self, charge: i32) -> None:
+        self.charge = charge
+
+
+@pytest.mark.parametrize("mode", ["auto", "cuda"])
+def test_defaults_of_every_object(mode: str) -> None:
+    """The first one is made another way than those that follow it."""
+    with oa.Heap(mode=mode, backend="cpu", capacity="64MiB"):
+        for number in range(3):
+            each, other, last = Charged(), Doubly(charge=number), Set(number)
+            assert (each.charge, each.is_on, each.weight, each.next) == (3, True, 0.5, None)
+            assert (other.charge, other.is_on, other.weight) == (number, True, 0.25)
+            assert (other.pair.number, other.pair.is_set, other.pair.small) == (1, True, 2.0)
+            assert (last.charge, last.is_on, last.weight, last.extra) == (number, True, 0.5, 4.0)
+            assert oa.new(Doubly, weight=7.0, next=each).next is each
