@@ -4,34 +4,71 @@ for others that they might be one with (``runtime.fusion.block``)."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 from ..errors import HeapError
+from .blocks import Block, entered
 
 if TYPE_CHECKING:
     from .heap import Heap
 
 
-class Recorder(Protocol):
-    """Takes the launches of the block that it records (``runtime.capture``)."""
+class Recorder(ABC):
+    """A block of the thread whose launches on ``heap`` it takes (``runtime.capture``)."""
 
-    heap: Heap
+    #: What makes one, and what that is called.
+    made_by: ClassVar[str]
+    known_as: ClassVar[str]
     #: Whether launches are executed all the same (``runtime.tape``).
-    executes: bool
+    executes: ClassVar[bool] = False
     #: Whether its launches may have arrays in memory of other libraries.
-    takes_foreign: bool
+    takes_foreign: ClassVar[bool] = False
     #: Whether the launches run by themselves before anybody can tell that they have not run yet.
-    is_lazy: bool
+    is_lazy: ClassVar[bool] = False
+
+    def __init__(self, heap: Heap) -> None:
+        self.heap = heap
+        self._block: Block | None = None
+        self._was_entered = False
+        #: Who took the thread's launches before.
+        self.outer: Recorder | None = None
 
     @property
     def is_recording(self) -> bool:
         """Whether its block has not ended."""
-        ...
+        return self._block is not None and self._block.is_open
 
+    def __enter__(self) -> Self:
+        block, outer = entered(self), recorder()
+        if self._was_entered:
+            raise HeapError(f"{self.known_as} has one block", f"call {self.made_by} again")
+        takes = self._begins(outer)
+        try:
+            self._block, self.outer, self._was_entered = block, outer, True
+            if takes:
+                recording.set(self)
+            return self
+        except BaseException:  # a signal: the block is not entered
+            self._end()
+            raise
+
+    @abstractmethod
+    def _begins(self, outer: Recorder | None) -> bool:
+        """Whether it takes launches in a block within that of ``outer``. Raises HeapError if there
+        can be no such block."""
+
+    def _end(self) -> None:
+        """Leave the block, and give the thread back to the one around it."""
+        if recording.get() is self:
+            recording.set(self.outer)
+        self._block = self.outer = None  # which refers to this
+
+    @abstractmethod
     def record(
         self,
         program: Any,
@@ -41,27 +78,28 @@ class Recorder(Protocol):
         debug: Any = None,
     ) -> None:
         """Remember a launch. Raises what launching would raise."""
-        ...
 
+    @abstractmethod
     def record_population_call(self, objects: Any, method: Any, given: tuple[Any, ...]) -> None:
         """Remember a call of a method on all objects of a class that live in each run."""
-        ...
 
+    @abstractmethod
     def record_call(self, call: Callable[[], Any]) -> None:
         """Remember something that every run is to do anew, and to look at the heap for."""
-        ...
 
 
-class Deferrer(Recorder, Protocol):
+class Deferrer(Recorder):
     """One that is lazy."""
 
+    is_lazy = True
+
+    @abstractmethod
     def defer_population_call(self, objects: Any, method: Any, given: tuple[Any, ...]) -> bool:
         """Keep a call of a method on all objects of a class for later; False if it cannot wait."""
-        ...
 
+    @abstractmethod
     def defer_again(self, objects: Any, name: str, given: tuple[Any, ...]) -> bool:
         """The same, if it is known to be kept; False if it is not as calls before it were."""
-        ...
 
 
 class Deferred(Protocol):
@@ -107,9 +145,9 @@ def recorder() -> Recorder | None:
     found = recording.get()
     if found is None or isinstance(found, Listed):
         return None
-    if not found.is_recording:
-        recording.set(None)
-        return None
+    while found is not None and not found.is_recording:
+        found = found.outer
+        recording.set(found)
     return found
 
 
@@ -140,9 +178,9 @@ def refuse_change(heap: Heap) -> None:
 def deferrer(heap: Heap) -> Deferrer | None:
     """Who keeps this thread's launches on ``heap`` for later."""
     found = recording.get()
-    if found is None or found.heap is not heap or not found.is_recording or not found.is_lazy:
+    if not isinstance(found, Deferrer) or found.heap is not heap or not found.is_recording:
         return None
-    return cast("Deferrer", found)
+    return found
 
 
 @contextmanager

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentError, HeapError
 from ..heap.arrays import Array
-from ..heap.blocks import Block, entered, exit_of_block
+from ..heap.blocks import Block, exit_of_block
 from ..heap.heap import Heap, current_heap
 from ..heap.population import Population
-from ..heap.recording import Recorder, executing, is_taped, recorder, recording
+from ..heap.recording import Recorder, executing, is_taped, recorder
 from ..ir.births import NO_BIRTHS
 from ..model.classes import Method
 from ..model.types import ArrayType
@@ -43,60 +43,37 @@ _BLOCK_OPEN = "its block has not ended", "call run() after the with statement"
 _DROPPED = "its block ended with an error, which dropped what it had recorded", "capture again"
 
 
-class Capture:
+class Capture(Recorder):
     """What ``oa.capture()`` gives: a context manager that records the launches of its block on
     ``heap``, and what runs them afterwards."""
 
-    executes = False
+    made_by, known_as = "oa.capture()", "a capture"
     takes_foreign = True
-    is_lazy = False
 
     def __init__(self, heap: Heap) -> None:
-        self.heap = heap
+        super().__init__(heap)
         self._specialises = knobs.specialise.value()
         self._records: list[Recorded] = []
         self._recorded: Sequence[Recorded] = ()
         self._fusion: StepFusion | None = None
-        self._unready: tuple[str, str] | None = _BLOCK_OPEN
-        self._block: Block | None = None
-        #: The block of ``oa.fuse()`` that its block is in.
-        self._outer: Recorder | None = None
 
     # ---------------------------------------------------------------- recording
 
-    @property
-    def is_recording(self) -> bool:
-        return self._block is not None and self._block.is_open
-
-    def __enter__(self) -> Capture:
-        block = entered(self)
-        outer = recorder()
+    def _begins(self, outer: Recorder | None) -> bool:
         if outer is not None and not outer.is_lazy:
             raise HeapError(
                 "oa.capture() inside a block of oa.capture() or oa.tape()",
                 "end one block before the next; the captured steps can be run one after another",
             )
-        if self._block is not None or self._unready is not _BLOCK_OPEN:
-            raise HeapError("a capture has one block", "call oa.capture() again")
         self.heap.launch_deferred()
-        try:
-            self._block, self._outer = block, outer
-            recording.set(self)
-            return self
-        except BaseException:  # a signal: the block is not entered
-            self._block, self._unready = None, _DROPPED
-            raise
+        return True
 
     @exit_of_block
     def __exit__(self, block: Block, kind: Any, error: Any, trace: Any) -> None:
-        self._block, self._unready = None, _DROPPED
-        recording.set(self._outer)
-        records, self._records = self._records, []
-        if kind is not None:
-            return
-        self._fusion = StepFusion(self.heap, records, self._arranged)
-        self._recorded = records
-        self._unready = None
+        self._end()
+        self._recorded, self._records = self._records, []
+        if kind is None:
+            self._fusion = StepFusion(self.heap, self._recorded, self._arranged)
 
     def _arranged(self, records: Sequence[Recorded]) -> Parts:
         """What a run does, part after part."""
@@ -205,10 +182,7 @@ class Capture:
         block or after one that failed, and whatever launching could raise.
         """
         count = count_of(n)
-        if self._unready is not None:
-            was_left = self._block is not None and not self._block.is_open
-            reason, help = _DROPPED if was_left else self._unready
-            raise HeapError(f"a captured step cannot run: {reason}", help)
+        fusion = self._made("run")
         if is_taped(self.heap):
             for _ in range(count):
                 self._run_one_by_one()
@@ -219,9 +193,16 @@ class Capture:
                 "a captured step is run inside a block of oa.capture(), which records launches",
                 "launch its kernels in the block, or run it after the block",
             )
-        assert self._fusion is not None
         with executing(self.heap):
-            self._fusion.run(count, self._run)
+            fusion.run(count, self._run)
+
+    def _made(self, what: str) -> StepFusion:
+        """What the block came to. Raises HeapError if it has not ended, or failed."""
+        if self._fusion is None:
+            has_failed = self._was_entered and not self.is_recording
+            reason, help = _DROPPED if has_failed else _BLOCK_OPEN
+            raise HeapError(f"a captured step cannot {what}: {reason}", help)
+        return self._fusion
 
     def _run(self, parts: Parts, count: int) -> None:
         if len(parts) == 1 and isinstance(parts[0], LaunchSequence):
@@ -245,10 +226,7 @@ class Capture:
 
         Raises HeapError in the block or after one that failed.
         """
-        if self._fusion is None or self._unready is not None:
-            reason, help = self._unready or _BLOCK_OPEN
-            raise HeapError(f"a captured step cannot be explained: {reason}", help)
-        return self._fusion.explain()
+        return self._made("be explained").explain()
 
 
 def _run_parts(heap: Heap, parts: Parts) -> None:

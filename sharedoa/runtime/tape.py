@@ -24,10 +24,10 @@ import numpy as np
 from ..errors import ArgumentError, HeapError
 from ..heap.adjoints import AdjointFields, adjoints_of
 from ..heap.arrays import Array, FieldView
-from ..heap.blocks import Block, entered, exit_of_block
+from ..heap.blocks import Block, exit_of_block
 from ..heap.heap import Heap, current_heap
 from ..heap.objects import ManyObjects
-from ..heap.recording import not_recorded, recorder, recording
+from ..heap.recording import Recorder, not_recorded
 from ..model.object import Object
 from .planned_clusters import remind
 from .traced import Read, Traced
@@ -38,25 +38,22 @@ if TYPE_CHECKING:
     from .launch import Program
 
 
-class Tape:
+class Tape(Recorder):
     """What ``oa.tape()`` gives: a context manager that records the launches of its block on the
     current heap, and runs them in reverse."""
 
+    made_by, known_as = "oa.tape()", "a tape"
     executes = True
-    takes_foreign = False
-    is_lazy = False
 
     def __init__(self, heap: Heap, checkpoints: int | None = None) -> None:
         from .checkpoints import Checkpoints
 
         adjoints_of(heap)  # or it has none
-        self.heap = heap
+        super().__init__(heap)
         heap.upkeep.held += 1  # nothing moves by itself
         self._checkpoints = None if checkpoints is None else Checkpoints(heap, checkpoints)
         #: None: the next launch of the checkpoints.
         self._events: list[TapedLaunch | Read | None] = []
-        self._block: Block | None = None
-        self._was_entered = False
         self._population = self._now()
 
     def __del__(self) -> None:
@@ -70,31 +67,19 @@ class Tape:
 
     # ---------------------------------------------------------------- recording
 
-    @property
-    def is_recording(self) -> bool:
-        return self._block is not None and self._block.is_open
-
-    def __enter__(self) -> Tape:
-        block = entered(self)
-        outer = recorder()
+    def _begins(self, outer: Recorder | None) -> bool:
         if outer is not None and not outer.is_lazy:
             raise HeapError(
                 "oa.tape() inside a block of oa.tape() or oa.capture()",
                 "end one block before the next; run captured steps inside a tape's block",
             )
-        if self._was_entered:
-            raise HeapError("a tape has one block", "call oa.tape() again")
         self.heap.launch_deferred()
-        self._was_entered = True
-        self._block = block
         self._population = self._now()
-        recording.set(self)
-        return self
+        return True
 
     @exit_of_block
     def __exit__(self, block: Block, kind: Any, error: Any, trace: Any) -> None:
-        self._block = None
-        recording.set(None)
+        self._end()
 
     def record(
         self,

@@ -266,4 +266,10 @@ MUTATIONS = (
         "what is slower as one launch stays one",
         (f"{_TRIALS}::test_a_processor_is_timed",),
     ),
+    Mutation(
+        "blocks of tapes in others", "sharedoa/heap/recording.py",
+        "            recording.set(self.outer)\n", "            recording.set(None)\n",
+        "behind a tape or a capture nothing waits any more",
+        (f"{_BLOCKS}::test_launches_wait_again_behind_blocks_of_others",),
+    ),
 )  # fmt: skip

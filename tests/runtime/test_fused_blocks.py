@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import threading
@@ -94,6 +95,25 @@ def test_blocks_nest() -> None:
                 bump[N](nodes)
             step.run(2)
         np.testing.assert_array_equal(nodes.v.numpy(), before + 5)
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_launches_wait_again_behind_blocks_of_others(launched: list[Any], fails: bool) -> None:
+    """A tape and a capture give the launches of the thread back to the block that they were in."""
+    with fused():
+        nodes = ring()
+        with oa.fuse():
+            for other in (oa.tape, oa.capture):
+                with contextlib.suppress(ZeroDivisionError), other():
+                    oa.all(Node).push(1.0)
+                    if fails:
+                        raise ZeroDivisionError
+                launched.clear()
+                oa.all(Node).push(1.0)
+                oa.all(Node).push(1.0)
+                assert not launched
+                nodes.v.numpy()
+                assert launched
 
 
 def test_other_threads_see_what_waits() -> None:

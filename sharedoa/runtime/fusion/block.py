@@ -19,13 +19,13 @@ from threading import get_ident
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary, WeakSet
 
-from ...errors import HeapError, SharedOAError
+from ...errors import SharedOAError
 from ...forks import renew_in_child
 from ...heap.arrays import Array
-from ...heap.blocks import Block, entered, exit_of_block
+from ...heap.blocks import Block, exit_of_block
 from ...heap.heap import Heap, current_heap
 from ...heap.population import Population
-from ...heap.recording import Recorder, executing, recorder, recording
+from ...heap.recording import Deferrer, Recorder, executing, recording
 from ...model.classes import ClassType, Method
 from ...model.scalars import ScalarType
 from ...model.types import VOID, ArrayType, ReferenceType, Type, ValueType
@@ -237,49 +237,28 @@ if hasattr(os, "register_at_fork"):
 World.before_change.append(_launch_all)
 
 
-class Fusion:
+class Fusion(Deferrer):
     """What ``oa.fuse()`` gives: a context manager whose launches on ``heap`` wait for others."""
 
-    executes = False
-    takes_foreign = False
-    is_lazy = True
+    made_by, known_as = "oa.fuse()", "a value of oa.fuse()"
 
     def __init__(self, heap: Heap) -> None:
-        self.heap = heap
-        self._was_entered = False
-        self._block: Block | None = None
-        self._outer: Recorder | None = None
+        super().__init__(heap)
         #: Where launches wait, once there is one.
         self._deferred: _Deferred | None = None
 
-    @property
-    def is_recording(self) -> bool:
-        return self._block is not None and self._block.is_open
-
-    def __enter__(self) -> Fusion:
-        block = entered(self)
-        if self._was_entered:
-            raise HeapError("a value of oa.fuse() has one block", "call oa.fuse() again")
-        heap, outer = self.heap, recorder()
+    def _begins(self, outer: Recorder | None) -> bool:
+        heap = self.heap
         # CPython runs launches one by one; what is captured waits anyway, and is one where it may.
-        waits = heap.backend.name != "python" and not (heap.debug or heap.fastmath)
-        if knobs.fuse.value() == "0" or (outer is not None and not outer.is_lazy):
-            waits = False
-        try:
-            self._block, self._outer, self._was_entered = block, outer, True
-            if waits:
-                self._deferred = _deferred.get(heap)
-                recording.set(self)
-            return self
-        except BaseException:  # a signal: the block is not entered
-            self._block = self._outer = None
-            raise
+        if heap.backend.name == "python" or (outer is not None and not outer.is_lazy):
+            return False
+        self._deferred = _deferred.get(heap)
+        return not (heap.debug or heap.fastmath) and knobs.fuse.value() != "0"
 
     @exit_of_block
     def __exit__(self, block: Block, kind: Any, error: Any, trace: Any) -> None:
-        if recording.get() is self:
-            recording.set(self._outer)
-        self._block = self._outer = self._deferred = None  # which refers to this
+        self._end()
+        self._deferred = None  # which refers to this
         self.heap.launch_deferred()
 
     def explain(self) -> str:
