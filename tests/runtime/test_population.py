@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import sharedoa as oa
 from sharedoa import i32
+from sharedoa.ir.job import Job
 
 from .population_steps import Step, take
 
@@ -231,3 +232,30 @@ def test_runs_are_passed_on_to_functions() -> None:
             totals[8](left, right, out)
             sums = [np.cumsum([0, *(int(o.size) for o in each)])[:8] for each in (left, right)]
             assert out.numpy().tolist() == (sums[0] - sums[1] + 1000).tolist()
+
+
+def test_objects_within_the_room_that_there_is_compile_nothing(compiled: list[Job]) -> None:
+    """P-4: ten thousand, in regions that have room for them."""
+    with oa.Heap(mode="auto", backend="cpu", initial_region=1 << 13):
+        objects = [One(size=1), Three(size=2)]
+        check(objects)
+        compiled.clear()
+        for number in range(10_000):
+            (One, Three)[number % 2](size=number)
+            if number % 2500 == 0:
+                objects += [oa.all(One)[number // 2], oa.all(Three)[0]]
+                check(objects)
+        assert compiled == []
+
+
+def test_classes_come_and_go_with_two_compilations(compiled: list[Job]) -> None:
+    """P-5: objects of one class, of two, of one again."""
+    with oa.Heap(mode="auto", backend="cpu"):
+        ones = [*oa.new(One, 5, size=3)]
+        check(ones)
+        threes = oa.new(Three, 4, size=2)
+        check([*ones, *threes])
+        oa.delete(threes)
+        check(ones)
+        check([*ones, *oa.new(Three, 2, size=1)])
+    assert [job.name for job in compiled].count("weigh") <= 2

@@ -1,0 +1,201 @@
+"""What two of the papers ask for, row by row: which tests or records show it, and what is missing.
+
+PROTEUS: Georgakoudis et al., Proteus: Portable Runtime Optimization of GPU Kernel Execution with
+Just-in-Time Compilation, CGO 2025. FUSER: Al Awar et al., Dynamically Fusing Python HPC Kernels,
+ISSTA 2025. A row that names neither test nor record is missing; so is what ``missing`` says of the
+others. ``python -m tests.papers`` prints the table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Row:
+    """``tests``: files, or functions in them; ``records``: in ``bench/results``."""
+
+    number: str
+    what: str
+    tests: tuple[str, ...] = ()
+    records: tuple[str, ...] = ()
+    missing: str = ""
+
+
+_STEPS = "tests/runtime/test_specialisation.py"
+_LAUNCHES = "tests/runtime/test_specialised_launches.py"
+_POPULATION = "tests/runtime/test_population.py"
+_CACHE = "tests/runtime/test_code_cache"
+_FUSION = "tests/runtime/test_fusion.py"
+_BLOCKS = "tests/runtime/test_fused_blocks.py"
+
+PROTEUS = (
+    Row(
+        "P-1", "numbers that are constants give what variables give, and are not loaded",
+        (
+            f"{_LAUNCHES}::test_results_are_those_of_variables",
+            f"{_LAUNCHES}::test_each_launch_sees_its_own_numbers",
+            f"{_STEPS}::test_numbers_that_compare_equal",
+            f"{_STEPS}::test_what_is_decided_is_gone",
+        ),
+        ("specialised-cpu-emeraldrapids-2026-11-26.json",),
+        "numbers within value structs are not folded",
+    ),
+    Row(
+        "P-2", "blocks and their bounds are known to the code",
+        (f"{_STEPS}::test_blocks_are_known", f"{_STEPS}::test_blocks_alone_are_no_reason"),
+        missing="no .maxntid: ptxas drops the bound on registers where it stands (12.9)",
+    ),
+    Row(
+        "P-3", "bounds of ranges in the code: regions may touch, nothing is loaded before the choice",
+        (
+            "tests/dispatch/test_bounds.py::test_every_place_gets_its_type",
+            "tests/structure/test_dispatch_path.py::test_loads_and_calls_of_a_divergent_call",
+            f"{_POPULATION}::test_ranges_are_told_apart_without_loads",
+        ),
+    ),
+    Row(
+        "P-4", "new regions are seen; objects in room that there is compile nothing",
+        (
+            f"{_POPULATION}::test_results_hold_whatever_the_population_becomes",
+            f"{_POPULATION}::test_objects_within_the_room_that_there_is_compile_nothing",
+            "tests/runtime/test_windows.py::test_a_class_that_grows_in_its_window_compiles_nothing_new",
+        ),
+    ),
+    Row(
+        "P-5", "classes that get and lose all objects: right results, two compilations",
+        (f"{_POPULATION}::test_classes_come_and_go_with_two_compilations",),
+    ),
+    Row(
+        "P-6", "each part of the key alone misses; nothing else does; a second process hits",
+        (
+            f"{_CACHE}_keys.py::test_each_component_alone_makes_another_key_and_nothing_else_does",
+            f"{_CACHE}_keys.py::test_a_second_process_launches_without_compiling",
+            f"{_CACHE}.py::test_two_hundred_random_mutations_of_a_key_miss_and_repeats_hit",
+            "tests/runtime/test_descriptions.py::test_each_answer_alone_changes_it",
+        ),
+    ),
+    Row(
+        "P-7", "damaged and colliding entries of the cache are made again",
+        (
+            f"{_CACHE}.py::test_a_damaged_entry_is_made_again",
+            f"{_CACHE}.py::test_keys_whose_digests_collide_do_not_share_code",
+        ),
+    ),
+    Row(
+        "P-8", "the cache stays within its limit, in order of use; only whole files",
+        (
+            f"{_CACHE}_folder.py::test_a_thousand_entries_stay_within_the_limit_and_the_last_ones_remain",
+            f"{_CACHE}_folder.py::test_what_was_used_longest_ago_goes_first",
+            f"{_CACHE}_folder.py::test_eight_processes_at_once_leave_only_whole_files",
+        ),
+    ),
+    Row(
+        "P-9", "code that is replaced amid a loop leads to the same end",
+        (
+            f"{_LAUNCHES}::test_compiled_beside_the_launches",
+            f"{_LAUNCHES}::test_random_histories",
+            "tests/runtime/test_background.py::test_kernels_go_on_and_change_when_there_is_code",
+        ),
+    ),
+    Row(
+        "P-10", "the microbenchmark in every way of dispatch, on a GPU",
+        records=(
+            "virtual-call-nvidia-h200-2026-11-21.json", "dispatch-grid-nvidia-h200-2026-11-22.json",
+        ),
+        missing="1 to 32 Mi objects of 4 types in one record with each technique alone",
+    ),
+    Row(
+        "P-11", "all programs from end to end, cold and warm, with and without",
+        missing="no record; kernels of two programs are in that of P-1",
+    ),
+    Row(
+        "P-12", "the ray tracer with 8, 64 and 1000 frozen objects",
+        (
+            "tests/runtime/test_frozen.py::test_results_are_those_of_what_is_read",
+            "tests/runtime/test_frozen.py::test_large_objects_are_read",
+        ),
+        missing="single frozen arguments are folded, arrays of them are not, so neither is a scene",
+    ),
+    Row(
+        "P-13", "variants are few; numbers that always change cost nothing",
+        (
+            f"{_LAUNCHES}::test_variants_are_few",
+            f"{_LAUNCHES}::test_numbers_that_always_change_cost_nothing",
+            f"{_STEPS}::test_a_few_variants_then_what_all_run",
+        ),
+    ),
+)  # fmt: skip
+
+FUSER = (
+    Row("F-1", "chains of 2, 5 and 50 are one", (f"{_FUSION}::test_own_chains_are_one",)),
+    Row(
+        "F-2", "a neighbour is read after an own write: refused",
+        (f"{_FUSION}::test_what_others_see_is_not",),
+    ),
+    Row(
+        "F-3", "a neighbour is written after an own read, or before it: refused",
+        (
+            f"{_FUSION}::test_what_others_see_is_not",
+            "tests/runtime/test_distinct_fields.py::test_changes_in_between_are_seen",
+        ),
+    ),
+    Row(
+        "F-4", "one of eight overrides reaches a neighbour: refused while it has objects",
+        (f"{_FUSION}::test_a_class_that_reaches_others_forbids_it",),
+    ),
+    Row("F-5", "the six adversarial traces", (f"{_FUSION}::test_adversarial_traces",)),
+    Row("F-6", "the host writes between launches", (f"{_FUSION}::test_a_host_write_after_a_read",)),
+    Row(
+        "F-7", "objects are made and deleted between launches",
+        (f"{_BLOCKS}::test_creation_and_deletion_come_between",),
+    ),
+    Row(
+        "F-8", "one lookup an object; own stores are forwarded",
+        (f"{_BLOCKS}::test_one_lookup_an_object", f"{_BLOCKS}::test_fields_stay_in_registers"),
+    ),
+    Row(
+        "F-9", "without alias facts there is a reload, with them none",
+        (f"{_BLOCKS}::test_fields_stay_in_registers",),
+    ),
+    Row(
+        "F-10", "a loop is planned once, memory stays flat",
+        (
+            f"{_BLOCKS}::test_plans_are_made_once", f"{_BLOCKS}::test_remembered_calls_cost_little",
+        ),
+    ),
+    Row(
+        "F-11", "speed as one and apart",
+        records=("chain-cpu-emeraldrapids-2026-11-26.json",),
+        missing="no record of traffic, generation and springs with and without, on a GPU",
+    ),
+    Row(
+        "F-12", "what spills, leaves room for fewer threads or takes longer as one is refused",
+        (
+            "tests/runtime/test_fusion_trials.py::test_a_device_is_asked_what_its_code_uses",
+            "tests/runtime/test_fusion_trials.py::test_a_processor_is_timed",
+        ),
+        missing="devices and clocks are pretended; no record of a pair that a GPU refuses",
+    ),
+    Row(
+        "F-13", "tracing and planning take at most 5 % of traffic",
+        ("tests/apps/test_fusion_share.py",),
+        missing="blocks in each step of a small network take more; no record on a GPU",
+    ),
+)  # fmt: skip
+
+TABLE = PROTEUS + FUSER
+
+
+def main() -> None:
+    for row in TABLE:
+        shown = [*row.tests, *row.records]
+        print(f"{row.number:5} {row.what}")
+        for each in shown:
+            print(f"      {each}")
+        if row.missing:
+            print(f"      missing: {row.missing}")
+
+
+if __name__ == "__main__":
+    main()
