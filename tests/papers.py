@@ -47,7 +47,7 @@ PROTEUS = (
         missing="no .maxntid: ptxas drops the bound on registers where it stands (12.9)",
     ),
     Row(
-        "P-3", "bounds of ranges in the code: regions may touch, nothing is loaded before the choice",
+        "P-3", "bounds of ranges in the code: regions may touch, no load before the choice",
         (
             "tests/dispatch/test_bounds.py::test_every_place_gets_its_type",
             "tests/structure/test_dispatch_path.py::test_loads_and_calls_of_a_divergent_call",

@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 
 Field = tuple[ClassType, str]
 """The class that declares it, and its name."""
-_MOST_LOST = 3
-"""A field that is changed after it was found to be distinct so often is not looked at again."""
+_MOST_LOOKS = 3
+"""At a field of a class: all of its objects are read each time, so nobody is to ask again and again
+what keeps changing."""
 
 
 class DistinctFields:
@@ -39,7 +40,7 @@ class DistinctFields:
         #: By class of the objects and field: when it was found, and what.
         self._known: dict[tuple[ClassType, Field], tuple[tuple[int, ...], bool]] = {}
         self._changes: dict[Field, int] = {}
-        self._lost: dict[Field, int] = {}
+        self._looks: dict[tuple[ClassType, Field], int] = {}
         self._has_given_up = False
 
     def are_distinct(self, heap: Heap, cls: ClassType, field: Field) -> bool:
@@ -49,7 +50,7 @@ class DistinctFields:
         is_known = isinstance(owner.fields.get(name), ReferenceType) and cls.is_subclass_of(owner)
         if self._has_given_up or heap.upkeep.is_shared or not is_known:
             return False
-        if heap.mode.placement != "by_type" or self._lost.get(field, 0) >= _MOST_LOST:
+        if heap.mode.placement != "by_type":
             return False
         if field not in self.watched:
             with uninterrupted:
@@ -60,10 +61,9 @@ class DistinctFields:
         key, now = (cls, field), self._version(heap, field)
         since, found = self._known.get(key, ((), False))
         if since != now:
-            if found:
-                self._lost[field] = self._lost.get(field, 0) + 1
-                if self._lost[field] >= _MOST_LOST:
-                    return False
+            looks = self._looks[key] = self._looks.get(key, 0) + 1
+            if looks > _MOST_LOOKS:
+                return False
             heap.wait()
             now = self._version(heap, field)
             found = _look(heap, cls, name)

@@ -444,7 +444,9 @@ class Heap:
         ``stores_fields``: which watched fields (``distinct``), None: any."""
         if stores_references:
             self.note_reference_writes()
-        self.distinct.stored(self.distinct.watched if stores_fields is None else stores_fields)
+        fields = self.distinct.watched if stores_fields is None else stores_fields
+        if fields:
+            self.distinct.stored(fields)
         self.memory.last_launch = object()
 
     def note_reference_writes(self) -> None:

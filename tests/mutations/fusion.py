@@ -194,7 +194,7 @@ MUTATIONS = (
         "if binding.is_noted:",
         "if binding.stores_references:",
         "a kernel has let two objects refer to the same one",
-        (f"{_DISTINCT}::test_a_captured_step_that_shares_seats",),
+        (f"{_DISTINCT}::test_quick_launches_are_seen",),
     ),
     Mutation(
         "references that a launch among them changes", _GROUPING,

@@ -12,6 +12,7 @@ import pytest
 
 import sharedoa as oa
 from sharedoa import f32, i32
+from sharedoa.heap import distinct_fields
 from sharedoa.runtime import knobs
 
 from .everywhere import check_everywhere
@@ -52,6 +53,15 @@ class Guest(oa.Object):
 @oa.kernel
 def move_in(guests: oa.Array[Guest], seats: oa.Array[Seat]) -> None:
     guests[oa.grid(1)].seat = seats[0]
+
+
+@oa.kernel
+def bear(guests: oa.Array[Guest]) -> None:
+    oa.new(Guest, seat=guests[0].seat, other=guests[0].other)
+
+
+def born(guests: Any) -> None:
+    bear[1](guests)
 
 
 @oa.kernel
@@ -128,6 +138,12 @@ def _null(guests: Any, seats: Any) -> None:
             lambda guests, seats: guests.seat.__setitem__(2, seats[0]), [1, 3, 3], id="element"
         ),
         pytest.param(
+            lambda guests, seats: Guest(seat=guests[0].seat, other=seats[0]), [1, 3, 3], id="single"
+        ),
+        pytest.param(
+            lambda guests, seats: born(guests), [1, 3, 3], id="born"
+        ),
+        pytest.param(
             lambda guests, seats: oa.new(Guest, seat=guests[0].seat, other=seats[0]), [1, 3, 3],
             id="new",
         ),
@@ -147,6 +163,19 @@ def test_changes_in_between_are_seen(
     between: Callable[[Any, Any], Any], counts: list[int], launched: list[Any]
 ) -> None:
     assert _in_turns(between, launched) == counts
+
+
+def test_quick_launches_are_seen(launched: list[Any]) -> None:
+    """Of a kernel that is bound, and gives somebody else's seat away."""
+    with fused():
+        guests, _ = _party()
+        own, others = (oa.array(Seat, [guests[i].seat]) for i in (0, 1))
+        for given, count in ((own, 1), (own, 1), (others, 3)):
+            move_in[1](guests[:1], given)
+            launched.clear()
+            with oa.fuse():
+                _evening()
+            assert len(launched) == count
 
 
 def test_a_captured_step_that_shares_seats(launched: list[Any]) -> None:
@@ -272,3 +301,26 @@ def test_everywhere() -> None:
             return {"x": guests.x.numpy().copy(), "used": seats.used.numpy().copy()}
 
     check_everywhere(run)
+
+
+def test_what_keeps_changing_is_not_read_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither where it is so, nor where it is not."""
+    looks: list[Any] = []
+    look = distinct_fields._look
+
+    def noting(*given: Any) -> bool:
+        looks.append(given)
+        return look(*given)
+
+    monkeypatch.setattr(distinct_fields, "_look", noting)
+    for shares in (False, True):
+        with fused():
+            guests, seats = _party()
+            if shares:
+                guests.seat = seats[1]
+            looks.clear()
+            for _ in range(8):
+                with oa.fuse():
+                    _evening()
+                oa.new(Guest, 2, seat=oa.new(Seat, 2), other=seats[0])
+            assert len(looks) == 3
