@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 
@@ -131,6 +132,8 @@ def lower(program: Program, job: Job, canonical: bool = False) -> LoweredModule:
         asking,
         job.facts.block() if target.is_device else None,
     )
+    if not target.is_device:
+        _inline_what_is_called_once(module)
     if emitter.lines is not None:
         emitter.lines.describe(module.globals[kernel.symbol], kernel.name, kernel.location)
     return LoweredModule(
@@ -190,6 +193,21 @@ def _define(program: ProgramEmitter, function: Function) -> None:
             emitter.bind(parameter, argument)
     emitter.run(function.body)
     emitter.finish()
+
+
+def _inline_what_is_called_once(module: ir.Module) -> None:
+    """LLVM puts such functions into their callers by itself, after it has optimised them alone."""
+    called = Counter(
+        instruction.callee
+        for function in module.functions
+        for block in function.blocks
+        for instruction in block.instructions
+        if isinstance(instruction, ir.CallInstr)
+    )
+    for function, count in called.items():
+        is_ours = isinstance(function, ir.Function) and function.linkage == "internal"
+        if count == 1 and is_ours and "noinline" not in function.attributes:
+            function.attributes.add("alwaysinline")
 
 
 def _leaves_of(kernel: Function) -> list[Leaf]:

@@ -116,14 +116,17 @@ def test_the_thread_index_is_the_kernels_only() -> None:
 
 
 def test_functions_are_internal_and_the_entry_is_not() -> None:
-    helper = function("helper", [], VOID, [])
-    lowered = lower_for(HOST, program([], [tree.Evaluate(HERE, call(helper))], helper))
+    helper, once = function("helper", [], VOID, []), function("once", [], VOID, [])
+    body = [tree.Evaluate(HERE, call(each)) for each in (helper, once, helper)]
+    lowered = lower_for(HOST, program([], body, helper, once))
     functions = lowered.module.globals
     assert lowered.body_symbol == "kernel.body"
     assert functions["helper"].linkage == functions["kernel.body"].linkage == "internal"
     assert functions[lowered.kernel_symbol].linkage == ""
     assert not {"noinline", "alwaysinline"} & set(functions["helper"].attributes)
-    assert "alwaysinline" in functions["kernel.body"].attributes
+    # What is called once need not be optimised by itself first.
+    for name in ("kernel.body", "once"):
+        assert "alwaysinline" in functions[name].attributes
 
 
 def test_products_and_sums_are_rounded_separately() -> None:
