@@ -11,6 +11,7 @@ from llvmlite import ir
 
 from ..targets.base import I64, VOID, Target
 from ..uninterrupted import uninterrupted
+from . import native_code
 from .base import KernelLaunch
 
 if TYPE_CHECKING:
@@ -60,13 +61,11 @@ class OwnKernels:
     def load(self, kernel: OwnKernel) -> tuple[Any, Slots]:
         """The kernel made ready, and the slots that its launches share."""
         if kernel.symbol not in self._loaded:
-            from ..runtime import code_cache
-
             target = self._backend.target
             text = kernel.ir_text(target)
             # An exception between two steps of llvmlite would leave LLVM's objects with two owners.
             with uninterrupted:
-                stages = code_cache.compiled(target, text, kernel.symbol)
+                stages = native_code.keep(target, text, kernel.symbol)
             handle = self._backend.load(kernel.symbol, stages, False, False)
             self._loaded[kernel.symbol] = handle, (ctypes.c_uint64 * kernel.leaves)()
         return self._loaded[kernel.symbol]

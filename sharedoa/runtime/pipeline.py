@@ -63,10 +63,16 @@ class Compilation:
     def lowered(self) -> LoweredModule:
         return lower(self.program, self.job)
 
-    @property
+    @cached_property
     def outline(self) -> Outline:
         """What loading the code takes, and telling its errors."""
         return Outline.of(self.lowered) if self.found is None else self.found.outline
+
+    def forget(self) -> None:
+        """Drop what is large and is made again, the same, when somebody wants to see it."""
+        assert self.outline
+        for name in ("program", "lowered"):
+            self.__dict__.pop(name, None)
 
     @cached_property
     def reports(self) -> list[SiteReport]:
@@ -192,6 +198,7 @@ def compile(job: Job) -> Compilation:
             compilation.outline != found.outline
         ):
             raise InternalError(f"kernel {job.name}: its description is that of other code")
+    compilation.forget()
     compilation.seconds = perf_counter() - begun
     return compilation
 

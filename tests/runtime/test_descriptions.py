@@ -277,6 +277,16 @@ def test_what_is_found_is_what_is_made(heap: oa.Heap, quick: list[str]) -> None:
     assert again.reports == first.reports and quick == ["total"] * 2
 
 
+@pytest.mark.parametrize("objects", [0, 3])
+def test_programs_are_not_kept_but_made_again_the_same(heap: oa.Heap, objects: int) -> None:
+    oa.new(Square, objects)
+    made = compile_again(heap)
+    assert made.found is None and vars(made).keys().isdisjoint({"program", "lowered"})
+    oa.new(Square, 40)  # of the heap as it was then
+    text = made.products.pop("dispatch.ll")
+    assert made.products["dispatch.ll"] == text
+
+
 def test_damaged_entries_are_made_again(heap: oa.Heap, quick: list[str]) -> None:
     compile_again(heap)
     folder = code_cache.open_folder()
