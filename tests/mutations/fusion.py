@@ -215,7 +215,7 @@ MUTATIONS = (
         "return books.population_version, books.moves, books.deletions, self._changes[field]",
         "return books.moves, books.deletions, self._changes[field]",
         "a new object refers to what another one does",
-        (f"{_DISTINCT}::test_changes_in_between_are_seen",),
+        (f"{_DISTINCT}::test_objects_that_are_made_one_by_one_are_seen",),
     ),
     Mutation(
         "any references", "sharedoa/heap/distinct_fields.py",

@@ -178,6 +178,18 @@ def test_quick_launches_are_seen(launched: list[Any]) -> None:
             assert len(launched) == count
 
 
+def test_objects_that_are_made_one_by_one_are_seen(launched: list[Any]) -> None:
+    """Also by what was written for their class, which reports no fields."""
+    with fused():
+        guests, seats = _party()
+        for shares, count in ((False, 1), (False, 1), (True, 3)):
+            Guest(seat=guests[0].seat if shares else Seat(), other=seats[0])
+            launched.clear()
+            with oa.fuse():
+                _evening()
+            assert len(launched) == count
+
+
 def test_a_captured_step_that_shares_seats(launched: list[Any]) -> None:
     """What other captured steps and quick launches do is seen by its next run."""
     found = []
