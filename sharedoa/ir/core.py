@@ -163,19 +163,17 @@ class Program:
 
 def operations_in(part: Program | Function | Region) -> Iterator[Operation]:
     """Every operation of the part, those that hold regions before what they hold."""
-    if isinstance(part, Program):
-        for function in part.functions.values():
-            yield from operations_in(function)
-        return
-    pending = [iter((part.body if isinstance(part, Function) else part).operations)]
-    while pending:
-        for operation in pending[-1]:
-            yield operation
-            if operation.regions:
-                pending.append(_operations_of(operation.regions))
-                break
-        else:
-            pending.pop()
+    parts = part.functions.values() if isinstance(part, Program) else [part]
+    for each in parts:
+        pending = [iter((each.body if isinstance(each, Function) else each).operations)]
+        while pending:
+            for operation in pending[-1]:
+                yield operation
+                if operation.regions:
+                    pending.append(_operations_of(operation.regions))
+                    break
+            else:
+                pending.pop()
 
 
 def _operations_of(regions: Sequence[Region]) -> Iterator[Operation]:
