@@ -8,8 +8,9 @@ written once, and what is combined with what is as in ``scan``, bit by bit.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
-from typing import TypeGuard
+from typing import Any, NamedTuple, TypeGuard
 
 from ..heap.arrays import Array
 from ..model.functions import DeviceFunction
@@ -18,7 +19,7 @@ from ..model.scalars import ScalarType, i32, i64
 from ..model.types import Type
 from ..runtime.kernel import Kernel, kernel
 from .operators import same
-from .scratch import scratch
+from .scratch import scratch, scratches
 
 CHUNK = 16
 THREADS = CHUNK**2
@@ -40,13 +41,8 @@ def scan_blocks(
     values: Array, total: ScalarType, lift: DeviceFunction, combine: DeviceFunction
 ) -> Array:
     """``scan.scan`` of at least one element."""
-    count = len(values)
-    _, down = _kernels(values.__sharedoa_element__, total, lift, combine)
-    sums = _sums_of(values, total, lift, combine)
-    blocks = len(sums[-1])
-    before = sums[-1] if blocks == 1 else scan_blocks(sums[-1], total, same(total), combine)
-    result = scratch(values._heap, total, count)
-    down[blocks * THREADS, THREADS](values, i64(count), sums[0], sums[1], before, result)
+    result = scratch(values._heap, total, len(values))
+    scanning(values, total, lift, combine, result)()
     return result
 
 
@@ -54,21 +50,67 @@ def combine_blocks(
     values: Array, total: ScalarType, lift: DeviceFunction, combine: DeviceFunction
 ) -> Array:
     """An array of one element: all of ``values`` combined."""
-    found = _sums_of(values, total, lift, combine)[-1]
-    return found if len(found) == 1 else combine_blocks(found, total, same(total), combine)
+    levels = _levels(values, total, lift, combine)
+    for level in levels:
+        level.up(*level.given)
+    return levels[-1].given[-1]
 
 
-def _sums_of(
+def scanning(
+    values: Array,
+    total: ScalarType,
+    lift: DeviceFunction,
+    combine: DeviceFunction,
+    result: Array,
+) -> Callable[[], None]:
+    """A function that scans what ``values`` are then, as often as it is called."""
+    levels = _levels(values, total, lift, combine)
+    downwards = []
+    before = levels[-1].given[-1]  # of one block, which needs none
+    for level in reversed(levels):
+        elements, length, sums, of_sums, _ = level.given
+        into = result if level is levels[0] else level.scanned
+        downwards.append((level.down, (elements, length, sums, of_sums, before, into)))
+        before = into
+
+    def scan() -> None:
+        for level in levels:
+            level.up(*level.given)
+        for down, arguments in downwards:
+            down(*arguments)
+
+    return scan
+
+
+class _Level(NamedTuple):
+    """Launches, up and down, and what the first is given: elements, how many, and the arrays of the
+    sums of chunks, of chunks of chunks, and of blocks. ``scanned`` has room for the elements."""
+
+    up: Any
+    down: Any
+    given: tuple[Any, ...]
+    scanned: Array
+
+
+def _levels(
     values: Array, total: ScalarType, lift: DeviceFunction, combine: DeviceFunction
-) -> list[Array]:
-    """Those of chunks, of chunks of chunks, and of blocks."""
-    count, size, sums = len(values), 1, []
-    for _ in range(3):
-        size *= CHUNK
-        sums.append(scratch(values._heap, total, -(-count // size)))
-    up, _ = _kernels(values.__sharedoa_element__, total, lift, combine)
-    up[len(sums[-1]) * THREADS, THREADS](values, i64(count), *sums)
-    return sums
+) -> list[_Level]:
+    count, counts = len(values), list[int]()
+    wanted: list[tuple[ScalarType, int]] = []
+    while not counts or count > 1:
+        counts.append(count)
+        sizes = [-(-count // CHUNK**level) for level in (1, 2, 3)]
+        wanted += [(total, size) for size in (*sizes, count if len(counts) > 1 else 0)]
+        count = sizes[-1]
+    found = scratches(values._heap, *wanted)
+    levels = []
+    for number, count in enumerate(counts):
+        *sums, scanned = found[4 * number : 4 * number + 4]
+        kernels = _kernels(values.__sharedoa_element__, total, lift, combine)
+        up, down = (each[len(sums[-1]) * THREADS, THREADS] for each in kernels)
+        levels.append(_Level(up, down, (values, i64(count), *sums), scanned))
+        values, lift = sums[-1], same(total)
+    return levels
 
 
 @cache

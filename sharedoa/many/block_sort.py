@@ -15,9 +15,9 @@ from ..heap.arrays import Array
 from ..model.intrinsics import grid, shared, syncthreads
 from ..model.scalars import ScalarType, i32, i64, u16
 from ..runtime.kernel import Kernel, kernel
+from .block_scan import scanning
 from .operators import operator
-from .scan import scan
-from .scratch import scratch
+from .scratch import scratches
 
 BITS, DIGITS = 4, 16
 THREADS, EACH = 256, 8
@@ -29,23 +29,23 @@ _PADDED_COUNTS = _COUNTS + THREADS
 
 
 def sort_blocks(keys: Array, order: Array | None) -> tuple[Array, Array | None]:
-    """The keys sorted, and their numbers with them; may be in the same arrays."""
+    """The keys sorted, and their numbers with them, in the same arrays."""
     heap, type, length = keys._heap, keys.__sharedoa_element__, len(keys)
     assert isinstance(type, ScalarType)
     tiles = -(-length // TILE)
-    counts = scratch(heap, i64, DIGITS * tiles)
-    other = scratch(heap, type, length)
-    numbers = scratch(heap, i64, 1) if order is None else order
-    others = scratch(heap, i64, len(numbers))
+    of_tiles, of_numbers = DIGITS * tiles, 1 if order is None else length
+    wanted = (i64, of_tiles), (i64, of_tiles), (type, length), (i64, of_numbers), (i64, 1)
+    counts, ends, other, others, none = scratches(heap, *wanted)
+    numbers = none if order is None else order
     add = operator("sum", i64)
-    count, move = _kernels(type, order is not None)
+    add_up = scanning(counts, i64, add.lift, add.combine, ends)
+    count, move = (each[tiles * THREADS, THREADS] for each in _kernels(type, order is not None))
     for shift in range(0, type.bits, BITS):
-        count[tiles * THREADS, THREADS](keys, i64(length), shift, counts)
-        ends = scan(counts, i64, add.lift, add.combine)
-        move[tiles * THREADS, THREADS](
-            keys, numbers, i64(length), shift, counts, ends, other, others
-        )
+        count(keys, i64(length), shift, counts)
+        add_up()
+        move(keys, numbers, i64(length), shift, counts, ends, other, others)
         keys, other, numbers, others = other, keys, others, numbers
+    # As often as that is even, so that both are where they were.
     return keys, None if order is None else numbers
 
 
@@ -161,6 +161,6 @@ def _kernels(U: ScalarType, has_numbers: bool) -> tuple[Kernel, Kernel]:
                 at = begins[i32((key >> U(shift)) & U(DIGITS - 1))] + place
                 to[at] = key
                 if has_numbers:
-                    numbers_to[at] = numbers[first + origins[place]]
+                    numbers_to[at] = numbers[first + i64(origins[place])]
 
     return kernel_count_digits, kernel_move_digits

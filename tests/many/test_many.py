@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import sharedoa as oa
-from sharedoa import f32, f64, i8, i16, i32, i64, u64
+from sharedoa import f32, f64, i8, i16, i32, i64, u32, u64
 from sharedoa.many import block_scan, block_sort, calls, reduction, scan
+from sharedoa.many.operators import operator
 from sharedoa.model.scalars import boolean
 from sharedoa.model.world import World
 from tests.codegen.interpreted import InterpretedGpu
@@ -150,6 +151,22 @@ def test_the_same_bits_on_a_processor_at_full_size() -> None:
             array = oa.array(f32, given)
             found.append((array.sum().tobytes(), np.asarray(array.cumsum()).tobytes()))
     assert found[0] == found[1]
+
+
+def test_blocks_of_a_gpu_on_a_processor(processor: None) -> None:
+    """At full size: more tiles than 16 bits have numbers of keys, and several levels of blocks."""
+    keys = np.random.default_rng(3).integers(0, 2**32, 100_003).astype(np.uint32)
+    keys[5000:6000] = keys[0]
+    ordered, order = block_sort.sort_blocks(
+        oa.array(u32, keys), oa.array(i64, np.arange(len(keys)))
+    )
+    assert order is not None and np.array_equal(ordered, np.sort(keys))
+    assert np.array_equal(order, np.argsort(keys, kind="stable"))
+    array, of = oa.array(f32, numbers(f32, 70_000)), operator("sum", f32)
+    sums = block_scan.scan_blocks(array, of.total, of.lift, of.combine)
+    assert np.array_equal(sums, array.cumsum())
+    total = block_scan.combine_blocks(array, of.total, of.lift, of.combine)
+    assert total[0] == oa.reduce(sum32, array)
 
 
 @pytest.mark.gpu

@@ -18,7 +18,7 @@ MUTATIONS = (
         "min(0.0, -0.0) is -0.0 on NVIDIA's GPUs", ("tests/codegen/test_zeros.py",),
     ),
     Mutation(
-        "minima of three", "sharedoa/targets/nvptx_minima.py", ")) < 2:", ")) < 200:",
+        "minima of three", "sharedoa/targets/nvptx_minima.py", "(ptx)) < 2:", "(ptx)) < 200:",
         "ptxas loses the sign of what is negated", ("tests/targets/test_minima.py",),
     ),
     # ---------------------------------------------------------------- quotients
