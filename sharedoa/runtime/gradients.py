@@ -21,6 +21,7 @@ from ..frontend import Translation, tree
 from ..heap.arrays import Array, ObjectArray
 from ..heap.heap import Heap
 from ..ir.adjoint import Differentiated, differentiate
+from ..ir.adjoint.counting import counting
 from ..ir.adjoint.ownership import own_roles
 from ..ir.adjoint.races import RaceFacts, is_harmless, race_facts
 from ..model.classes import Signature
@@ -47,6 +48,8 @@ class Gradient:
     made: Differentiated
     forward: Program | None
     reverse: Program | None
+    #: Says before a launch how many words its threads need, where that is not known and can be.
+    count: Program | None
     races: RaceFacts
     #: So many threads have their words of a tape by turns.
     lanes: int
@@ -111,14 +114,16 @@ def _made(
     made = differentiate(original, receivers, is_own, atomic, debug, lanes)
     races = race_facts(original, receivers, is_own)
     if made.forward is None or made.reverse is None:
-        return Gradient(original, made, None, None, races, lanes)
+        return Gradient(original, made, None, None, None, races, lanes)
     words: list[tuple[str, Type]] = [("_tape", ArrayType(u64)), ("_room", i64)]
     more: list[tuple[str, Type]] = [("_used", ArrayType(i64))]
+    count = counting(original, made.forward) if made.grows and not debug else None
     return Gradient(
         original,
         made,
         _derived(program, made.forward, [*words, *(more if made.grows else [])], "_forward", False),
         _derived(program, made.reverse, [*words, ("_distance", u64)], "_reverse", made.shares),
+        None if count is None else _derived(program, count, [*words, *more], "_count", False),
         races,
         lanes,
     )
@@ -258,15 +263,23 @@ def _launch_growing(
     mode: Any,
     debug: Any,
 ) -> TapedLaunch:
-    """Launch a program of which nobody knows how much its threads keep; if that is more than there
-    is room for, once more, on memory as it was."""
+    """Launch a program of which nobody knows how much its threads keep. That is counted before, or
+    if it cannot be and is more than there is room for, they are launched once more, on memory as it
+    was."""
     from .heap_state import HeapState
 
     assert gradient.forward is not None
     threads = math.prod(geometry.threads)
     launch = gradient.forward.launcher(geometry)
-    room = max(gradient.made.words, gradient.needed[0])
     used = heap.blank(i64, threads)
+    if gradient.count is not None:
+        count = gradient.count.launcher(geometry)
+        count(*arguments, heap.blank(u64, 1), 0, used, mode=mode, debug=debug)
+        room = int(used.max()) if threads else 0
+        tape = gradient.tape(heap, room, threads)
+        launch(*arguments, tape, room, used, mode=mode, debug=debug)
+        return TapedLaunch(gradient, geometry, kept, mode, tape, room)
+    room = max(gradient.made.words, gradient.needed[0])
     with HeapState(heap, gradient.original) as before:
         while True:
             tape = gradient.tape(heap, room, threads)

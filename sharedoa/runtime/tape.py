@@ -182,6 +182,7 @@ class Tape(Recorder):
                 elif event.values in seeds:
                     heap.synchronize()
                     _add(event.source, seeds[event.values])
+                del event  # with its tape, before the next launch is recorded
         heap.synchronize()
         if before is not None:
             adjoints.add(before)
@@ -196,6 +197,7 @@ class Tape(Recorder):
                 event = next(launches) if each is None else each
                 if event is not None:
                     yield event
+                del event
 
     def _seeds(self, loss: Any, gradient: Any) -> dict[Any, np.ndarray[Any, Any]]:
         if isinstance(loss, Traced):

@@ -161,4 +161,12 @@ MUTATIONS = (
         "threads ask who else adds where nobody does",
         ("tests/gradients/test_ptx.py::test_places_that_threads_share",),
     ),
+    Mutation(
+        "what is written makes no difference to counts",
+        f"{_ADJOINT}/counting.py",
+        "if any(may_meet(role, each) for each in written):",
+        "if False:",
+        "threads write behind the end of their tapes",
+        (f"{_WORDS}::test_tapes_that_are_too_short_at_first",),
+    ),
 )
