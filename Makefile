@@ -31,11 +31,13 @@ demo: $(VENV)/installed
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
 # For the loop of work: a few tests of each stage.
 quick: $(VENV)/installed
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
 	$(PYTEST) -m "not gpu and not slow" @tests/quick.txt
 
 # Types are checked beside the tests, as they keep one core only.

@@ -147,9 +147,7 @@ class ProgramBuilder:
             lambda: method_signature(struct, name), struct, None,
         )  # fmt: skip
 
-    def add_kernel(
-        self, symbol: str, function: Callable[..., Any], signature: Signature
-    ) -> None:
+    def add_kernel(self, symbol: str, function: Callable[..., Any], signature: Signature) -> None:
         """Make a kernel a function of the program, under this symbol."""
         self._require(
             symbol, symbol, function.__name__, function, lambda: signature, None, None,

@@ -89,9 +89,7 @@ class _Given(NamedTuple):
     """What is known of a parameter or another value. ``is_constant``: it may be known when code is
     compiled."""
 
-    what: Literal[
-        "thread", "array", "own object", "own reference", "uniform", "number", "unknown"
-    ]
+    what: Literal["thread", "array", "own object", "own reference", "uniform", "number", "unknown"]
     parameter: int | None = None
     is_constant: bool = False
     field: Field | None = None

@@ -182,9 +182,7 @@ def kept(signature: Signature, arguments: Iterable[Any], where: str) -> tuple[An
     Raises ArgumentError, which says ``where`` before the parameter's name."""
     found = []
     for name, type, value in zip(signature.names, signature.types, arguments, strict=True):
-        is_number = isinstance(type, ScalarType) or (
-            isinstance(type, ValueType) and type.in_memory
-        )
+        is_number = isinstance(type, ScalarType) or (isinstance(type, ValueType) and type.in_memory)
         found.append(convert(type, value, f"{where}{name}") if is_number else value)
     return tuple(found)
 

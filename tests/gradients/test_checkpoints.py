@@ -78,9 +78,7 @@ def same(one: list[Any], other: list[Any]) -> bool:
     return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
 
 
-def results(
-    steps: int, states: int | None, layout: str = "auto"
-) -> tuple[list[Any], list[Any]]:
+def results(steps: int, states: int | None, layout: str = "auto") -> tuple[list[Any], list[Any]]:
     """Gradients, and memory afterwards."""
     with oa.Heap("auto", "cpu", layout, capacity="64MiB", initial_region=16):
         world = World()

@@ -15,7 +15,9 @@ MUTATIONS = (
         "return self.upkeep.has_adjoints or self.upkeep.copies > 0",
         "return self.upkeep.has_adjoints",
         "states are put back over objects that have got other clusters",
-        ("tests/gradients/test_checkpoints.py::test_objects_keep_their_clusters_while_there_are_copies",),
+        (
+            "tests/gradients/test_checkpoints.py::test_objects_keep_their_clusters_while_there_are_copies",
+        ),
     ),
     Mutation(
         "what is overwritten keeps its adjoint",

@@ -73,7 +73,6 @@ class Part:
             return self._referred(reach.parameter, reach.field)
         return self.arrays.get(reach.parameter)
 
-
     def _referred(self, parameter: int, field: Field | None) -> Memory | None:
         own, cls = self.objects.get(parameter), self.classes.get(parameter)
         if own is None or cls is None or field is None or not self.is_distinct(cls, field):
