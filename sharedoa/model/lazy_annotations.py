@@ -48,4 +48,4 @@ def signature(function: Callable[..., Any]) -> inspect.Signature:
 
 def _are_given(thing: Any) -> bool:
     """Whether nothing is left to evaluate: they were assigned, or are text."""
-    return getattr(thing, "__annotate__", None) is None
+    return getattr(thing, "__annotate__", thing) is None
