@@ -60,7 +60,7 @@ def test_each_way_to_end(tmp_path: Path, start: str, names: tuple[str, ...]):
 
 
 def test_modes_patterns_and_status():
-    good = faults("--subject", DELIBERATE, "--only", "fine", "--only", "*_only")
+    good = faults("--subject", DELIBERATE, "--warm", "--only", "fine", "--only", "*_only")
     assert good.returncode == 0, good.stdout
     assert "4 runs of 3 cases" in good.stdout
     assert faults("--subject", DELIBERATE, "--only", "nothing.like.it").returncode == 2

@@ -35,13 +35,15 @@ _JOB = job(device=True, shares_loops=True)
 def after_each_pass(program: ir.Program, given: Job, check: Callable[[str], None]) -> None:
     """Run all passes, and ``check`` the program before the first and after each that changed it."""
     check("the front end")
+    now = contents(program)
     for each in PIPELINE:
         if each.name == "idle_threads":
             continue  # of the host (test_idle_threads)
         assert each.applies(given)
-        before = contents(program)
+        before = now
         run_all(program, given, [each])
-        if contents(program) != before:
+        now = contents(program)
+        if now != before:
             check(each.name)
 
 

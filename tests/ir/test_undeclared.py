@@ -249,10 +249,12 @@ def check(folder: Path, body: str, seed: int) -> bool:
         return False
     if others != [expected] * len(others):
         return False  # threads met
+    now = contents(program)
     for each in PIPELINE:
-        before = contents(program)
+        before = now
         run_all(program, _JOB, [each])
-        if contents(program) != before:
+        now = contents(program)
+        if now != before:
             assert World(seed).run(program, seed) == expected, f"after {each.name}:\n{body}"
     return True
 
