@@ -175,7 +175,7 @@ def test_objects_side_by_side_need_no_references(
             shapes = shapes[np.random.default_rng(start).permutation(len(shapes))]
         elif how == "assigned" and len(shapes):
             shapes[start % len(shapes)] = arrays[0][0]
-        elif how == "deleted":
+        elif how == "deleted" and len(arrays) > 1:
             oa.delete(arrays[0])
         if not len(shapes):
             return
