@@ -19,7 +19,6 @@ from typing import Any
 
 from llvmlite.binding import ValueKind
 
-from ..errors import InternalError
 from .nvptx_division import QUOTIENTS, declaration, division_module
 from .optimise import parse, run_passes
 
@@ -81,9 +80,8 @@ class _Block:
 def _changed(module: Any, change: Callable[[_Block], Iterable[str]]) -> str:
     """The module's text, with the lines that ``change`` makes of each block with divisions."""
     text = str(module)
-    for function in module.functions:
-        # Of a block alone LLVM prints other numbers of metadata.
-        printed = str(function).strip()
+    functions = [each for each in module.functions if not each.is_declaration]
+    for function, printed in zip(functions, _definitions(text), strict=True):
         if _DIVISION not in printed:
             continue
         made = []
@@ -97,10 +95,16 @@ def _changed(module: Any, change: Callable[[_Block], Iterable[str]]) -> str:
                 found = _Block(block.name, code, branch, lines[last:])
                 part = "\n".join([*lines[:first], *change(found)])
             made.append(part)
-        if printed not in text:
-            raise InternalError(f"LLVM prints {function.name} in another way than its module")
         text = text.replace(printed, "\n\n".join(made))
     return text
+
+
+def _definitions(text: str) -> Iterator[str]:
+    """The functions as the module prints them, in its order. Of one alone, or of a block, LLVM
+    prints other numbers of attributes and metadata."""
+    _, *parts = f"\n{text}".split("\ndefine ")
+    for part in parts:
+        yield "define " + part.partition("\n}\n")[0] + "\n}"
 
 
 def _asked_for_copies(block: _Block) -> Iterator[str]:
