@@ -153,7 +153,9 @@ def _emit_forwarding_word(
     """``use`` the pointer to the forwarding word of the object at an address, and what stands for
     those without one, if it is in one of the regions."""
     row = _last_not_after(builder, table, regions, FORWARDING_WORDS, address)
-    start, end, block_bytes, shift, words, other = _words(builder, table, row, FORWARDING_WORDS)
+    start, end, block_bytes, shift, words, slots, other = _words(
+        builder, table, row, FORWARDING_WORDS
+    )
     offset = builder.sub(address, start)
     within = builder.icmp_unsigned("<", offset, builder.sub(end, start))
     with builder.if_then(within):
@@ -163,7 +165,7 @@ def _emit_forwarding_word(
         is_lane = builder.icmp_unsigned("==", builder.shl(lane, I64(_LANE_SHIFT)), inside)
         in_block = builder.icmp_unsigned("==", builder.lshr(lane, shift), I64(0))
         with builder.if_then(builder.and_(is_lane, in_block)):
-            slot = builder.or_(builder.shl(block, shift), lane)
+            slot = _least(builder, builder.or_(builder.shl(block, shift), lane), slots)
             use(builder, _at(builder, words, slot, item), other)
 
 

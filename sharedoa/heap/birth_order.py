@@ -173,11 +173,12 @@ class _Work:
         self._regions: list[Region] = [region for each in changes for region, _ in each.taken]
         columns, none = moves.column_table(self._columns), [0] * len(self._regions)
         parts = [parts_of(each.arrangement) for each in changes]
-        sizes = [forwarding(self._regions, none, none).nbytes, columns.nbytes]
+        known = [slots[region] for region in self._regions]
+        sizes = [forwarding(self._regions, known, none, none).nbytes, columns.nbytes]
         for change, part in zip(changes, parts, strict=True):
             sizes += [part.nbytes, item * change.count, item * change.count]
         sizes += [max(each.block_bytes for each in changes)]
-        sizes += [item * slots[region] for region in self._regions]
+        sizes += [item * (count + 1) for count in known]
         starts = laid_out(sizes)
         self.extent: Extent = heap.memory.work_memory(starts[-1])
         addresses = iter([self.extent.address + start for start in starts])
@@ -187,7 +188,7 @@ class _Work:
         words = [next(addresses) for _ in self._regions]
         try:
             heap.residency.host_uses(self.extent.address, self._table, self._blocks)
-            self._write(self._table, forwarding(self._regions, words, none))
+            self._write(self._table, forwarding(self._regions, known, words, none))
             self._write(self._column_table, columns)
             for change, part, (shape, before, after) in zip(
                 changes, parts, self._lists, strict=True

@@ -245,13 +245,14 @@ class _Move:
         parts = {cls: parts_of(region.arrangement) for cls, region in come.items()}
         columns = moves.column_table(self._columns)
         others = [_first(graves.get(region.cls), heap) for region in gone]
-        sizes = [forwarding(gone, others, others).nbytes, columns.nbytes]
+        known = [region.unused_from for region in gone]
+        sizes = [forwarding(gone, known, others, others).nbytes, columns.nbytes]
         sizes += [each.nbytes for each in parts.values()]
         # The host writes lists that come first.
         listed = sorted(come, key=lambda cls: cls not in self._orders)
         sizes += [item * come[cls].used for cls in listed]
         sizes += [item * max((region.used for region in come.values()), default=0)]
-        sizes += [item * region.unused_from for region in gone]
+        sizes += [item * (count + 1) for count in known]
         starts = laid_out(sizes)
         self.extent: Extent = heap.memory.work_memory(starts[-1])
         addresses = iter([self.extent.address + start for start in starts])
@@ -261,7 +262,7 @@ class _Move:
         self._target_list = next(addresses)
         self._words = [next(addresses) for _ in gone]
         try:
-            self._write(self._table, forwarding(gone, self._words, others))
+            self._write(self._table, forwarding(gone, known, self._words, others))
             self._write(self._column_table, columns)
             for cls, values in parts.items():
                 self._write(self._parts[cls], values)
@@ -319,7 +320,7 @@ class _Move:
             for region, first in bounds:
                 slot = region.slot(address(reference))
                 if slot is not None:
-                    word = first + slot * dtype.itemsize
+                    word = first + min(slot, region.unused_from) * dtype.itemsize
                     bytes = self.extent.memory[word : word + dtype.itemsize]
                     reference = int(bytes.view(dtype)[0])
                     break

@@ -70,16 +70,22 @@ def parts_of(arrangement: Arrangement) -> Words:
     return np.array([*arrangement.parts()], np.uint64).reshape(-1)
 
 
-FORWARDING_WORDS = 6
+FORWARDING_WORDS = 7
 
 
-def forwarding(regions: Sequence[Region], words: Sequence[int], others: Sequence[int]) -> Words:
-    """The table of regions with forwarding words at these addresses: of each its start and end,
-    the bytes of a block, log2 of its slots, that address, and the reference that stands for
-    objects without a word, by start."""
+def forwarding(
+    regions: Sequence[Region],
+    slots: Sequence[int],
+    words: Sequence[int],
+    others: Sequence[int],
+) -> Words:
+    """The table of regions with forwarding words of their first ``slots`` at these addresses, and
+    behind them one that is zero: of each its start and end, the bytes of a block, log2 of its
+    slots, that address, how many slots have words, and the reference that stands for objects
+    without one, by start. Where no object lives any more memory may refer to any slot."""
     rows = [
-        (each.start, each.end, how.block_bytes, how.lanes.bit_length() - 1, address, other)
-        for each, address, other in zip(regions, words, others, strict=True)
+        (each.start, each.end, how.block_bytes, how.lanes.bit_length() - 1, address, count, other)
+        for each, count, address, other in zip(regions, slots, words, others, strict=True)
         for how in [each.arrangement]
     ]
     return np.array(sorted(rows), np.uint64).reshape(-1)

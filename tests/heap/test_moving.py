@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import sharedoa as oa
-from sharedoa import i32
+from sharedoa import i32, u64
 from sharedoa.errors import ArgumentError, ClassError, DeviceError, HeapError
 from sharedoa.heap import moving
 from sharedoa.heap.by_type import ByTypePlacement
@@ -26,6 +26,10 @@ class Loner(oa.Object):
 
     def last_first(self) -> i32:
         return -self.value
+
+
+class Holder(oa.Object):
+    loner: Loner
 
 
 @pytest.fixture(
@@ -351,3 +355,25 @@ def test_the_population_is_dense() -> None:
         oa.compact()
         (region,) = placement_of(heap).regions(Loner.__sharedoa__)
         assert region.unused_from == region.used == 66
+
+
+@pytest.mark.parametrize("slot", [100, 101, 500, 5_000])
+def test_what_is_left_of_deleted_objects_may_refer_to_any_slot(slot: int) -> None:
+    """Memory that was another region before may hold references to slots behind those that a region
+    has had: what lay behind its forwarding words was taken for one, or the process was killed."""
+    with oa.Heap(backend="cpu", layout="aos", capacity="64MiB") as heap:
+        behind = oa.array(u64, np.full(10_000, 0x5555))  # what is made next lies before it
+        oa.reserve(Loner, 100_000)
+        loners = oa.new(Loner, 100, value=range(100))
+        holders = oa.new(Holder, 10, loner=loners[:10])
+        oa.delete(holders[4])
+        (holding,) = placement_of(heap).regions(Holder.__sharedoa__)
+        place = 4 * holding.arrangement.block_bytes + holding.arrangement.record.part("loner")[0]
+        left = holding.memory[place : place + 8].view(np.uint64)
+        first, second = loners.numpy()[:2]
+        assert left[0] == loners.numpy()[4]
+        left[0] = first + slot * (second - first)
+        oa.sort(loners, "last_first")
+        assert left[0] == 0
+        assert np.all(behind.numpy() == 0x5555)
+        assert holders[5:].loner.value.numpy().tolist() == list(range(5, 10))
