@@ -65,7 +65,8 @@ class Gradient:
         """How many words each thread of a launch has at most, where that is known."""
         if self.made.bounds is None:
             return self.made.words
-        return self.made.bounds.words([_count(each) for each in arguments])
+        found = self.made.bounds.words([_count(each) for each in arguments])
+        return None if found is None else found + self.made.waste
 
 
 _FIRST_ROOM = 64
@@ -275,7 +276,7 @@ def _launch_growing(
     if gradient.count is not None:
         count = gradient.count.launcher(geometry)
         count(*arguments, heap.blank(u64, 1), 0, used, mode=mode, debug=debug)
-        room = int(used.max()) if threads else 0
+        room = gradient.made.waste + (int(used.max()) if threads else 0)
         tape = gradient.tape(heap, room, threads)
         launch(*arguments, tape, room, used, mode=mode, debug=debug)
         return TapedLaunch(gradient, geometry, kept, mode, tape, room)
@@ -284,7 +285,8 @@ def _launch_growing(
         while True:
             tape = gradient.tape(heap, room, threads)
             launch(*arguments, tape, room, used, mode=mode, debug=debug)
-            needed = gradient.needed[0] = int(used.max()) if threads else 0
+            needed = gradient.made.waste + (int(used.max()) if threads else 0)
+            gradient.needed[0] = needed
             if needed <= room:
                 return TapedLaunch(gradient, geometry, kept, mode, tape, room)
             before.restore()

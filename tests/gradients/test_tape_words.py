@@ -92,10 +92,22 @@ class Weight(oa.Object):
     def times(self, x: f64) -> f64:
         return self.value * x
 
+    def power(self, x: f64, n: i32) -> f64:
+        y = x
+        for _ in range(n):
+            y = y * self.value
+        return y
+
 
 class Twice(Weight):
     def times(self, x: f64) -> f64:
         return math.sin(self.value) * self.value * x
+
+    def power(self, x: f64, n: i32) -> f64:
+        y = x
+        for _ in range(n):
+            y = y * math.sin(self.value)
+        return y
 
 
 @oa.kernel
@@ -245,3 +257,33 @@ def test_threads_that_meet_along_two_axes() -> None:
     many = oa.array(f64, np.ones(300))
     with oa.tape(), pytest.raises(oa.DeviceError, match="thread"):
         by_byte[300](many)
+
+
+@oa.kernel
+def asks_methods(weights: oa.Array[Weight], counts: oa.Array[i32], out: oa.Array[f64]) -> None:
+    """The same with methods of which classes have their own."""
+    i = oa.grid(1)
+    total = 1.0 + f64(i)
+    for weight in weights:
+        total = weight.power(total, 2)
+    above = 0
+    for k in range(counts[i]):
+        if weights[k % 2].power(f64(k), 3) > 2.0:
+            above += 1
+    oa.atomic_add(out, 0, total * f64(above))
+
+
+@pytest.mark.parametrize("mode", ["sharedoa", "range+switch"])
+def test_methods_that_no_way_leads_back_through(mode: str) -> None:
+    with oa.Heap(backend="cpu", mode=mode, capacity="64MiB"):
+        weights = oa.concat(oa.new(Weight, 2, value=[0.5, 2.0]), oa.new(Twice, 1, value=0.75))
+        out, counts = oa.zeros(1, f64), oa.array(i32, [100, 7, 50])
+        with oa.tape() as tape:
+            asks_methods[3](weights, counts, out)
+        tape.backward(out)
+        found = weights.grad.value.numpy()
+    factors = np.array([0.5, 2.0, math.sin(0.75)])
+    above = [sum(factors[k % 2] ** 3 * k > 2.0 for k in range(n)) for n in (100, 7, 50)]
+    product = (factors**2).prod() * (np.arange(1, 4) * above).sum()
+    slopes = np.array([1.0, 1.0, math.cos(0.75)])
+    np.testing.assert_allclose(found, 2 * product / factors * slopes, rtol=1e-12)

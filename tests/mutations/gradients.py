@@ -171,4 +171,12 @@ MUTATIONS = (
         "threads write behind the end of their tapes",
         (f"{_WORDS}::test_tapes_that_are_too_short_at_first",),
     ),
+    Mutation(
+        "what is of no use has no room",
+        "sharedoa/runtime/gradients.py",
+        "room = gradient.made.waste + ",
+        "room = ",
+        "what such calls keep overwrites what is of use",
+        (f"{_WORDS}::test_methods_that_no_way_leads_back_through",),
+    ),
 )

@@ -307,7 +307,9 @@ class Forward:
 
     def _loop(self, code: Code, place: _Place, loop: Operation) -> None:
         frame = self._plan.round_frame(loop)
-        assert frame is not None
+        if frame is None:
+            self._plain_loop(code, place, loop)
+            return
         before, top = code.integer(NO_FRAME), place.top
         carried = [before, *([] if top is None else [top])]
         regions = [
@@ -320,6 +322,14 @@ class Forward:
         if rest:
             place.top = rest[0]
         self._note(code, place.framed, last_of(loop), last)
+
+    def _plain_loop(self, code: Code, place: _Place, loop: Operation) -> None:
+        """One through which nothing leads back: what its calls keep is of no use."""
+        regions = []
+        for region in loop.regions:
+            arm, _ = self._arm(replace(place, loop=None), region)
+            regions.append(arm)
+        self._add(code, place, loop, self._values(place, loop), regions)
 
     def _round(
         self, place: _Place, loop: Operation, frame: Frame, number: int, more: int

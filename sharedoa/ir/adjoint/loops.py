@@ -53,7 +53,7 @@ class _Carried:
 def reverse_loop(to: Backward, loop: Operation) -> None:
     results = [to.take(result) for result in loop.results]
     if not any(results) and not (to.plan.touches(loop) or effects_of(loop) & Effects.RETURNS):
-        to.plan.plain.add(loop)
+        to.leave(loop)
         return
     leaves = [
         _Carried(number, path, type)

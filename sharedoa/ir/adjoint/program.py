@@ -55,6 +55,8 @@ class Differentiated:
     grows: bool = False
     shares: bool = False
     bounds: Bounds | None = None
+    #: So many words are needed beside those that are counted, for what is of no use.
+    waste: int = 0
 
 
 def differentiate(
@@ -150,6 +152,8 @@ class Plan:
         self.plain: set[Operation] = set()
         self._summaries = summarize(program)
         self._again: set[str] = set()
+        #: Whether loops keep what is of no use, each round in the place of the one before.
+        self._wastes = False
 
     def made(self) -> Differentiated:
         functions = self._functions
@@ -175,7 +179,8 @@ class Plan:
         frames = [*self._round_frames.values(), *(each.frame for each in self._backward.values())]
         words = max(1, *(frame.size for frame in frames))
         bounds = Bounds(self, functions) if self.is_dynamic else None
-        return Differentiated(there, back, words, self.is_dynamic, self._shares, bounds)
+        waste = words if self.is_dynamic and self._wastes else 0
+        return Differentiated(there, back, words, self.is_dynamic, self._shares, bounds, waste)
 
     # ---------------------------------------------------------- functions
 
@@ -205,6 +210,17 @@ class Plan:
         """Whether what is called reads memory, and changes none of the floats there."""
         reads = any(self._summaries[symbol].accesses for symbol in callees(call))
         return reads and not self.touches(call)
+
+    def leave(self, operation: Operation) -> bool:
+        """Note that the way back does not lead through it; whether it can run as it is."""
+        called = custom.closure(self.program, self._called_in(operation))
+        inside = [each for function in called.values() for each in operations_in(function)]
+        inside += [operation, *(o for region in operation.regions for o in operations_in(region))]
+        if any(each.kind == "call_virtual" for each in inside):
+            self._wastes = True
+            return False
+        self.plain.add(operation)
+        return True
 
     def _called_in(self, operation: Operation) -> list[str]:
         """What is called by an operation and those in its regions."""

@@ -377,7 +377,7 @@ class Backward:
         """An ``if`` or a ``switch``."""
         results = [self.take(result) for result in operation.results]
         if not any(results) and not (self.plan.touches(operation) or _may_leave(operation)):
-            self.plan.plain.add(operation)
+            self.leave(operation)
             return
         test = self.primal(operation.operands[0])
         arms = [self.arm(region, results) for region in operation.regions]
@@ -387,7 +387,7 @@ class Backward:
         """The reverse of the function that was called, by the same receiver."""
         given = self.take(operation.result)
         if not given and not self.plan.touches(operation):
-            self.plan.plain.add(operation)
+            self.leave(operation)
             return
         gradient = self.plan.gradient_of(operation)
         if gradient is not None:
@@ -435,6 +435,20 @@ class Backward:
         for number, (operand, path, type) in enumerate(leaves):
             if self.is_active(operand):
                 self.give(operand, path, code.value("tuple_item", [made], type, index=number))
+
+    def leave(self, operation: Operation) -> None:
+        """The way back does not lead through it: it runs as it is. Where it calls methods by class,
+        a table has those of the way there alone, and what they keep needs room."""
+        if self.plan.leave(operation):
+            return
+        frame, size = self.scope.framed.frame, None
+        if Effects.CALLS in effects_of(operation) and not operation.regions:
+            size = self.plan.callee_size(operation)
+        if size is not None:
+            frame.word(callee_of(operation), size)
+        for region in operation.regions:
+            for each in region.operations:
+                self.leave(each)
 
     def _callee_base(self, operation: Operation) -> Value:
         framed = self.scope.framed
