@@ -49,13 +49,18 @@ class Upkeep:
         self.is_shared = False
         #: Whether there are adjoints, which lie as the objects do.
         self.has_adjoints = False
-        #: Copies of memory that are to be put back, which lie as the objects did.
-        self.copies = 0
+        #: One for each who has copies of memory that will be put back, which lie as objects did.
+        self.copies: set[object] = set()
         self.thread: int | None = None
         #: Of classes that launches change, how many in a row have needed less than half.
         self._low: dict[ClassType, int] = {}
         #: Objects that the host has deleted since the class moved.
         self._deleted: dict[ClassType, int] = {}
+
+    @property
+    def keeps_clusters(self) -> bool:
+        """Whether something lies as the objects do: adjoints, or copies that will be put back."""
+        return self.has_adjoints or bool(self.copies)
 
     def note_thread(self) -> None:
         """The calling thread uses objects."""
@@ -133,8 +138,7 @@ class Upkeep:
         return not (
             heap.debug
             or self.held
-            or self.has_adjoints
-            or self.copies
+            or self.keeps_clusters
             or self.is_known_outside
             or memory.launching
             or memory.deferred is not None

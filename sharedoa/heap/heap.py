@@ -405,11 +405,6 @@ class Heap:
 
     # ------------------------------------------------------------------ clusters
 
-    @property
-    def keeps_clusters(self) -> bool:
-        """Whether something lies as the objects do: adjoints, or copies that will be put back."""
-        return self.upkeep.has_adjoints or self.upkeep.copies > 0
-
     def rearrange(self, clusters: Clusters) -> None:
         """From now on objects have these clusters, which ``layout.can_cluster`` allows; those that
         there are change in place, and kernels are compiled anew. No value changes. Objects that
@@ -417,7 +412,7 @@ class Heap:
         with self.lock:
             if clusters == self.layout.clusters or self.mode.placement != "by_type":
                 return
-            if self.keeps_clusters:
+            if self.upkeep.keeps_clusters:
                 return
             layout = self.layout.with_clusters(clusters)
             self.memory.rearrange(layout)

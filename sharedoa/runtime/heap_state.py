@@ -22,14 +22,18 @@ class Copies:
     their clusters. Those that were to get others get them before."""
 
     def __init__(self, heap: Heap) -> None:
-        planned_clusters.take_over(heap)
-        heap.upkeep.copies += 1
-        self.let_go = finalize(self, _let_go, heap)
+        mark = object()
+        # First, so that a signal leaves no mark; and under the lock, so that nobody who has just
+        # seen none is about to rearrange objects.
+        self.let_go = finalize(self, _let_go, heap, mark)
         self.let_go.atexit = False
+        with heap.lock:
+            planned_clusters.take_over(heap)
+            heap.upkeep.copies.add(mark)
 
 
-def _let_go(heap: Heap) -> None:
-    heap.upkeep.copies -= 1
+def _let_go(heap: Heap, mark: object) -> None:
+    heap.upkeep.copies.discard(mark)
     planned_clusters.remind(heap)
 
 

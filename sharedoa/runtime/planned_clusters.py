@@ -105,7 +105,7 @@ def take_over(heap: Heap) -> None:
     if plan is None or not plan.is_ready:
         return
     with heap.lock:
-        if _plans.get(heap) is plan and not heap.keeps_clusters:
+        if _plans.get(heap) is plan and not heap.upkeep.keeps_clusters:
             del _plans[heap]
             clusters, layout = plan.layout.clusters, heap.layout
             if all(layout.can_cluster(cls, names) for cls, groups in clusters for names in groups):
@@ -115,7 +115,7 @@ def take_over(heap: Heap) -> None:
 def remind(heap: Heap) -> None:
     """Objects no longer have to keep their clusters: the next launch looks whether others wait."""
     plan = _plans.get(heap)
-    if plan is not None and plan.is_ready and not heap.keeps_clusters:
+    if plan is not None and plan.is_ready and not heap.upkeep.keeps_clusters:
         heap.placement.change_layout()
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gc
 import math
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ import sharedoa as oa
 from sharedoa import f64, i32
 from sharedoa.model.clusters import Clusters
 from sharedoa.runtime import checkpoints as module
+from sharedoa.runtime.heap_state import Copies
 
 COUNT = 5
 
@@ -122,6 +125,18 @@ def test_objects_keep_their_clusters_while_there_are_copies(
         gc.collect()
         heap.rearrange(together)
         assert heap.layout.clusters == together and np.all(world.walkers.turns > 0)
+
+
+def test_copies_wait_for_who_rearranges(heap: oa.Heap) -> None:
+    with ThreadPoolExecutor() as threads:
+        with heap.lock:
+            made = threads.submit(Copies, heap)
+            time.sleep(0.1)
+            assert not heap.upkeep.keeps_clusters
+        copies = made.result()
+    assert heap.upkeep.keeps_clusters
+    copies.let_go()
+    assert not heap.upkeep.keeps_clusters
 
 
 @pytest.mark.parametrize("steps", [300, pytest.param(10_000, marks=pytest.mark.slow)])

@@ -10,10 +10,19 @@ _WORDS = "tests/gradients/test_tape_words.py"
 
 MUTATIONS = (
     Mutation(
+        "copies are marked beside the lock",
+        "sharedoa/runtime/heap_state.py",
+        "        with heap.lock:\n            planned_clusters.take_over(heap)\n"
+        "            heap.upkeep.copies.add(mark)\n",
+        "        planned_clusters.take_over(heap)\n        heap.upkeep.copies.add(mark)\n",
+        "another thread that rearranges objects goes on while they are copied",
+        ("tests/gradients/test_checkpoints.py::test_copies_wait_for_who_rearranges",),
+    ),
+    Mutation(
         "copies do not hold clusters",
-        "sharedoa/heap/heap.py",
-        "return self.upkeep.has_adjoints or self.upkeep.copies > 0",
-        "return self.upkeep.has_adjoints",
+        "sharedoa/heap/automatic.py",
+        "return self.has_adjoints or bool(self.copies)",
+        "return self.has_adjoints",
         "states are put back over objects that have got other clusters",
         (
             "tests/gradients/test_checkpoints.py::test_objects_keep_their_clusters_while_there_are_copies",
