@@ -21,6 +21,12 @@ MUTATIONS = (
         "minima of three", "sharedoa/targets/nvptx_minima.py", "(ptx)) < 2:", "(ptx)) < 200:",
         "ptxas loses the sign of what is negated", ("tests/targets/test_minima.py",),
     ),
+    Mutation(
+        "functions as they print alone", _BLOCKS,
+        "zip(functions, _definitions(text), strict=True)",
+        "zip(functions, (str(each).strip() for each in functions), strict=True)",
+        "what stands otherwise in the module is not found there", _OF_BLOCKS,
+    ),
     # ---------------------------------------------------------------- quotients
     Mutation(
         "the first quotient", _QUOTIENT,

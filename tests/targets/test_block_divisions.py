@@ -11,7 +11,9 @@ import pytest
 
 import sharedoa as oa
 from sharedoa import f32, f64, i32
+from sharedoa.targets.block_divisions import divide_in_groups
 from sharedoa.targets.nvptx import NvptxTarget
+from sharedoa.targets.optimise import parse
 from sharedoa.targets.ptxas import assemble
 from tests.codegen.interpreted import InterpretedGpu
 
@@ -184,3 +186,26 @@ def test_other_divisions_are_left_alone() -> None:
     assert "rcp.approx" not in ptx and ptx.count("div.rn.f64") == 1
     fast = ptx_of(several, fast=True)
     assert "div.approx" in fast and "rcp.approx.ftz.f64" not in fast
+
+
+def test_a_function_alone_is_printed_with_other_numbers_of_attributes() -> None:
+    target = NvptxTarget()
+    text = """
+target triple = "nvptx64-nvidia-cuda"
+declare float @other(float)
+define float @first(float %x) {
+  %y = call float @other(float %x) #0
+  ret float %y
+}
+define float @second(float %x, float %y) {
+  %quotient = fdiv float %x, %y
+  %z = call float @other(float %quotient) #1
+  ret float %z
+}
+attributes #0 = { nounwind }
+attributes #1 = { cold }
+"""
+    module = parse(text)
+    alone = str(module.get_function("second"))
+    assert "#1" in str(module) and "#1" not in alone
+    assert "fdiv float" not in str(divide_in_groups(module, target.machine)).split("@second")[1]
