@@ -16,6 +16,7 @@ import numpy as np
 from ..targets.base import Stages, Target
 
 if TYPE_CHECKING:
+    from ..heap.device_copies import DeviceCopies
     from ..heap.object_moves import ObjectMoves
     from ..heap.provider import Provider
     from ..heap.slot_lists import SlotLists
@@ -101,6 +102,11 @@ class Backend(Protocol):
     def transfer(self) -> Transfer | None:
         """What moves columns of values to and from provider memory on the device; None where host
         and device are one."""
+        ...
+
+    @property
+    def copies(self) -> DeviceCopies | None:
+        """What keeps copies of provider memory on the device; None where the host does."""
         ...
 
     @property

@@ -28,6 +28,7 @@ from .thread_team import barrier_address, run_team
 from .timing import ClockStopwatch, time_by_clock
 
 if TYPE_CHECKING:
+    from ..heap.device_copies import DeviceCopies
     from ..heap.object_moves import ObjectMoves
     from ..heap.provider import Provider
     from ..heap.slot_lists import ReportStaging, SlotLists
@@ -61,6 +62,7 @@ class CpuBackend:
     prefers_few_launches = False
     is_lost = False
     transfer: Transfer | None = None
+    copies: DeviceCopies | None = None
 
     def __init__(self) -> None:
         self._scattered = ScatteredMemory(self)

@@ -18,6 +18,7 @@ from dispatch import state as state_block
 from ..targets.base import Stages, Target
 from .base import Addresses, Bytes, KernelLaunch, nothing
 from .bulk_transfer import PIECE_BYTES, PIECES, BulkTransfer
+from .device_memory import DeviceMemory
 from .gpu_device import GpuDevice
 from .gpu_graph import GpuGraph, capture_graph
 from .gpu_launch import PreparedLaunch, native_launch
@@ -29,6 +30,7 @@ from .slot_kernels import SlotKernels
 from .timing import EventStopwatch, load_occupying_kernel, time_by_events
 
 if TYPE_CHECKING:
+    from ..heap.device_copies import DeviceCopies
     from ..heap.object_moves import ObjectMoves
     from ..heap.provider import Provider
     from ..heap.slot_lists import SlotLists
@@ -106,6 +108,10 @@ class GpuBackend(ABC):
     @property
     def transfer(self) -> Transfer:
         return self._transfer
+
+    @cached_property
+    def copies(self) -> DeviceCopies:
+        return DeviceMemory(self.device)
 
     @cached_property
     def slot_lists(self) -> SlotLists:

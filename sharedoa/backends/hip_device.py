@@ -42,6 +42,7 @@ class HipDevice(GpuDevice):
         "LaunchKernel": "ModuleLaunchKernel",
         "GraphInstantiate": "GraphInstantiateWithFlags",
         "MemAllocManaged": "MallocManaged",
+        "MemAlloc": "Malloc",
         "MemFree": "Free",
         "MemHostAlloc": "HostMalloc",
         "MemFreeHost": "HostFree",

@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 import mmap
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary, finalize
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -20,12 +20,13 @@ from ..model.layout import Layout
 from ..model.types import array_form
 from .arrays import Array, elements_in
 from .by_type import ByTypePlacement
+from .extents import SlabMemory
 from .field_view import FieldView
 from .objects import ManyObjects
 from .placement import FieldPath, Selection
 from .provider import Bytes
 from .region_selection import RegionSelection
-from .regions import Region
+from .regions import Region, references_to_base
 from .residency import Residency
 
 if TYPE_CHECKING:
@@ -39,13 +40,13 @@ class _Mirror:
     """``low`` to ``high``, mirrored ``distance`` bytes further; zero when made."""
 
     def __init__(self, heap: Heap, low: int, high: int) -> None:
+        self._backend = heap.backend
         self.low, self.high = low // _UNIT * _UNIT, -(-high // _UNIT) * _UNIT
         size = self.high - self.low + _UNIT
         if heap.backend.target.is_device:
             provider = heap.backend.provider
             slab = provider.allocate(size)
-            finalize(self, provider.free, slab).atexit = False
-            memory = slab.memory
+            memory = SlabMemory(slab, provider).view(slab.address, slab.address + slab.size)
         else:
             flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
             try:
@@ -59,6 +60,24 @@ class _Mirror:
         start = -(-address // _UNIT) * _UNIT
         self.distance = start - self.low
         self.memory: Bytes = memory[start - address :][: self.high - self.low]
+
+    def can_be_kept(self) -> bool:
+        """Whether it is one of a device, which takes long to make, of which nobody has a view and
+        whose memory nobody misses."""
+        backend = self._backend
+        if not backend.target.is_device or references_to_base(self.memory, [self.memory]):
+            return False
+        return bool(self.memory.nbytes <= backend.provider.free_memory())
+
+    def clear(self) -> None:
+        """Make it zero again, where it is."""
+        transfer, size = self._backend.transfer, self.memory.nbytes
+        if transfer is None or not transfer.ready():
+            self.memory[...] = 0
+            return
+        start = self.low + self.distance
+        self._backend.prefetch(start, size, True)
+        transfer.clear(start, start + size)
 
     def at(self, start: int, size: int) -> Bytes:
         """What mirrors ``size`` bytes from ``start`` on."""
@@ -76,6 +95,8 @@ class Adjoints:
             )
         self._heap = heap.weak
         self._mirror: _Mirror | None = None
+        #: One that was made zero, for the next time.
+        self._spare: _Mirror | None = None
         self._layout: tuple[Layout, int] | None = None
 
     @property
@@ -100,8 +121,14 @@ class Adjoints:
                 "look at adjoints before oa.compact and oa.sort, or call tape.zero() first",
             )
         if mirror is None or low < mirror.low or high > mirror.high:
-            room = 0 if mirror is None else high - low  # it grows: leave room for more
-            made = _Mirror(heap, low, high + room)
+            spare, self._spare = self._spare, None
+            if mirror is None and spare is not None and spare.low <= low and high <= spare.high:
+                made = spare
+                made.clear()
+            else:
+                del spare  # before memory is asked for
+                # It grows: leave room for more.
+                made = _Mirror(heap, low, high + (0 if mirror is None else high - low))
             if mirror is not None:
                 made.at(mirror.low, mirror.high - mirror.low)[...] = mirror.memory
             self._mirror, self._layout = made, known
@@ -111,7 +138,9 @@ class Adjoints:
 
     def zero(self) -> None:
         """All adjoints are zero."""
-        self._mirror = self._layout = None
+        mirror, self._mirror, self._layout = self._mirror, None, None
+        if mirror is not None and mirror.can_be_kept():
+            self._spare = mirror
         self._there.upkeep.has_adjoints = False
 
     def take(self) -> _Mirror | None:

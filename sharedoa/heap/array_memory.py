@@ -89,9 +89,12 @@ class ArrayMemory:
         self._blocks: SortedDict[int, _Block] = SortedDict()
         self._dropped: deque[_StorageReference] = deque()
         self._unheld: dict[int, _Block] = {}
+        #: How many there have been.
+        self.made = 0
 
     def new(self, size: int, element: Type, zeros: bool = True) -> ArrayStorage:
         """``size`` bytes of ``zeros`` or anything. Raises NoRoom."""
+        self.made += 1
         extent = self._allocate(size, zeros)
         held_as: set[ClassType] = set()
         try:

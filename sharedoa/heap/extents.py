@@ -70,7 +70,7 @@ class Extent:
         return self.address + self.size
 
 
-class _SlabMemory:
+class SlabMemory:
     """Owns a slab: it goes back to its provider when no extent and no NumPy view uses it."""
 
     def __init__(self, slab: Slab, provider: Provider) -> None:
@@ -111,7 +111,7 @@ class Extents:
         self._within = within
         self.capacity = capacity
         self.reserved = 0
-        self._slabs: SortedDict[int, _SlabMemory] = SortedDict()
+        self._slabs: SortedDict[int, SlabMemory] = SortedDict()
         #: (address, size) of every free piece, by address.
         self._free: list[tuple[int, int]] = []
 
@@ -213,7 +213,7 @@ class Extents:
         self._free[index : index + 1] = [piece for piece in left if piece[1]]
         return extent
 
-    def _clear_used(self, slab: _SlabMemory, extent: Extent, zeros: bool) -> None:
+    def _clear_used(self, slab: SlabMemory, extent: Extent, zeros: bool) -> None:
         """Zero what was handed out before, if there are to be ``zeros``, and move the clean part's
         ends past this extent."""
         start, end = extent.address, extent.end
@@ -242,8 +242,8 @@ class Extents:
             self._residency.host_uses(extent.address, start, end)
             extent.memory[start - extent.address : end - extent.address] = 0
 
-    def _slab_of(self, address: int) -> _SlabMemory:
-        slab: _SlabMemory = self._slabs.peekitem(self._slabs.bisect_right(address) - 1)[1]
+    def _slab_of(self, address: int) -> SlabMemory:
+        slab: SlabMemory = self._slabs.peekitem(self._slabs.bisect_right(address) - 1)[1]
         return slab
 
     def _add_slab(self, size: int) -> None:
@@ -257,7 +257,7 @@ class Extents:
             slab = self._provide(wanted)
         except HeapError as error:
             raise NoRoom(size, self.free_bytes, self.capacity, error.message) from error
-        self._slabs[slab.address] = _SlabMemory(slab, self._provider)
+        self._slabs[slab.address] = SlabMemory(slab, self._provider)
         index = bisect_left(self._free, (slab.address,))
         self._free[index:index] = [(slab.address, slab.size)]
         self.reserved += slab.size

@@ -218,6 +218,11 @@ class HeapMemory:
         """Every array, by address."""
         return self._arrays.all()
 
+    @property
+    def arrays_made(self) -> int:
+        """How many arrays there have been."""
+        return self._arrays.made
+
     def array_ranges(self) -> list[tuple[int, int]]:
         """(start, end) of every array, by address."""
         return self._arrays.ranges()

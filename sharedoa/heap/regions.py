@@ -183,7 +183,7 @@ class Region:
         kept = [self.memory, self.extent.memory, self._records, *self._fields.values()]
         own = [each for each in (*kept, *self._flat.values()) if isinstance(each, np.ndarray)]
         # Fields in tiles are read as copies.
-        if not self.arrangement.is_tiled and _references_to_base(self.memory, own):
+        if not self.arrangement.is_tiled and references_to_base(self.memory, own):
             return True
         for region, base in self._former:
             former = region()
@@ -451,7 +451,7 @@ class Loan:
         self.region.end_loan(self, _NO_SLOTS, _NO_SLOTS)
 
 
-def _references_to_base(memory: Values, own: Sequence[Values]) -> int:
+def references_to_base(memory: Values, own: Sequence[Values]) -> int:
     """How many there are to the array that ``memory`` is a view of, but for those of ``own``: views
     of views are NumPy's views of the first one."""
     base = memory.base
@@ -461,7 +461,7 @@ def _references_to_base(memory: Values, own: Sequence[Values]) -> int:
 
 _FROM_HERE = 0
 _A_VIEW = np.zeros(2)[1:]
-_FROM_HERE = _references_to_base(_A_VIEW, [_A_VIEW])
+_FROM_HERE = references_to_base(_A_VIEW, [_A_VIEW])
 
 
 def has_repeated(slots: Slots | References) -> bool:

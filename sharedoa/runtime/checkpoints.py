@@ -8,12 +8,9 @@ to be reversed. Afterwards memory is as it was.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+from collections.abc import Generator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from .. import ir
 from ..errors import ArgumentError, HeapError
@@ -21,14 +18,12 @@ from ..heap.heap import Heap
 from ..ir.core import LvalueType, operations_in
 from ..ir.roles import Role, role_of, stored_roles
 from .gradients import TapedLaunch, check_taped, launch_taped
-from .heap_state import Copies, memory_in
+from .heap_state import Copies, Piece, Saved, memory_in
 from .reversal_schedule import schedule
 
 if TYPE_CHECKING:
     from .geometry import Geometry
     from .launch import Program
-
-Memory = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,13 +41,13 @@ class _Launch:
         launch = self.program.launcher(self.geometry)
         launch(*self.arguments, mode=self.mode, debug=self.debug)
 
-    @cached_property
-    def stored(self) -> frozenset[Role]:
-        return stored_roles(self.code)
 
-    @cached_property
-    def touched(self) -> frozenset[Role]:
-        return self.stored | named_roles(self.code)
+@dataclass(frozen=True)
+class _Roles:
+    """Of a program: what it stores to, and with that what it names."""
+
+    stored: frozenset[Role]
+    touched: frozenset[Role]
 
 
 def named_roles(program: ir.Program) -> frozenset[Role]:
@@ -73,8 +68,13 @@ class Checkpoints:
         self._heap, self._states = heap, states
         self._launches: list[_Launch] = []
         self._copies: Copies | None = None
-        self._first: dict[int, tuple[Memory, Memory]] = {}
-        self._written: dict[int, Memory] = {}
+        self._roles: dict[ir.Program, _Roles] = {}
+        #: What launches have named, by address, and copies of it as it was before they did.
+        self._named: dict[int, Piece] = {}
+        self._first: list[Saved] = []
+        self._written: dict[int, Piece] = {}
+        #: Programs that have been looked at since there were so many arrays.
+        self._arrays, self._seen = 0, set[ir.Program]()
 
     def launch(
         self,
@@ -88,26 +88,42 @@ class Checkpoints:
         made = _Launch(program, program.uses().program, geometry, arguments, mode, debug)
         check_taped(program, self._heap, arguments, debug)
         self._copies = self._copies or Copies(self._heap)
-        new = {a: m for a, m in self._memory(made.touched).items() if a not in self._first}
-        if new:
-            self._heap.synchronize()
-            self._first |= {address: (memory, memory.copy()) for address, memory in new.items()}
-        self._written |= self._memory(made.stored)
+        self._look_at(made.code)
         made.run()
         self._launches.append(made)
 
-    def _memory(self, roles: frozenset[Role]) -> dict[int, Memory]:
-        return {int(each.ctypes.data): each for each in memory_in(self._heap, roles)}
+    def _look_at(self, code: ir.Program) -> None:
+        """Keep what a launch of it may touch that no launch before has touched."""
+        arrays = self._heap.memory.arrays_made
+        if arrays != self._arrays:
+            self._arrays, self._seen = arrays, set()
+        if code in self._seen:
+            return
+        if code not in self._roles:
+            stored = stored_roles(code)
+            self._roles[code] = _Roles(stored, stored | named_roles(code))
+        roles = self._roles[code]
+        touched = self._memory(roles.touched)
+        new = {address: piece for address, piece in touched.items() if address not in self._named}
+        if new:
+            self._first.append(Saved(self._heap, list(new.values())))
+            self._named |= new
+        written = self._memory(roles.stored)
+        self._written |= {address: self._named[address] for address in written}
+        self._seen.add(code)
+
+    def _memory(self, roles: frozenset[Role]) -> dict[int, Piece]:
+        return {each.address: each for each in memory_in(self._heap, roles)}
 
     @property
     def state_bytes(self) -> int:
         """Of a state: all that launches write to."""
-        return sum(each.nbytes for each in self._written.values())
+        return sum(each.size for each in self._written.values())
 
     @property
     def bytes(self) -> int:
         """Of what is kept from the block on: what launches found."""
-        return sum(copy.nbytes for _, copy in self._first.values())
+        return sum(each.bytes for each in self._first)
 
     def reversed(self) -> Generator[TapedLaunch | None]:
         """Every launch, newest first, recorded to be reversed; None where there is nothing to
@@ -119,40 +135,38 @@ class Checkpoints:
                 "tape with checkpoints launches again",
                 "record it again",
             )
-        heap.synchronize()
-        now = [(memory, memory.copy()) for memory, _ in self._first.values()]
-        begin = {address: copy for address, (_, copy) in self._first.items()}
+        now = Saved(heap, list(self._named.values()))
+        written = self._written
+        idle: list[Saved] = []
         try:
-            _restore(self._first.values())
-            at, stored = 0, {0: begin}
+            for each in self._first:
+                each.put_back()
+            at, stored = 0, {0: self._first}
             for kind, step in schedule(len(self._launches), self._states):
                 if kind == "drop":
-                    del stored[step]
+                    idle += stored.pop(step)
                     continue
                 start = max(each for each in stored if each <= step)
                 if not start <= at <= step:
-                    heap.synchronize()
-                    _restore((memory, stored[start][a]) for a, memory in self._written.items())
+                    for state in stored[start]:
+                        state.put_back(each for each in state.pieces if each.address in written)
                     at = start
-                for each in self._launches[at:step]:
-                    each.run()
+                for launch in self._launches[at:step]:
+                    launch.run()
                 at = step
                 if kind == "store":
-                    heap.synchronize()
-                    stored[step] = {a: memory.copy() for a, memory in self._written.items()}
+                    if idle:
+                        stored[step] = [idle.pop()]
+                        stored[step][0].take()
+                    else:
+                        stored[step] = [Saved(heap, list(written.values()))]
                     continue
                 yield self._recorded(self._launches[step])
                 at = step + 1
         finally:
-            heap.synchronize()
-            _restore(now)
+            now.put_back()
 
     def _recorded(self, launch: _Launch) -> TapedLaunch | None:
         return launch_taped(
             launch.program, self._heap, launch.geometry, launch.arguments, launch.mode, launch.debug
         )
-
-
-def _restore(pieces: Iterable[tuple[Memory, Memory]]) -> None:
-    for memory, copy in pieces:
-        memory[...] = copy

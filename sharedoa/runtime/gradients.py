@@ -221,7 +221,7 @@ def launch_taped(
     if room is None:
         return _launch_growing(gradient, heap, geometry, arguments, kept, mode, debug)
     tape = gradient.tape(heap, room, threads)
-    used = [heap.blank(i64, threads)] if gradient.made.grows else []
+    used = [heap.blank(i64, threads, zeros=False)] if gradient.made.grows else []
     launch(*arguments, tape, room, *used, mode=mode, debug=debug)
     return TapedLaunch(gradient, geometry, kept, mode, tape, room)
 
@@ -272,7 +272,7 @@ def _launch_growing(
     assert gradient.forward is not None
     threads = math.prod(geometry.threads)
     launch = gradient.forward.launcher(geometry)
-    used = heap.blank(i64, threads)
+    used = heap.blank(i64, threads, zeros=False)
     if gradient.count is not None:
         count = gradient.count.launcher(geometry)
         count(*arguments, heap.blank(u64, 1), 0, used, mode=mode, debug=debug)

@@ -32,7 +32,7 @@ class PretendDevice(CpuBackend):
         super().__init__()
         self.moved: list[tuple[int, int, bool]] = []
         self._target = PretendTarget()
-        self._queue: deque[KernelLaunch] = deque()
+        self._queue: deque[Callable[[], None]] = deque()
         self._done = 0
         self.transfer = BulkTransfer(self, lambda: PretendStaging(self, piece_bytes))
 
@@ -46,9 +46,13 @@ class PretendDevice(CpuBackend):
     def prepare(self, launch: KernelLaunch) -> Callable[[], None]:
         def start() -> None:
             own = (ctypes.c_uint64 * len(launch.slots))(*launch.slots)
-            self._queue.append(replace(launch, slots=own))
+            self.queue(lambda: super(PretendDevice, self).prepare(replace(launch, slots=own))())
 
         return start
+
+    def queue(self, work: Callable[[], None]) -> None:
+        """Do it after what was queued before, when somebody waits."""
+        self._queue.append(work)
 
     def launched(self) -> int:
         """How many launches there were."""
@@ -57,7 +61,7 @@ class PretendDevice(CpuBackend):
     def run_until(self, launches: int) -> None:
         while self._done < launches:
             self._done += 1
-            super().prepare(self._queue.popleft())()
+            self._queue.popleft()()
 
     def synchronize(self) -> None:
         self.run_until(self.launched())

@@ -6,6 +6,7 @@ _ADJOINT = "sharedoa/ir/adjoint"
 _RULES = "tests/gradients/test_rules.py"
 _EVERYTHING = (f"{_RULES}::test_everything_in_two_classes_and_two_steps",)
 _TAPES = "tests/gradients/test_records.py"
+_COPIES = "tests/gradients/test_device_copies.py"
 _WORDS = "tests/gradients/test_tape_words.py"
 
 MUTATIONS = (
@@ -17,6 +18,46 @@ MUTATIONS = (
         "        planned_clusters.take_over(heap)\n        heap.upkeep.copies.add(mark)\n",
         "another thread that rearranges objects goes on while they are copied",
         ("tests/gradients/test_checkpoints.py::test_copies_wait_for_who_rearranges",),
+    ),
+    Mutation(
+        "nobody waits for copies on a device",
+        "sharedoa/runtime/heap_state.py",
+        "        heap.note_launch(changes, None if changes else ())\n",
+        "",
+        "the host writes to what has not been copied yet, and reads what is not there yet",
+        (f"{_COPIES}::test_the_host_waits_for_copies",),
+    ),
+    Mutation(
+        "what the host used is copied as the device had it",
+        "sharedoa/runtime/heap_state.py",
+        "        heap.before_launch()\n",
+        "",
+        "each copy moves memory between host and device page by page",
+        (f"{_COPIES}::test_memory_is_on_the_device_before_it_is_copied",),
+    ),
+    Mutation(
+        "a mirror is used again as it was",
+        "sharedoa/heap/adjoints.py",
+        "                made.clear()\n",
+        "",
+        "adjoints of one way back are added to those of the next",
+        (f"{_COPIES}::test_adjoints_are_cleared_where_they_are",),
+    ),
+    Mutation(
+        "a mirror that somebody looks at is used again",
+        "sharedoa/heap/adjoints.py",
+        " or references_to_base(self.memory, [self.memory])",
+        "",
+        "adjoints that somebody has change",
+        (f"{_COPIES}::test_adjoints_are_cleared_where_they_are",),
+    ),
+    Mutation(
+        "states take all of a card",
+        "sharedoa/backends/device_memory.py",
+        "if 2 * size > device.free_managed():",
+        "if size > device.free_managed():",
+        "launches between states have no memory",
+        ("tests/backends/test_device_memory.py::test_half_of_what_is_free",),
     ),
     Mutation(
         "copies do not hold clusters",
