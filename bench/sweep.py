@@ -6,10 +6,14 @@ what as many plain processes need for as much counting as one does alone, each: 
 gives to more processes at that moment. *killed* is with all workers, of which one is killed when
 half of the runs are done. Every table has each run once, with the results of one worker.
 
+With ``--backend cuda`` the workers are those of `oa.sweep` itself, a process a GPU, and *sweep* is
+with the first GPU and with all of them.
+
 Expected before running: runs are some 0.1 s of Python and short launches on one core, and the
 cluster takes a millisecond a run: on two free cores 1.9 of one worker's speed, on busy ones what
 counting gets. A killed worker costs its one or two runs, and the start of another, some seconds in
-which half of the machine waits.
+which half of the machine waits. GPUs share nothing but the host's cores, of which there are more
+than two workers need: 1.9 to 2.0 on two.
 """
 
 from __future__ import annotations
@@ -30,20 +34,24 @@ import sharedoa as oa
 from apps.interface import RunOptions
 from apps.registry import APPS
 from bench.harness import Options, Result, main, show, summary
+from sharedoa.sweeps.main_script import Model
+from sharedoa.sweeps.processes import places_here, processes_for
 
 _COUNTED = 20_000_000
 
 
-def traffic(intersections: int, steps: int, seed: int) -> dict[str, int]:
+def traffic(intersections: int, steps: int, seed: int, backend: str = "cpu") -> dict[str, int]:
     """Counts of one run, with classes as a user would write them."""
     options = RunOptions(
-        size=intersections, steps=steps, seed=seed % 2**31, natural=True, backend="cpu"
+        size=intersections, steps=steps, seed=seed % 2**31, natural=True, backend=backend
     )
     return APPS["traffic"].run(options).counts
 
 
 def run(options: Options) -> Result:
-    """Raises ImportError without Dask or pandas."""
+    """Raises ImportError without pandas, and on a CPU without Dask."""
+    if options.backend == "cuda":
+        return _on_gpus(options)
     sizes = {"intersections": [50, 100], "steps": [20, 40]} if options.full else {
         "intersections": [20], "steps": [2, 3]
     }  # fmt: skip
@@ -61,12 +69,55 @@ def run(options: Options) -> Result:
         speed = float(work * alone["counting" if work > 1 else "sweep"] / np.median(each))
         row = {"what": what, "workers": workers, "speed": speed if workers > 1 else 1.0}
         result.rows.append({**row, **summary(each)})
+    _show(result, len(sizes["intersections"]) * len(sizes["steps"]) * repeats)
+    return result
+
+
+def _on_gpus(options: Options) -> Result:
+    sizes = {"intersections": [500, 1000], "steps": [100, 200]} if options.full else {
+        "intersections": [20], "steps": [2, 3]
+    }  # fmt: skip
+    given = {**sizes, "backend": [options.backend]}
+    repeats, gpus = 50 if options.full else 5, len(places_here())
+    settings = {"repeats": repeats, "load": list(os.getloadavg()), **sizes}
+    result = Result("sweep", "cuda", settings)
+    tables: list[Any] = []
+    alone = 0.0
+    with result.attempt("sweep"):
+        for workers in sorted({1, gpus}):
+            # No more workers than runs; of each, the first run loads and compiles.
+            executor = processes_for(Model(traffic), workers)
+            first = {
+                "intersections": sizes["intersections"][:1],
+                "steps": [2],
+                "backend": [options.backend],
+            }
+            oa.sweep(traffic, first, repeats=workers, executor=executor)
+            began = perf_counter()
+            tables.append(oa.sweep(traffic, given, repeats=repeats, seed=1, executor=executor))
+            seconds = perf_counter() - began
+            executor.shutdown()
+            alone = alone or seconds
+            row = {"what": "sweep", "workers": workers, "speed": alone / seconds}
+            result.rows.append({**row, **summary([seconds])})
+        _require_equal(tables)
+    _show(result, len(tables[0]) if tables else 0)
+    return result
+
+
+def _require_equal(tables: list[Any]) -> None:
+    wanted = tables[0].drop(columns="seconds")
+    for table in tables:
+        assert table["error"].isna().all() and table["seed"].is_unique, "a run is missing"
+        assert table.drop(columns="seconds").equals(wanted), "results depend on the workers"
+
+
+def _show(result: Result, runs: int) -> None:
     show(
-        f"{len(sizes['intersections']) * len(sizes['steps']) * repeats} runs of traffic",
+        f"{runs} runs of traffic",
         ("what", "workers", "seconds", "of one worker's speed"),
         [(row["what"], row["workers"], row["median"], row["speed"]) for row in result.rows],
     )
-    return result
 
 
 def _measure(
@@ -84,10 +135,7 @@ def _measure(
             tables.append(table)
         for workers in (1, cores):
             samples.setdefault(("counting", workers), []).append(_counting(workers))
-    wanted = tables[0].drop(columns="seconds")
-    for table in tables:
-        assert table["error"].isna().all() and table["seed"].is_unique, "a run is missing"
-        assert table.drop(columns="seconds").equals(wanted), "results depend on the workers"
+    _require_equal(tables)
 
 
 def _swept(

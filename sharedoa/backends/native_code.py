@@ -15,6 +15,7 @@ from ..once import once
 from ..targets.base import Stages
 from ..targets.host import HostTarget
 from ..uninterrupted import uninterrupted
+from .debugger import announce, is_debugged
 
 ffi = FFI()
 _library_numbers = itertools.count()
@@ -47,8 +48,20 @@ keep: Callable[[Any, str, str], Stages] = lambda compiler, text, label: compiler
 another one (``runtime.code_cache``)."""
 
 
+_FRAMES = """
+!llvm.dbg.cu = !{!900000}
+!llvm.module.flags = !{!900002}
+!900000 = distinct !DICompileUnit(language: DW_LANG_C, file: !900001, emissionKind: LineTablesOnly)
+!900001 = !DIFile(filename: "sharedoa", directory: "")
+!900002 = !{i32 2, !"Debug Info Version", i32 3}
+"""
+"""With it code comes with what debuggers need to find its callers."""
+
+
 def assembled(text: str, label: str) -> bytes:
     """Object code of a text of this package's own."""
+    if is_debugged():
+        text += _FRAMES
     code = keep(_Assembler(), text, label)["o"]
     assert isinstance(code, bytes)
     return code
@@ -86,6 +99,7 @@ class NativeLibrary:
                     f"the code of a kernel cannot be loaded: {problem}"
                 ) from problem
             weakref.finalize(self, _unload, self._tracker).atexit = False
+        announce(self, object_code, {name: self.address(name) for name in exports})
 
     def address(self, name: str) -> int:
         """Where an exported symbol lies."""

@@ -7,47 +7,13 @@ address and size in hexadecimal digits, and its name.
 from __future__ import annotations
 
 import os
-import struct
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import ConfigurationError
+from .object_file import symbols
 
-_SYMBOL_TABLE, _FUNCTION = 2, 2
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_APPEND
-
-
-@dataclass(frozen=True)
-class Function:
-    """A function of an object file: its section's number, where in that it begins, its bytes."""
-
-    name: str
-    section: int
-    offset: int
-    size: int
-
-
-def functions(object_code: bytes) -> Iterator[Function]:
-    """Those that an ELF file of 64 bits, little endian, defines (System V ABI, chapter 4)."""
-    (headers,) = struct.unpack_from("<Q", object_code, 0x28)
-    step, count = struct.unpack_from("<HH", object_code, 0x3A)
-    sections = [
-        struct.unpack_from("<IIQQQQIIQQ", object_code, headers + number * step)
-        for number in range(count)
-    ]
-    for _, kind, _, _, begin, size, link, _, _, entry in sections:
-        if kind != _SYMBOL_TABLE:
-            continue
-        names = sections[link][4]
-        for place in range(begin, begin + size, entry):
-            name, info, _, section, offset, length = struct.unpack_from(
-                "<IBBHQQ", object_code, place
-            )
-            if info & 0xF == _FUNCTION and section:
-                end = object_code.index(b"\0", names + name)
-                yield Function(object_code[names + name : end].decode(), section, offset, length)
 
 
 class PerfMap:
@@ -70,7 +36,7 @@ class PerfMap:
 
     def add(self, object_code: bytes, symbol: str, address: int) -> None:
         """``object_code`` was loaded, and its function ``symbol`` lies at ``address``."""
-        found = [*functions(object_code)]
+        found = [each for each in symbols(object_code) if each.is_function]
         known = next(each for each in found if each.name == symbol)
         self._write(
             "".join(

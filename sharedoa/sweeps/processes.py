@@ -103,7 +103,7 @@ def processes_for(model: Model, runs: int) -> Processes:
 
     Raises ArgumentError if it can be sent to none.
     """
-    places = _places()[:runs]
+    places = places_here()[:runs]
     reason = _why_not_sent(model)
     if reason is None:
         return Processes(places, lambda each: StartedWorker(each.variables, each.core))
@@ -131,7 +131,7 @@ def _why_not_sent(model: Model) -> str | None:
     return None
 
 
-def _places() -> list[Place]:
+def places_here() -> list[Place]:
     name = knobs.backend.value()
     if name in ("auto", "cuda") and (found := _gpus("CUDA_VISIBLE_DEVICES", _cuda_devices)):
         return found

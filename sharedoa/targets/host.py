@@ -234,7 +234,11 @@ class HostTarget:
 
     def assemble(self, ir_text: str) -> bytes:
         """Object code of a text that is as it should be."""
-        object_code = emit_native(parse(ir_text), self.machine)["o"]
+        module = parse(ir_text)
+        for function in module.functions:
+            if not function.is_declaration:
+                function.add_function_attribute("nounwind")  # no tables for exceptions of C++
+        object_code = emit_native(module, self.machine)["o"]
         assert isinstance(object_code, bytes)
         return object_code
 

@@ -282,4 +282,19 @@ MUTATIONS = (
         "        return frozenset(list(self._uses.classes_met)[:1]) or None\n",
         "classes that have objects are not candidates", _OF_FACTS,
     ),
+    # ------------------------------------------- what debuggers read
+    Mutation(
+        "an entry goes and its neighbour still names it", "sharedoa/backends/debugger.py",
+        "            if entry.next:\n                _Entry",
+        "            if False:\n                _Entry",
+        "a debugger, or LLVM, goes to memory that is somebody else's by then",
+        ("tests/backends/test_debugger.py::test_entries_leave_the_list_in_any_order",),
+    ),
+    Mutation(
+        "a debugger is told where a symbol is as where its section begins",
+        "sharedoa/backends/object_file.py",
+        "addresses[each.name] - each.offset", "addresses[each.name]",
+        "it finds each function somewhere else",
+        ("tests/backends/test_debugger.py::test_code_with_lines_is_told_and_where_it_lies",),
+    ),
 )  # fmt: skip

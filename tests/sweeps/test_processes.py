@@ -113,7 +113,7 @@ def test_runs_of_a_killed_worker_are_given_to_others(
 def test_a_worker_has_one_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(ROOT)
     places = [processes.Place(at, {"CUDA_VISIBLE_DEVICES": f"GPU-{at}"}) for at in range(2)]
-    monkeypatch.setattr(processes, "_places", lambda: places)
+    monkeypatch.setattr(processes, "places_here", lambda: places)
     table = oa.sweep(place, {"a": range(6)})
     assert table["error"].isna().all()
     assert 1 <= table["pid"].nunique() == len(table.groupby(["pid", "place"])) <= 2
