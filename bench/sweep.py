@@ -77,7 +77,7 @@ def _on_gpus(options: Options) -> Result:
     sizes = {"intersections": [500, 1000], "steps": [100, 200]} if options.full else {
         "intersections": [20], "steps": [2, 3]
     }  # fmt: skip
-    given = {**sizes, "backend": [options.backend]}
+    given: dict[str, Any] = {**sizes, "backend": [options.backend]}
     repeats, gpus = 50 if options.full else 5, len(places_here())
     settings = {"repeats": repeats, "load": list(os.getloadavg()), **sizes}
     result = Result("sweep", "cuda", settings)
@@ -87,7 +87,7 @@ def _on_gpus(options: Options) -> Result:
         for workers in sorted({1, gpus}):
             # No more workers than runs; of each, the first run loads and compiles.
             executor = processes_for(Model(traffic), workers)
-            first = {
+            first: dict[str, Any] = {
                 "intersections": sizes["intersections"][:1],
                 "steps": [2],
                 "backend": [options.backend],
