@@ -18,9 +18,16 @@ from .output_file import require_writable
 from .report import new_table, print_table
 
 if TYPE_CHECKING:
-    from ..runtime.profile import Profile
+    from ..runtime.machine_rates import Rates
+    from ..runtime.profile import Profile, Row
 
 _NOTE = "by the host's clock; share: of {seconds:.3f} s, which is the whole script"
+_LIMITS = """\
+MB: estimated, by interpreting up to 32 groups of 32 threads before a launch: lines of 64 bytes (on
+GPUs sectors of 32) that each group touches, whatever caches spare. limit, with the part of it that
+is used: memory ({bytes:.1f} GB/s in a copy on this device), compute ({operations:.1f} G operations
+a second), launch (mostly the {launch:.1f} us of an empty one), else latency: waiting, with less
+than half of both"""
 _STEPS = "a captured step has the time of its launches, which have rows of their own"
 _GPUS = "a GPU was waited for before and after each launch, and that counts as its time"
 
@@ -46,14 +53,16 @@ def profile(
         require_writable("--trace", trace)
     named = PerfMap() if perf_map else None
     begun = perf_counter_ns()
-    with profiling(trace is not None, named) as profiled:
-        try:
-            _run(script, arguments or [])
-        finally:
-            whole = perf_counter_ns() - begun
-            if trace is not None:
-                write_whole(trace, _trace(profiled, begun))
-            _show(profiled, whole)
+    try:
+        with profiling(trace is not None, named) as profiled:
+            try:
+                _run(script, arguments or [])
+            finally:
+                whole = perf_counter_ns() - begun
+    finally:
+        if trace is not None:
+            write_whole(trace, _trace(profiled, begun))
+        _show(profiled, whole)
 
 
 def _run(script: Path, arguments: list[str]) -> None:
@@ -74,10 +83,11 @@ def _run(script: Path, arguments: list[str]) -> None:
 def _show(profiled: Profile, whole: int) -> None:
     table = new_table(
         "kernel", "where", "launches", "threads", "total ms", "mean us", "least us", "share",
-        "compiled ms", "from cache ms",
+        "MB", "GB/s", "limit", "compiled ms", "from cache ms",
     )  # fmt: skip
     for column in table.columns[2:]:
         column.justify = "right"
+    rates = _rates(profiled)
     rows = sorted(profiled.rows.values(), key=lambda row: -row.total)
     for row in rows:
         table.add_row(
@@ -89,6 +99,7 @@ def _show(profiled: Profile, whole: int) -> None:
             f"{row.mean / 1e3:.1f}",
             "" if row.least is None else f"{row.least / 1e3:.1f}",
             f"{row.total / whole:.1%}",
+            *_moved(row, rates),
             _times(row.compilations, row.compiling),
             _times(row.found, row.finding),
         )
@@ -98,6 +109,37 @@ def _show(profiled: Profile, whole: int) -> None:
         typer.echo(_STEPS)
     if profiled.waited:
         typer.echo(_GPUS)
+    if rates is not None:
+        typer.echo(
+            _LIMITS.format(
+                bytes=rates.bytes / 1e9,
+                operations=rates.operations / 1e9,
+                launch=rates.launch * 1e6,
+            )
+        )
+
+
+def _rates(profiled: Profile) -> Rates | None:
+    """What the device can do, if there was a launch that is to be compared with it."""
+    from ..errors import SharedOAError
+    from ..runtime.machine_rates import rates
+
+    if profiled.backend is None:
+        return None
+    try:
+        return rates(profiled.backend)
+    except SharedOAError as error:
+        typer.echo(f"what limits kernels is not known: {error}", err=True)
+        return None
+
+
+def _moved(row: Row, rates: Rates | None) -> tuple[str, str, str]:
+    if row.is_whole is None or not row.total:
+        return "", "", ""
+    least = "" if row.is_whole else "at least "
+    limit = row.limit(rates) if rates is not None else None
+    shown = "" if limit is None else f"{limit[0]} {limit[1]:.0%}"
+    return f"{least}{row.bytes / 1e6:.3g}", f"{least}{row.bytes / row.total:.3g}", shown
 
 
 def _shown(place: str) -> str:
@@ -120,7 +162,7 @@ def _trace(profiled: Profile, begun: int) -> str:
             "dur": each.duration / 1e3,
             "pid": os.getpid(),
             "tid": each.thread,
-            "args": {"where": each.place, "threads": each.threads},
+            "args": {"where": each.place, "threads": each.threads, "bytes": each.bytes},
         }
         for each in profiled.events
     ]

@@ -16,25 +16,39 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, fields
 from functools import partial
 from time import perf_counter_ns
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from ..backends.base import KernelLaunch
+from dispatch.mode import Mode
+
+from ..backends.base import KernelLaunch, Slots
 from ..backends.cpu import CpuBackend, LoadedKernel
 from ..backends.gpu import GpuBackend
 from ..backends.gpu_device import GpuDevice
 from ..backends.gpu_graph import GpuGraph
 from ..backends.perf_map import PerfMap
 from ..heap.heap import Heap
+from ..sampling import Traffic, traffic
 from ..targets.base import Stages
 from ..tracebacks import is_ours
+from .binding import Binding
 from .capture import Capture, count_of
 from .geometry import Geometry
 from .launch import Program
 from .pipeline import Compilation
 
+if TYPE_CHECKING:
+    from .machine_rates import Rates
+
 #: A launch of a kernel, of a method on many objects, a run of a step, launches of one that a GPU
 #: starts together, and making code.
 Kind = Literal["kernel", "method", "step", "graph", "compile"]
+
+_LINE, _SECTOR = 64, 32
+"""Bytes that a processor's cache, and a GPU's, takes from memory at once."""
+_STARTS = 3
+"""Times what an empty launch takes: shorter ones are mostly that."""
+_MOSTLY = 0.5
+"""What uses more of something than this is limited by it."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +62,7 @@ class Event:
     duration: int
     thread: int
     threads: int
+    bytes: int | None
 
 
 @dataclass
@@ -62,6 +77,11 @@ class Row:
     threads: int = 0
     total: int = 0
     least: int | None = None
+    #: Bytes and operations of all launches, estimated (``sampling.traffic``), and whether that is
+    #: all that they do; None where nothing is known.
+    bytes: float = 0.0
+    operations: float = 0.0
+    is_whole: bool | None = None
     compilations: int = 0
     compiling: int = 0
     found: int = 0
@@ -70,6 +90,22 @@ class Row:
     @property
     def mean(self) -> float:
         return self.total / self.launches if self.launches else 0.0
+
+    def limit(self, rates: Rates) -> tuple[str, float] | None:
+        """What takes the time of its launches, and what part of the most that there is of it they
+        use: ``launch``, where most of it goes by before and after a kernel runs, ``memory`` or
+        ``compute``; or ``latency``, waiting for single loads, other threads or results, where
+        neither is used by half. None where nothing is known."""
+        if self.is_whole is None or not self.total:
+            return None
+        if self.mean < _STARTS * rates.launch * 1e9:
+            return "launch", rates.launch * 1e9 / self.mean
+        used = {
+            "memory": self.bytes * 1e9 / self.total / rates.bytes,
+            "compute": self.operations * 1e9 / self.total / rates.operations,
+        }
+        name, part = max(used.items(), key=lambda each: each[1])
+        return (name if part >= _MOSTLY else "latency"), part
 
 
 @dataclass
@@ -81,11 +117,25 @@ class Profile:
     events: list[Event] = field(default_factory=list)
     #: Whether a GPU was waited for before and after its launches.
     waited: bool = False
+    #: The backend of the last launch that was looked at.
+    backend: str | None = None
+    #: Of each program what its threads do on average, and how many there were of them.
+    looked_at: weakref.WeakKeyDictionary[Program, tuple[int, Traffic]] = field(
+        default_factory=weakref.WeakKeyDictionary
+    )
     # A handler of signals may launch while this thread has it.
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
-    def timed(self, row: Row, threads: int, work: Callable[[], None], count: int = 1) -> None:
-        """Do ``work``, which is ``count`` launches at once, and note what it took."""
+    def timed(
+        self,
+        row: Row,
+        threads: int,
+        work: Callable[[], None],
+        count: int = 1,
+        moved: Traffic | None = None,
+    ) -> None:
+        """Do ``work``, which is ``count`` launches at once, and note what it took; ``moved``: what
+        all threads together do."""
         begun = perf_counter_ns()
         try:
             work()
@@ -95,10 +145,14 @@ class Profile:
                 row.launches += count
                 row.threads += threads
                 row.total += taken
+                if moved is not None:
+                    row.bytes += moved.bytes
+                    row.operations += moved.operations
+                    row.is_whole = moved.is_whole and row.is_whole is not False
                 if count:
                     each = taken // count
                     row.least = each if row.least is None else min(row.least, each)
-                self._note(row.kind, row, begun, taken, threads)
+                self._note(row.kind, row, begun, taken, threads, moved)
 
     def compiled(self, program: Program, made: Compilation) -> None:
         """``made`` was just compiled, or found in the cache."""
@@ -123,10 +177,27 @@ class Profile:
         with self._lock:
             return self.rows.setdefault((kind, name, place), Row(kind, name, place))
 
-    def _note(self, kind: Kind, row: Row, begun: int, taken: int, threads: int) -> None:
+    def traffic_of(self, program: Program, threads: int) -> Traffic | None:
+        """What all threads of a launch do together, as far as it was looked at."""
+        known = self.looked_at.get(program)
+        if known is None:
+            return None
+        bytes, operations, is_whole = known[1]
+        return Traffic(bytes * threads, operations * threads, is_whole)
+
+    def _note(
+        self,
+        kind: Kind,
+        row: Row,
+        begun: int,
+        taken: int,
+        threads: int,
+        moved: Traffic | None = None,
+    ) -> None:
         if self.keeps_events:
             thread = threading.get_ident()
-            event = Event(row.name, kind, row.place, begun, taken, thread, threads)
+            bytes = None if moved is None else round(moved.bytes)
+            event = Event(row.name, kind, row.place, begun, taken, thread, threads, bytes)
             self.events.append(event)
 
 
@@ -135,6 +206,7 @@ class _Known(KernelLaunch):
     """A launch of a program, not one of the backend's own."""
 
     row: Row = field(kw_only=True)
+    moved: Traffic | None = field(kw_only=True)
 
 
 @contextmanager
@@ -153,6 +225,7 @@ def profiling(keeps_events: bool = False, perf_map: PerfMap | None = None) -> It
             undo.callback(setattr, owner, name, whole)
             setattr(owner, name, made(profile, whole))
 
+        around(Program, "bind", _bind)
         around(Program, "prepared", _prepared)
         around(Program, "run_in_cpython", _run_in_cpython)
         around(Program, "_keep", _keep)
@@ -170,11 +243,51 @@ def profiling(keeps_events: bool = False, perf_map: PerfMap | None = None) -> It
 # ---------------------------------------------------------------- what is put around what
 
 
+def _bind(profile: Profile, whole: Callable[..., Binding]) -> Any:
+    def bind(
+        program: Program,
+        heap: Heap,
+        mode: Mode,
+        debug: bool,
+        slots: Slots,
+        arguments: tuple[Any, ...],
+        geometry: Geometry,
+        *flags: bool,
+        **named: bool,
+    ) -> Binding:
+        if mode.by_population and not program.source.is_derived:
+            _look(profile, program, heap, geometry, arguments)
+        return whole(program, heap, mode, debug, slots, arguments, geometry, *flags, **named)
+
+    return bind
+
+
+def _look(
+    profile: Profile,
+    program: Program,
+    heap: Heap,
+    geometry: Geometry,
+    arguments: tuple[Any, ...],
+) -> None:
+    """See what a launch is going to do, unless one of about as many threads was seen."""
+    threads = math.prod(geometry.threads)
+    known = profile.looked_at.get(program)
+    if not threads or (known is not None and known[0] <= threads < 2 * known[0]):
+        return
+    piece = _SECTOR if heap.backend.target.is_device else _LINE
+    with heap.lock:
+        heap.before_launch()
+        found = traffic(program.uses().program, heap, geometry.threads, arguments, piece)
+    profile.looked_at[program] = threads, found
+    profile.backend = heap.backend.label
+
+
 def _prepared(profile: Profile, whole: Callable[..., KernelLaunch]) -> Any:
     def prepared(program: Program, *given: Any) -> KernelLaunch:
         launch = whole(program, *given)
         known = {each.name: getattr(launch, each.name) for each in fields(launch)}
-        return _Known(**known, row=profile.row_of(program))
+        moved = profile.traffic_of(program, math.prod(launch.threads))
+        return _Known(**known, row=profile.row_of(program), moved=moved)
 
     return prepared
 
@@ -229,7 +342,8 @@ def _on_cpu(profile: Profile, whole: Callable[..., Callable[[], None]]) -> Any:
         start = whole(backend, launch)
         if not isinstance(launch, _Known):
             return start
-        return partial(profile.timed, launch.row, math.prod(launch.threads), start)
+        threads = math.prod(launch.threads)
+        return partial(profile.timed, launch.row, threads, start, moved=launch.moved)
 
     return prepare
 
@@ -253,7 +367,8 @@ def _on_gpu(profile: Profile, whole: Callable[..., Callable[[], None]]) -> Any:
         if not isinstance(launch, _Known):
             return start
         threads = math.prod(launch.threads)
-        return partial(_timed_on_gpu, profile, backend.device, launch.row, threads, start)
+        device = backend.device
+        return partial(_timed_on_gpu, profile, device, launch.row, threads, start, launch.moved)
 
     return prepare
 
@@ -263,7 +378,12 @@ def _record(profile: Profile, whole: Callable[..., GpuGraph]) -> Any:
         graph = whole(backend, launches)
         known = [each for each in launches if isinstance(each, _Known)]
         row = profile.row("graph", ", ".join(each.row.name for each in known), "")
-        _graphs[graph] = row, sum(math.prod(each.threads) for each in known)
+        moved = None
+        if known and all(each.moved is not None for each in known):
+            parts = [each.moved for each in known if each.moved is not None]
+            bytes, operations = (sum(each[at] for each in parts) for at in (0, 1))
+            moved = Traffic(bytes, operations, all(each.is_whole for each in parts))
+        _graphs[graph] = row, sum(math.prod(each.threads) for each in known), moved
         return graph
 
     return record
@@ -271,25 +391,31 @@ def _record(profile: Profile, whole: Callable[..., GpuGraph]) -> Any:
 
 def _replay(profile: Profile, whole: Callable[..., None]) -> Any:
     def replay(backend: GpuBackend, graph: GpuGraph, times: int) -> None:
-        row, threads = _graphs[graph]
+        row, threads, moved = _graphs[graph]
         for _ in range(times):
             start = partial(whole, backend, graph, 1)
-            _timed_on_gpu(profile, backend.device, row, threads, start)
+            _timed_on_gpu(profile, backend.device, row, threads, start, moved)
 
     return replay
 
 
-#: What graphs are in the table, and their threads.
-_graphs: weakref.WeakKeyDictionary[GpuGraph, tuple[Row, int]] = weakref.WeakKeyDictionary()
+#: What graphs are in the table, their threads, and what these do.
+_graphs: weakref.WeakKeyDictionary[GpuGraph, tuple[Row, int, Traffic | None]]
+_graphs = weakref.WeakKeyDictionary()
 
 
 def _timed_on_gpu(
-    profile: Profile, device: GpuDevice, row: Row, threads: int, start: Callable[[], None]
+    profile: Profile,
+    device: GpuDevice,
+    row: Row,
+    threads: int,
+    start: Callable[[], None],
+    moved: Traffic | None,
 ) -> None:
     def work() -> None:
         start()
         device.synchronize()
 
     device.synchronize()
-    profile.timed(row, threads, work)
+    profile.timed(row, threads, work, moved=moved)
     profile.waited = True

@@ -11,3 +11,5 @@ nobody declared ends it.
 from .grouping import Choice as Choice
 from .grouping import Costs as Costs
 from .threads import sample as sample
+from .traffic import Traffic as Traffic
+from .traffic import traffic as traffic

@@ -142,7 +142,7 @@ class HeapMemory:
         """The scalars of ``dtype`` at lvalues that are known in the same lanes, a row each;
         anything in other lanes."""
         known, size = lvalues[0].known, dtype.itemsize
-        addresses = np.array([self._place(each, size) for each in lvalues])
+        addresses = np.array([self.address(each, size) for each in lvalues])
         if known is not ALL:
             if not known.any():
                 return np.zeros((len(lvalues), *known.shape), dtype)
@@ -152,7 +152,7 @@ class HeapMemory:
         data = self._heap.backend.gather(addresses.reshape(-1), 0, size)
         return np.ascontiguousarray(data).view(dtype).reshape(addresses.shape)
 
-    def _place(self, lvalue: Lvalue, size: int) -> Numbers:
+    def address(self, lvalue: Lvalue, size: int) -> Numbers:
         """Where the scalar of ``size`` bytes at ``lvalue`` lies."""
         if lvalue.owner is None:
             return lvalue.base + lvalue.offset

@@ -40,7 +40,7 @@ _HARMLESS = (
 )
 
 
-class _Enough(Exception):
+class Enough(Exception):
     """What was found so far must do."""
 
 
@@ -53,10 +53,10 @@ def sample(
     threads = Threads(program, heap, size)
     parameters = zip(program.kernel.parameters, arguments, strict=True)
     with np.errstate(all="ignore"):
-        return threads.run([_given(each.type, value) for each, value in parameters])
+        return threads.run([given_value(each.type, value) for each, value in parameters])
 
 
-def _given(type: Any, value: Any) -> Value:
+def given_value(type: Any, value: Any) -> Value:
     """An argument of the launch."""
     if isinstance(type, ArrayType):
         # Once: launches of other threads may end what is known of it.
@@ -70,7 +70,7 @@ def _given(type: Any, value: Any) -> Value:
         return Scalars(type.dtype.type(type(value)))
     # Those of other compilers may be given as tuples.
     if isinstance(type, ValueType) and isinstance(value, type.python_class):
-        return {name: _given(each, getattr(value, name)) for name, each in type.fields.items()}
+        return {name: given_value(each, getattr(value, name)) for name, each in type.fields.items()}
     return None
 
 
@@ -95,7 +95,7 @@ class Threads:
     def run(self, arguments: Sequence[Value]) -> Touches:
         """Run the kernel; what it touched."""
         # Regions may be nested deeper than CPython goes where functions call each other, too.
-        with suppress(_Enough, RecursionError):
+        with suppress(Enough, RecursionError):
             self.run_function(self._program.kernel.symbol, arguments, self._weights)
         return self._touches
 
@@ -130,7 +130,7 @@ class Threads:
             kind = operation.kind
             self._left -= 1
             if self._left < 0:
-                raise _Enough
+                raise Enough
             given = [environment[operand] for operand in operation.operands]
             if kind in CONTROL:
                 step = Step(self, operation, given, environment, ways, weights)
@@ -172,7 +172,7 @@ def _accesses(operation: Operation) -> Sequence[bool]:
     sampling if it may do anything, or something that is not known here."""
     kind = kind_of(operation)
     if kind is None or operation.regions or kind.effects & ~_HARMLESS:
-        raise _Enough
+        raise Enough
     reads = [False] if Effects.READS in kind.effects else []
     return [*reads, True] if kind.changes else reads
 

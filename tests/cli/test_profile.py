@@ -73,6 +73,8 @@ ROWS = {
     ("double", "22"): (1 + 6 + 4, 680),
     ("captured step", "43"): (6, None),
 }
+#: Lines of 64 bytes that launches touch: of 4-byte numbers side by side, read or written.
+LINES = {("fill", "17"): 7 * 7 + 6, ("double", "22"): 2 * (3 + 6 * 7 + 4)}
 
 
 def profile(folder: Path, script: str, *options: str, backend: str = "cpu", **variables: str):
@@ -106,11 +108,24 @@ def test_a_script_and_its_trace(tmp_path, backend):
     for total, mean, least, share, *_ in (row[2:] for row in rows.values()):
         assert 0 < float(least) <= float(mean) and 0 <= float(share.rstrip("%")) < 100
         assert float(total) > 0
+    moved = {key: row[6] for key, row in rows.items()}
+    if backend == "python":
+        assert {*moved.values()} == {""} and "GB/s in a copy" not in done.stdout
+    else:
+        for (name, _), lines in LINES.items():
+            assert float(next(mb for key, mb in moved.items() if key[0] == name)) == pytest.approx(
+                64e-6 * lines, rel=0.03
+            )
+        assert "GB/s in a copy" in done.stdout
+        limits = [re.sub(r" \d+%", "", row[8]) for row in rows.values()]
+        assert {*limits} <= {"launch", "latency", "memory", "compute", ""}
     events = json.loads((tmp_path / "out/trace.json").read_text())["traceEvents"]
     times = Counter(each["cat"] for each in events)
     assert (times["method"], times["kernel"], times["step"]) == (4, 24, 2)
-    compiled = sum(int(row[6].split("(")[1].rstrip(")")) for row in rows.values() if row[6])
+    compiled = sum(int(row[9].split("(")[1].rstrip(")")) for row in rows.values() if row[9])
     assert times["compile"] == compiled
+    bytes = [each["args"]["bytes"] for each in events if each["name"] == "fill"]
+    assert (7 * 64 in bytes) == (backend == "cpu")
     assert compiled >= 3 if backend == "cpu" else compiled == 0
     assert len({each["tid"] for each in events if each["name"] == "double"}) == 2
     for each in events:
@@ -141,7 +156,7 @@ def test_code_from_the_cache_is_told_from_code_that_was_compiled(tmp_path):
         done = profile(tmp_path, script, **cache)
         assert done.returncode == 0, done.stderr
         (row,) = rows_of(done.stdout).values()
-        assert [bool(each) for each in row[6:]] == [number == 0, number == 1]
+        assert [bool(each) for each in row[9:]] == [number == 0, number == 1]
 
 
 def test_what_cannot_be_profiled_is_refused_before_it_runs(tmp_path):
@@ -205,3 +220,21 @@ def test_the_map_for_perf_says_where_each_function_lies(tmp_path):
         "['Walker.1.moved', 'kernel_move'] kernel_move True",
         "True True",
     ]
+
+
+def test_what_limits_a_row() -> None:
+    from sharedoa.runtime.machine_rates import Rates
+    from sharedoa.runtime.profile import Row
+
+    rates = Rates(bytes=1e9, operations=1e9, launch=1e-6)
+    row = Row("kernel", "k", "", launches=10, total=1_000_000)
+    assert row.limit(rates) is None
+    row.is_whole = True
+    for bytes, operations, limit in (
+        (6e5, 1e5, ("memory", 0.6)), (6e5, 9e5, ("compute", 0.9)), (4e5, 3e5, ("latency", 0.4)),
+    ):  # fmt: skip
+        row.bytes, row.operations = bytes, operations
+        name, part = row.limit(rates) or ("", 0.0)
+        assert (name, part) == (limit[0], pytest.approx(limit[1]))
+    row.total = 25_000
+    assert row.limit(rates) == ("launch", 0.4)

@@ -297,4 +297,17 @@ MUTATIONS = (
         "it finds each function somewhere else",
         ("tests/backends/test_debugger.py::test_code_with_lines_is_told_and_where_it_lies",),
     ),
+    # ------------------------------------------- what a profile says of memory
+    Mutation(
+        "each round of a loop brings the same line again", "sharedoa/sampling/traffic.py",
+        "np.minimum(weights, base) if stays else weights", "weights",
+        "a kernel that reads one number is said to read as many as it has rounds",
+        ("tests/sampling/test_traffic.py::test_loops",),
+    ),
+    Mutation(
+        "each thread of a warp brings a line of its own", "sharedoa/sampling/traffic.py",
+        "_merged([(pieces, often[lanes])], np.maximum)", "_merged([(pieces, often[lanes])], np.add)",
+        "numbers side by side are said to cost a line each",
+        ("tests/sampling/test_traffic.py::test_arrays",),
+    ),
 )  # fmt: skip
