@@ -306,7 +306,7 @@ MUTATIONS = (
     ),
     Mutation(
         "each thread of a warp brings a line of its own", "sharedoa/sampling/traffic.py",
-        "_merged([(pieces, often[lanes])], np.maximum)", "_merged([(pieces, often[lanes])], np.add)",
+        "(pieces, often[lanes])], np.maximum)", "(pieces, often[lanes])], np.add)",
         "numbers side by side are said to cost a line each",
         ("tests/sampling/test_traffic.py::test_arrays",),
     ),
