@@ -58,7 +58,8 @@ def main() -> None:
         begun = cupti.timestamp()
         theirs = cupy.from_dlpack(array)
         theirs *= 2
-        tensor = torch.from_dlpack(theirs)
+        # CuPy exports memory that it did not allocate as managed, which DLPack of PyTorch refuses.
+        tensor = torch.as_tensor(theirs, device="cuda")
         cupy.cuda.get_current_stream().synchronize()
         tensor += 1
         twice[COUNT](tensor)

@@ -89,7 +89,7 @@ def run_task(task: Task, folder: Path) -> None:
             size = Size(random.randint(0, 8), random.randint(1, 3), random.randint(1, 6))
             agree(folder, task.seed, size, mode, places.backend(task.backend))
         elif task.family == "births":
-            with places.heaps(task.backend, _by_class(mode), task.seed)(0) as heap:
+            with places.heaps(task.backend, mode, task.seed)(0) as heap:
                 births.play_source(folder, task.seed, heap)
         else:
             from .test_histories import play
@@ -112,6 +112,8 @@ def tasks_of(given: argparse.Namespace) -> list[Task]:
         for backend in given.backends:
             known = places.modes_of(backend)
             modes = known if given.every_mode else (known[seed % len(known)],)
+            if family == "births":
+                modes = tuple(dict.fromkeys(map(_by_class, modes)))
             found.append(Task(family, seed, backend, modes))
     return found
 
@@ -122,13 +124,15 @@ def main(arguments: list[str] | None = None) -> int:
     tasks = tasks_of(given)
     start = time.perf_counter()
     tally = Tally()
-    for done in run_all(run_task, tasks, given.jobs):
+    until = None if given.seconds is None else start + given.seconds
+    for done in run_all(run_task, tasks, given.jobs, until):
         tally.add(done)
     seconds = time.perf_counter() - start
     rows = tally.rows()
     for row in rows:
         print(json.dumps(row))
-    print(f"{given.programs} programs, {len(tally.failures)} failures, {seconds:.0f} s")
+    count = sum(tally.done.values())
+    print(f"{count} of {len(tasks)} run, {len(tally.failures)} failures, {seconds:.0f} s")
     if given.json:
         head = {
             "record": "random programs",
@@ -138,9 +142,10 @@ def main(arguments: list[str] | None = None) -> int:
             "settings": {
                 "programs": given.programs, "first_seed": given.seed, "families": given.families,
                 "backends": given.backends, "modes": "all" if given.every_mode else "in turn",
-                "jobs": given.jobs, "features": sorted(features.MENDED),
+                "jobs": given.jobs, "seconds": given.seconds, "features": sorted(features.MENDED),
             },
             "seconds": round(seconds, 1),
+            "not_run": len(tasks) - count,
             "failures": tally.failures,
         }  # fmt: skip
         write_record(head, rows, given.json)
@@ -166,6 +171,7 @@ def _parser() -> argparse.ArgumentParser:
         "--every-mode", action="store_true", help=f"each program in all of {len(MODES)} modes"
     )
     parser.add_argument("--jobs", type=int, default=2, help="processes at a time")
+    parser.add_argument("--seconds", type=float, help="end then, and say how many were run")
     parser.add_argument("--json", type=Path, help="the record")
     return parser
 
