@@ -19,7 +19,7 @@ def test_a_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert record["failures"] == [] and record["settings"]["first_seed"] == 5
     assert [row["family"] for row in record["rows"]] == ["calls", "lives", "memory"]
     assert all(row["programs"] == row["runs"] == 1 for row in record["rows"])
-    assert "0 failures" in capsys.readouterr().out
+    assert "3 of 3 run, 0 failures" in capsys.readouterr().out
 
 
 def test_what_is_counted() -> None:
