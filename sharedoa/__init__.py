@@ -11,6 +11,7 @@ Everything public is a name of this package; see README.md for a first program a
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from . import search_path  # noqa: F401  first: what follows imports our other packages
@@ -47,7 +48,6 @@ from .heap.interface import (
     zeros,
 )
 from .heap.split_array import SplitArray
-from .many.functions import count_nonzero, reduce, scan, where
 from .model.functions import custom_gradient, func
 from .model.intrinsics import (
     atomic_add,
@@ -66,14 +66,7 @@ from .model.structs import value
 from .model.type_names import f32, f64, i8, i16, i32, i64, inline, u8, u16, u32, u64
 from .random import random_bits
 from .random_numbers import exponential, normal, randint, random, random64
-from .runtime.capture import Capture, capture
-from .runtime.fusion.block import Fusion, fuse
-from .runtime.hash_grid import HashGrid
 from .runtime.kernel import Kernel, kernel
-from .runtime.outside_gradients import jax_function, torch_function
-from .runtime.streams import stream
-from .runtime.tape import Tape, grad, tape
-from .sweeps.call import sweep
 from .tracebacks import hide_our_frames
 from .vector_functions import (
     abs,
@@ -90,6 +83,14 @@ from .vector_functions import (
 )
 
 if TYPE_CHECKING:
+    from .many.functions import count_nonzero, reduce, scan, where
+    from .runtime.capture import Capture, capture
+    from .runtime.fusion.block import Fusion, fuse
+    from .runtime.hash_grid import HashGrid
+    from .runtime.outside_gradients import jax_function, torch_function
+    from .runtime.streams import stream
+    from .runtime.tape import Tape, grad, tape
+    from .sweeps.call import sweep
     from .vectors import (
         mat22,
         mat33,
@@ -216,20 +217,35 @@ __all__ = [
     "zeros",
 ]
 
-_VECTORS = (
-    "mat22", "mat33", "mat44", "quat", "vec2", "vec2d", "vec2i", "vec3", "vec3d", "vec3i", "vec4",
-    "vec4d", "vec4i",
-)  # fmt: skip
+#: What is imported when a program first names it, as that takes longer than all the rest: much of
+#: it needs the compiler, and vectors are made.
+_LATER = {
+    "many.functions": ("count_nonzero", "reduce", "scan", "where"),
+    "runtime.capture": ("Capture", "capture"),
+    "runtime.fusion.block": ("Fusion", "fuse"),
+    "runtime.hash_grid": ("HashGrid",),
+    "runtime.outside_gradients": ("jax_function", "torch_function"),
+    "runtime.streams": ("stream",),
+    "runtime.tape": ("Tape", "grad", "tape"),
+    "sweeps.call": ("sweep",),
+    "vectors": (
+        "mat22", "mat33", "mat44", "quat", "vec2", "vec2d", "vec2i", "vec3", "vec3d", "vec3i",
+        "vec4", "vec4d", "vec4i",
+    ),
+}  # fmt: skip
+_MODULES = {name: module for module, names in _LATER.items() for name in names}
 
 
 def __getattr__(name: str) -> object:
-    """Vectors are made when a program first names one: it takes as long as a third of the rest."""
-    if name not in _VECTORS:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from . import vectors
-
-    globals().update({each: getattr(vectors, each) for each in _VECTORS})
+    module = import_module(f".{_MODULES[name]}", __name__)
+    globals().update({each: getattr(module, each) for each in _LATER[_MODULES[name]]})
     return globals()[name]
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
 
 
 __version__ = "0.1.0"

@@ -108,6 +108,23 @@ def test_import_loads_nothing_heavy(tmp_path: Path) -> None:
     assert heavy.isdisjoint(loaded.split())
 
 
+def test_import_loads_no_compiler(tmp_path: Path) -> None:
+    """Which takes longer than all the rest, and which a program may never need."""
+    parts = [f"sharedoa.{part}" for part in ("frontend", "ir", "codegen", "targets", "sampling")]
+    code = f"import sys, sharedoa; print(*{{*sys.modules}} & {{*{[*parts, 'cffi', 'logging']}}})"
+    assert not run(code, tmp_path).split()
+
+
+def test_what_is_imported_later_is_there_all_the_same(tmp_path: Path) -> None:
+    code = (
+        "import sharedoa; before = {*dir(sharedoa)}; "
+        "print({*sharedoa.__all__} - before, "
+        "[name for name in sharedoa.__all__ if getattr(sharedoa, name, None) is None]); "
+        "from sharedoa import capture, sweep; from sharedoa import *; print(tape is sharedoa.tape)"
+    )
+    assert run(code, tmp_path).splitlines() == ["set() []", "True"]
+
+
 @pytest.mark.parametrize("name", ["apps", "dispatch"])
 def test_a_folder_of_ours_name_shadows_nothing(tmp_path: Path, name: str) -> None:
     (tmp_path / name).mkdir()

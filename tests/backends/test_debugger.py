@@ -110,8 +110,8 @@ def test_entries_leave_the_list_in_any_order() -> None:
     class Library:
         pass
 
-    code = native_code.assembled("define i32 @seven() {\n  ret i32 7\n}", "seven")
-    code += b".debug_line\0"
+    two = "define i32 @six() {\n  ret i32 6\n}\ndefine i32 @seven() {\n  ret i32 7\n}"
+    code = native_code.assembled(two, "two") + b".debug_line\0"
     before = [*told()]
     libraries = [Library() for _ in range(3)]
     for number, library in enumerate(libraries):

@@ -295,7 +295,7 @@ MUTATIONS = (
         "sharedoa/backends/object_file.py",
         "addresses[each.name] - each.offset", "addresses[each.name]",
         "it finds each function somewhere else",
-        ("tests/backends/test_debugger.py::test_code_with_lines_is_told_and_where_it_lies",),
+        ("tests/backends/test_debugger.py::test_entries_leave_the_list_in_any_order",),
     ),
     # ------------------------------------------- what a profile says of memory
     Mutation(
