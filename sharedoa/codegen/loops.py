@@ -13,7 +13,7 @@ from llvmlite import ir
 from ..ir.core import Operation, Region, constant_of
 from . import checks
 from .emitter import FunctionEmitter, Join, Loop, emits, integer
-from .loop_metadata import limit_copies
+from .loop_metadata import limit_copies, write_out
 from .shared_loops import emit_shared
 from .types import I64
 
@@ -169,6 +169,8 @@ def _emit_alone(
         copies = operation.attributes.get("copies")
         if copies is not None:
             limit_copies(builder.block.terminator, copies)
+        if operation.attributes.get("written_out"):
+            write_out(builder.block.terminator)
     return _finish(emitter, loop, done, otherwise, carried)
 
 

@@ -334,7 +334,7 @@ declare(
         "for",
         PURE,
         (),
-        ("copies", "shared"),
+        ("copies", "shared", "written_out"),
         results=None,
         regions=2,
         is_loop=True,

@@ -28,6 +28,7 @@ from .passes.sink_stores import sink_stores
 from .passes.uncalled import drop_uncalled
 from .passes.unroll_copies import unroll_copies
 from .passes.unused import remove_unused
+from .passes.write_out_lists import write_out_lists
 from .rewrite import copy_program
 from .text import program_text
 from .verify import verify
@@ -86,6 +87,7 @@ PIPELINE: Sequence[Pass] = (
     Pass("cut_branches", lambda program, job: cut_branches(program), _in_warps),
     Pass("call_melding", lambda program, job: meld_calls(program), _in_warps),
     Pass("limit_copies", lambda program, job: limit_copies(program), _on_device),
+    Pass("write_out_lists", lambda program, job: write_out_lists(program), _on_device),
     Pass("unroll_copies", lambda program, job: unroll_copies(program), _reorders),
     Pass("sink_stores", sink_stores, _reorders),
     Pass("idle_threads", ask_idle_threads, _in_a_loop),

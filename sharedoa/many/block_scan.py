@@ -127,7 +127,7 @@ def _kernels(
         thread = grid(1)
         block = thread // THREADS
         lane = i32(thread % THREADS)
-        first = block * BLOCK
+        first = i64(block * BLOCK)
         count = i32(min(length - first, BLOCK))
         for row in range(CHUNK):
             place = row * THREADS + lane
@@ -174,7 +174,7 @@ def _kernels(
         thread = grid(1)
         block = thread // THREADS
         lane = i32(thread % THREADS)
-        first = block * BLOCK
+        first = i64(block * BLOCK)
         count = i32(min(length - first, BLOCK))
         for row in range(CHUNK):
             place = row * THREADS + lane

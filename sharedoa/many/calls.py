@@ -15,7 +15,7 @@ from ..heap.numpy_like import NumPyLike
 from ..heap.recording import is_taped
 from ..model.scalars import ScalarType, i64
 from ..model.types import Type, array_form
-from . import fields, reduction, scan, sorting
+from . import fields, reduction, reduction_plan, scan, sorting
 from .operators import operator
 from .scratch import first_of
 
@@ -117,6 +117,8 @@ def reduce_some(values: NumPyLike, name: str, type: ScalarType) -> Any:
     is_index = name.startswith("arg")
     if is_for_numpy(values):
         found = _reduce_in_cpython(np.ravel(values._numpy()), name, of.total)
+    elif values._heap.backend.target.is_device:
+        found = reduction_plan.reduce(array_of(values, type), of, is_index)
     elif is_index:
         found = reduction.index_of_extreme(array_of(values, type), of)
         return np.int64(reduction.index_from(int(first_of(found))))

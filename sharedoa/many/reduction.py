@@ -4,6 +4,8 @@ A *piece* of an array is ROWS rows of LANES elements, read row by row. What is i
 combined from top to bottom; then the right half of the columns with the left one, until one is
 left. So neighbours in memory are read by neighbouring threads of a GPU, or by one vector
 instruction of a processor. The results of pieces are an array that is reduced likewise.
+
+Devices have plans of it (``reduction_plan``); this is the tree, and how processors go over it.
 """
 
 from __future__ import annotations
@@ -15,31 +17,34 @@ import numpy as np
 
 from ..heap.arrays import Array
 from ..model.functions import DeviceFunction
-from ..model.intrinsics import atomic_max, grid, shared, syncthreads
+from ..model.intrinsics import atomic_max, grid
 from ..model.scalars import ScalarType, i64
 from ..runtime.kernel import Kernel, kernel
 from .operators import Operator, converted
-from .scratch import scratch
 
 LANES, ROWS = 256, 32
 PIECE = LANES * ROWS
 
 
+def piece_counts(length: int) -> list[int]:
+    """How many pieces a positive number of elements has, how many their results have, and so on
+    until there is one."""
+    counts = [-(-length // PIECE)]
+    while counts[-1] > 1:
+        counts.append(-(-counts[-1] // PIECE))
+    return counts
+
+
 def reduce_pieces(values: Array, operator: Operator) -> list[Array]:
     """The results of the pieces of ``values``, of which there is at least one element; of the
-    pieces of these; and so on until there is one."""
+    pieces of these; and so on until there is one. On a processor."""
     heap = values._heap
     levels: list[Array] = []
     element, lift = values.__sharedoa_element__, operator.lift
-    while not levels or len(values) > 1:
-        count = -(-len(values) // PIECE)
-        totals = scratch(heap, operator.total, count)
-        which = element, operator.total, lift, operator.combine
-        if heap.backend.target.is_device:
-            _kernel_of_blocks(*which)[count * LANES, LANES](values, len(values), totals)
-        else:
-            columns = scratch(heap, operator.total, count * LANES)
-            _kernel_of_pieces(*which)[count](values, len(values), columns, totals)
+    for count in piece_counts(len(values)):
+        totals, columns = (heap.blank(operator.total, each) for each in (count, count * LANES))
+        run = _kernel_of_pieces(element, operator.total, lift, operator.combine)[count]
+        run(values, len(values), columns, totals)
         levels.append(totals)
         values, element = totals, operator.total
         lift = converted(element, element)
@@ -77,43 +82,6 @@ def _kernel_of_pieces(
     return kernel_reduce_pieces
 
 
-@cache
-def _kernel_of_blocks(
-    E: ScalarType, T: ScalarType, lift: DeviceFunction, combine: DeviceFunction
-) -> Kernel:
-    """The same tree, with a thread for each column."""
-
-    @kernel
-    def kernel_reduce_blocks(values: Array[E], length: i64, totals: Array[T]) -> None:
-        columns = shared(T, LANES)
-        thread = grid(1)
-        piece = thread // LANES
-        lane = thread % LANES
-        first = piece * PIECE + lane
-        total = T(0)
-        if first < length:
-            total = lift(values[first])
-            if piece * PIECE + PIECE <= length:
-                for row in range(1, ROWS):
-                    total = combine(total, lift(values[first + row * LANES]))
-            else:
-                for place in range(first + LANES, length, LANES):
-                    total = combine(total, lift(values[place]))
-        columns[lane] = total
-        lanes = min(length - piece * PIECE, LANES)
-        half = LANES // 2
-        while half > 0:
-            syncthreads()
-            if lane < half and lane + half < lanes:
-                columns[lane] = combine(columns[lane], columns[lane + half])
-            lanes = min(lanes, half)
-            half = half // 2
-        if lane == 0:
-            totals[piece] = columns[0]
-
-    return kernel_reduce_blocks
-
-
 def sum_in_cpython(values: Any) -> Any:
     """What ``reduce_pieces`` makes of the sum of floats, of which there is at least one."""
     while True:
@@ -140,17 +108,11 @@ def index_of_extreme(values: Array, operator: Operator) -> Array:
     elements of ``values`` is, or of the first NaN, given the operator of ``min`` (``max``)."""
     levels = reduce_pieces(values, operator)
     # The first piece that has it, then the first element of that.
-    none, piece, found = (scratch(values._heap, i64, 1) for _ in range(3))
-    kernel_find_nothing[1](none, piece, found)
+    none, piece, found = (values._heap.blank(i64, 1) for _ in range(3))
     search = _kernel_of_search(operator.total)
     search[len(levels[0])](levels[0], levels[-1], none, 0, piece)
     search[min(PIECE, len(values))](values, levels[-1], piece, PIECE, found)
     return found
-
-
-@kernel
-def kernel_find_nothing(none: Array[i64], piece: Array[i64], found: Array[i64]) -> None:
-    none[0] = piece[0] = found[0] = 0
 
 
 @cache

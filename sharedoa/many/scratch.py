@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..heap.array_memory import ArrayStorage
 from ..heap.arrays import Array, make_array
 from ..heap.heap import Heap
 from ..model.scalars import ScalarType, u8
@@ -22,6 +23,13 @@ def scratch(heap: Heap, element: Type, length: int) -> Array:
     value. Of anything else but numbers all are zero."""
     has_any = isinstance(element, ScalarType) and heap.backend.target.is_device
     return heap.blank(element, length, zeros=not has_any)
+
+
+def scratch_storage(heap: Heap, size: int) -> ArrayStorage:
+    """Memory of so many bytes, at least one, for such arrays."""
+    storage = heap.new_storage(u8, size, zeros=not heap.backend.target.is_device)
+    assert storage is not None
+    return storage
 
 
 def scratches(heap: Heap, *wanted: tuple[ScalarType, int]) -> list[Array]:

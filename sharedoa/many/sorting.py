@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..heap.arrays import Array, make_array
+from ..model.functions import DeviceFunction, func
 from ..model.intrinsics import grid
 from ..model.scalars import ScalarType, i32, i64, u8, u16, u32, u64
 from ..runtime.kernel import Kernel, kernel
@@ -43,6 +44,33 @@ class Keys(NamedTuple):
         infinity = int(np.array(np.inf, type.dtype).view(unsigned.dtype)) if type.is_float else 0
         return cls(unsigned, 0 if type.kind in ("uint", "bool") else 1 << (bits - 1), infinity)
 
+    def conversions(self, tells_zeros: bool) -> tuple[DeviceFunction, DeviceFunction]:
+        """What makes a key, and a number of a key, of the bits of a number and back. A key of
+        argsort does not tell zeros of both signs apart, nor is it turned back."""
+        return _conversions(self, tells_zeros)
+
+
+@cache
+def _conversions(keys: Keys, tells_zeros: bool) -> tuple[DeviceFunction, DeviceFunction]:
+    U, sign, infinity = keys
+    rest, negative_zero = sign - 1, sign if infinity and not tells_zeros else 0
+
+    @func
+    def to_key(bits: U) -> U:
+        if infinity == 0:
+            return bits ^ U(sign)
+        if (bits & U(rest)) > U(infinity) or bits == U(negative_zero) or (bits & U(sign)) == U(0):
+            return bits | U(sign)
+        return ~bits
+
+    @func
+    def from_key(key: U) -> U:
+        if infinity > 0 and (key & U(sign)) == U(0):
+            return ~key
+        return key ^ U(sign)
+
+    return to_key, from_key
+
 
 def sort_by_numpy(values: Any, type: ScalarType) -> Any:
     """``values`` as ``sort`` leaves them."""
@@ -65,24 +93,21 @@ def sort(values: Array, type: ScalarType) -> None:
     """Sort in place, on a GPU. -0.0 comes before 0.0, and NaN is without sign."""
     keys = Keys.of(type)
     bits = _as(values, keys.type)
-    if keys.sign:
-        _to_keys(keys, True)[len(bits)](bits, bits)
-    ordered, _ = sort_blocks(bits, None)
-    _from_keys(keys)[len(bits)](ordered, bits)
+    found = sort_blocks(bits, keys, False)
+    if found is not bits:
+        _copy(keys.type)[len(bits)](found, bits)
 
 
 def argsort(values: Array, type: ScalarType) -> Array:
     """An array of i64: the order in which ``values`` are sorted, equal ones as they are."""
-    keys = Keys.of(type)
-    bits = scratch(values._heap, keys.type, len(values))
-    _to_keys(keys, False)[len(bits)](_as(values, keys.type), bits)
-    order = scratch(values._heap, i64, len(values))
+    keys, heap = Keys.of(type), values._heap
+    bits = _as(values, keys.type)
+    if heap.backend.target.is_device:
+        return sort_blocks(bits, keys, True)
+    found, order = scratch(heap, keys.type, len(values)), scratch(heap, i64, len(values))
+    _to_keys(keys)[len(bits)](bits, found)
     kernel_count_up[len(order)](order)
-    if not values._heap.backend.target.is_device:
-        return _order(bits, order)
-    _, found = sort_blocks(bits, order)
-    assert found is not None
-    return found
+    return _order(found, order)
 
 
 def _as(values: Array, type: ScalarType) -> Array:
@@ -97,44 +122,25 @@ def kernel_count_up(numbers: Array[i64]) -> None:
 
 
 @cache
-def _to_keys(keys: Keys, tells_zeros: bool) -> Kernel:
-    U, sign, infinity = keys
-    rest, negative_zero = sign - 1, sign if infinity and not tells_zeros else 0
+def _copy(U: ScalarType) -> Kernel:
+    @kernel
+    def kernel_copy(source: Array[U], target: Array[U]) -> None:
+        i = grid(1)
+        target[i] = source[i]
+
+    return kernel_copy
+
+
+@cache
+def _to_keys(keys: Keys) -> Kernel:
+    U, (to_key, _) = keys.type, keys.conversions(tells_zeros=False)
 
     @kernel
     def kernel_to_keys(bits: Array[U], found: Array[U]) -> None:
         i = grid(1)
-        value = bits[i]
-        if infinity > 0:
-            if (
-                (value & U(rest)) > U(infinity)
-                or value == U(negative_zero)
-                or (value & U(sign)) == U(0)
-            ):
-                value = value | U(sign)
-            else:
-                value = ~value
-        else:
-            value = value ^ U(sign)
-        found[i] = value
+        found[i] = to_key(bits[i])
 
     return kernel_to_keys
-
-
-@cache
-def _from_keys(keys: Keys) -> Kernel:
-    U, sign, infinity = keys
-
-    @kernel
-    def kernel_from_keys(found: Array[U], bits: Array[U]) -> None:
-        i = grid(1)
-        value = found[i]
-        if infinity > 0 and (value & U(sign)) == U(0):
-            bits[i] = ~value
-        else:
-            bits[i] = value ^ U(sign)
-
-    return kernel_from_keys
 
 
 def _order(keys: Array, order: Array) -> Array:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import gc
+import weakref
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -10,10 +12,11 @@ import pytest
 
 import sharedoa as oa
 from sharedoa import f32, f64, i8, i16, i32, i64, u32, u64
-from sharedoa.many import block_scan, block_sort, calls, reduction, scan
+from sharedoa.many import block_scan, block_sort, calls, reduction, reduction_plan, scan, sorting
 from sharedoa.many.operators import operator
 from sharedoa.model.scalars import boolean
 from sharedoa.model.world import World
+from tests.backends.pretend_device import PretendDevice
 from tests.codegen.interpreted import InterpretedGpu
 
 ALL = ("sum", "mean", "min", "max", "any", "all", "argmin", "argmax")
@@ -50,16 +53,14 @@ def sum32(a: f32, b: f32) -> f32:
 def small_tree(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Several levels of few elements, by kernels."""
     monkeypatch.setattr(calls, "_FEW", 0)
-    sizes: dict[Any, dict[str, int]] = {
+    sizes: dict[Any, dict[str, Any]] = {
         reduction: {"LANES": 8, "ROWS": 4, "PIECE": 32},
+        reduction_plan: {"LANES": 8, "ROWS": 4, "PIECE": 32, "GROUP": 2},
         scan: {"CHUNK": 4},
         block_scan: {
             "CHUNK": 4, "THREADS": 16, "BLOCK": 64, "_PADDED": 80, "_PADDED_CHUNKS": 20
         },
-        block_sort: {
-            "BITS": 2, "DIGITS": 4, "THREADS": 16, "EACH": 2, "TILE": 32, "_PADDED": 48,
-            "_COUNTS": 64, "_PADDED_COUNTS": 80,
-        },
+        block_sort: {"THREADS": 64, "_GROUP": 4, "_PADDED": 320, "keys_each": lambda type: 3},
     }  # fmt: skip
     for module, numbers in sizes.items():
         for name, number in numbers.items():
@@ -143,6 +144,43 @@ def test_the_same_bits_everywhere(small_tree: None) -> None:
     assert results(InterpretedGpu()) == by_numpy
 
 
+class Interrupting(PretendDevice):
+    """``meanwhile`` is called once while somebody waits."""
+
+    meanwhile: Callable[[], None] | None = None
+
+    def synchronize(self) -> None:
+        meanwhile, self.meanwhile = self.meanwhile, None
+        if meanwhile is not None:
+            meanwhile()
+        super().synchronize()
+
+
+def test_a_call_within_a_call(small_tree: None) -> None:
+    """As of a signal: each has its own result; and what is called again takes no new memory."""
+    device = Interrupting(1 << 16)
+    left = weakref.ref(_call_within_a_call(device))
+    device.meanwhile = None
+    gc.collect()
+    assert left() is None, "plans keep the heap"
+
+
+def _call_within_a_call(device: Interrupting) -> oa.Heap:
+    with oa.Heap(backend=device, capacity="64MiB") as heap:
+        given = numbers(f32, 90)
+        given[80] = 1e9
+        array, other = oa.array(f32, given), oa.array(f32, given[::-1].copy())
+        expected = [80, 9, given[:70].argmax()]
+        assert [array.argmax(), other.argmax(), array[:70].argmax()] == expected
+        inner: list[Any] = []
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(heap, "new_storage", None)
+            assert array.argmax() == 80
+        device.meanwhile = lambda: inner.append(other.argmax())
+        assert array.argmax() == 80 and inner == [9]
+        return heap
+
+
 def test_the_same_bits_on_a_processor_at_full_size() -> None:
     given = numbers(f32, 3 * reduction.PIECE + 1234)
     found = []
@@ -157,11 +195,12 @@ def test_blocks_of_a_gpu_on_a_processor(processor: None) -> None:
     """At full size: more tiles than 16 bits have numbers of keys, and several levels of blocks."""
     keys = np.random.default_rng(3).integers(0, 2**32, 100_003).astype(np.uint32)
     keys[5000:6000] = keys[0]
-    ordered, order = block_sort.sort_blocks(
-        oa.array(u32, keys), oa.array(i64, np.arange(len(keys)))
-    )
-    assert order is not None and np.array_equal(ordered, np.sort(keys))
+    array, of_keys = oa.array(u32, keys), sorting.Keys.of(u32)
+    order = block_sort.sort_blocks(array, of_keys, True)
     assert np.array_equal(order, np.argsort(keys, kind="stable"))
+    assert np.array_equal(array, keys)
+    assert block_sort.sort_blocks(array, of_keys, False) is array
+    assert np.array_equal(array, np.sort(keys))
     array, of = oa.array(f32, numbers(f32, 70_000)), operator("sum", f32)
     sums = block_scan.scan_blocks(array, of.total, of.lift, of.combine)
     assert np.array_equal(sums, array.cumsum())

@@ -54,6 +54,16 @@ MUTATIONS = (
         "loops that choose", _UNROLL, "not operation.regions and not effects", "not effects",
         "a loop is written out that does more than copy", _FILES,
     ),
+    Mutation(
+        "elements that nobody knows", f"{_PASSES}/write_out_lists.py",
+        "each is counter or (", "True or (",
+        "a loop is written out, and its list is memory all the same", _FILES,
+    ),
+    Mutation(
+        "functions that call themselves", f"{_PASSES}/write_out_lists.py",
+        "self._known[symbol] = inf", "self._known[symbol] = 0",
+        "a loop of any length is written out", _FILES,
+    ),
     # ------------------------------------------------------------------ unused
     Mutation(
         "loops that may not end", _UNUSED,

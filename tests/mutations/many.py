@@ -3,14 +3,28 @@
 from .mutation import Mutation
 
 _BITS = ("tests/many/test_many.py::test_the_same_bits_everywhere",)
+_PLANS = ("tests/many/test_many.py::test_a_call_within_a_call",)
 _FUNCTIONS = ("tests/many/test_many.py::test_functions_of_the_user",)
 
 MUTATIONS = (
     Mutation(
-        "another order of a tree on GPUs", "sharedoa/many/reduction.py",
-        "                for place in range(first + LANES, length, LANES):",
-        "                for place in range(first + LANES, length - LANES, LANES):",
+        "another order of a tree on GPUs", "sharedoa/many/reduction_plan.py",
+        "            for place in range(first + LANES, length, LANES):",
+        "            for place in range(first + LANES, length - LANES, LANES):",
         "elements of the last rows are left out", _BITS,
+    ),
+    Mutation(
+        "a plan that two calls have", "sharedoa/many/reduction_plan.py",
+        "    plan = plans.pop(key, None) or _Plan(heap, *key)",
+        "    plan = plans.get(key) or _Plan(heap, *key)",
+        "a call within a call, as of a signal, writes where the first one reads",
+        _PLANS,
+    ),
+    Mutation(
+        "a plan of another length", "sharedoa/many/reduction_plan.py",
+        "    key = element, operator, len(values), is_index",
+        "    key = element, operator, is_index",
+        "longer arrays are taken for as long as the first one", _PLANS,
     ),
     Mutation(
         "a scan that combines the wrong way round", "sharedoa/many/scan.py",
@@ -26,9 +40,15 @@ MUTATIONS = (
     ),
     Mutation(
         "keys that are equal change places", "sharedoa/many/block_sort.py",
-        "tallies[place + place // DIGITS] = rank + 1",
-        "tallies[place + place // DIGITS] = rank + (0 if k + 2 == EACH else 1)",
-        "a thread puts a key where its last one is", _BITS,
+        "            for k in reversed(range(EACH)):",
+        "            for k in range(EACH):",
+        "a thread puts its keys of a digit elsewhere", _BITS,
+    ),
+    Mutation(
+        "runs that begin elsewhere", "sharedoa/many/block_sort.py",
+        "            if place == 0 or i32((",
+        "            if place > 0 and i32((",
+        "the first run of a tile goes to a wrong place", _BITS,
     ),
     Mutation(
         "zeros with a sign in argsort", "sharedoa/many/sorting.py",

@@ -1,0 +1,192 @@
+"""What it takes to reduce arrays of one length on a device, made ready once.
+
+The tree is that of ``reduction``, with a thread for each column. To find memory and to look at what
+launches rest on takes longer than all the launches, so the arrays between them stay, and the result
+is in memory that host and device both reach: a call launches, waits once, and reads.
+"""
+
+from __future__ import annotations
+
+import weakref
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from ..heap.arrays import Array, make_array
+from ..heap.foreign import ForeignStorage
+from ..heap.heap import Heap
+from ..model.functions import DeviceFunction
+from ..model.intrinsics import grid, shared, syncthreads
+from ..model.scalars import ScalarType, i64
+from ..runtime.kernel import Kernel, kernel
+from .operators import Operator, converted
+from .reduction import LANES, PIECE, ROWS, piece_counts
+from .scratch import scratch_storage
+
+if TYPE_CHECKING:
+    from ..backends import Backend
+    from ..heap.slot_lists import ReportStaging
+
+GROUP = 8
+"""Rows that a thread reads before it combines any: one after the other it would wait for each."""
+_MOST_PLANS, _RESULT_BYTES = 64, 64
+_Plans = dict[tuple[Any, ...], "_Plan"]
+_plans: weakref.WeakKeyDictionary[Heap, _Plans] = weakref.WeakKeyDictionary()
+
+
+def reduce(values: Array, operator: Operator, is_index: bool) -> Any:
+    """At least one element combined, or the index of the first that is what comes out or NaN."""
+    heap, element = values._heap, values.__sharedoa_element__
+    assert isinstance(element, ScalarType)
+    plans = _plans.get(heap)
+    if plans is None:
+        plans = _plans.setdefault(heap, {})
+    key = element, operator, len(values), is_index
+    # It is this call's alone meanwhile: another thread's, or a signal's, makes one of its own. Of a
+    # call that does not come to its end nothing is used again, as launches may be under way.
+    plan = plans.pop(key, None) or _Plan(heap, *key)
+    found = plan(values)
+    if len(plans) >= _MOST_PLANS:
+        plans.clear()
+    plans[key] = plan
+    return found
+
+
+class _Plan:
+    """It keeps no heap, which keeps it."""
+
+    def __init__(
+        self, heap: Heap, element: ScalarType, operator: Operator, length: int, is_index: bool
+    ) -> None:
+        self._total = total = operator.total
+        counts, size = piece_counts(length), total.dtype.itemsize
+        # The last one is the result, or what is looked for.
+        self._between = scratch_storage(heap, sum(counts) * size)
+        backend = heap.backend
+        self._staging = backend.slot_lists.staging(1, _RESULT_BYTES)
+        weakref.finalize(self, _close, backend, self._staging).atexit = False
+        self._dtype = i64.dtype if is_index else total.dtype
+        self._number = self._staging.memory(0)[: self._dtype.itemsize].view(self._dtype)
+        found = self._staging.address(0)
+        self._found = ForeignStorage(
+            self._staging, found, _RESULT_BYTES, i64 if is_index else total, None, False
+        )
+        self._levels: list[tuple[Any, int, int, int]] = []
+        address, lift = self._between.address, operator.lift
+        for count in counts:
+            run = _kernel_of_blocks(element, total, lift, operator.combine)[count * LANES, LANES]
+            self._levels.append((run, length, address, count))
+            address, length = address + count * size, count
+            element, lift = total, converted(total, total)
+        self._search = _kernel_of_search(total)[LANES, LANES] if is_index else None
+
+    def __call__(self, values: Array) -> Any:
+        heap, total, level = values._heap, self._total, values
+        first = found = make_array(heap, self._found.element, self._found, self._found.address, 1)
+        for run, length, address, count in self._levels:
+            into = found
+            if count > 1 or self._search:
+                into = make_array(heap, total, self._between, address, count)
+            run(level, length, into)
+            first = into if level is values else first
+            level = into
+        if self._search:
+            self._search(values, len(values), first, len(first), level, found)
+        heap.wait()
+        return self._number[0]
+
+
+def _close(backend: Backend, staging: ReportStaging) -> None:
+    """Give back memory that what is under way may still write to."""
+    if not backend.is_lost:
+        backend.synchronize()
+        staging.close()
+
+
+@cache
+def _kernel_of_blocks(
+    E: ScalarType, T: ScalarType, lift: DeviceFunction, combine: DeviceFunction
+) -> Kernel:
+    @kernel
+    def kernel_reduce_blocks(values: Array[E], length: i64, totals: Array[T]) -> None:
+        columns = shared(T, LANES)
+        thread = grid(1)
+        piece = thread // LANES
+        lane = thread % LANES
+        first = piece * PIECE + lane
+        total = T(0)
+        if piece * PIECE + PIECE <= length:
+            some = [lift(values[first + k * LANES]) for k in range(GROUP)]
+            total = some[0]
+            for k in range(1, GROUP):
+                total = combine(total, some[k])
+            for row in range(GROUP, ROWS, GROUP):
+                some = [lift(values[first + (row + k) * LANES]) for k in range(GROUP)]
+                for k in range(GROUP):
+                    total = combine(total, some[k])
+        elif first < length:
+            total = lift(values[first])
+            for place in range(first + LANES, length, LANES):
+                total = combine(total, lift(values[place]))
+        columns[lane] = total
+        lanes = min(length - piece * PIECE, LANES)
+        half = LANES // 2
+        while half > 0:
+            syncthreads()
+            if lane < half and lane + half < lanes:
+                columns[lane] = combine(columns[lane], columns[lane + half])
+            lanes = min(lanes, half)
+            half = half // 2
+        if lane == 0:
+            totals[piece] = columns[0]
+
+    return kernel_reduce_blocks
+
+
+@cache
+def _kernel_of_search(T: ScalarType) -> Kernel:
+    """One block looks for the first piece that has what is wanted, then in this piece."""
+
+    @kernel
+    def kernel_search(
+        values: Array[T],
+        length: i64,
+        pieces: Array[T],
+        count: i64,
+        wanted: Array[T],
+        found: Array[i64],
+    ) -> None:
+        places = shared(i64, LANES)
+        lane = grid(1)
+        sought = wanted[0]
+        place = lane
+        while place < count and not (
+            pieces[place] == sought or (sought != sought and pieces[place] != pieces[place])
+        ):
+            place += LANES
+        places[lane] = place
+        half = LANES // 2
+        while half > 0:
+            syncthreads()
+            if lane < half:
+                places[lane] = min(places[lane], places[lane + half])
+            half = half // 2
+        syncthreads()
+        first = places[0] * PIECE
+        stop = min(first + PIECE, length)
+        syncthreads()
+        place = first + lane
+        while place < stop and not (
+            values[place] == sought or (sought != sought and values[place] != values[place])
+        ):
+            place += LANES
+        places[lane] = place
+        half = LANES // 2
+        while half > 0:
+            syncthreads()
+            if lane < half:
+                places[lane] = min(places[lane], places[lane + half])
+            half = half // 2
+        if lane == 0:
+            found[0] = places[0]
+
+    return kernel_search
