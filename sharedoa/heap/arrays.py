@@ -143,11 +143,12 @@ class Array(NumPyLike, Generic[T_co]):
         dtype, storage = self._dtype, self._storage
         if storage is None:
             return np.empty(0, dtype)
-        size = dtype.itemsize
-        start, end = self._address + first * size, self._address + stop * size
-        memory = np.asarray(storage)
-        self._heap.residency.host_uses(storage.address, start, end)
-        return elements_in(memory[start - storage.address : end - storage.address], dtype)
+        size, offset = dtype.itemsize, self._address - storage.address
+        start, end = offset + first * size, offset + stop * size
+        residency = self._heap.residency
+        if residency.moves:
+            residency.host_uses(storage.address, storage.address + start, storage.address + end)
+        return elements_in(np.asarray(storage)[start:end], dtype)
 
     def _place(self, index: int) -> Values:
         """The one element at ``index``, which may count from the end."""
@@ -170,11 +171,11 @@ class Array(NumPyLike, Generic[T_co]):
         is_slice = isinstance(key, slice) and key.step in (None, 1)
         if not is_slice and is_traced(self):
             return hooks.traced_element(self, key)
+        if isinstance(key, (int, np.integer)):
+            return to_host(self.__sharedoa_element__, self._place(int(key))[0], self._heap)
         if isinstance(key, str):
             type, values = self._component(key)
             return self._heap.array_of(type, values) if holds_references(type) else values
-        if isinstance(key, (int, np.integer)):
-            return to_host(self.__sharedoa_element__, self._place(int(key))[0], self._heap)
         if isinstance(key, slice):
             start, stop, step = key.indices(self._length)
             if step == 1:
@@ -538,6 +539,8 @@ class FieldReferences(ObjectArray):
 
 def elements_in(memory: Values, dtype: np.dtype[Any]) -> Values:
     """Bytes as elements that lie in memory as ``dtype``."""
+    if dtype.subdtype is None:
+        return memory.view(dtype)
     return memory.view(dtype.base).reshape(-1, *dtype.shape)
 
 
