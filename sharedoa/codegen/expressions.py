@@ -6,11 +6,12 @@ from llvmlite import ir
 
 from ..errors import InternalError
 from ..ir.core import Operation, type_of
+from ..model.tiles import ROW_BYTES
 from ..model.types import ValueType
 from .abi import build_struct
 from .emitter import FunctionEmitter, emits, inverse_of
 from .floats import emit_float
-from .types import llvm_type, zero
+from .types import I8, I64, llvm_type, zero
 
 
 @emits("constant")
@@ -23,6 +24,20 @@ def _constant(emitter: FunctionEmitter, operation: Operation) -> ir.Value:
 @emits("zero")
 def _zero(emitter: FunctionEmitter, operation: Operation) -> ir.Value:
     return zero(llvm_type(type_of(operation.result)))
+
+
+@emits("nothing")
+def _nothing(emitter: FunctionEmitter, operation: Operation) -> ir.Value:
+    program, size = emitter.program, operation["bytes"]
+    name = f"sharedoa_nothing_{size}"
+    found = program.module.globals.get(name)
+    if found is None:
+        type = ir.ArrayType(I8, size)
+        found = ir.GlobalVariable(program.module, type, name, program.target.object_space)
+        found.linkage, found.global_constant, found.initializer = "internal", True, zero(type)
+        found.align = ROW_BYTES  # as of tiles
+    address, space = emitter.builder.ptrtoint(found, I64), program.target.constant_space
+    return program.encoding.emit_from_origin(emitter.builder, address, space)
 
 
 @emits("anything")

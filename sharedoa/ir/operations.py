@@ -86,6 +86,8 @@ class Kind:
     checked: bool = False
     #: All it reads is of which class an object is, which never changes.
     reads_class: bool = False
+    #: It may be computed of whatever there is: it faults on nothing.
+    is_total: bool = False
     #: Threads of one launch that give it the same operands get the same results.
     of_launch: bool = False
     #: None: it cannot be differentiated, and who tries is told so.
@@ -183,40 +185,52 @@ def _pure(
     operands: int | None = None,
     cost: int = 0,
     checked: bool = False,
+    total: bool = False,
     adjoint: Adjoint | None = _CONSTANT,
 ) -> None:
     declare(
-        Kind(name, PURE, attributes, operands=operands, cost=cost, checked=checked, adjoint=adjoint)
+        Kind(
+            name,
+            PURE,
+            attributes,
+            operands=operands,
+            cost=cost,
+            checked=checked,
+            is_total=total,
+            adjoint=adjoint,
+        )
     )
 
 
 # ------------------------------------------------------------------ computing
 
-_pure("constant", "value", operands=0)
+_pure("constant", "value", operands=0, total=True)
 #: 0, 0.0, false, null, or a compound of them.
-_pure("zero", operands=0)
+_pure("zero", operands=0, total=True)
+#: Memory of zeros of so many bytes that is no object's; it is read where no object is to be.
+_pure("nothing", "bytes", operands=0, total=True, adjoint=None)
 #: A value that nobody looks at.
-_pure("anything", operands=0)
+_pure("anything", operands=0, total=True)
 #: The same value, of which compilers do not know that.
 _pure("opaque", operands=1, adjoint=_RULE)
 #: Scalar to scalar, as ``frontend.tree.Convert`` says, or a reference as one to another class.
-_pure("convert", operands=1, adjoint=_RULE)
-_pure("truth", operands=1)
-_pure("unary", "operator", operands=1, cost=1, adjoint=_RULE)
+_pure("convert", operands=1, adjoint=_RULE, total=True)
+_pure("truth", operands=1, total=True)
+_pure("unary", "operator", operands=1, cost=1, adjoint=_RULE, total=True)
 _pure("binary", "operator", operands=2, checked=True, adjoint=_RULE)
-_pure("compare", "operator", operands=2, cost=1)
+_pure("compare", "operator", operands=2, cost=1, total=True)
 #: ``operands[1] if operands[0] else operands[2]``; both are computed.
-_pure("select", operands=3, cost=1, adjoint=_RULE)
-_pure("length", operands=1)
-_pure("make_value", adjoint=_RULE)
-_pure("value_field", "name", operands=1, adjoint=_RULE)
+_pure("select", operands=3, cost=1, adjoint=_RULE, total=True)
+_pure("length", operands=1, total=True)
+_pure("make_value", adjoint=_RULE, total=True)
+_pure("value_field", "name", operands=1, adjoint=_RULE, total=True)
 #: An inline array that is no memory, from its elements or rows; and an element of one, by an index
 #: for each of its lengths, of which each may be negative or not.
 _pure("make_inline", adjoint=_RULE)
 _pure("inline_item", "may_be_negative", cost=1, checked=True, adjoint=_RULE)
-_pure("make_tuple", adjoint=_RULE)
-_pure("tuple_item", "index", operands=1, adjoint=_RULE)
-_pure("math", "name", cost=_LONG, adjoint=_RULE)
+_pure("make_tuple", adjoint=_RULE, total=True)
+_pure("tuple_item", "index", operands=1, adjoint=_RULE, total=True)
+_pure("math", "name", cost=_LONG, adjoint=_RULE, total=True)
 #: A number of a ``ConstantTable``: an index for each of its axes; some ``may_be_negative``.
 _pure("table_element", "table", "may_be_negative", cost=2, checked=True)
 
@@ -294,7 +308,12 @@ declare(
     )
 )  # fmt: skip
 #: Element of an array that is a run: the reference is computed (``passes.runs``).
-declare(Kind("run_element", PURE, ("form", "may_be_negative"), ("lane",), operands=2, checked=True))
+declare(
+    Kind(
+        "run_element", PURE, ("form", "may_be_negative"), ("lane",), operands=2, checked=True,
+        is_total=True,
+    )
+)  # fmt: skip
 
 # -------------------------------------------------------------------- objects
 

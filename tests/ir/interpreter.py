@@ -393,6 +393,12 @@ def convert(value: Any, type: Any) -> Any:
     return scalars.convert(value, type) if isinstance(type, ScalarType) else value
 
 
+def _nothing(operation: Operation, given: list[Any]) -> Thing:
+    classes = [operation.result.type.cls, *operation.result.type.cls.concrete()]
+    every = {name: zero(type) for cls in classes for name, type in cls.fields.items()}
+    return Thing(classes[0], every)
+
+
 def _constant(operation: Operation, given: list[Any]) -> Any:
     return convert(operation["value"], operation.result.type)
 
@@ -470,6 +476,8 @@ def _inline_item(operation: Operation, given: list[Any]) -> Any:
 
 def _run_element(operation: Operation, given: list[Any]) -> Any:
     array, index = given
+    if not -len(array) <= index < len(array):
+        return ANYTHING  # it is computed, and read only where the index is right
     found = array[_index(operation, index, len(array))]
     assert found.cls is operation["form"].cls
     return found
@@ -482,6 +490,7 @@ def _within(base: Lvalue, part: Any) -> Lvalue:
 _COMPUTE: dict[str, Callable[[Operation, list[Any]], Any]] = {
     "constant": _constant,
     "zero": lambda operation, given: zero(operation.result.type),
+    "nothing": _nothing,
     "anything": lambda operation, given: ANYTHING,
     "opaque": lambda operation, given: given[0],
     "convert": lambda operation, given: convert(given[0], operation.result.type),

@@ -1,0 +1,244 @@
+"""Loops that become straight code: which do, and that random ones mean the same. The interpreter
+refuses to read what is no object or element, so whatever is read too much is found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sharedoa as oa
+from sharedoa import f32, i32, ir
+from sharedoa.ir.passes.candidates import narrow_candidates
+from sharedoa.ir.passes.flatten_loops import flatten_loops
+from sharedoa.ir.passes.narrow_counters import narrow_counters
+from sharedoa.ir.text import program_text
+from sharedoa.ir.verify import verify
+
+from ..differential.effort import examples
+from .interpreter import Machine, Thing
+from .programs import job, program_from
+
+THREADS, PLACES = 3, 6
+
+
+class Place(oa.Object):
+    next: Place | None
+    other: Place | None
+    value: i32
+    kind: i32
+    links: oa.inline[Place, 3]
+
+    def get(self) -> i32:
+        return self.value
+
+    def is_live(self) -> bool:
+        return self.kind == 0
+
+    def both(self) -> bool:
+        other = self.other
+        return other is not None and other.is_live()
+
+    def put(self) -> i32:
+        self.value = 3
+        return 3
+
+    def late(self) -> i32:
+        if self.kind == 0:
+            return self.value
+        return 1
+
+    def again(self, n: i32) -> i32:
+        other = self.other
+        return 1 if other is None or n < 1 else other.again(n - 1)
+
+
+class Farther(Place):
+    def get(self) -> i32:
+        return self.value + self.kind
+
+
+PARAMETERS = "places: oa.Array[Place], a: oa.Array[i32], out: oa.Array[i32], w: i32"
+BEGIN = "t = oa.grid(1)\nc = a[t]\ns = i32(0)\nr = i32(1)\n"
+END = "\nout[t] = s + r * 1000"
+
+
+def program_of(folder: Path, body: str) -> ir.Program:
+    names = {"oa": oa, "i32": i32, "f32": f32, "Place": Place}
+    return program_from(folder, PARAMETERS, BEGIN + body + END, **names)
+
+
+def flattened(program: ir.Program, classes: Sequence[type[Place]]) -> bool:
+    """Flatten what can be; whether anything was."""
+    met = {cls.__sharedoa__.type_index for cls in classes}
+    given = job(device=True, shares_loops=True, populated=met)
+    narrow_candidates(program, given)
+    narrow_counters(program)
+    before = program_text(program)
+    flatten_loops(program, given)
+    verify(program)
+    return program_text(program) != before
+
+
+def outcome(program: ir.Program, seed: int, classes: Sequence[type[Place]]) -> Any:
+    random = Random(seed)
+    places = [Thing(random.choice(classes).__sharedoa__, {}) for _ in range(PLACES)]
+    for place in places:
+        place.fields = {
+            "next": random.choice([None, *places]),
+            "other": random.choice([None, None, *places]),
+            "value": random.randrange(5),
+            "kind": random.randrange(3),
+            "links": tuple(random.choice([None, *places]) for _ in range(3)),
+        }
+    numbers = [random.randrange(-4, PLACES + 4) for _ in range(THREADS)]
+    out = [0] * THREADS
+    Machine(program, 0).run((places, numbers, out, PLACES), THREADS)
+    return out, [each.fields["value"] for each in places]
+
+
+AROUND = "for x in range(max(c - 1, 0), min(c + 2, w)):\n"
+FLAT = {
+    "neighbours": AROUND + "  q = places[x].next\n  if q is not None: s += q.value",
+    "a method": AROUND + "  q = places[x].next\n  if q is not None and q.is_live(): s += 1",
+    "one behind another": AROUND + "  if places[x].both(): s += 1",
+    "in two ways": (
+        "for x in range(max(c - 1, 0), min(c + 2, w)):\n"
+        " for y in range(max(c - 2, 0), min(c + 1, w)):\n"
+        "  q = places[(x + y) // 2].next\n  if q is not None: s += q.get()"
+    ),
+    "known rounds": "for x in range(3):\n  q = places[0].links[x]\n  if q is not None: s += q.kind",
+    "some of few": "for x in range(min(w, 4)):\n  q = places[x].other\n  if q is not None: r += 1",
+    "what is carried": AROUND + (
+        "  q = places[x].next\n  if q is not None:\n    r = max(r, q.value)\n"
+        "    if q.kind > 1: s = s * 2 + r\n  else:\n    r = r + 1"
+    ),
+    "the last part": AROUND + "  q = places[x].next\n  if q is not None: s += q.value\nelse: r = s",
+}  # fmt: skip
+ROUND = {
+    "no tests": "for x in range(3):\n  s += places[x].value",
+    "many rounds": "for x in range(17):\n  q = places[x % 6].next\n  if q is not None: s += q.kind",
+    "unknown rounds": "for x in range(0, w):\n  q = places[x].next\n  if q is not None: s += q.kind",
+    "other bounds": (
+        "for x in range(max(c - 1, 0), min(t + 2, w)):\n"
+        "  q = places[x].next\n  if q is not None: s += q.kind"
+    ),
+    "a store": AROUND + "  q = places[x].next\n  if q is not None: s += q.put()",
+    "a break": AROUND + "  q = places[x].next\n  if q is None: break\n  s += q.kind",
+    "a return": AROUND + "  q = places[x].next\n  if q is None: return\n  s += q.kind",
+    "a late return": AROUND + "  q = places[x].next\n  if q is not None: s += q.late()",
+    "itself": AROUND + "  q = places[x].next\n  if q is not None: s += q.again(3)",
+    "a test of what is carried": AROUND + "  if s < 3:\n    s += places[x].value",
+    "a place by what is carried": AROUND + "  q = places[s % 6].next\n  if q is not None: s += q.kind",
+    "an index behind a test": AROUND + "  if places[x].kind > 1: s += a[x % 3]",
+    "an index in an object": AROUND + (
+        "  q = places[x].next\n  if q is not None:\n    z = q.links[q.kind]\n"
+        "    if z is not None: s += 1"
+    ),
+    "a division behind a test": AROUND + (
+        "  q = places[x].next\n  if q is not None:\n    if q.kind > 0: s += 7 // q.kind"
+    ),
+    "much behind a test": AROUND + (
+        "  q = places[x].next\n  if q is not None:\n"
+        "    v = f32(q.value)\n    for k in range(4): v = v / (v + 1.5)\n    s += i32(v)"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [*FLAT, *ROUND])
+def test_which_loops_are_flat(tmp_path: Path, name: str) -> None:
+    program = program_of(tmp_path, FLAT.get(name) or ROUND[name])
+    expected = [outcome(program, seed, [Place]) for seed in range(40)]
+    assert flattened(program, [Place]) == (name in FLAT)
+    assert [outcome(program, seed, [Place]) for seed in range(40)] == expected
+
+
+def test_calls_that_may_run_several_methods_stay(tmp_path: Path) -> None:
+    program = program_of(tmp_path, FLAT["in two ways"])
+    assert not flattened(program, [Place, Farther])
+
+
+class _Lines:
+    """A kernel's loops over places and what they refer to."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = Random(seed)
+        self._names = 0
+
+    def kernel(self) -> str:
+        lines = self._loop("x", [])
+        if self._random.random() < 0.3:
+            lines += self._loop("y", [])
+        return "\n".join(lines)
+
+    def _loop(self, counter: str, objects: list[str]) -> list[str]:
+        low, high = self._random.randint(-2, 0), self._random.randint(1, 2)
+        bounds = [
+            f"max(c {low:+d}, 0), min(c {high:+d}, w)", f"max(c {low:+d}, 0), min(w, c {high:+d})",
+            f"max({low + 3}, c), min(c {high:+d}, w)", "3", f"min(w, {high})", "1, 6, 2",
+        ]  # fmt: skip
+        head = f"for {counter} in range({self._random.choice(bounds)}):"
+        place = f"places[{counter}]"
+        lines = [f"p{counter} = {place}"]
+        inner = [*objects, f"p{counter}"]
+        if counter == "x" and self._random.random() < 0.4:
+            lines += self._loop("z", inner)
+        lines += self._block(self._random.randint(1, 3), inner, 0)
+        return [head, *(f" {line}" for line in lines)]
+
+    def _block(self, count: int, objects: list[str], depth: int) -> list[str]:
+        lines = []
+        for _ in range(count):
+            if depth < 3 and self._random.random() < 0.6:
+                lines += self._guarded(objects, depth)
+            else:
+                lines.append(self._sum(objects))
+        return lines
+
+    def _guarded(self, objects: list[str], depth: int) -> list[str]:
+        random, object = self._random, self._random.choice(objects)
+        if random.random() < 0.5:
+            self._names += 1
+            name = f"q{self._names}"
+            field = random.choice(("next", "other", "links[1]"))
+            lines, test = [f"{name} = {object}.{field}"], f"{name} is not None"
+            if random.random() < 0.4:
+                test += f" and {name}.{random.choice(('is_live()', 'both()', 'kind > 0'))}"
+            objects = [*objects, name]
+        else:
+            tests = (f"{object}.kind > {random.randrange(3)}", f"{object}.both()", "s % 2 == 0")
+            lines, test = [], random.choices(tests, (5, 5, 1))[0]
+        lines.append(f"if {test}:")
+        lines += [f" {line}" for line in self._block(random.randint(1, 2), objects, depth + 1)]
+        if random.random() < 0.3:
+            lines += ["else:", f" {self._sum(objects[:1])}"]
+        return lines
+
+    def _sum(self, objects: list[str]) -> str:
+        number = self._random.choice(("value", "kind", "get()"))
+        number = f"{self._random.choice(objects)}.{number}"
+        forms = ("s += {}", "r = max(r, {})", "s = s * 3 + {} - r", "s += 1", "r = {}")
+        return self._random.choice(forms).format(number)
+
+
+@settings(max_examples=examples(60))
+@given(seed=st.integers(0, 2**32 - 1))
+def test_random_loops_mean_the_same(
+    tmp_path_factory: pytest.TempPathFactory, seed: int
+) -> None:
+    body = _Lines(seed).kernel()
+    program = program_of(tmp_path_factory.getbasetemp(), body)
+    expected = [outcome(program, seed + n, [Place]) for n in range(8)]
+    flattened(program, [Place])
+    assert [outcome(program, seed + n, [Place]) for n in range(8)] == expected, body
+
+
+def test_random_loops_are_flat(tmp_path: Path) -> None:
+    """Else the test above shows nothing."""
+    programs = [program_of(tmp_path, _Lines(seed).kernel()) for seed in range(30)]
+    assert sum(flattened(program, [Place]) for program in programs) > 15
