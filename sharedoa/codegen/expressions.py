@@ -6,7 +6,7 @@ from llvmlite import ir
 
 from ..errors import InternalError
 from ..ir.core import Operation, type_of
-from ..model.tiles import ROW_BYTES
+from ..model.field_address import ROW_BYTES
 from ..model.types import ValueType
 from .abi import build_struct
 from .emitter import FunctionEmitter, emits, inverse_of

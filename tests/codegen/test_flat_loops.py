@@ -1,5 +1,5 @@
-"""Loops that become straight code on a GPU: the same as CPython finds, in tiles and in records, with
-each kind of reference; and the loads of all rounds come before what depends on them."""
+"""Loops that become straight code on a GPU: the same as CPython finds, in tiles and in records,
+with each kind of reference; and the loads of all rounds come before what depends on them."""
 
 from __future__ import annotations
 

@@ -25,6 +25,7 @@ from .interpreter import Machine, Thing
 from .programs import job, program_from
 
 THREADS, PLACES = 3, 6
+LARGEST = 2**31 - 1
 
 
 class Place(oa.Object):
@@ -85,7 +86,7 @@ def flattened(program: ir.Program, classes: Sequence[type[Place]]) -> bool:
     return program_text(program) != before
 
 
-def outcome(program: ir.Program, seed: int, classes: Sequence[type[Place]]) -> Any:
+def outcome(program: ir.Program, seed: int, classes: Sequence[type[Place]], w: int = PLACES) -> Any:
     random = Random(seed)
     places = [Thing(random.choice(classes).__sharedoa__, {}) for _ in range(PLACES)]
     for place in places:
@@ -96,9 +97,10 @@ def outcome(program: ir.Program, seed: int, classes: Sequence[type[Place]]) -> A
             "kind": random.randrange(3),
             "links": tuple(random.choice([None, *places]) for _ in range(3)),
         }
-    numbers = [random.randrange(-4, PLACES + 4) for _ in range(THREADS)]
+    numbers = [random.randrange(w - PLACES - 4, w + 4) for _ in range(THREADS)]
+    numbers = [min(each, LARGEST) for each in numbers]
     out = [0] * THREADS
-    Machine(program, 0).run((places, numbers, out, PLACES), THREADS)
+    Machine(program, 0).run((places, numbers, out, w), THREADS)
     return out, [each.fields["value"] for each in places]
 
 
@@ -122,10 +124,14 @@ FLAT = {
 }  # fmt: skip
 ROUND = {
     "no tests": "for x in range(3):\n  s += places[x].value",
-    "many rounds": "for x in range(17):\n  q = places[x % 6].next\n  if q is not None: s += q.kind",
-    "unknown rounds": "for x in range(0, w):\n  q = places[x].next\n  if q is not None: s += q.kind",
+    "many rounds": "for x in range(17):\n  q = places[x % 6].next\n  if q is not None: s += 1",
+    "unknown rounds": "for x in range(0, w):\n  q = places[x].next\n  if q is not None: s += 1",
     "other bounds": (
         "for x in range(max(c - 1, 0), min(t + 2, w)):\n"
+        "  q = places[x].next\n  if q is not None: s += q.kind"
+    ),
+    "a minimum": (
+        "for x in range(max(min(c - 1, 2), 0), min(c + 2, w)):\n"
         "  q = places[x].next\n  if q is not None: s += q.kind"
     ),
     "a store": AROUND + "  q = places[x].next\n  if q is not None: s += q.put()",
@@ -133,9 +139,9 @@ ROUND = {
     "a return": AROUND + "  q = places[x].next\n  if q is None: return\n  s += q.kind",
     "a late return": AROUND + "  q = places[x].next\n  if q is not None: s += q.late()",
     "itself": AROUND + "  q = places[x].next\n  if q is not None: s += q.again(3)",
-    "a test of what is carried": AROUND + "  if s < 3:\n    s += places[x].value",
-    "a place by what is carried": AROUND + "  q = places[s % 6].next\n  if q is not None: s += q.kind",
-    "an index behind a test": AROUND + "  if places[x].kind > 1: s += a[x % 3]",
+    "a test of what is carried": AROUND + "  p = places[x]\n  if s < 3: s += p.value",
+    "a place by what is carried": AROUND + "  s += places[s % 6].value",
+    "an index behind a test": AROUND + "  if places[x].kind > 1: s += a[x & 1]",
     "an index in an object": AROUND + (
         "  q = places[x].next\n  if q is not None:\n    z = q.links[q.kind]\n"
         "    if z is not None: s += 1"
@@ -161,6 +167,18 @@ def test_which_loops_are_flat(tmp_path: Path, name: str) -> None:
 def test_calls_that_may_run_several_methods_stay(tmp_path: Path) -> None:
     program = program_of(tmp_path, FLAT["in two ways"])
     assert not flattened(program, [Place, Farther])
+
+
+def test_sums_that_overflow(tmp_path: Path) -> None:
+    body = (
+        "for x in range(max(c, 2147483646), min(c + 3, w)):\n"
+        "  q = places[x % 6].next\n  s += 1\n  if q is not None: s += q.value"
+    )
+    program = program_of(tmp_path, body)
+    expected = [outcome(program, seed, [Place], LARGEST) for seed in range(40)]
+    assert flattened(program, [Place])
+    assert [outcome(program, seed, [Place], LARGEST) for seed in range(40)] == expected
+    assert any(any(out) for out, _ in expected)
 
 
 class _Lines:
@@ -228,9 +246,7 @@ class _Lines:
 
 @settings(max_examples=examples(60))
 @given(seed=st.integers(0, 2**32 - 1))
-def test_random_loops_mean_the_same(
-    tmp_path_factory: pytest.TempPathFactory, seed: int
-) -> None:
+def test_random_loops_mean_the_same(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
     body = _Lines(seed).kernel()
     program = program_of(tmp_path_factory.getbasetemp(), body)
     expected = [outcome(program, seed + n, [Place]) for n in range(8)]

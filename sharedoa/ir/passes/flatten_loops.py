@@ -330,9 +330,7 @@ class _Writer:
         type, attributes = operation.result.type, operation.attributes
         return [self._write(operation.kind, given, operation, type, **attributes)]
 
-    def _choice(
-        self, choice: Operation, scope: _Scope, path: Path, outer: int
-    ) -> Sequence[Value]:
+    def _choice(self, choice: Operation, scope: _Scope, path: Path, outer: int) -> Sequence[Value]:
         test = scope[choice.operands[0]]
         known = constant_of(test)
         if known is not None:

@@ -1,0 +1,101 @@
+"""Faults in making straight code of loops."""
+
+from .mutation import Mutation
+
+_FLAT = "sharedoa/ir/passes/flatten_loops.py"
+_WHICH = "tests/ir/test_flatten_loops.py::test_which_loops_are_flat"
+_RANDOM = "tests/ir/test_flatten_loops.py::test_random_loops_mean_the_same"
+_OVERFLOW = "tests/ir/test_flatten_loops.py::test_sums_that_overflow"
+_BOTH = (_WHICH, _RANDOM)
+
+MUTATIONS = (
+    Mutation(
+        "objects behind tests", _FLAT,
+        "            if path:\n                nothing =",
+        "            if False:\n                nothing =",
+        "a field of null is read", _BOTH,
+    ),
+    Mutation(
+        "objects behind other tests", _FLAT,
+        "if path[: len(tests)] == tests)", "if tests[: len(path)] == path)",
+        "an object that was read behind more tests counts as one behind fewer", (_RANDOM,),
+    ),
+    Mutation(
+        "tests of what is carried", _FLAT,
+        "if scope.is_stale(choice.operands) and any(map(_reads, choice.regions)):", "if False:",
+        "a round too many reads what a test keeps from being read", (_WHICH,),
+    ),
+    Mutation(
+        "places by what is carried", _FLAT,
+        "if place is None or scope.is_stale(place.operands):", "if place is None:",
+        "a round too many reads another place than the last one", (_WHICH,),
+    ),
+    Mutation(
+        "what is carried is never stale", _FLAT,
+        "carried, is_stale = new, True", "carried, is_stale = new, is_stale",
+        "what a round too many is given counts as what the last one was given", (_WHICH,),
+    ),
+    Mutation(
+        "rounds too many count", _FLAT,
+        "new = [self._select(is_one, here, before, loop) for here, before in pairs]",
+        "new = [here for here, _ in pairs]",
+        "what rounds too many compute is kept", _BOTH,
+    ),
+    Mutation(
+        "rounds too many go on", _FLAT,
+        "at = self._select(is_one, next, last, loop)", "at = next",
+        "rounds too many read what no round reads", _BOTH,
+    ),
+    Mutation(
+        "loops without rounds", _FLAT,
+        "self._nonempty.append(is_one)", "pass",
+        "a loop without rounds has one", _BOTH,
+    ),
+    Mutation(
+        "one round too few", _FLAT, "        high - low\n", "        high - low - 1\n",
+        "the last round is left out", _BOTH,
+    ),
+    Mutation(
+        "minima below", _FLAT, 'in _near(start, "gt")', 'in _near(start, "lt")',
+        "a loop that begins at a minimum has more rounds than is thought", (_WHICH,),
+    ),
+    Mutation(
+        "sums that overflow", _FLAT,
+        "is_one = is_within if count == 1 else self._all([is_one, is_within], loop)",
+        "is_one = is_within",
+        "a sum that overflows is below the end", (_OVERFLOW,),
+    ),
+    Mutation(
+        "indices behind tests", _FLAT,
+        'if path and place.kind == "inline_element" and not _is_inside(*given):', "if False:",
+        "an element is read whose index only a test keeps inside", (_WHICH,),
+    ),
+    Mutation(
+        "elements behind tests", _FLAT,
+        'elif place.kind != "element" or path:', 'elif place.kind != "element":',
+        "an element of an array is read that is not there", (_WHICH,),
+    ),
+    Mutation(
+        "divisions behind tests", _FLAT,
+        'frozenset({"add",', 'frozenset({"floordiv", "add",',
+        "a number is divided by zero", (_WHICH,),
+    ),
+    Mutation(
+        "calls that choose", _FLAT,
+        "if len(symbols) != 1 or symbols[0] in self._under_way:",
+        "if symbols[0] in self._under_way:",
+        "a call runs the method of another class",
+        ("tests/ir/test_flatten_loops.py::test_calls_that_may_run_several_methods_stay",),
+    ),
+    Mutation(
+        "much behind tests", _FLAT,
+        "or self._tested_cost > _COST_OF_LOAD * self._loads", "or False",
+        "what few threads compute is computed by all", (_WHICH,),
+    ),
+    Mutation(
+        "nothing is small", "sharedoa/codegen/expressions.py",
+        'type = ir.ArrayType(I8, size)\n', 'type = ir.ArrayType(I8, 8)\n',
+        "what is read of nothing is somebody else's memory",
+        ("tests/codegen/test_flat_loops.py::test_the_same_everywhere",),
+    ),
+)  # fmt: skip
