@@ -23,7 +23,7 @@ from ..heap.arrays import Array
 from ..heap.blocks import Block, exit_of_block
 from ..heap.heap import Heap, current_heap
 from ..heap.population import Population
-from ..heap.recording import Recorder, executing, is_taped, recorder
+from ..heap.recording import Recorder, executing, is_taped, recorder, recording
 from ..ir.births import NO_BIRTHS
 from ..model.classes import Method
 from ..model.types import ArrayType
@@ -183,6 +183,10 @@ class Capture(Recorder):
         """
         count = count_of(n)
         fusion = self._made("run")
+        if recording.get() is None:
+            self.heap.launch_deferred()
+            fusion.run(count, self._run)
+            return
         if is_taped(self.heap):
             for _ in range(count):
                 self._run_one_by_one()

@@ -119,7 +119,7 @@ class LaunchSequence:
 
     def run(self, count: int) -> None:
         """Run all launches ``count`` times."""
-        self._locked(self._programs, lambda: self._run(count))
+        self._locked(self._programs, self._run, count)
 
     def _run(self, count: int) -> None:
         if self.heap.backend.name == "python":
@@ -149,11 +149,12 @@ class LaunchSequence:
                 launching[this] = is_part
             may_store_null = self._stores_references and self._called_all
             times = count if self._is_settled and not may_store_null else 1
-            if not (self._is_settled or is_new):
-                for binding in self._bound:
-                    binding.count()
-            if not all(each.is_settled and each.left > 0 for each in self._bound):
-                self._bindings = []
+            if not self._is_settled:
+                if not is_new:
+                    for binding in self._bound:
+                        binding.count()
+                if not all(each.is_settled and each.left > 0 for each in self._bound):
+                    self._bindings = []
             heap.before_launch()
             heap.note_launch(self._stores_references, self._stores_fields)
             heap.backend.replay(self._ready, times)
@@ -184,14 +185,17 @@ class LaunchSequence:
         finally:
             memory.launching.pop(this, None)
 
-    def _locked(self, programs: list[Program], work: Callable[[], None]) -> None:
+    def _locked(self, programs: Sequence[Program], work: Callable[..., None], *given: int) -> None:
         """Nobody else may bind a program between its being bound here and its being run. No signal
         comes between taking a lock and the block of its ``with``."""
         if not programs:
-            work()
+            work(*given)
             return
         with programs[0].lock:
-            self._locked(programs[1:], work)
+            if len(programs) == 1:
+                work(*given)
+            else:
+                self._locked(programs[1:], work, *given)
 
     def _is_current(self) -> bool:
         heap = self.heap
