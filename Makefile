@@ -29,10 +29,12 @@ demo: $(VENV)/installed
 	$(BIN)/sharedoa run traffic --out $(OUT)/network.png
 	@echo "see $(OUT)/traffic.png and $(OUT)/network.png"
 
+# Style and types, those of programs in the documents, too.
 lint: $(VENV)/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python -m pytest -q tests/checkers
 
 # For the loop of work: a few tests of each stage.
 quick: $(VENV)/installed

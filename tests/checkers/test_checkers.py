@@ -33,7 +33,8 @@ def programs() -> dict[str, str]:
 
 
 def mypy(folder: Path) -> Complaints:
-    cache = ROOT / ".mypy_cache" / "programs"
+    # In ``make lint`` after mypy's run over the tree, whose cache serves.
+    cache = ROOT / ".mypy_cache"
     config = ["--config-file", str(ROOT / "pyproject.toml"), "--cache-dir", str(cache)]
     done = _run(["mypy", *config, "--no-error-summary", *_files(folder)], folder)
     found = re.findall(r"^(\w+\.py):(\d+): error: (.*)$", done.stdout, re.M)
@@ -68,7 +69,8 @@ def _run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True)
 
 
-@pytest.mark.parametrize("checker", [mypy, pytest.param(pyright, marks=pytest.mark.slow)])
+@pytest.mark.slow  # of ``make lint``, and so of ``make test``
+@pytest.mark.parametrize("checker", [mypy, pyright])
 def test_programs_and_interface(checker: Callable[[Path], Complaints], tmp_path: Path) -> None:
     found = programs()
     assert len(found) >= 4
