@@ -181,7 +181,7 @@ def place_of(context: Context, target: ast.expr) -> tree.Place:
         context.reject(
             target,
             "a field of a value struct cannot be assigned: values do not change",
-            "assign a new value made with the constructor",
+            f"assign the whole of it: {ast.unparse(target.value)} = a new value",
         )
     if isinstance(operand, tree.Load):
         return operand.place

@@ -60,6 +60,10 @@ class GridAnnotation:
     def __repr__(self) -> str:
         return f"HashGrid[{_named(self.element)}]"
 
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        """A grid, as Python's own generic classes make one."""
+        return self.python_class(*given, **named)
+
 
 def _named(element: Any) -> str:
     return element.__name__ if isinstance(element, type) else repr(element)

@@ -92,6 +92,17 @@ def test_gradients(tmp_path):
     assert "no gradient: max of floats" in run(text, tmp_path)
 
 
+def test_what_others_use_is_here(tmp_path):
+    """The last column of the table, all of which is in one program."""
+    page = ROOT / "docs/coming-from.md"
+    (program,) = programs("docs/coming-from.md")
+    rows = re.findall(r"^\|.*\| (.*?) \|$", page.read_text(), re.M)[2:]
+    used = [re.findall(r"\boa\.\w+|\.\w+\(|@oa\.\w+", row) for row in rows]
+    assert len(rows) > 25 and sum(map(bool, used)) > 20
+    assert not {each for names in used for each in names if each not in program}
+    run(program, tmp_path)
+
+
 def test_every_mode_is_described():
     text = (ROOT / "docs/dispatch.md").read_text()
     assert not [mode for mode in MODES if f"`{mode}`" not in text]
