@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, overload
 
@@ -20,6 +20,9 @@ from .run_detection import MOST_RUNS
 if TYPE_CHECKING:
     from .heap import Heap
 
+_PATIENCE = 256
+"""Calls: of a model that takes a few for each of its steps many steps."""
+
 
 class RunsOfClasses:
     """The live objects of exactly one class as runs, remembered until an object is made or goes."""
@@ -28,6 +31,24 @@ class RunsOfClasses:
         self._placement = placement
         self._lock = lock
         self._known: dict[ClassType, tuple[int, list[tuple[Run, int]] | None]] = {}
+        #: Of classes that launches change, how many calls more take lists of their objects.
+        self._patience: dict[ClassType, int] = {}
+
+    def note_change(self, classes: Iterable[ClassType]) -> None:
+        """Launches have made or ended objects of these."""
+        for cls in classes:
+            self._patience.setdefault(cls, 0)
+
+    def stays(self, cls: ClassType, runs: list[tuple[Run, int]] | None) -> bool:
+        """Whether a call should take the ``runs`` of a class as such: code is made for each number
+        of them. What launches change is soon in other runs, also when it has just moved together;
+        it is taken as a list until it has been one run for a while."""
+        left = self._patience.get(cls)
+        if left is None:
+            return True
+        is_whole = runs is not None and len(runs) == 1
+        self._patience[cls] = max(left - 1, 0) if is_whole else _PATIENCE
+        return is_whole and not left
 
     def of(self, cls: ClassType) -> list[tuple[Run, int]] | None:
         """Runs, with the number of objects of each; None if some are in none, or they are many."""
@@ -75,7 +96,9 @@ class Population(ManyObjects[T_co]):
                 yield listed
                 continue
             runs = heap.runs_of_classes.of(cls) if heap.uses_runs else None
-            if runs is not None:
+            if not heap.runs_of_classes.stays(cls, runs):
+                yield heap.objects_of(cls)
+            elif runs is not None:
                 yield from (RunOfObjects(heap, run, count) for run, count in runs)
             elif heap.uses_runs:
                 yield from heap.objects_of(cls)._stretches()

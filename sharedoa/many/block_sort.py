@@ -214,7 +214,7 @@ def _kernels(keys: Keys, has_numbers: bool) -> tuple[Kernel, Kernel]:
         for row in range(EACH):
             place = row * THREADS + lane
             digit = i32((staged[place] >> U(shift)) & U(DIGITS - 1))
-            if place == 0 or i32((staged[place - 1] >> U(shift)) & U(DIGITS - 1)) != digit:
+            if place > 0 and i32((staged[place - 1] >> U(shift)) & U(DIGITS - 1)) != digit:
                 begins[digit] -= place
         moved = [i64(0)] * EACH
         if has_numbers:

@@ -56,6 +56,7 @@ def look_after(heap: Heap, births: Births, threads: int) -> None:
             found[cls] = count(cls) + memory.wanted(cls, each, threads)
         return found
 
+    heap.runs_of_classes.note_change({*classes_below(births), *births.made})
     heap.upkeep.after_launch(heap, needed)
 
 

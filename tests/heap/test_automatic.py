@@ -13,7 +13,10 @@ import pytest
 import sharedoa as oa
 from sharedoa import i32
 from sharedoa.errors import HeapError
+from sharedoa.heap import population
+from sharedoa.heap.arrays import ObjectArray
 from sharedoa.heap.automatic import Upkeep
+from sharedoa.runtime import launch
 
 from ..codegen.interpreted import InterpretedGpu
 
@@ -262,3 +265,39 @@ def test_nothing_is_held_in_the_end(heap: oa.Heap) -> None:
         print(objects.nothing)
     assert heap.upkeep.held == 0
     assert isinstance(heap.upkeep, Upkeep)
+
+
+class Slow(Herd):
+    def bite(self, first: i32) -> None:
+        if first <= self.id and self.id < first + 50:
+            oa.delete(self)
+
+
+class Fast(Slow):
+    pass
+
+
+def test_code_for_what_launches_change_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many pieces are left of it, and when it has moved together; what is one run for a
+    while is taken as such."""
+    made: list[str] = []
+
+    def counted(job: Any) -> Any:
+        made.append(job.name)
+        return compile(job)
+
+    compile = launch.compile
+    monkeypatch.setattr(launch, "compile", counted)
+    with oa.Heap(backend="cpu", initial_region=64) as heap:
+        for cls, count in ((Slow, 1000), (Fast, 2500)):
+            oa.new(cls, count, id=np.arange(count))
+        rooms = set()
+        for first in range(0, 2000, 100):
+            oa.all(Slow).bite(i32(first))
+            rooms.add(sum(r.capacity for r in heap.placement.all_regions()))
+        assert len(rooms) > 1, "nothing has moved"
+        assert len(oa.all(Slow)) == 500 + 1500 and len(made) <= 3, made
+        oa.compact()
+        for _ in range(population._PATIENCE):
+            assert sum(1 for each in oa.all(Fast)._stretches() if isinstance(each, ObjectArray))
+        assert not any(isinstance(each, ObjectArray) for each in oa.all(Fast)._stretches())

@@ -34,6 +34,18 @@ _ORDER, _IN_ORDER = "sharedoa/heap/birth_order.py", ("tests/runtime/test_birth_o
 
 MUTATIONS = (
     Mutation(
+        "code for every number of runs", "sharedoa/heap/population.py",
+        "        if left is None:\n            return True", "        return True",
+        "a launch that ends objects is compiled anew whenever they are in more pieces",
+        ("tests/heap/test_automatic.py::test_code_for_what_launches_change_is_made_once",),
+    ),
+    Mutation(
+        "what has just moved together", "sharedoa/heap/population.py",
+        "return is_whole and not left", "return is_whole",
+        "code for one run is made whenever objects have moved",
+        ("tests/heap/test_automatic.py::test_code_for_what_launches_change_is_made_once",),
+    ),
+    Mutation(
         "what is made one after the other is counted once", _BIRTHS,
         "        total += part", "        total |= part",
         "threads have fewer places than objects",

@@ -46,9 +46,9 @@ MUTATIONS = (
     ),
     Mutation(
         "runs that begin elsewhere", "sharedoa/many/block_sort.py",
-        "            if place == 0 or i32((",
         "            if place > 0 and i32((",
-        "the first run of a tile goes to a wrong place", _BITS,
+        "            if place > 1 and i32((",
+        "a run that begins with the second key goes elsewhere", _BITS,
     ),
     Mutation(
         "zeros with a sign in argsort", "sharedoa/many/sorting.py",

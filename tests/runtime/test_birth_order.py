@@ -255,11 +255,16 @@ print(len(nodes), found.hexdigest())
 """
 
 
-def test_the_same_bytes_on_any_number_of_processors(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "runs",
+    [(1, 2, 16, 16), pytest.param((1, *[2] * 7, *[16] * 12), marks=pytest.mark.slow)],
+    ids=["few", "twenty"],
+)
+def test_the_same_bytes_on_any_number_of_processors(tmp_path: Path, runs: tuple[int, ...]) -> None:
     program = tmp_path / "program.py"
     program.write_text(_DIGEST)
     found = set()
-    for processors in (1, 2, 16, 16):
+    for processors in runs:
         ended = forked.run([program, processors], environment())
         assert ended.returncode == 0, ended.stderr
         found.add(ended.stdout)
