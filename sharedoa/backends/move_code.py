@@ -242,6 +242,22 @@ def copy_kernel(item: int, each: int, to_list: bool) -> OwnKernel:
 
 
 @cache
+def pick_kernel(item: int) -> OwnKernel:
+    """One thread an item. Leaves: threads that earlier launches had; addresses of the list, of the
+    numbers, and of what to write."""
+    type = ir.IntType(8 * item)
+
+    def emit(builder: ir.IRBuilder, leaves: list[ir.Value], thread: ir.Value) -> None:
+        skipped, listed, order, to = leaves
+        place = builder.add(thread, skipped)
+        number = builder.load(_at(builder, order, place, WORD), typ=I64)
+        picked = builder.load(_at(builder, listed, number, item), typ=type)
+        builder.store(picked, _at(builder, to, place, item))
+
+    return OwnKernel(f"sharedoa_moves_pick_{item}", 4, emit)
+
+
+@cache
 def forward_kernel(item: int, each: int) -> OwnKernel:
     """Leaves: threads that earlier launches had; how many objects; the table and how many regions
     it has; the lists; ``Decoding`` but for the item."""

@@ -13,7 +13,7 @@ from ..forks import renew_in_child
 from ..heap.object_moves import Decoding, ReferenceColumn, Shape, Words
 from ..heap.slot_lists import Numbering
 from .column_kernels import NUMBER
-from .move_code import copy_kernel, follow_kernel, forward_kernel, objects_each
+from .move_code import copy_kernel, follow_kernel, forward_kernel, objects_each, pick_kernel
 from .own_kernels import OwnKernel, OwnKernels
 
 if TYPE_CHECKING:
@@ -46,6 +46,10 @@ class MoveKernels:
             for done in range(0, count, _MOST_THREADS):
                 leaves = (item, done, to, item, 0, 0, done, *how)
                 self._kernels.launch(NUMBER, min(count - done, _MOST_THREADS), leaves)
+
+    def pick(self, listed: int, order: int, count: int, to: int, item: int) -> None:
+        """See ``heap.object_moves.ObjectMoves``."""
+        self._launch(pick_kernel(item), count, (listed, order, to))
 
     def gather(
         self, decoding: Decoding, shape: Shape, objects: int, count: int, target: int

@@ -18,10 +18,11 @@ from ..model.classes import ClassType
 from ..model.object import shared_type
 from ..model.values import describe
 from . import hooks
-from .arrays import ObjectArray
+from .arrays import Array, ObjectArray
 from .births import laid_out
 from .by_type import ByTypePlacement
 from .extents import Extent
+from .numpy_like import NumPyLike
 from .object_moves import (
     ReferenceColumn,
     Shape,
@@ -34,6 +35,7 @@ from .object_moves import (
 )
 from .objects import ManyObjects
 from .placement import References, repeated_reference
+from .population import Population
 from .recording import require_executing
 from .region_selection import RegionSelection
 from .regions import Region, has_repeated
@@ -43,8 +45,11 @@ from .slots_on_device import count_living
 if TYPE_CHECKING:
     from .heap import Heap
 
-#: All objects of classes in the order in which they are to lie; None: as they do.
-Orders = Mapping[ClassType, References | None]
+#: All objects of classes in the order in which they are to lie, or, on a device, as an array of i64
+#: their numbers as they do; None: as they do.
+Orders = Mapping[ClassType, References | Array | None]
+_FEW = 1 << 12
+"""Objects that the host sorts before a device has launched what it takes."""
 
 
 def compact(heap: Heap, python_class: type | None = None) -> None:
@@ -91,14 +96,21 @@ def sort(heap: Heap, objects: Any, key: Any) -> None:
             f"{describe(objects)}",
             "write oa.sort(oa.all(C), key)",
         )
-    keys = _keys(objects, key)
+    cls = objects._cls
+    version = placement.class_version(cls)
+    given = _key(objects, key)
+    order = _order_on_device(heap, placement, objects, given)
     with heap.memory.no_launch_in_cpython(), heap.lock:
+        if order is not None and placement.class_version(cls) == version:
+            _move(heap, placement, {cls: order})
+            return
+        keys = np.asarray(given.numpy() if hasattr(given, "numpy") else given)
         references = objects._references()
         selection = placement.select(references)
         assert isinstance(selection, RegionSelection)
         if has_repeated(references):
             raise repeated_reference("sort")
-        order = np.argsort(keys, kind="stable")
+        positions = np.argsort(keys, kind="stable")
         orders: dict[ClassType, References | None] = {}
         # In an order that is always the same, as the new regions lie in that.
         given = {part.region.cls for part in selection.parts}
@@ -106,7 +118,7 @@ def sort(heap: Heap, objects: Any, key: Any) -> None:
             is_own = np.zeros(len(keys), np.bool_)
             for part in selection.parts:
                 is_own[part.where] |= part.region.cls is cls
-            orders[cls] = _sorted(placement, cls, references[order[is_own[order]]])
+            orders[cls] = _sorted(placement, cls, references[positions[is_own[positions]]])
         _move(heap, placement, orders)
 
 
@@ -123,7 +135,8 @@ def _placement(heap: Heap, what: str) -> ByTypePlacement:
     return heap.placement
 
 
-def _keys(objects: ManyObjects, key: Any) -> np.ndarray[Any, Any]:
+def _key(objects: ManyObjects, key: Any) -> Any:
+    """One number an object, as an array, a view, or what NumPy makes an array of."""
     cls = objects._cls
     name = getattr(key, "__name__", key)  # C.method says as much as its name
     if isinstance(name, str):
@@ -134,15 +147,37 @@ def _keys(objects: ManyObjects, key: Any) -> np.ndarray[Any, Any]:
         key = getattr(objects, name)
         if name not in cls.fields:
             key = key()
-    keys = np.asarray(key.numpy() if hasattr(key, "numpy") else key)
-    are_references = isinstance(key, ObjectArray)
-    if are_references or keys.shape != (len(objects),) or keys.dtype.kind not in "biuf":
+    given = key if isinstance(key, NumPyLike) else np.asarray(key)
+    are_references = isinstance(given, ObjectArray)
+    if are_references or given.shape != (len(objects),) or given.dtype.kind not in "biuf":
         raise ArgumentError(
             f"oa.sort takes one number an object as a key, {len(objects)} in all, not "
             f"{describe(key)}",
             "pass the name of a field of numbers, or an array of them",
         )
-    return keys
+    return given
+
+
+def _order_on_device(
+    heap: Heap, placement: ByTypePlacement, objects: ManyObjects, key: Any
+) -> Array | None:
+    """The numbers of all objects of exactly one class in the order of their keys; None where the
+    host had better list them."""
+    is_there = isinstance(key, NumPyLike) and key._heap is heap
+    if not is_there or not heap.backend.target.is_device or not isinstance(objects, Population):
+        return None
+    if len(objects) < _FEW or objects._classes() != [objects._cls]:
+        return None
+    if not _is_listed_by_kernels(placement, objects._cls):
+        return None
+    found: Array = key.argsort()
+    return found
+
+
+def _is_listed_by_kernels(placement: ByTypePlacement, cls: ClassType) -> bool:
+    """Whether they can tell which slots live: they see it, or it is the first ones."""
+    regions = placement.regions(cls)
+    return all(each.live_extent is not None or each.used == each.unused_from for each in regions)
 
 
 def _is_loose(cls: ClassType, placement: ByTypePlacement) -> bool:
@@ -232,11 +267,13 @@ class _Move:
         self._decoding = decoding(heap.encoding)
         item = self._decoding.item
         #: Of classes whose objects the host has listed.
+        self._picks = {cls: each for cls, each in orders.items() if isinstance(each, Array)}
         self._orders = {
             cls: placement.objects([cls]).references if order is None else order
             for cls, order in orders.items()
             if cls in come
-            and (order is not None or any(r.live_extent is None for r in placement.regions(cls)))
+            and not isinstance(order, Array)
+            and (order is not None or not _is_listed_by_kernels(placement, cls))
         }
         stays = [each for each in placement.all_regions() if each not in gone]
         slots = {each: each.unused_from for each in (*stays, *come.values())}
@@ -282,9 +319,16 @@ class _Move:
         heap, how = self._heap, self._decoding
         moves = heap.backend.object_moves
         heap.before_launch()
+        for region in self._come.values():
+            # Pages that a device comes to one by one take longer than to copy the objects.
+            heap.residency.send(region.start, region.extent.end)
         for cls, region in self._come.items():
             arrangement, count, list = region.arrangement, region.used, self._lists[cls]
-            if cls not in self._orders:
+            if cls in self._picks:
+                self._list(cls, self._target_list)
+                order = self._picks[cls]._address
+                moves.pick(self._target_list, order, count, list, how.item)
+            elif cls not in self._orders:
                 self._list(cls, list)
             moves.number(numbers_of(region, heap.encoding), count, self._target_list, how.item)
             regions = len(self._gone)
@@ -298,15 +342,19 @@ class _Move:
 
     def _list(self, cls: ClassType, to: int) -> None:
         """A list of the objects of a class as they lie."""
-        lists = self._heap.backend.slot_lists
+        backend, encoding = self._heap.backend, self._heap.encoding
         regions = self._placement.regions(cls)
-        count_living(self._placement, regions, lists)
+        shown = [region for region in regions if region.live_extent is not None]
+        count_living(self._placement, shown, backend.slot_lists)
         listings, item = [], self._decoding.item
         for region in regions:
-            numbers = numbers_of(region, self._heap.encoding)
-            listings.append(Listing(region.slot_bytes, True, region.used, numbers, to, item))
+            numbers = numbers_of(region, encoding)
+            if region.live_extent is None:
+                backend.object_moves.number(numbers, region.used, to, item)
+            else:
+                listings.append(Listing(region.slot_bytes, True, region.used, numbers, to, item))
             to += region.used * item
-        lists.list_slots(listings)
+        backend.slot_lists.list_slots(listings)
 
     def followed(self, references: list[int]) -> list[int]:
         """The references that now lead to the same objects, for few of them."""

@@ -163,6 +163,11 @@ class ObjectMoves(Protocol):
         """Write a list of the first ``count`` numbers."""
         ...
 
+    def pick(self, listed: int, order: int, count: int, to: int, item: int) -> None:
+        """Write a list of ``count`` items of the one at ``listed``, by their numbers at ``order``,
+        which have 64 bits."""
+        ...
+
     def gather(
         self, decoding: Decoding, shape: Shape, objects: int, count: int, target: int
     ) -> None:

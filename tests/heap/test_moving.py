@@ -15,6 +15,8 @@ from sharedoa import i32, u64
 from sharedoa.errors import ArgumentError, ClassError, DeviceError, HeapError
 from sharedoa.heap import moving
 from sharedoa.heap.by_type import ByTypePlacement
+from sharedoa.many import block_sort
+from sharedoa.model import world
 from sharedoa.model.classes import ClassType
 
 from ..codegen.interpreted import InterpretedGpu
@@ -26,6 +28,10 @@ class Loner(oa.Object):
 
     def last_first(self) -> i32:
         return -self.value
+
+    def leave(self) -> None:
+        if self.value % 3 == 0:
+            oa.delete(self)
 
 
 class Holder(oa.Object):
@@ -184,6 +190,38 @@ def test_sorting_some_and_by_fields(heap: oa.Heap) -> None:
         assert oa.all(Loner).value.numpy().tolist() == sorted(found, reverse=sign < 0)
         oa.sort(oa.all(Loner), "value")
     assert objects.value.numpy().tolist() == [5, 3, 9, 1, 5, 7, 3, 8, 0, 2, 6, 4]
+
+
+def test_a_device_sorts_populations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without and with holes that kernels have made."""
+    monkeypatch.setattr(moving, "_FEW", 0)
+    small = {"THREADS": 64, "_GROUP": 4, "_PADDED": 320, "keys_each": lambda type: 1}
+    for name, number in small.items():
+        monkeypatch.setattr(block_sort, name, number)
+    world.World.advance()
+    orders: list[Any] = []
+
+    def noted(*given: Any) -> Any:
+        orders.append(order_on_device(*given))
+        return orders[-1]
+
+    order_on_device = moving._order_on_device
+    monkeypatch.setattr(moving, "_order_on_device", noted)
+    keys = np.random.default_rng(4).integers(-50, 50, 90)
+    with oa.Heap(backend=InterpretedGpu(), initial_region=8):
+        objects = oa.new(Loner, 90, value=keys)
+        holders = oa.new(Holder, 90, loner=objects)
+        for key, sign in (("value", 1), (Loner.last_first, -1)):
+            oa.sort(oa.all(Loner), key)
+            assert np.array_equal(oa.all(Loner).value, sign * np.sort(sign * keys))
+            assert np.array_equal(objects.value, keys) and np.array_equal(holders.loner, objects)
+            left = keys % 3 != 0
+            oa.delete(holders[~left])
+            objects.leave()
+            holders, objects, keys = holders[left], objects[left], keys[left]
+        assert not any(order is None for order in orders)
+    monkeypatch.undo()
+    world.World.advance()
 
 
 @pytest.mark.parametrize("sign", [1, -1])

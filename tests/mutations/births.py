@@ -34,6 +34,12 @@ _ORDER, _IN_ORDER = "sharedoa/heap/birth_order.py", ("tests/runtime/test_birth_o
 
 MUTATIONS = (
     Mutation(
+        "references of a list that is not there", "sharedoa/heap/moving.py",
+        "                self._list(cls, self._target_list)\n", "",
+        "a device picks from what the list held before",
+        ("tests/heap/test_moving.py::test_a_device_sorts_populations",),
+    ),
+    Mutation(
         "code for every number of runs", "sharedoa/heap/population.py",
         "        if left is None:\n            return True", "        return True",
         "a launch that ends objects is compiled anew whenever they are in more pieces",
