@@ -10,6 +10,7 @@ from dispatch.mode import Mode
 from ..frontend.tree import Location
 from ..heap.heap import Heap
 from ..ir.core import operations_in
+from ..targets.gpu_items import MOST_ITEMS
 from ..tracebacks import short_place
 from . import planned_clusters
 from .pipeline import Compilation
@@ -52,6 +53,11 @@ def explain(program: Program, heap: Heap, mode: Mode, debug: bool) -> str:
             "methods or branches run it together"
         )
     head += _limits(compilation.lowered.loop_copies)
+    if compilation.lowered.asks and heap.backend.target.is_device:
+        head += (
+            f"\na thread of the GPU runs up to {MOST_ITEMS} threads of a large launch, which it "
+            "asks first whether they do anything"
+        )
     waiting = planned_clusters.remark(heap)
     head += f"\n{waiting}" if waiting else ""
     for variant in program.variants(heap, mode, debug):
