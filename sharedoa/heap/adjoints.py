@@ -17,10 +17,12 @@ import numpy as np
 
 from ..errors import HeapError
 from ..model.layout import Layout
-from ..model.types import array_form
+from ..model.types import InlineType, array_form
+from ..model.values import to_host
 from .arrays import Array, elements_in
 from .by_type import ByTypePlacement
 from .extents import SlabMemory
+from .field_values import position_of
 from .field_view import FieldView
 from .objects import ManyObjects
 from .placement import FieldPath, Selection
@@ -248,6 +250,31 @@ class AdjointView(FieldView):
     @property
     def _selection(self) -> Selection:
         return adjoints_of(self._heap).mirrored(super()._selection)
+
+    def __getitem__(self, key: Any) -> Any:
+        """As that of a field; what NumPy's indexing gives is read-only where it is a copy."""
+        if isinstance(key, slice):
+            part = self._heap.placement.select(super()._selection.references[key])
+            return AdjointView(self._heap, self._cls, part, self.path)
+        if isinstance(key, (int, np.integer)) and not isinstance(key, bool):
+            return self._one(int(key))
+        return self._component(key) if isinstance(key, str) else self.numpy()[key]
+
+    def _one(self, index: int) -> Any:
+        found = self.numpy()[position_of(index, len(self))]
+        return found if isinstance(self.type, InlineType) else to_host(self.type, found, self._heap)
+
+    def _component(self, name: str) -> AdjointView:
+        found = super()._component(name)
+        return AdjointView(self._heap, self._cls, super()._selection, found.path)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if isinstance(key, str):
+            self._component(key)[...] = value
+            return
+        values = self.numpy().copy()
+        values[key] = value
+        self._assign(values)
 
     def _description(self) -> str:
         return f"grad of {super()._description()}"

@@ -8,8 +8,8 @@ field of type ``oa.Array`` of a live object holds its address.
 from __future__ import annotations
 
 import weakref
-from collections import deque
-from collections.abc import Iterable
+from collections import Counter, deque
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -89,12 +89,12 @@ class ArrayMemory:
         self._blocks: SortedDict[int, _Block] = SortedDict()
         self._dropped: deque[_StorageReference] = deque()
         self._unheld: dict[int, _Block] = {}
-        #: How many there have been.
-        self.made = 0
+        #: How many there have been, by type of elements.
+        self.made: Counter[Type] = Counter()
 
     def new(self, size: int, element: Type, zeros: bool = True) -> ArrayStorage:
         """``size`` bytes of ``zeros`` or anything. Raises NoRoom."""
-        self.made += 1
+        self.made[element] += 1
         extent = self._allocate(size, zeros)
         held_as: set[ClassType] = set()
         try:
@@ -132,9 +132,10 @@ class ArrayMemory:
             self._storage(block) for block, is_held in zip(blocks, held, strict=True) if is_held
         ]
 
-    def all(self) -> list[ArrayStorage]:
-        """Every storage, by address."""
-        return [self._storage(block) for block in list(self._blocks.values())]
+    def all(self, elements: Collection[Type] | None = None) -> list[ArrayStorage]:
+        """Every storage, or those with such elements, by address."""
+        blocks = list(self._blocks.values())
+        return [self._storage(b) for b in blocks if elements is None or b.element in elements]
 
     def ranges(self) -> list[tuple[int, int]]:
         """(start, end) of every array, by address."""

@@ -12,7 +12,7 @@ nothing is known where several threads use the heap.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -41,14 +41,13 @@ class DistinctFields:
         self._known: dict[tuple[ClassType, Field], tuple[tuple[int, ...], bool]] = {}
         self._changes: dict[Field, int] = {}
         self._looks: dict[tuple[ClassType, Field], int] = {}
-        self._has_given_up = False
 
     def are_distinct(self, heap: Heap, cls: ClassType, field: Field) -> bool:
         """Whether no two objects of ``cls`` or below refer to the same object by the field, but for
         those that refer to none. Waits for launches if it has to look."""
         owner, name = field
         is_known = isinstance(owner.fields.get(name), ReferenceType) and cls.is_subclass_of(owner)
-        if self._has_given_up or heap.upkeep.is_shared or not is_known:
+        if heap.upkeep.is_shared or not is_known:
             return False
         if heap.mode.placement != "by_type":
             return False
@@ -87,9 +86,14 @@ class DistinctFields:
             if field in self._changes:
                 self._changes[field] += 1
 
-    def give_up(self) -> None:
-        """Somebody has memory of objects in hand, who says nothing of changes."""
-        self._has_given_up = True
+    @property
+    def changes(self) -> Mapping[Field, int]:
+        """How often each watched field may have changed."""
+        return self._changes
+
+    def put_back(self, then: Mapping[Field, int]) -> None:
+        """Memory is as it was when ``changes`` was ``then``."""
+        self.stored([field for field in self.watched if then.get(field) != self._changes[field]])
 
 
 def _look(heap: Heap, cls: ClassType, name: str) -> bool:

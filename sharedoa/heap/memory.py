@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from typing import Any, Protocol, TypeVar
 
@@ -214,13 +214,13 @@ class HeapMemory:
         """Every array that any of ``addresses`` lies in, by address."""
         return self._arrays.all_at(addresses)
 
-    def all_arrays(self) -> list[ArrayStorage]:
-        """Every array, by address."""
-        return self._arrays.all()
+    def all_arrays(self, elements: Collection[Type] | None = None) -> list[ArrayStorage]:
+        """Every array, or those with such elements, by address."""
+        return self._arrays.all(elements)
 
     @property
-    def arrays_made(self) -> int:
-        """How many arrays there have been."""
+    def arrays_made(self) -> Mapping[Type, int]:
+        """How many arrays there have been, by type of elements."""
         return self._arrays.made
 
     def array_ranges(self) -> list[tuple[int, int]]:

@@ -18,7 +18,7 @@ from ..heap.heap import Heap
 from ..ir.core import LvalueType, operations_in
 from ..ir.roles import Role, role_of, stored_roles
 from .gradients import TapedLaunch, check_taped, launch_taped
-from .heap_state import Copies, Piece, Saved, memory_in
+from .heap_state import Copies, Piece, Saved, arrays_made, memory_in
 from .reversal_schedule import schedule
 
 if TYPE_CHECKING:
@@ -73,8 +73,8 @@ class Checkpoints:
         self._named: dict[int, Piece] = {}
         self._first: list[Saved] = []
         self._written: dict[int, Piece] = {}
-        #: Programs that have been looked at since there were so many arrays.
-        self._arrays, self._seen = 0, set[ir.Program]()
+        #: By program that has been looked at, how many arrays there had been.
+        self._seen: dict[ir.Program, int] = {}
 
     def launch(
         self,
@@ -94,15 +94,14 @@ class Checkpoints:
 
     def _look_at(self, code: ir.Program) -> None:
         """Keep what a launch of it may touch that no launch before has touched."""
-        arrays = self._heap.memory.arrays_made
-        if arrays != self._arrays:
-            self._arrays, self._seen = arrays, set()
-        if code in self._seen:
-            return
         if code not in self._roles:
             stored = stored_roles(code)
             self._roles[code] = _Roles(stored, stored | named_roles(code))
         roles = self._roles[code]
+        arrays = arrays_made(self._heap, roles.touched)
+        if self._seen.get(code) == arrays:
+            return
+        self._seen[code] = arrays
         touched = self._memory(roles.touched)
         new = {address: piece for address, piece in touched.items() if address not in self._named}
         if new:
@@ -110,7 +109,6 @@ class Checkpoints:
             self._named |= new
         written = self._memory(roles.stored)
         self._written |= {address: self._named[address] for address in written}
-        self._seen.add(code)
 
     def _memory(self, roles: frozenset[Role]) -> dict[int, Piece]:
         return {each.address: each for each in memory_in(self._heap, roles)}
@@ -167,6 +165,6 @@ class Checkpoints:
             now.put_back()
 
     def _recorded(self, launch: _Launch) -> TapedLaunch | None:
-        return launch_taped(
-            launch.program, self._heap, launch.geometry, launch.arguments, launch.mode, launch.debug
-        )
+        how = launch.geometry, launch.arguments, launch.mode, launch.debug
+        # It is reversed at once.
+        return launch_taped(launch.program, self._heap, *how, leave=lambda *_: True)

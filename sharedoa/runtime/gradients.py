@@ -9,7 +9,7 @@ anew afterwards makes no difference to launches that were recorded.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 from weakref import WeakKeyDictionary
@@ -21,6 +21,7 @@ from ..frontend import Translation, tree
 from ..heap.arrays import Array, ObjectArray
 from ..heap.heap import Heap
 from ..ir.adjoint import Differentiated, differentiate
+from ..ir.adjoint.again import Again
 from ..ir.adjoint.counting import counting
 from ..ir.adjoint.ownership import own_roles
 from ..ir.adjoint.races import RaceFacts, is_harmless, race_facts
@@ -83,10 +84,16 @@ _gradients: WeakKeyDictionary[ir.Program, dict[Any, Gradient]] = WeakKeyDictiona
 
 
 def gradient_of(
-    program: Program, heap: Heap, are_distinct: bool, debug: bool, atomic: bool | None = None
+    program: Program,
+    heap: Heap,
+    are_distinct: bool,
+    debug: bool,
+    atomic: bool | None = None,
+    loads_again: bool = False,
 ) -> Gradient:
     """``are_distinct``: no object is twice among the receivers. ``atomic``: as
-    ``ir.adjoint.differentiate`` says, where it is not to follow from the heap's backend.
+    ``ir.adjoint.differentiate`` says, where it is not to follow from the heap's backend, as
+    ``loads_again``.
 
     Raises CompileError for what cannot be reversed, with its place.
     """
@@ -96,7 +103,7 @@ def gradient_of(
         # Debug mode would take plain additions for races, whatever the order of threads.
         atomic = heap.debug or heap.backend.target.is_device
     warp = heap.backend.target.warp
-    key = are_distinct, atomic, debug, 1 if warp is None else warp.width
+    key = are_distinct, atomic, debug, 1 if warp is None else warp.width, loads_again
     if key not in known:
         known[key] = _made(program, original, *key)
     return known[key]
@@ -109,10 +116,11 @@ def _made(
     atomic: bool,
     debug: bool,
     lanes: int,
+    loads_again: bool,
 ) -> Gradient:
     receivers = program.source.receivers
     is_own = own_roles(original, receivers if are_distinct else 0)
-    made = differentiate(original, receivers, is_own, atomic, debug, lanes)
+    made = differentiate(original, receivers, is_own, atomic, debug, lanes, loads_again)
     races = race_facts(original, receivers, is_own)
     if made.forward is None or made.reverse is None:
         return Gradient(original, made, None, None, None, races, lanes)
@@ -180,12 +188,18 @@ class TapedLaunch:
         launch(*self.arguments, self.tape, self.room, distance % (1 << 64), mode=self.mode)
 
 
-def check_taped(program: Program, heap: Heap, arguments: tuple[Any, ...], debug: Any) -> Gradient:
+Leave = Callable[[Again, Sequence[Any], Geometry], bool]
+"""Whether the way back of a launch that is about to run will find memory as it was."""
+
+
+def check_taped(
+    program: Program, heap: Heap, arguments: tuple[Any, ...], debug: Any, loads_again: bool = False
+) -> Gradient:
     """How a launch is reversed. Raises CompileError if it cannot be."""
     is_debug = heap.debug if debug is None else bool(debug)
     receivers = arguments[: program.source.receivers]
     are_distinct = bool(receivers) and all(each._run is not None for each in receivers)
-    return gradient_of(program, heap, are_distinct, is_debug)
+    return gradient_of(program, heap, are_distinct, is_debug, loads_again=loads_again)
 
 
 def launch_taped(
@@ -195,9 +209,13 @@ def launch_taped(
     arguments: tuple[Any, ...],
     mode: Any,
     debug: Any,
+    leave: Leave,
 ) -> TapedLaunch | None:
     """Launch, and keep what it takes to reverse that; None if nothing is to be reversed."""
-    gradient = check_taped(program, heap, arguments, debug)
+    gradient = check_taped(program, heap, arguments, debug, loads_again=True)
+    again = gradient.made.again
+    if again and not (_are_apart(again, arguments) and leave(again, arguments, geometry)):
+        gradient = check_taped(program, heap, arguments, debug)
     receivers = arguments[: program.source.receivers]
     if gradient.forward is None:
         program.launcher(geometry)(*arguments, mode=mode, debug=debug)
@@ -205,7 +223,7 @@ def launch_taped(
     is_debug = heap.debug if debug is None else bool(debug)
     if not is_debug and not _is_free_of_races(gradient.races, arguments, geometry):
         # Debug mode finds those that there are.
-        taped = launch_taped(program, heap, geometry, arguments, mode, True)
+        taped = launch_taped(program, heap, geometry, arguments, mode, True, leave)
         heap.synchronize()
         return taped
     threads = math.prod(geometry.threads)
@@ -245,6 +263,11 @@ def _is_free_of_races(races: RaceFacts, arguments: tuple[Any, ...], geometry: Ge
             if not way.is_own(geometry.threads, arguments):
                 return False
     return True
+
+
+def _are_apart(again: Again, arguments: Sequence[Any]) -> bool:
+    """Whether what a launch loads again is no part of what it stores to."""
+    return not any(_overlap(arguments[one], arguments[other]) for one, other in again.apart)
 
 
 def _overlap(one: Array, other: Array) -> bool:

@@ -6,7 +6,7 @@ Copies of memory that a device uses are the device's own as long as it has room
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from weakref import finalize
@@ -14,10 +14,13 @@ from weakref import finalize
 import numpy as np
 
 from .. import ir
-from ..heap.by_type import ByTypePlacement
+from ..heap.array_memory import ArrayStorage
+from ..heap.distinct_fields import Field
 from ..heap.heap import Heap
+from ..heap.region_selection import RegionSelection
 from ..ir.roles import Role, element_role, may_meet, stored_roles
 from ..model.classes import ClassType
+from ..model.types import ReferenceType, Type
 from . import planned_clusters
 
 _ALIGNMENT = 256
@@ -45,10 +48,12 @@ def _let_go(heap: Heap, mark: object) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """All memory of a region or an array; ``memory`` keeps it."""
+    """Memory of objects of a region, or of an array; ``memory`` keeps it. ``references``: the array
+    that it is, if its elements are references."""
 
     address: int
     memory: np.ndarray[Any, np.dtype[np.uint8]]
+    references: ArrayStorage | None = None
 
     @property
     def size(self) -> int:
@@ -68,6 +73,9 @@ class Saved:
         #: Where the device has it; None: the host does.
         self._device = _reserved(self, heap, size)
         self._host = np.empty(0 if self._device is not None else size, np.uint8)
+        #: Of references and of watched fields, when they were copied.
+        self._versions: dict[int, tuple[int, int]] = {}
+        self._changes: Mapping[Field, int] = {}
         self.take()
 
     @property
@@ -80,17 +88,29 @@ class Saved:
 
     def take(self) -> None:
         """Keep what is there now in place of what was kept."""
-        self._begin(changes=False)
+        heap = self._heap
+        self._begin()
+        self._changes = {**heap.distinct.changes}
         for piece in self.pieces:
+            if piece.references is not None:
+                self._versions[piece.address] = piece.references.version, heap.reference_writes
             self._copy(piece, back=False)
 
     def put_back(self, pieces: Iterable[Piece] | None = None) -> None:
         """Let memory be as it was: all of it, or those of the pieces that are asked for."""
-        self._begin(changes=True)
+        heap = self._heap
+        self._begin()
+        heap.distinct.put_back(self._changes)
         for piece in self.pieces if pieces is None else pieces:
+            if piece.references is not None:
+                version = piece.references.version, heap.reference_writes
+                if version == self._versions[piece.address]:
+                    continue  # what is known of them stays so
+                heap.note_reference_writes()
+                piece.references.version += 1
             self._copy(piece, back=True)
 
-    def _begin(self, changes: bool) -> None:
+    def _begin(self) -> None:
         heap = self._heap
         if self._device is None:
             heap.synchronize()
@@ -99,7 +119,7 @@ class Saved:
         heap.memory.finish_launching()
         heap.before_launch()
         # The host waits for copies before it looks at anything.
-        heap.note_launch(changes, None if changes else ())
+        heap.note_launch(False, ())
 
     def _copy(self, piece: Piece, back: bool) -> None:
         place, size = self._places[piece.address], piece.size
@@ -146,16 +166,41 @@ class HeapState:
 
 def memory_in(heap: Heap, roles: frozenset[Role]) -> list[Piece]:
     """All memory of objects and arrays that may be in one of the roles."""
-    heap.distinct.give_up()
     placement, found = heap.placement, []
-    assert isinstance(placement, ByTypePlacement)
     for cls in placement.classes():
         if any(_may_be_in(cls, role) for role in roles):
-            found += [Piece(each.start, each.memory) for each in placement.regions(cls)]
-    for storage in heap.memory.all_arrays():
-        if any(may_meet(element_role(storage.element), role) for role in roles):
-            found.append(Piece(storage.address, np.asarray(storage)))
+            selection = placement.objects([cls])
+            assert isinstance(selection, RegionSelection)
+            for part in selection.parts:
+                start, end = part.region.span(*part.extremes())
+                inside = slice(start - part.region.start, end - part.region.start)
+                found.append(Piece(start, part.region.memory[inside]))
+    elements = _elements_in(heap, roles)
+    if elements:
+        found += map(array_piece, heap.memory.all_arrays(elements))
     return found
+
+
+def arrays_made(heap: Heap, roles: Collection[Role]) -> int:
+    """How many arrays there have been that may be in one of the roles: as long as that is the same,
+    so is ``memory_in``, unless objects are made or deleted."""
+    made = heap.memory.arrays_made
+    return sum(made[type] for type in _elements_in(heap, roles))
+
+
+def _elements_in(heap: Heap, roles: Collection[Role]) -> list[Type]:
+    """Of which types elements of arrays are that may be in one of the roles."""
+    roles = [role for role in roles if role[:1] != ("field",)]
+    if not roles:
+        return []
+    made = heap.memory.arrays_made
+    return [type for type in made if any(may_meet(element_role(type), role) for role in roles)]
+
+
+def array_piece(storage: ArrayStorage) -> Piece:
+    """All of an array."""
+    is_of_references = isinstance(storage.element, ReferenceType)
+    return Piece(storage.address, np.asarray(storage), storage if is_of_references else None)
 
 
 def _may_be_in(cls: ClassType, role: Role) -> bool:

@@ -29,8 +29,10 @@ from ..heap.heap import Heap, current_heap
 from ..heap.objects import ManyObjects
 from ..heap.recording import Recorder, not_recorded
 from ..model.object import Object
+from .heap_state import Saved
 from .planned_clusters import remind
 from .traced import Read, Traced
+from .untouched import Untouched
 
 if TYPE_CHECKING:
     from .geometry import Geometry
@@ -52,8 +54,9 @@ class Tape(Recorder):
         super().__init__(heap)
         heap.upkeep.held += 1  # nothing moves by itself
         self._checkpoints = None if checkpoints is None else Checkpoints(heap, checkpoints)
+        self._untouched = Untouched(heap)
         #: None: the next launch of the checkpoints.
-        self._events: list[TapedLaunch | Read | None] = []
+        self._events: list[TapedLaunch | Read | Saved | None] = []
         self._population = self._now()
 
     def __del__(self) -> None:
@@ -80,6 +83,7 @@ class Tape(Recorder):
     @exit_of_block
     def __exit__(self, block: Block, kind: Any, error: Any, trace: Any) -> None:
         self._end()
+        self._untouched.end()
 
     def record(
         self,
@@ -105,7 +109,11 @@ class Tape(Recorder):
                 self._checkpoints.launch(program, geometry, arguments, mode, debug)
                 self._events.append(None)
                 return
-            taped = launch_taped(program, heap, geometry, arguments, mode, debug)
+            saved = self._untouched.before(program.uses().program, arguments)
+            if saved is not None:
+                self._events.append(saved)
+            leave = self._untouched.leave
+            taped = launch_taped(program, heap, geometry, arguments, mode, debug, leave)
         if taped is not None:
             self._events.append(taped)
 
@@ -135,8 +143,9 @@ class Tape(Recorder):
 
     @property
     def bytes(self) -> int:
-        """What the launches have kept; with checkpoints, a copy of what they found."""
-        kept = 0 if self._checkpoints is None else self._checkpoints.bytes
+        """What the launches have kept, and copies of what they have left; with checkpoints, a copy
+        of what they found."""
+        kept = self._untouched.bytes if self._checkpoints is None else self._checkpoints.bytes
         launches = (each for each in self._events if each is not None)
         return kept + sum(each.bytes for each in launches if not isinstance(each, Read))
 
@@ -175,9 +184,11 @@ class Tape(Recorder):
         before = adjoints.take()  # of other tapes, too: they are no seeds of this one
         if isinstance(loss, (Array, FieldView)):
             _add(loss, seeds[None])
-        with closing(self._backwards()) as events:
+        with self._untouched.as_it_was(), closing(self._backwards()) as events:
             for event in events:
-                if not isinstance(event, Read):
+                if isinstance(event, Saved):
+                    event.put_back()
+                elif not isinstance(event, Read):
                     event.reverse(adjoints.distance)
                 elif event.values in seeds:
                     heap.synchronize()
@@ -187,7 +198,7 @@ class Tape(Recorder):
         if before is not None:
             adjoints.add(before)
 
-    def _backwards(self) -> Generator[TapedLaunch | Read]:
+    def _backwards(self) -> Generator[TapedLaunch | Read | Saved]:
         """What has happened, newest first."""
         if self._checkpoints is None:
             yield from (each for each in reversed(self._events) if each is not None)

@@ -11,7 +11,7 @@ import sharedoa as oa
 
 from ..source_files import load_module
 from .source import Launch, Program
-from .worlds import NAMES, Floats, Inputs, Outcome, argument, groups_of
+from .worlds import NAMES, Floats, Inputs, Outcome, argument, groups_of, same_inputs
 
 
 class SharedProgram:
@@ -25,9 +25,11 @@ class SharedProgram:
         """Record, reverse, and look."""
         program, module = self.program, self.module
         objects: dict[int, Any] = {}
+        groups_made: list[tuple[str, Any]] = []
         for cls in sorted({cls for cls, _, _ in program.objects}):
             numbers = [k for k, (name, _, _) in enumerate(program.objects) if name == cls]
             made = heap.new(getattr(module, cls), len(numbers))
+            groups_made.append((cls, made))
             for name in program.fields[cls]:
                 self._write(made, name, np.array([inputs.fields[k][name] for k in numbers]))
             made.n = np.array([inputs.counts[k] for k in numbers], np.int32)
@@ -45,11 +47,21 @@ class SharedProgram:
         with oa.tape(checkpoints=checkpoints) as tape:
             for launch in program.launches:
                 self._launch(launch, groups, arrays, heap)
-        tape.backward(arrays["L"])
         kept = {name: arrays[name] for name in NAMES}
+        after, loss = self._look(objects, kept, ""), float(arrays["L"][0])
+        everybody.peer = everybody.child = everybody[::-1]  # which makes no difference any more
+        everybody.n = 7
+        for cls, made in groups_made:
+            for name in program.fields[cls]:
+                self._write(made, name, np.full_like(self._column(made, name), -3.5))
+        for name in NAMES:
+            arrays[name][:] = -3.5
+        changed = self._look(objects, kept, "")
+        tape.backward(arrays["L"])
         gradient = self._look(objects, kept, "grad")
-        after = self._look(objects, kept, "")
-        return Outcome(float(arrays["L"][0]), after, gradient)
+        assert same_inputs(changed, self._look(objects, kept, ""))
+        assert (everybody.n == 7).all() and everybody.peer[0] == everybody[-1]
+        return Outcome(loss, after, gradient)
 
     def _write(self, made: Any, name: str, values: Floats) -> None:
         if values.shape[1] == 1:

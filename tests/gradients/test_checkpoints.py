@@ -220,11 +220,11 @@ def test_a_way_back_that_fails_leaves_memory_alone(monkeypatch: pytest.MonkeyPat
     before, calls = world.seen(), []
     taped = module.launch_taped
 
-    def failing(*arguments: Any) -> Any:
+    def failing(*arguments: Any, **more: Any) -> Any:
         calls.append(1)
         if len(calls) == 4:
             raise MemoryError
-        return taped(*arguments)
+        return taped(*arguments, **more)
 
     monkeypatch.setattr(module, "launch_taped", failing)
     with pytest.raises(MemoryError):

@@ -34,7 +34,7 @@ def grow(values: oa.Array[f64], counts: oa.Array[i32]) -> None:
     i = oa.grid(1)
     total = values[i]
     for _ in range(counts[i]):
-        values[i] = values[i] * 1.01
+        values[i] = values[i] * (1.01 if total != 0.0 else 1.0)  # which is kept: always the first
         total += values[i]
     values[i] = total * total
 
@@ -223,10 +223,10 @@ def is_looked_at(kernel: Any, *given: Any) -> bool:
     before = gradients.launch_taped
 
     def launch(
-        program: Any, heap: Any, geometry: Any, arguments: Any, mode: Any, debug: Any
+        program: Any, heap: Any, geometry: Any, arguments: Any, mode: Any, debug: Any, leave: Any
     ) -> Any:
         modes.append(debug)
-        return before(program, heap, geometry, arguments, mode, debug)
+        return before(program, heap, geometry, arguments, mode, debug, leave)
 
     with pytest.MonkeyPatch.context() as patch, oa.tape():
         patch.setattr(gradients, "launch_taped", launch)

@@ -189,6 +189,11 @@ def _pairs(one: Inputs, other: Inputs) -> list[tuple[tuple[Any, str], Floats, Fl
     return pairs + [(("array", name), one.arrays[name], other.arrays[name]) for name in one.arrays]
 
 
+def same_inputs(one: Inputs, other: Inputs) -> bool:
+    """Whether all numbers have the same bits."""
+    return all(value.tobytes() == got.tobytes() for _, value, got in _pairs(one, other))
+
+
 def _at(inputs: Inputs, where: tuple[Any, str]) -> Floats:
     number, name = where
     return inputs.arrays[name] if number == "array" else inputs.fields[number][name]

@@ -7,9 +7,98 @@ _RULES = "tests/gradients/test_rules.py"
 _EVERYTHING = (f"{_RULES}::test_everything_in_two_classes_and_two_steps",)
 _TAPES = "tests/gradients/test_records.py"
 _COPIES = "tests/gradients/test_device_copies.py"
+_AGAIN = "tests/gradients/test_untouched.py"
 _WORDS = "tests/gradients/test_tape_words.py"
 
 MUTATIONS = (
+    Mutation(
+        "what a launch changes is loaded again",
+        "sharedoa/ir/adjoint/again.py",
+        "if any(may_meet(role, each) for each in self._stored):",
+        "if False:",
+        "the way back loads what the way there has overwritten",
+        (_EVERYTHING[0],),
+    ),
+    Mutation(
+        "what later launches change is not copied",
+        "sharedoa/runtime/untouched.py",
+        "return self._saved(pieces) if pieces else None",
+        "return None",
+        "the way back loads what a later launch has changed",
+        (f"{_AGAIN}::test_what_is_loaded_again_is_as_it_was",),
+    ),
+    Mutation(
+        "what the host changes after the block is not copied",
+        "sharedoa/runtime/untouched.py",
+        "                self._end.put_back()",
+        "                pass",
+        "the way back loads what the host has changed",
+        (f"{_AGAIN}::test_what_is_loaded_again_is_as_it_was",),
+    ),
+    Mutation(
+        "memory stays as it was",
+        "sharedoa/runtime/untouched.py",
+        "        finally:\n            now.put_back()",
+        "        finally:\n            pass",
+        "what the host wrote after the block is gone",
+        (f"{_AGAIN}::test_what_is_loaded_again_is_as_it_was",),
+    ),
+    Mutation(
+        "arrays with two names are apart",
+        "sharedoa/runtime/gradients.py",
+        "_are_apart(again, arguments) and leave(",
+        "leave(",
+        "what is stored to by another name is loaded again",
+        (f"{_AGAIN}::test_an_array_that_is_stored_to_by_another_name",),
+    ),
+    Mutation(
+        "memory is put back while others look",
+        "sharedoa/runtime/untouched.py",
+        "if heap.upkeep.is_shared:",
+        "if False:",
+        "another thread sees fields as they were",
+        (f"{_AGAIN}::test_where_several_threads_use_the_heap",),
+    ),
+    Mutation(
+        "one thread has all objects copied",
+        "sharedoa/runtime/untouched.py",
+        "if size > max(_LEAST, _EACH * math.prod(geometry.threads)):",
+        "if False:",
+        "a kernel of one thread copies all of a class",
+        (f"{_AGAIN}::test_a_few_threads_keep_what_they_load",),
+    ),
+    Mutation(
+        "rounds that keep something are counted",
+        "sharedoa/ir/adjoint/program.py",
+        "if frame.size and self.counts_again(loop):",
+        "if False:",
+        "rounds keep what they need in one place",
+        (f"{_WORDS}::test_words_that_are_counted_before",),
+    ),
+    Mutation(
+        "references that have changed stay",
+        "sharedoa/runtime/heap_state.py",
+        "if version == self._versions[piece.address]:",
+        "if True:",
+        "the way back goes to other objects",
+        (f"{_AGAIN}::test_references_that_the_host_changes",),
+    ),
+    Mutation(
+        "functions with a way back of their own vanish",
+        "sharedoa/ir/adjoint/inlined.py",
+        " or function.gradient is not None:",
+        ":",
+        "a way back that somebody wrote is not taken",
+        (f"{_TAPES}::test_a_way_back_of_ones_own",),
+    ),
+    Mutation(
+        "elements of adjoints are those of fields",
+        "sharedoa/heap/adjoints.py",
+        "        found = self.numpy()[position_of(index, len(self))]",
+        "        return super()._one(index)",
+        "grad.field[i] is the field",
+        (f"{_RULES}::test_parts_of_adjoints",),
+    ),
     Mutation(
         "copies are marked beside the lock",
         "sharedoa/runtime/heap_state.py",

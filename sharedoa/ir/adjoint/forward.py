@@ -307,7 +307,7 @@ class Forward:
 
     def _loop(self, code: Code, place: _Place, loop: Operation) -> None:
         frame = self._plan.round_frame(loop)
-        if frame is None:
+        if frame is None or self._plan.counts_again(loop):
             self._plain_loop(code, place, loop)
             return
         before, top = code.integer(NO_FRAME), place.top
@@ -324,7 +324,8 @@ class Forward:
         self._note(code, place.framed, last_of(loop), last)
 
     def _plain_loop(self, code: Code, place: _Place, loop: Operation) -> None:
-        """One through which nothing leads back: what its calls keep is of no use."""
+        """One whose rounds keep nothing, or through which nothing leads back: what its calls keep
+        is of no use."""
         regions = []
         for region in loop.regions:
             arm, _ = self._arm(replace(place, loop=None), region)

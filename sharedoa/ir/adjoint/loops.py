@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...model.scalars import ScalarType, weak_int
-from ..core import Operation, Region, Type, Value, rounds_of, type_of
+from ..core import Operation, Region, Type, Value, constant_of, rounds_of, type_of
 from ..operations import Effects, effects_in, effects_of
 from .code import Code
 from .frames import (
@@ -154,7 +154,7 @@ class _Body:
         number_ends(frame, loop.regions[:-1])
         scope = framed.scope = to.within(framed)
         outer, to.scope = to.scope, scope
-        self._scope = scope
+        self._scope, self._outer = scope, outer
         self._counts = to.plan.counts_rounds(loop)
         if loop.kind == "for":
             self._for(framed)
@@ -177,15 +177,27 @@ class _Body:
         to, body = self._to, self._loop.regions[0]
         to.own(body.arguments)
         if self._counts:
-            rounds = rounds_of(self._loop)
-            assert rounds is not None
             code, type = self._scope.again, body.arguments[0].type
-            counter = code.binary("mul", self._number, code.integer(rounds.step))
-            counter = code.binary("add", counter, code.integer(rounds.start))
+            step = constant_of(self._loop.operands[2])
+            assert step is not None
+            counter = code.binary("mul", self._number, code.integer(int(step)))
+            counter = code.binary("add", counter, self._bound(0))
             if type != weak_int:
                 counter = code.value("convert", [counter], type)
             self._scope.known[body.arguments[0]] = counter
         to.sequence(body.operations)
+
+    def _bound(self, number: int) -> Value:
+        """Where the counting of the way there began or ended, outside of the loop."""
+        scope = self._to.scope if self._to.scope is not self._scope else self._outer
+        operand = self._loop.operands[number]
+        known = constant_of(operand)
+        if known is not None:
+            return scope.again.integer(int(known))
+        found = self._to.primal(operand)
+        if found.type == weak_int:
+            return found
+        return scope.again.value("convert", [found], weak_int)
 
     def _while(self, framed: Framed) -> None:
         to, (test, body, _) = self._to, self._loop.regions
@@ -240,10 +252,12 @@ class _Body:
     def _counted(
         self, arguments: Sequence[Value], passed: Sequence[Value], start: Sequence[Value]
     ) -> list[Value]:
-        code, rounds = self._to.code, rounds_of(self._loop)
-        assert rounds is not None
-        first = self._first_frame()
-        bounds = [code.integer(n) for n in (len(rounds) - 1, -1, -1)]
+        to, code, rounds = self._to, self._to.code, rounds_of(self._loop)
+        if rounds is None:  # and no frames
+            first, last = to.scope.framed.base, self._last_round()
+        else:
+            first, last = self._first_frame(), code.integer(len(rounds) - 1)
+        bounds = [last, code.integer(-1), code.integer(-1)]
         size = code.integer(self._frame.size)
         begin, scope = Code(code.location), self._scope
         distance = begin.binary("mul", self._number, size)
@@ -252,8 +266,18 @@ class _Body:
         scope.back.add("continue", passed)
         body = Region([self._number, *arguments], [*begin.operations, *scope.operations])
         return code.add(
-            "for", [*bounds, *start], _types(start), [body, _passing_on(self._to, start)]
+            "for", [*bounds, *start], _types(start), [body, _passing_on(to, start)]
         ).results
+
+    def _last_round(self) -> Value:
+        """The number of the last of rounds that were counted."""
+        code = self._to.scope.again
+        step = constant_of(self._loop.operands[2])
+        assert step
+        way = code.binary("sub", self._bound(1), self._bound(0))
+        way = code.binary("sub", way, code.integer(1 if step > 0 else -1))
+        # Where there are none, this may be any number below 0.
+        return way if step == 1 else code.binary("floordiv", way, code.integer(int(step)))
 
     def _followed(
         self, arguments: Sequence[Value], passed: Sequence[Value], start: Sequence[Value]

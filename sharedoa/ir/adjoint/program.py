@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 
@@ -16,6 +16,7 @@ from ..core import (
     Operation,
     Program,
     Value,
+    constant_of,
     element_of,
     operations_in,
     root_of,
@@ -30,9 +31,11 @@ from ..roles import Role, role_of
 from ..summary import summarize
 from ..uniformity import shared_lvalues
 from . import custom
+from .again import Again
 from .bounds import Bounds
 from .forward import Forward
 from .frames import Frame
+from .inlined import inline_small
 from .leaves import float_leaves
 from .loads import forward_loads
 from .loops import may_end_early
@@ -57,6 +60,8 @@ class Differentiated:
     bounds: Bounds | None = None
     #: So many words are needed beside those that are counted, for what is of no use.
     waste: int = 0
+    #: What the way back loads again, which must then be there as it was.
+    again: Again = field(default_factory=lambda: Again())
 
 
 def differentiate(
@@ -66,24 +71,33 @@ def differentiate(
     atomic: bool = False,
     debug: bool = False,
     lanes: int = 1,
+    loads_again: bool = False,
 ) -> Differentiated:
     """The way there and back of a program. ``receivers``: how many of the kernel's first parameters
     are arrays whose elements are what they were, whenever. ``is_own``: whether no other thread adds
     to adjoints in a role. ``atomic``: whether threads that add to others run at the same time.
     ``lanes``: so many threads have their words of the tape by turns, a power of two.
+    ``loads_again``: whether the way back finds memory that the program does not change as it was.
 
     Raises CompileError, with every place, for what has no adjoint.
     """
     program = copy_program(program)
+    inline_small(program)
     differentiable = _differentiable(program)
     for function in differentiable.values():
         refuse(function)
         forward_loads(function)
     remove_unused(program, debug)
-    plan = Plan(program, differentiable, receivers, is_own, atomic, lanes)
-    if not plan.changes_floats:
-        return Differentiated(None, None)
-    return plan.made()
+    again = Again(program) if loads_again else Again()
+    linked: set[Operation] = set()
+    while True:
+        plan = Plan(program, differentiable, receivers, is_own, atomic, lanes, again, linked)
+        if not plan.changes_floats:
+            return Differentiated(None, None)
+        try:
+            return plan.made()
+        except KeepsWords as found:
+            linked.add(found.loop)
 
 
 _REFUSED = {
@@ -128,6 +142,14 @@ def refuse(function: Function) -> None:
         raise CompileError(found)
 
 
+class KeepsWords(Exception):
+    """The rounds of a loop keep something, though it was to be counted again."""
+
+    def __init__(self, loop: Operation) -> None:
+        super().__init__()
+        self.loop = loop
+
+
 class Plan:
     """What is known of a program whose functions are made one by one."""
 
@@ -139,8 +161,12 @@ class Plan:
         is_own: Callable[[Role], bool],
         atomic: bool,
         lanes: int,
+        again: Again,
+        linked: Collection[Operation],
     ) -> None:
-        """``functions``: those of the program that the way back leads through."""
+        """``functions``: those of the program that the way back leads through. ``linked``: loops of
+        which it is known that their rounds keep something."""
+        self.again, self._linked = again, linked
         self.program, self._functions, self.lanes = program, functions, lanes
         self._receivers = program.kernel.parameters[:receivers]
         self._is_own, self._atomic = is_own, atomic
@@ -177,10 +203,12 @@ class Plan:
             for way, found in (("forward", forward), ("reverse", reverse))
         )
         frames = [*self._round_frames.values(), *(each.frame for each in self._backward.values())]
-        words = max(1, *(frame.size for frame in frames))
+        words = max(frame.size for frame in frames)
         bounds = Bounds(self, functions) if self.is_dynamic else None
         waste = words if self.is_dynamic and self._wastes else 0
-        return Differentiated(there, back, words, self.is_dynamic, self._shares, bounds, waste)
+        return Differentiated(
+            there, back, words, self.is_dynamic, self._shares, bounds, waste, self.again
+        )
 
     # ---------------------------------------------------------- functions
 
@@ -318,6 +346,8 @@ class Plan:
 
     def has_linked_rounds(self, loop: Operation) -> bool:
         """Whether it is not known how many rounds there are, or how much they keep."""
+        if self.counts_again(loop):
+            return False
         found = self._static_loops.get(loop)
         if found is None:
             rounds = rounds_of(loop) if loop.kind == "for" else None
@@ -330,11 +360,19 @@ class Plan:
             self._static_loops[loop] = found
         return not found
 
+    def counts_again(self, loop: Operation) -> bool:
+        """Whether the way back counts as the way there did, through rounds that keep nothing."""
+        if loop in self._linked or loop.kind != "for" or may_end_early(loop):
+            return False
+        return rounds_of(loop) is None and bool(constant_of(loop.operands[2]))
+
     def counts_rounds(self, loop: Operation) -> bool:
         """Whether the way back goes through as many rounds as are known."""
         return not self.has_linked_rounds(loop) and not may_end_early(loop)
 
     def note_round_frame(self, loop: Operation, frame: Frame) -> None:
+        if frame.size and self.counts_again(loop):
+            raise KeepsWords(loop)
         self._round_frames[loop] = frame
 
     def round_frame(self, loop: Operation) -> Frame | None:

@@ -164,7 +164,7 @@ class Backward:
     def _is_repeatable(self, operation: Operation) -> bool:
         kind = kind_of(operation)
         if operation.kind == "load":
-            return self.plan.loads_receiver(operation)
+            return self.plan.loads_receiver(operation) or self.plan.again.loads(operation)
         if operation.kind == "list":
             return True
         if operation.kind == "call":

@@ -1,0 +1,314 @@
+"""What launches leave in memory for their way back: it is loaded again, whatever happens to memory
+meanwhile, and afterwards memory is as it was."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sharedoa as oa
+from sharedoa import f64, i32
+from sharedoa.runtime.heap_state import Saved
+
+from ..codegen.interpreted import InterpretedGpu
+
+
+class Leaf(oa.Object):
+    weight: f64
+    hits: i32
+
+
+class Tree(oa.Object):
+    level: f64
+    scale: f64
+    sum: f64
+    leaf: Leaf
+    leaves: oa.Array[Leaf]
+
+    def part(self, weight: f64) -> f64:
+        return self.level * weight * weight
+
+    def gather(self) -> None:
+        for leaf in self.leaves:
+            self.sum += self.part(leaf.weight) * self.leaf.weight
+
+    def grow(self, by: f64) -> None:
+        self.level = self.level * self.scale + self.sum * self.sum * by
+
+    def hop(self) -> None:
+        """Changes no float; what others have loaded references from."""
+        self.leaf = self.leaves[len(self.leaves) - 1]
+
+
+class Shrub(Tree):
+    def part(self, weight: f64) -> f64:
+        return self.level + weight
+
+
+@pytest.fixture(params=["cpu", "interpreted"])
+def heap(request: Any) -> Iterator[oa.Heap]:
+    backend = InterpretedGpu() if request.param == "interpreted" else request.param
+    with oa.Heap("auto", backend, capacity="64MiB", initial_region=16) as made:
+        yield made
+
+
+class World:
+    def __init__(self) -> None:
+        self.leaves = oa.new(Leaf, 9, weight=np.linspace(0.5, 1.3, 9))
+        self.trees: oa.Array[Tree] = oa.concat(oa.new(Tree, 3), oa.new(Shrub, 1))
+        self.trees.level, self.trees.scale = [0.5, 1.0, 1.5, 2.0], 0.9
+        self.trees.leaf, self.trees.leaves = self.leaves[4], oa.split(self.leaves, [3, 0, 4, 2])
+
+    def steps(self) -> None:
+        for number in range(3):
+            oa.all(Tree).gather()
+            oa.all(Tree).grow(0.1 * (number + 1))
+
+    def record(self, steps: Callable[[], None] | None = None) -> tuple[Any, Any]:
+        with oa.tape() as tape:
+            (steps or self.steps)()
+            loss = (self.trees.level * [1.0, 2.0, 3.0, 4.0]).sum()
+        return tape, loss
+
+    def gradients(self) -> list[np.ndarray]:
+        found = self.trees.grad.level, self.trees.grad.scale, self.leaves.grad.weight
+        return [np.array(each) for each in found]
+
+    def seen(self) -> list[Any]:
+        trees, leaves = self.trees, self.leaves
+        fields = trees.level, trees.scale, trees.sum, leaves.weight, leaves.hits, trees.leaf
+        arrays = [[int(r) for r in each._references()] for each in trees.leaves]
+        return [*(np.array(each).tolist() for each in fields), arrays]
+
+
+def by_differences(steps: Callable[[World], None] = World.steps) -> list[np.ndarray]:
+    """Derivatives by the same fields."""
+    values = [np.array([0.5, 1.0, 1.5, 2.0]), np.full(4, 0.9), np.linspace(0.5, 1.3, 9)]
+
+    def loss() -> float:
+        with oa.Heap("auto", "python", capacity="64MiB", initial_region=16):
+            world = World()
+            world.trees.level, world.trees.scale, world.leaves.weight = values
+            steps(world)
+            return float((world.trees.level.numpy() * [1.0, 2.0, 3.0, 4.0]).sum())
+
+    found = []
+    for numbers in values:
+        slopes = np.zeros_like(numbers)
+        for index, before in enumerate(numbers):
+            ends = []
+            for step in (1e-6, -1e-6):
+                numbers[index] = before + step
+                ends.append(loss())
+            numbers[index] = before
+            slopes[index] = (ends[0] - ends[1]) / 2e-6
+        found.append(slopes)
+    return found
+
+
+@pytest.fixture(scope="module")
+def expected() -> list[np.ndarray]:
+    return by_differences()
+
+
+def check(found: list[np.ndarray], expected: list[np.ndarray]) -> None:
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+
+
+def copies(tape: Any) -> int:
+    """How often the tape has copied memory that was about to change."""
+    return sum(isinstance(each, Saved) for each in tape._events)
+
+
+@pytest.mark.usefixtures("heap")
+def test_what_is_loaded_again_is_as_it_was(expected: list[np.ndarray]) -> None:
+    """Levels change between launches; everything does after the block."""
+    world = World()
+    tape, loss = world.record()
+    # Of what methods of one step change that those of the same one or the one before have loaded.
+    assert copies(tape) == 5
+    world.trees.level = world.trees.scale = world.leaves.weight = -7.0
+    world.trees.leaf, world.trees.leaves = world.leaves[0], oa.split(world.leaves, [0, 9, 0, 0])
+    changed = world.seen()
+    for factor in (1.0, 2.0):
+        tape.backward(loss)
+        check(world.gradients(), [factor * each for each in expected])
+        assert world.seen() == changed
+    oa.all(Tree).gather()
+    assert float(world.trees.sum[1]) != 0.0  # of all nine
+
+
+@pytest.mark.usefixtures("heap")
+def test_launches_that_change_no_floats(expected: list[np.ndarray]) -> None:
+    def steps(world: World) -> None:
+        oa.all(Tree).gather()
+        world.trees[2:3].hop()
+        world.trees[3:].hop()
+        oa.all(Tree).gather()
+        oa.all(Tree).grow(0.2)
+
+    world = World()
+    tape, loss = world.record(lambda: steps(world))
+    after = world.seen()
+    tape.backward(loss)
+    check(world.gradients(), by_differences(steps))
+    assert world.seen() == after
+
+
+@oa.kernel
+def mix(x: oa.Array[f64], index: oa.Array[i32], y: oa.Array[f64]) -> None:
+    i = oa.grid(1)
+    total = 0.0
+    for k in range(index[i], -index[i] - 1, -2):
+        total += x[(k + 8) % 4] * x[i]
+    for k in range(index[i], 3 * index[i]):
+        for j in range(k, 5, 3):
+            total += x[j % 4] * x[i] * f64(k)
+        total += 1.0
+    y[i] = y[i] + total * total
+
+
+def mixed(x: np.ndarray, index: list[int]) -> np.ndarray:
+    total = np.zeros(len(x))
+    for i, n in enumerate(index):
+        total[i] += sum(x[(k + 8) % 4] * x[i] for k in range(n, -n - 1, -2))
+        for k in range(n, 3 * n):
+            total[i] += 1.0 + sum(x[j % 4] * x[i] * k for j in range(k, 5, 3))
+    return total
+
+
+def test_rounds_are_counted_again(heap: oa.Heap) -> None:
+    """Up and down, by more than one, within others, and none at all."""
+    start, index = np.array([0.5, -1.0, 1.5, 0.75]), [2, 0, 1, 3]
+    x, n, y = oa.array(f64, start), oa.array(i32, index), oa.zeros(4, f64)
+    with oa.tape() as tape:
+        mix[4](x, n, y)
+        loss = y.sum()
+    kept = tape.bytes
+    tape.backward(loss)
+    slopes = np.zeros(4)
+    for k in range(4):
+        ends = []
+        for step in (1e-6, -1e-6):
+            moved = start.copy()
+            moved[k] += step
+            ends.append((mixed(moved, index) ** 2).sum())
+        slopes[k] = (ends[0] - ends[1]) / 2e-6
+    np.testing.assert_allclose(oa.grad(x), slopes, rtol=1e-6)
+    # Of 64 bits what the last line asks for, and copies of the arrays.
+    lanes = 32 if heap.backend.target.is_device else 1
+    assert kept <= 8 * max(4, lanes) + 4 * 8 + 4 * 4
+
+
+@oa.kernel
+def square(x: oa.Array[f64], y: oa.Array[f64]) -> None:
+    i = oa.grid(1)
+    y[i] = x[i] * x[i]
+
+
+@pytest.mark.usefixtures("heap")
+def test_only_arrays_that_are_stored_to_are_copied() -> None:
+    x, y, z = oa.array(f64, [1.0, 2.0]), oa.zeros(2, f64), oa.zeros(2, f64)
+    with oa.tape() as tape:
+        square[2](x, y)
+        square[2](y, z)
+        assert copies(tape) == 0
+        square[2](x, y)  # is about to change y
+        assert copies(tape) == 1
+        square[2](z, x)
+        loss = x.sum()
+    tape.backward(loss)
+    np.testing.assert_allclose(oa.grad(x), 8 * np.array([1.0, 2.0]) ** 7)
+
+
+@pytest.mark.usefixtures("heap")
+def test_an_array_that_is_stored_to_by_another_name() -> None:
+    x = oa.array(f64, [1.0, 2.0, 3.0])
+    with oa.tape() as tape:
+        square[3](x, x)
+        square[3](x, x[:])
+        loss = x.sum()
+    tape.backward(loss)
+    assert oa.grad(x).tolist() == [4.0, 32.0, 108.0]
+
+
+@oa.kernel
+def weigh(leaves: oa.Array[Leaf], out: oa.Array[f64]) -> None:
+    total = 0.0
+    for leaf in leaves:
+        total += leaf.weight * leaf.weight
+    oa.atomic_add(out, 0, total * f64(oa.grid(1) + 1))
+
+
+@pytest.mark.usefixtures("heap")
+def test_references_that_the_host_changes() -> None:
+    leaves = oa.new(Leaf, 6, weight=np.arange(1.0, 7.0))
+    some, out = leaves[[4, 1, 2]], oa.zeros(1, f64)
+    with oa.tape() as tape:
+        weigh[2](some, out)
+    some[0] = leaves[0]
+    tape.backward(out)
+    assert leaves.grad.weight.numpy().tolist() == [0.0, 12.0, 18.0, 0.0, 30.0, 0.0]
+    assert [int(each.weight) for each in some] == [1, 2, 3]
+    assert some[0] == leaves[0]
+    out[0] = 0.0
+    weigh[1](some, out)
+    assert float(out[0]) == 1.0 + 4.0 + 9.0
+
+
+def test_a_few_threads_keep_what_they_load() -> None:
+    """Instead of copies of all that they might have met."""
+    with oa.Heap("auto", "cpu", capacity="64MiB"):
+        leaves = oa.new(Leaf, 100_000, weight=2.0)
+        out = oa.zeros(1, f64)
+        with oa.tape() as tape:
+            pick[1](leaves[5:6], out)
+        assert 0 < tape.bytes < 1000
+        leaves.weight = 0.0
+        tape.backward(out)
+        assert leaves.grad.weight[5] == 4.0
+
+
+@oa.kernel
+def pick(leaves: oa.Array[Leaf], out: oa.Array[f64]) -> None:
+    out[0] = leaves[0].weight * leaves[0].weight
+
+
+def test_where_several_threads_use_the_heap(expected: list[np.ndarray]) -> None:
+    """Others might look at memory while it is as it was: everything is kept."""
+    with oa.Heap("auto", "cpu", capacity="64MiB", initial_region=16) as heap:
+        world = World()
+        thread = threading.Thread(target=world.seen)
+        thread.start()
+        thread.join()
+        assert heap.upkeep.is_shared
+        tape, loss = world.record()
+        assert copies(tape) == 0 and tape._untouched.bytes == 0
+        tape.backward(loss)
+        check(world.gradients(), expected)
+
+
+def test_a_way_back_that_fails_leaves_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    from sharedoa.runtime import gradients
+
+    with oa.Heap("auto", "cpu", capacity="64MiB", initial_region=16):
+        world = World()
+        tape, loss = world.record()
+        before = world.seen()
+        reverse, calls = gradients.TapedLaunch.reverse, []
+
+        def failing(launch: Any, distance: int) -> None:
+            calls.append(1)
+            if len(calls) == 5:
+                raise MemoryError
+            reverse(launch, distance)
+
+        monkeypatch.setattr(gradients.TapedLaunch, "reverse", failing)
+        with pytest.raises(MemoryError):
+            tape.backward(loss)
+        assert world.seen() == before
