@@ -111,7 +111,7 @@ MUTATIONS = (
     Mutation(
         "nobody waits for copies on a device",
         "sharedoa/runtime/heap_state.py",
-        "        heap.note_launch(changes, None if changes else ())\n",
+        "        heap.note_launch(False, ())\n",
         "",
         "the host writes to what has not been copied yet, and reads what is not there yet",
         (f"{_COPIES}::test_the_host_waits_for_copies",),
