@@ -4,7 +4,9 @@ worker, on one a core, and with a worker killed in the middle.
 *sweep* is seconds of it on so many workers, which have compiled the kernels; *counting* is
 what as many plain processes need for as much counting as one does alone, each: what this machine
 gives to more processes at that moment. *killed* is with all workers, of which one is killed when
-half of the runs are done. Every table has each run once, with the results of one worker.
+half of the runs are done. *by MPI* and *MPI killed* are the same on processes that mpiexec started
+(mpi4py.futures): where one is killed MPI ends all of them, and the same call, made once more, does
+what is left. Every table has each run once, with the results of one worker.
 
 With ``--backend cuda`` the workers are those of `oa.sweep` itself, a process a GPU, and *sweep* is
 with the first GPU and with all of them.
@@ -12,15 +14,19 @@ with the first GPU and with all of them.
 Expected before running: runs are some 0.1 s of Python and short launches on one core, and the
 cluster takes a millisecond a run: on two free cores 1.9 of one worker's speed, on busy ones what
 counting gets. A killed worker costs its one or two runs, and the start of another, some seconds in
-which half of the machine waits. GPUs share nothing but the host's cores, of which there are more
+which half of the machine waits; under MPI a second start, which is not counted, and what was under
+way. GPUs share nothing but the host's cores, of which there are more
 than two workers need: 1.9 to 2.0 on two.
 """
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 import tempfile
 import threading
 from importlib import import_module
@@ -38,6 +44,8 @@ from sharedoa.sweeps.main_script import Model
 from sharedoa.sweeps.processes import places_here, processes_for
 
 _COUNTED = 20_000_000
+#: What the others are compared with, done by one worker.
+_BESIDE = {"killed": "sweep", "MPI killed": "by MPI"}
 
 
 def traffic(intersections: int, steps: int, seed: int, backend: str = "cpu") -> dict[str, int]:
@@ -66,7 +74,7 @@ def run(options: Options) -> Result:
     for (what, workers), each in samples.items():
         # Sweeps share the runs; of those who count each counts as much.
         work = workers if what == "counting" else 1
-        speed = float(work * alone["counting" if work > 1 else "sweep"] / np.median(each))
+        speed = float(work * alone[_BESIDE.get(what, what)] / np.median(each))
         row = {"what": what, "workers": workers, "speed": speed if workers > 1 else 1.0}
         result.rows.append({**row, **summary(each)})
     _show(result, len(sizes["intersections"]) * len(sizes["steps"]) * repeats)
@@ -133,6 +141,10 @@ def _measure(
             seconds, table = _swept(sizes, repeats, workers, kill=what == "killed")
             samples.setdefault((what, workers), []).append(seconds)
             tables.append(table)
+        for what, workers in (("by MPI", 1), ("by MPI", cores), ("MPI killed", cores)):
+            seconds, table = swept_by_mpi(sizes, repeats, workers, kill=what == "MPI killed")
+            samples.setdefault((what, workers), []).append(seconds)
+            tables.append(table)
         for workers in (1, cores):
             samples.setdefault(("counting", workers), []).append(_counting(workers))
     _require_equal(tables)
@@ -153,7 +165,8 @@ def _swept(
         client.run(traffic, sizes["intersections"][0], 2, 0)
         total = repeats * len(sizes["intersections"]) * len(sizes["steps"])
         to = Path(folder) / "runs.parquet"
-        killer = threading.Thread(target=_kill_in_the_middle, args=(client, to, total))
+        first = next(iter(client.run(os.getpid).values()))
+        killer = threading.Thread(target=_kill_in_the_middle, args=(first, to, total))
         if kill:
             killer.start()
         began = perf_counter()
@@ -165,8 +178,40 @@ def _swept(
     return seconds, table
 
 
-def _kill_in_the_middle(client: Any, to: Path, total: int) -> None:
-    first = next(iter(client.run(os.getpid).values()))
+def swept_by_mpi(
+    sizes: dict[str, list[int]], repeats: int, workers: int, kill: bool
+) -> tuple[float, Any]:
+    """Seconds and table of a sweep by so many processes of MPI, of which one may be killed when
+    half of the runs are done; then the same command does the rest."""
+    beside = Path(sys.executable).parent / "mpiexec"
+    launcher = str(beside) if beside.exists() else "mpiexec"
+    command = [launcher, "-n", str(workers + 1), sys.executable, "-m", "mpi4py.futures"]
+    total = repeats * len(sizes["intersections"]) * len(sizes["steps"])
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        command += ["-m", "bench.sweep_by_mpi", name, json.dumps(sizes), str(repeats)]
+        seconds = 0.0
+        if kill:
+            started = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            while len(workers_ready := [*folder.glob("ready-*")]) < workers:
+                assert started.poll() is None, "MPI does not start"
+                sleep(0.01)
+            began = perf_counter()
+            first = int(workers_ready[0].name.partition("-")[2])
+            _kill_in_the_middle(first, folder / "runs.parquet", total)
+            started.communicate()
+            assert started.returncode, "MPI went on without one of its processes"
+            seconds = perf_counter() - began
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        seconds += float(done.stdout.split()[-1])
+        to = folder / "runs.parquet"
+        kept = import_module("pandas").read_parquet(to)
+        assert len(kept) == total and kept["seed"].is_unique, "not every run is kept once"
+        return seconds, oa.sweep(traffic, sizes, repeats=repeats, seed=1, to=to)
+
+
+def _kill_in_the_middle(first: int, to: Path, total: int) -> None:
     journal = to.with_name(f"{to.name}.journal")
     while not journal.exists() or journal.read_bytes().count(b"\n") <= total // 2:
         sleep(0.01)

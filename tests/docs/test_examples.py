@@ -48,6 +48,12 @@ def program(name: str) -> ModuleType:
     return module
 
 
+@pytest.mark.parametrize("name", SIZES)
+def test_it_is_short(name: str) -> None:
+    lines = (FOLDER / f"{name}.py").read_text().splitlines()
+    assert sum(1 for line in lines if line.strip()) < 120
+
+
 @pytest.mark.parametrize(
     ("name", "place"),
     [

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 import sharedoa as oa
+from bench.sweep import swept_by_mpi, traffic
 from tests.sweeps.sweep_models import cars, deadly, noted
 
 ROOT = Path(__file__).parents[2]
@@ -90,6 +91,7 @@ def test_a_dask_cluster_with_a_worker_killed(tmp_path: Path) -> None:
 MPI = """
 from mpi4py.futures import MPIPoolExecutor
 import sharedoa as oa
+from bench.sweep import swept_by_mpi, traffic
 from tests.sweeps.sweep_models import cars
 
 if __name__ == "__main__":
@@ -111,3 +113,16 @@ def test_mpi(tmp_path: Path) -> None:
     command = [launcher, "-n", "3", sys.executable, "-m", "mpi4py.futures", str(script)]
     told = subprocess.check_output(command, text=True, timeout=300)
     assert told.split() == ["2"] * 5 + ["30"] * 5
+
+
+def test_mpi_with_a_worker_killed() -> None:
+    """MPI ends all; what was done is kept, and the same call goes on."""
+    pytest.importorskip("mpi4py")
+    pytest.importorskip("pyarrow")
+    if not (Path(sys.executable).parent / "mpiexec").exists() and shutil.which("mpiexec") is None:
+        pytest.skip("there is no mpiexec")
+    given: dict[str, Any] = {"intersections": [20], "steps": [2, 3]}
+    _, table = swept_by_mpi(given, 5, workers=2, kill=True)
+    expected = oa.sweep(traffic, given, repeats=5, seed=1)
+    assert table.drop(columns="seconds").equals(expected.drop(columns="seconds"))
+    assert len(table) == 10 and table["seed"].is_unique and table["error"].isna().all()
