@@ -20,6 +20,7 @@ NAMES = (
     "births",
     "moving",
     "gradients",
+    "long_tape",
     "agents",
     "programs",
     "allocation",

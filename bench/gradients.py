@@ -43,15 +43,17 @@ _SIZES = {
 @dataclass(frozen=True)
 class Made:
     """A program on the current heap: what takes the steps, the array of the loss, the derivatives
-    by some of its inputs after a way back, and the same with JAX, given its module."""
+    by some of its inputs after a way back, the same with JAX, given its module, and what lets the
+    program begin again."""
 
     steps: Callable[[], None]
     loss: oa.Array[Any]
     derivatives: Callable[[], Any]
     peer: Callable[[Any], tuple[Callable[[], Any], Callable[[], Any]]]
+    start: Callable[[], None] = lambda: None
 
 
-def _program(name: str) -> ModuleType:
+def program(name: str) -> ModuleType:
     spec = importlib.util.spec_from_file_location(f"gradients_{name}", _EXAMPLES / f"{name}.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -59,25 +61,30 @@ def _program(name: str) -> ModuleType:
     return module
 
 
-def _springs(module: Any, size: int) -> Made:
-    """A crane with about ``size`` springs."""
+def springs(module: Any, size: int, count: int = _STEPS) -> Made:
+    """A crane with about ``size`` springs, and so many steps."""
     segments = size // 5
     places, links, rope = module.crane(segments)
     nodes = oa.concat(oa.new(module.Anchor, 2), oa.new(module.Node, 2 * segments))
-    springs = oa.concat(oa.new(module.Spring, 3 * segments), oa.new(module.Rope, 2 * segments))
-    springs.start, springs.end = nodes[links[:, 0]], nodes[links[:, 1]]
-    springs.rest = np.linalg.norm(places[links[:, 1]] - places[links[:, 0]], axis=1)
-    springs.stiffness = np.where(rope, 1.0, 10.0)
-    nodes.pos = places
+    made = oa.concat(oa.new(module.Spring, 3 * segments), oa.new(module.Rope, 2 * segments))
+    made.start, made.end = nodes[links[:, 0]], nodes[links[:, 1]]
+    made.rest = np.linalg.norm(places[links[:, 1]] - places[links[:, 0]], axis=1)
+    made.stiffness = np.where(rope, 1.0, 10.0)
     loss, tip, goal = oa.zeros(1, f64), nodes[-1:], oa.vec2d(*module.GOAL)
 
     def steps() -> None:
-        for _ in range(_STEPS):
+        for _ in range(count):
             oa.all(module.Spring).pull()
             oa.all(module.Node).move()
         module.miss[1](tip, goal, loss)
 
-    return Made(steps, loss, lambda: nodes.grad.pos, lambda jax: jax.springs(module, size, _STEPS))
+    def start() -> None:
+        nodes.pos, nodes.vel = places, np.zeros_like(places)
+
+    start()
+    return Made(
+        steps, loss, lambda: nodes.grad.pos, lambda jax: jax.springs(module, size, count), start
+    )
 
 
 def _page_rank(module: Any, size: int) -> Made:
@@ -121,7 +128,7 @@ def _inverse_ray_tracer(module: Any, size: int) -> Made:
 
 
 _MAKERS = {
-    "springs": _springs,
+    "springs": springs,
     "page_rank": _page_rank,
     "inverse_ray_tracer": _inverse_ray_tracer,
 }
@@ -133,7 +140,7 @@ def run(options: Options) -> Result:
         settings = {"steps": _STEPS, "states": _STATES}
         result = Result("gradients", heap.backend.name, settings)
     for name, make in _MAKERS.items():
-        module = _program(name)
+        module = program(name)
         # What a processor takes minutes for is a GPU's.
         most = 4 if result.backend == "cuda" else 3
         sizes = _SIZES[name][: most if options.full else 1]
