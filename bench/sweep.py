@@ -82,7 +82,7 @@ def run(options: Options) -> Result:
 
 
 def _on_gpus(options: Options) -> Result:
-    sizes = {"intersections": [500, 1000], "steps": [100, 200]} if options.full else {
+    sizes = {"intersections": [200, 400], "steps": [40, 80]} if options.full else {
         "intersections": [20], "steps": [2, 3]
     }  # fmt: skip
     given: dict[str, Any] = {**sizes, "backend": [options.backend]}
