@@ -37,9 +37,9 @@ PROTEUS = (
             f"{_LAUNCHES}::test_each_launch_sees_its_own_numbers",
             f"{_STEPS}::test_numbers_that_compare_equal",
             f"{_STEPS}::test_what_is_decided_is_gone",
+            "tests/runtime/test_known_structs.py",
         ),
         ("specialised-cpu-emeraldrapids-2026-11-26.json",),
-        "numbers within value structs are not folded",
     ),
     Row(
         "P-2", "blocks and their bounds are known to the code",
@@ -107,7 +107,11 @@ PROTEUS = (
     ),
     Row(
         "P-11", "all programs from end to end, cold and warm, with and without",
-        missing="no record; kernels of two programs are in that of P-1",
+        records=(
+            "reproduction-before-flat-loops-cupti-nvidia-h200-2026-11-26.json",
+            "reproduction-flat-loops-and-variants-cupti-nvidia-h200-2026-11-26.json",
+        ),
+        missing="sums of kernels, warm; from end to end, cold and warm, there is no record",
     ),
     Row(
         "P-12", "the ray tracer with 8, 64 and 1000 frozen objects",
@@ -166,8 +170,12 @@ FUSER = (
     ),
     Row(
         "F-11", "speed as one and apart",
-        records=("chain-cpu-emeraldrapids-2026-11-26.json",),
-        missing="no record of traffic, generation and springs with and without, on a GPU",
+        records=(
+            "chain-cpu-emeraldrapids-2026-11-26.json", "chain-nvidia-h200-2026-11-26.json",
+            "programs-without-fusion-nvidia-h200-2026-11-26.json",
+            "programs-with-fusion-nvidia-h200-2026-11-26.json",
+        ),
+        missing="the second of the two ran with filled caches: least times can be compared alone",
     ),
     Row(
         "F-12", "what spills, leaves room for fewer threads or takes longer as one is refused",

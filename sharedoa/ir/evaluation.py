@@ -16,9 +16,10 @@ import numpy as np
 from ..model.scalars import ScalarType
 from .core import Operation, Type
 from .frozen import FrozenPlace, part_of_frozen
+from .number_parts import KnownStruct
 
 Number = Union[int, float, bool]
-Known = Union[Number, FrozenPlace, None]
+Known = Union[Number, FrozenPlace, KnownStruct, None]
 """What is known of a value: None where that is nothing."""
 
 _UNARY: Mapping[str, Callable[[Number], Number]] = {
@@ -47,13 +48,17 @@ def evaluated(operation: Operation, given: Sequence[Known]) -> Known:
     if any(isinstance(each, FrozenPlace) for each in given):
         made: Known = part_of_frozen(operation, given)
         return made
+    if operation.kind == "value_field" and isinstance(given[0], KnownStruct):
+        part: Known = given[0].part(operation["name"])
+        return part
     if not isinstance(result.type, ScalarType):
         return None
     if operation.kind in ("constant", "zero"):
         return _exactly(operation.attributes.get("value", 0), result.type)
     if operation.kind == "select":
         return _chosen(*given)
-    numbers = [number for number in given if not isinstance(number, (NoneType, FrozenPlace))]
+    others = NoneType, FrozenPlace, KnownStruct
+    numbers = [number for number in given if not isinstance(number, others)]
     compute = _COMPUTE.get(operation.kind)
     if compute is None or len(numbers) < len(given):
         return None

@@ -31,7 +31,7 @@ from ..model.layout import Layout
 from ..model.reference import ReferenceEncoding
 from ..model.run_form import RunForm
 from ..model.scalars import ScalarType
-from ..model.types import ReferenceType
+from ..model.types import ReferenceType, ValueType
 from ..targets.base import Target
 from .array_use import (
     ElementStores,
@@ -43,6 +43,7 @@ from .array_use import (
 from .births import Births, births_of
 from .core import Program, operations_in
 from .frozen import FrozenObject
+from .number_parts import KnownStruct, known_struct, number_parts, place_of_part
 from .roles import EVERYTHING, stored_roles
 from .thread_accesses import ThreadAccesses, thread_accesses
 
@@ -93,13 +94,18 @@ class Uses:
 
     @cached_property
     def scalars(self) -> Mapping[int, ScalarType]:
-        """The types of the kernel's scalar parameters, by number, that it uses."""
+        """The types of the kernel's scalar parameters, by number, that it uses, and of the numbers
+        of those that are structs of numbers (``number_parts``)."""
         used = {operand for each in operations_in(self.program.kernel) for operand in each.operands}
-        return {
-            number: parameter.type
-            for number, parameter in enumerate(self.program.kernel.parameters)
-            if isinstance(parameter.type, ScalarType) and parameter in used
-        }
+        found = {}
+        for number, parameter in enumerate(self.program.kernel.parameters):
+            type = parameter.type
+            if isinstance(type, ScalarType) and parameter in used:
+                found[number] = type
+            elif isinstance(type, ValueType) and parameter in used:
+                for place, part in enumerate(number_parts(type).values()):
+                    found[place_of_part(number, place)] = part
+        return found
 
     @cached_property
     def frozen(self) -> Mapping[int, ClassType]:
@@ -222,6 +228,15 @@ class Facts:
         word = self._ask("constant", parameter)
         return None if word is None else _number(word, type)
 
+    def struct(self, parameter: int) -> KnownStruct | None:
+        """What is known of an argument that is a struct of numbers."""
+        if self._uses is None:
+            return None
+        type = self._uses.program.kernel.parameters[parameter].type
+        paths = number_parts(type) if isinstance(type, ValueType) else {}
+        places = (place_of_part(parameter, number) for number in range(len(paths)))
+        return known_struct(dict(zip(paths, map(self.constant, places), strict=True)))
+
     def frozen(self, parameter: int) -> FrozenObject | None:
         """What a frozen object is and holds that is an argument of all launches of the code."""
         is_asked = self._uses is not None and parameter in self._uses.frozen
@@ -299,7 +314,7 @@ class Facts:
 
     @property
     def constants(self) -> Mapping[int, int | float | bool]:
-        """The scalar parameters that are known to be always the same, and what they are."""
+        """The numbers that are known to be always the same, by place, and what they are."""
         found = ((place, self.constant(place)) for (place,), _ in [*self.asked("constant")])
         return {place: number for place, number in found if number is not None}
 

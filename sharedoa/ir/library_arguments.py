@@ -19,9 +19,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..model.scalars import ScalarType
-from ..model.types import ReferenceType
+from ..model.types import ReferenceType, ValueType
 from ..targets.mathematics import EXACT_FUNCTIONS
 from .core import Function, LvalueType, Operation, Program, Region, Value, operations_in
+from .number_parts import number_parts
 from .operations import PURE, Effects, effects_of, kind_of
 from .passes.calls import callees
 from .roles import EVERYTHING, Role, role_of
@@ -74,7 +75,8 @@ class _Reach:
         kernel = program.kernel
         for number, parameter in enumerate(kernel.parameters):
             type = parameter.type
-            if isinstance(type, ScalarType) or _is_frozen(type):
+            is_struct = isinstance(type, ValueType) and bool(number_parts(type))
+            if isinstance(type, ScalarType) or _is_frozen(type) or is_struct:
                 self._sets[parameter] = _SOURCE << number + 1
             else:
                 self._unknown.add(parameter)

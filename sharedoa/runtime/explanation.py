@@ -9,7 +9,8 @@ from dispatch.mode import Mode
 
 from ..frontend.tree import Location
 from ..heap.heap import Heap
-from ..ir.core import operations_in
+from ..ir.core import operations_in, type_of
+from ..ir.number_parts import name_of, parameter_of
 from ..targets.gpu_items import MOST_ITEMS
 from ..tracebacks import short_place
 from . import planned_clusters
@@ -72,7 +73,10 @@ def _constants(variant: Compilation, usual: Compilation) -> str:
     """The code for launches of which numbers are known."""
     parameters = usual.job.program.kernel.parameters
     known = variant.job.facts.constants.items()
-    told = [f"{parameters[place].name} = {number}" for place, number in known]
+    told = []
+    for place, number in known:
+        parameter = parameters[parameter_of(place)]
+        told.append(f"{name_of(place, parameter.name, type_of(parameter))} = {number}")
     frozen = variant.job.facts.asked("frozen")
     told += [f"{parameters[place].name} = one object" for (place,), each in frozen if each]
     numbers = ", ".join(told)

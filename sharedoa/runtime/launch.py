@@ -31,6 +31,7 @@ from ..heap.recording import recorder, refuse_others
 from ..ir.births import Births
 from ..ir.certain_receivers import certain_receivers
 from ..ir.job import Facts, Job, Question, Uses
+from ..ir.number_parts import slot_of
 from ..model.classes import Signature
 from ..model.clusters import Clusters
 from ..model.layout import Layout
@@ -340,7 +341,7 @@ class Program:
         forms = tuple((place, run.form) for place, run in runs.items() if run is not None)
         first = self.plan.first_slots
         uses = self.uses()
-        scalars = [(place, first[place]) for place in (*uses.scalars, *uses.frozen)]
+        scalars = [(place, slot_of(place, first)) for place in (*uses.scalars, *uses.frozen)]
         constants: Constants = ()
         if are_fixed:
             known_block = None
@@ -355,7 +356,7 @@ class Program:
         if scalars and constants and not self.specialisation.admits(unit, heap.backend):
             unit, constants = self._bound_unit(heap, mode, debug, Given(forms)), ()
         known = () if are_fixed else unit.compilation.job.facts.words
-        fixed = FixedWords(slots, [(first[place], word) for place, word in known])
+        fixed = FixedWords(slots, [(slot_of(place, first), word) for place, word in known])
         asked = [place for (place,), _ in unit.compilation.job.facts.asked("run")]
         for place in asked:
             if runs[place] is not None:

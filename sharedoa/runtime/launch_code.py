@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..heap.heap import current_heap
 from ..heap.recording import recording
+from ..ir.number_parts import number_parts
 from ..model.array2_type import Array2Type
 from ..model.grid_type import GridType
 from ..model.layout import ARRAY_DTYPE
@@ -148,7 +149,7 @@ def quick_launcher(
             names[f"classes{number}"] = _usual_classes(type)
             checks.append(f"{given}.__class__ in classes{number}")
             leaves.append(given)
-        elif isinstance(type, ValueType) and _holds_numbers(type):
+        elif isinstance(type, ValueType) and number_parts(type):
             names[f"class{number}"] = type.python_class
             checks.append(f"{given}.__class__ is class{number}")
             leaves += _numbers_of(type, given)
@@ -191,16 +192,9 @@ def quick_launcher(
 
 def _may_be_constant(type: Type) -> bool:
     """Whether code may come to know an argument of the type."""
-    return isinstance(type, ScalarType) or (isinstance(type, ReferenceType) and type.cls.frozen)
-
-
-def _holds_numbers(type: ValueType) -> bool:
-    """Whether it holds numbers and nothing else, which were converted when it was made."""
-    is_ours = type.dtype is None or bool(type.shape)
-    return is_ours and all(
-        isinstance(each, ScalarType) or (isinstance(each, ValueType) and _holds_numbers(each))
-        for each in type.fields.values()
-    )
+    if isinstance(type, ReferenceType):
+        return type.cls.frozen
+    return isinstance(type, ScalarType) or bool(number_parts(type))
 
 
 def _numbers_of(type: ValueType, given: str) -> Iterator[str]:

@@ -22,6 +22,11 @@ _LAUNCHES = ("tests/runtime/test_specialised_launches.py",)
 _OWN = (f"{_LAUNCHES[0]}::test_each_launch_sees_its_own_numbers",)
 _EQUAL = (f"{_STEPS[0]}::test_numbers_that_compare_equal",)
 
+_OF_STRUCTS = (
+    "tests/runtime/test_known_structs.py::test_changes_are_seen",
+    "tests/runtime/test_known_structs.py::test_changes_of_the_only_numbers_are_seen",
+)
+
 MUTATIONS = (
     # ---------------------------------------------------------------- arguments
     Mutation(
@@ -271,5 +276,29 @@ MUTATIONS = (
         "return is_asked and not heap.fastmath", "return is_asked",
         "results depend on when code is replaced",
         (f"{_LAUNCHES[0]}::test_where_results_might_differ",),
+    ),
+    # ------------------------------------------------------------------- structs
+    Mutation(
+        "numbers of structs are not compared", "sharedoa/runtime/launch_code.py",
+        "isinstance(type, ScalarType) or bool(number_parts(type))", "isinstance(type, ScalarType)",
+        "a launch with another struct runs the code of the last one", _OF_STRUCTS,
+    ),
+    Mutation(
+        "slots of other numbers", "sharedoa/ir/number_parts.py",
+        "max((place >> _SHIFT) - 1, 0)", "max((place >> _SHIFT) - 2, 0)",
+        "a number of a struct is taken for its neighbour", _OF_STRUCTS,
+    ),
+    Mutation(
+        "structs that libraries get", "sharedoa/ir/library_arguments.py",
+        "or _is_frozen(type) or is_struct:", "or _is_frozen(type):",
+        "LLVM computes other bits of a number in a struct than the library",
+        ("tests/runtime/test_known_structs.py::test_what_a_library_is_given_stays",),
+    ),
+    Mutation(
+        "structs of more than numbers", "sharedoa/ir/number_parts.py",
+        "isinstance(each, ScalarType) or (isinstance(each, ValueType) and _holds_numbers(each))",
+        "True",
+        "a reference counts as a number",
+        ("tests/runtime/test_known_structs.py::test_structs_with_references_stay",),
     ),
 )  # fmt: skip

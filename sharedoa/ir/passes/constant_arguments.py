@@ -26,6 +26,7 @@ from ..evaluation import Known, evaluated, same
 from ..frozen import FrozenPlace
 from ..job import Job
 from ..library_arguments import exact_parameters
+from ..number_parts import KnownStruct
 from ..rewrite import make, replace_uses
 from .calls import callees, is_known
 
@@ -43,7 +44,10 @@ def fold_constants(program: Program, job: Job) -> None:
 
 def _known(job: Job, parameter: int) -> Known:
     frozen = job.facts.frozen(parameter)
-    return job.facts.constant(parameter) if frozen is None else FrozenPlace(frozen)
+    if frozen is not None:
+        return FrozenPlace(frozen)
+    struct = job.facts.struct(parameter)
+    return job.facts.constant(parameter) if struct is None else struct
 
 
 class _Given:
@@ -166,7 +170,7 @@ class _Rewriter:
         made = []
         for value in values:
             number = self._known.get(value)
-            if number is None or isinstance(number, FrozenPlace):
+            if number is None or isinstance(number, (FrozenPlace, KnownStruct)):
                 continue
             constant = make("constant", [], location, [value.type], value=number)
             constant.result.name = value.name
