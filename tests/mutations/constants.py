@@ -171,8 +171,8 @@ MUTATIONS = (
     ),
     Mutation(
         "parameters that nobody uses", _JOB,
-        "isinstance(parameter.type, ScalarType) and parameter in used",
-        "isinstance(parameter.type, ScalarType)",
+        "isinstance(type, ScalarType) and parameter in used",
+        "isinstance(type, ScalarType)",
         "the same code is compiled again", (f"{_STEPS[0]}::test_numbers_that_nobody_uses",),
     ),
     Mutation(
