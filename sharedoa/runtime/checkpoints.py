@@ -17,7 +17,7 @@ from ..errors import ArgumentError, HeapError
 from ..heap.heap import Heap
 from ..ir.core import LvalueType, operations_in
 from ..ir.roles import Role, role_of, stored_roles
-from .gradients import TapedLaunch, check_taped, launch_taped
+from .gradients import Gradient, TapedLaunch, check_taped, launch_taped
 from .heap_state import Copies, Piece, Saved, arrays_made, memory_in
 from .reversal_schedule import schedule
 
@@ -67,6 +67,8 @@ class Checkpoints:
             )
         self._heap, self._states = heap, states
         self._launches: list[_Launch] = []
+        #: How launches will be reversed, by the program's name.
+        self.gradients: dict[str, Gradient] = {}
         self._copies: Copies | None = None
         self._roles: dict[ir.Program, _Roles] = {}
         #: What launches have named, by address, and copies of it as it was before they did.
@@ -86,7 +88,8 @@ class Checkpoints:
     ) -> None:
         """Launch, and remember that."""
         made = _Launch(program, program.uses().program, geometry, arguments, mode, debug)
-        check_taped(program, self._heap, arguments, debug)
+        gradient = check_taped(program, self._heap, arguments, debug, loads_again=True)
+        self.gradients[program.source.name] = gradient
         self._copies = self._copies or Copies(self._heap)
         self._look_at(made.code)
         made.run()

@@ -9,7 +9,7 @@ anew afterwards makes no difference to launches that were recorded.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 from weakref import WeakKeyDictionary
@@ -25,9 +25,11 @@ from ..ir.adjoint.again import Again
 from ..ir.adjoint.counting import counting
 from ..ir.adjoint.ownership import own_roles
 from ..ir.adjoint.races import RaceFacts, is_harmless, race_facts
+from ..ir.roles import describe
 from ..model.classes import Signature
 from ..model.scalars import i64, u64
 from ..model.types import VOID, ArrayType, Type
+from ..tracebacks import short_place
 from .geometry import Geometry
 from .launch import Program, Source
 
@@ -61,6 +63,24 @@ class Gradient:
         """A tape of so many words for each thread."""
         # What the way back reads, its way there has written.
         return heap.blank(u64, room * -(-threads // self.lanes) * self.lanes, zeros=False)
+
+    def explain(self, name: str) -> Iterator[str]:
+        """Lines about launches of the program of that name; none if nothing is reversed."""
+        made = self.made
+        if made.reverse is None:
+            return
+        kept = f"{'at least ' if made.grows else ''}{8 * made.words} bytes of each thread are kept"
+        again = {describe(each) for each in made.again.roles}
+        parameters = self.original.kernel.parameters
+        again.update(f"elements of {parameters[number].name}" for number in made.again.arrays)
+        loaded = f"; loaded again: {', '.join(sorted(again))}" if again else ""
+        yield f"{name}: {kept}{loaded}"
+        for location in sorted(made.branches):
+            place = short_place(location.file, location.line)
+            yield (
+                f"{place}: which way a thread goes depends on floats that may have adjoints; the "
+                "derivative is that of the way that was taken"
+            )
 
     def most(self, arguments: Sequence[Any]) -> int | None:
         """How many words each thread of a launch has at most, where that is known."""

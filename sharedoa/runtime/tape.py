@@ -36,7 +36,7 @@ from .untouched import Untouched
 
 if TYPE_CHECKING:
     from .geometry import Geometry
-    from .gradients import TapedLaunch
+    from .gradients import Gradient, TapedLaunch
     from .launch import Program
 
 
@@ -58,6 +58,7 @@ class Tape(Recorder):
         #: None: the next launch of the checkpoints.
         self._events: list[TapedLaunch | Read | Saved | None] = []
         self._population = self._now()
+        self._gradients: dict[str, Gradient] = {}
 
     def __del__(self) -> None:
         heap = getattr(self, "heap", None)
@@ -116,6 +117,7 @@ class Tape(Recorder):
             taped = launch_taped(program, heap, geometry, arguments, mode, debug, leave)
         if taped is not None:
             self._events.append(taped)
+            self._gradients[program.source.name] = taped.gradient
 
     def record_population_call(self, objects: Any, method: Any, given: tuple[Any, ...]) -> None:
         raise NotImplementedError  # a capture's alone
@@ -153,6 +155,14 @@ class Tape(Recorder):
     def state_bytes(self) -> int:
         """Of one of the states of checkpoints: all memory that launches write to."""
         return 0 if self._checkpoints is None else self._checkpoints.state_bytes
+
+    def explain(self) -> str:
+        """What launches keep for their way back and what that loads again, a line for each program
+        that has one; and the places where which way a thread goes depends on floats with adjoints,
+        whose derivative is that of the way that was taken."""
+        known = self._gradients if self._checkpoints is None else self._checkpoints.gradients
+        lines = [line for name, each in sorted(known.items()) for line in each.explain(name)]
+        return "\n".join(lines) or "no launch has a way back"
 
     # ---------------------------------------------------------------- backwards
 

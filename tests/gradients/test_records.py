@@ -3,6 +3,7 @@ programs whose threads race."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -243,3 +244,38 @@ def test_other_heaps_and_blocks() -> None:
         tape.backward(loss)
     with oa.Heap(backend="cpu", mode="cuda"), pytest.raises(HeapError, match="one by one"):
         oa.tape()
+
+
+class Choosing(oa.Object):
+    x: f64
+    n: i32
+
+    def limit(self) -> bool:
+        return self.x > 10.0
+
+    def choose(self, threshold: f64) -> None:
+        if self.x > threshold:  # of x
+            self.x = self.x * 2.0
+        if self.n > 2:
+            self.x = self.x * 3.0
+        rounds = 0
+        while self.x * self.x < 50.0 and rounds < self.n:  # of x, once more
+            self.x = self.x * 1.5
+            rounds += 1
+        if self.limit():  # of x, by way of a method
+            self.x = self.x - 1.0
+        if self.x > 0.0:  # nothing leads back through it
+            self.n = 0
+
+
+@pytest.mark.parametrize("states", [None, 2])
+def test_branches_that_depend_on_floats(states: int | None) -> None:
+    oa.new(Choosing, 3, x=[0.25, 1.0, 30.0], n=[1, 2, 3])
+    with oa.tape(checkpoints=states) as tape:
+        assert tape.explain() == "no launch has a way back"
+        oa.all(Choosing).choose(0.5)
+    lines = tape.explain().splitlines()
+    source, first = inspect.getsourcelines(Choosing)
+    wanted = [first + n for n, line in enumerate(source) if "# of x" in line]
+    assert [line.split(" ")[0] for line in lines[1:]] == [f"test_records.py:{n}:" for n in wanted]
+    assert lines[0].startswith("Choosing.choose: ") and " bytes of each thread are kept" in lines[0]

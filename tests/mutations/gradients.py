@@ -12,6 +12,14 @@ _WORDS = "tests/gradients/test_tape_words.py"
 
 MUTATIONS = (
     Mutation(
+        "branches of methods that were put in place are not seen",
+        "sharedoa/ir/adjoint/branches.py",
+        "    for region in source.regions:",
+        "    for region in []:",
+        "nobody is told of a branch that has no derivative",
+        (f"{_TAPES}::test_branches_that_depend_on_floats",),
+    ),
+    Mutation(
         "what a launch changes is loaded again",
         "sharedoa/ir/adjoint/again.py",
         "if any(may_meet(role, each) for each in self._stored):",

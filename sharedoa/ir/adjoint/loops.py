@@ -202,6 +202,7 @@ class _Body:
     def _while(self, framed: Framed) -> None:
         to, (test, body, _) = self._to, self._loop.regions
         *operations, condition = test.operations
+        to.note_branch(self._loop, condition.operands[0])
         to.own(test.arguments)
         to.own(result for each in operations for result in each.results)
         passed = condition.operands[1:]

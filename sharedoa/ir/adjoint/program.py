@@ -12,6 +12,7 @@ from ...model.scalars import weak_int
 from ...model.types import VOID, TupleType, Type
 from ..core import (
     Function,
+    Location,
     LvalueType,
     Operation,
     Program,
@@ -62,6 +63,8 @@ class Differentiated:
     waste: int = 0
     #: What the way back loads again, which must then be there as it was.
     again: Again = field(default_factory=lambda: Again())
+    #: Where which way threads go depends on floats that have adjoints.
+    branches: tuple[Location, ...] = ()
 
 
 def differentiate(
@@ -167,6 +170,8 @@ class Plan:
         """``functions``: those of the program that the way back leads through. ``linked``: loops of
         which it is known that their rounds keep something."""
         self.again, self._linked = again, linked
+        #: By place, ``Differentiated.branches``.
+        self.branches: dict[str, Location] = {}
         self.program, self._functions, self.lanes = program, functions, lanes
         self._receivers = program.kernel.parameters[:receivers]
         self._is_own, self._atomic = is_own, atomic
@@ -207,7 +212,15 @@ class Plan:
         bounds = Bounds(self, functions) if self.is_dynamic else None
         waste = words if self.is_dynamic and self._wastes else 0
         return Differentiated(
-            there, back, words, self.is_dynamic, self._shares, bounds, waste, self.again
+            there,
+            back,
+            words,
+            self.is_dynamic,
+            self._shares,
+            bounds,
+            waste,
+            self.again,
+            tuple(self.branches.values()),
         )
 
     # ---------------------------------------------------------- functions

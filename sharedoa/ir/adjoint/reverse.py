@@ -21,6 +21,7 @@ from ...model.types import VOID, ArrayType, ListType, TupleType
 from ..core import Candidate, Function, LvalueType, Operation, Region, Value, type_of
 from ..operations import PURE, Adjoint, Effects, effects_of, kind_of
 from . import custom, loops, memory
+from .branches import depends_on_floats
 from .code import Code
 from .frames import END, Frame, callee_of
 from .leaves import Path, float_leaves
@@ -379,9 +380,15 @@ class Backward:
         if not any(results) and not (self.plan.touches(operation) or _may_leave(operation)):
             self.leave(operation)
             return
+        self.note_branch(operation, operation.operands[0])
         test = self.primal(operation.operands[0])
         arms = [self.arm(region, results) for region in operation.regions]
         self.merge(operation.kind, [test], arms, **operation.attributes)
+
+    def note_branch(self, operation: Operation, test: Value) -> None:
+        """The way back follows the way that was taken here."""
+        if depends_on_floats(self, test):
+            self.plan.branches.setdefault(operation.location.line_in_file, operation.location)
 
     def call(self, operation: Operation) -> None:
         """The reverse of the function that was called, by the same receiver."""
