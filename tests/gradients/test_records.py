@@ -262,6 +262,9 @@ class Choosing(oa.Object):
         while self.x * self.x < 50.0 and rounds < self.n:  # of x, once more
             self.x = self.x * 1.5
             rounds += 1
+        is_large = self.x > 3.0 if self.n > 1 else False
+        if is_large:  # of x, or not
+            self.x = self.x + 1.0
         if self.limit():  # of x, by way of a method
             self.x = self.x - 1.0
         if self.x > 0.0:  # nothing leads back through it
