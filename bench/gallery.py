@@ -16,7 +16,8 @@ import posixpath
 import re
 import tempfile
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,6 +34,9 @@ ROOT = Path(__file__).parents[1]
 PAGE, PICTURES = ROOT / "docs" / "gallery.md", ROOT / "docs" / "gallery"
 #: Of a picture; and its colours at first.
 MOST_BYTES, _WIDTH, _COLOURS = 60_000, 480, 64
+#: Of a film, at first and at most.
+MOST_FILM_BYTES, _FILM_WIDTH, _FRAMES, _FRAME_MS = 200_000, 320, 40, 120
+_FILM_COLOURS = 24
 _COLUMNS = 120
 #: Records are sought by how their names begin.
 _RECORDS = "programs", "agents", "births"
@@ -42,26 +46,33 @@ _SIZES = "agents", "bodies"
 
 class Entry(NamedTuple):
     """What is shown of a folder of ``apps/``: the classes of ``modules`` in it; and how its picture
-    is made, by the program of that name or the folder's own, if there is one."""
+    is made, by the program of that name or the folder's own, if there is one; and a film, if it has
+    one."""
 
     modules: Sequence[str]
     picture: dict[str, Any] | None
     program: str = ""
+    film: dict[str, Any] | None = None
 
 
 ENTRIES = {
-    "traffic": Entry(["natural.classes"], {"size": 40, "steps": 300}),
+    "traffic": Entry(
+        ["natural.classes"], {"size": 40, "steps": 300}, film={"size": 12, "steps": 80}
+    ),
     "game_of_life": Entry(["natural.classes"], {"size": 120, "steps": 150}),
     "generation": Entry(["natural.classes"], {"size": 240, "steps": 200}),
     "structure": Entry(["natural.classes"], {"size": 400, "steps": 60}),
-    "wator": Entry(["classes"], {"size": 120, "steps": 300}),
+    "wator": Entry(["classes"], {"size": 120, "steps": 300}, film={"size": 60, "steps": 80}),
     "sugarscape": Entry(["classes"], {"size": 120, "steps": 60}),
     "wolf_sheep": Entry(["classes"], {"size": 120, "steps": 5}),
     "forest_fire": Entry(["classes"], {"size": 120, "steps": 60, "settings": {"density": 75}}),
     "schelling": Entry(["classes"], {"size": 100, "steps": 100}),
     "wealth": Entry(["classes"], {"size": 10_000, "steps": 300}),
     "flocking": Entry(["classes"], {"size": 400, "steps": 300}),
-    "boids": Entry(["classes"], {"size": 1500, "steps": 1000, "settings": {"sight": 100}}),
+    "boids": Entry(
+        ["classes"], {"size": 1500, "steps": 1000, "settings": {"sight": 100}},
+        film={"size": 500, "steps": 400, "settings": {"sight": 100}},
+    ),
     "circles": Entry(["classes"], {"size": 2000, "steps": 300}),
     "nbody": Entry(["classes"], {"size": 1000, "steps": 100}),
     "collision": Entry(["classes"], {"size": 2000, "steps": 60}),
@@ -95,8 +106,10 @@ def page(records: Sequence[Path]) -> str:
     named = ", ".join(f"`bench/results/{file.name}`" for file in records)
     head = (
         "The programs that come with sharedoa, one after another: what each is, its classes with "
-        "the methods that they override, and how long a step takes. Times are medians of these "
-        f"records, the host's part included: {named}; more is in "
+        "the methods that they override, and how long a step takes, the host's part included."
+    )
+    end = (
+        f"Times are medians of these records: {named}; more is in "
         "[performance.md](performance.md). `make gallery` makes pictures and page anew."
     )
     parts = ["# Gallery", _wrapped(head)]
@@ -106,6 +119,8 @@ def page(records: Sequence[Path]) -> str:
         parts.append(f"## {title}")
         if entry.picture is not None:
             parts.append(f"![{title}](gallery/{folder}.png)")
+        if entry.film is not None:
+            parts.append(f"![{title}, a film](gallery/{folder}.gif)")
         about = readme.split("\n\n")[1].replace("\n", " ")
         parts.append(_wrapped(_from_docs(about, folder)))
         parts.append(_wrapped(f"Classes: {_classes(folder, entry)}."))
@@ -117,6 +132,7 @@ def page(records: Sequence[Path]) -> str:
                 "\n".join(["| program | size | device | a step |", "|---|---|---|---|", *rows])
             )
         parts.append(f"[More](../apps/{folder}/README.md)")
+    parts += ["---", _wrapped(end)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -225,13 +241,8 @@ def draw(folder: str, into: Path) -> Path:
 
     entry = ENTRIES[folder]
     assert entry.picture is not None
-    app = APPS[entry.program or folder]
-    with tempfile.TemporaryDirectory(prefix="gallery-") as scratch:
-        out = Path(scratch) / "picture.png"
-        given = dict(entry.picture, out=out, natural=app.has_natural, backend="cpu")
-        app.run(RunOptions(**given))
-        with Image.open(out) as opened:
-            image = opened.convert("RGB")
+    with _drawn(folder, entry.picture, "picture.png") as out, Image.open(out) as opened:
+        image = opened.convert("RGB")
     width, colours = _WIDTH, _COLOURS
     while True:
         size = width, round(image.height * width / image.width)
@@ -249,6 +260,46 @@ def draw(folder: str, into: Path) -> Path:
     return file
 
 
+def film(folder: str, into: Path) -> Path:
+    """Make the film of an entry that has one, small enough: a file in ``into``."""
+    from PIL import Image, ImageSequence
+
+    entry = ENTRIES[folder]
+    assert entry.film is not None
+    with _drawn(folder, entry.film, "film.gif") as out, Image.open(out) as opened:
+        frames = [each.convert("RGB") for each in ImageSequence.Iterator(opened)]
+    width, count = _FILM_WIDTH, _FRAMES
+    while True:
+        chosen = frames[:: -(-len(frames) // count)]
+        size = width, round(chosen[0].height * width / chosen[0].width)
+        # No colours between those that there are.
+        small = [each.resize(size, Image.Resampling.NEAREST) for each in chosen]
+        palette = small[-1].quantize(_FILM_COLOURS, dither=Image.Dither.NONE)
+        first, *others = (
+            each.quantize(palette=palette, dither=Image.Dither.NONE) for each in small
+        )
+        content = io.BytesIO()
+        moving = {"save_all": True, "append_images": others, "loop": 0, "duration": _FRAME_MS}
+        first.save(content, format="GIF", optimize=True, **moving)
+        if len(content.getvalue()) < MOST_FILM_BYTES:
+            break
+        width, count = width * 19 // 20, count * 9 // 10
+    file = into / f"{folder}.gif"
+    with whole_file(file) as opened_file:
+        opened_file.write(content.getvalue())
+    return file
+
+
+@contextmanager
+def _drawn(folder: str, how: dict[str, Any], name: str) -> Iterator[Path]:
+    """What the program draws."""
+    app = APPS[ENTRIES[folder].program or folder]
+    with tempfile.TemporaryDirectory(prefix="gallery-") as scratch:
+        out = Path(scratch) / name
+        app.run(RunOptions(**dict(how, out=out, natural=app.has_natural, backend="cpu")))
+        yield out
+
+
 # ---------------------------------------------------------------------- command line
 
 
@@ -260,8 +311,9 @@ def main() -> None:
     if not parser.parse_args().page_only:
         PICTURES.mkdir(exist_ok=True)
         for folder, entry in ENTRIES.items():
-            if entry.picture is not None:
-                file = draw(folder, PICTURES)
+            made = [draw(folder, PICTURES)] if entry.picture is not None else []
+            made += [film(folder, PICTURES)] if entry.film is not None else []
+            for file in made:
                 print(f"{file.relative_to(ROOT)}: {file.stat().st_size:,} bytes", flush=True)
     write_whole(PAGE, page(newest_records()))
     print(PAGE.relative_to(ROOT))

@@ -181,6 +181,14 @@ def twice(a: oa.Array[f32]) -> None:
         a[i] *= 2.0
 
 
+class Walker(oa.Object, layout="aos"):
+    x: f32
+    wanted: f32
+
+    def step(self, weight: oa.Array[f32]) -> None:
+        self.x = self.x * 0.5 + weight[0]
+
+
 @pytest.mark.gpu
 def test_there_and_back_without_a_copy() -> None:
     torch = pytest.importorskip("torch")
@@ -194,6 +202,35 @@ def test_there_and_back_without_a_copy() -> None:
         back = torch.arange(1000, device="cuda", dtype=torch.float32)
         twice[1000](back)
         assert back[7].item() == 14
+
+
+@pytest.mark.gpu
+def test_numba_works_on_ours_and_we_on_its_own() -> None:
+    """On our array, on a field of records, whose elements lie apart, and on an array of Numba's."""
+    cuda = pytest.importorskip("numba.cuda")
+    if not cuda.is_available():
+        pytest.skip("Numba finds no GPU")
+
+    @cuda.jit
+    def add(values: Any, by: Any) -> None:
+        i = cuda.grid(1)
+        if i < values.size:
+            values[i] += by
+
+    with oa.Heap(backend="cuda"):
+        array, walkers = oa.array(f32, range(1000)), oa.new(Walker, 1000, x=1.0)
+        for ours in (array, walkers.x):
+            theirs = cuda.as_cuda_array(ours)
+            assert (
+                theirs.gpu_data.device_ctypes_pointer.value
+                == ours.__cuda_array_interface__["data"][0]
+            )
+            add[8, 128](theirs, np.float32(2.0))
+        cuda.synchronize()
+        assert array[7] == 9.0 and walkers.x.numpy().tolist() == [3.0] * 1000
+        back = cuda.to_device(np.arange(1000, dtype=np.float32))
+        twice[1000](back)
+        assert back.copy_to_host()[7] == 14.0
 
 
 @pytest.mark.gpu
@@ -227,14 +264,6 @@ def test_a_gibibyte_there_and_back_stays_on_the_card() -> None:
     if found["refused"]:
         pytest.skip(f"copies: {found['copied']} bytes; of pages: {found['refused']}")
     assert (found["copied"], found["moved"]) == (0, 0)
-
-
-class Walker(oa.Object, layout="aos"):
-    x: f32
-    wanted: f32
-
-    def step(self, weight: oa.Array[f32]) -> None:
-        self.x = self.x * 0.5 + weight[0]
 
 
 @pytest.mark.gpu

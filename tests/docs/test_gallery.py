@@ -55,10 +55,26 @@ def test_each_entry_has_a_command():
 
 def test_pictures_are_small():
     files = sorted(gallery.PICTURES.iterdir())
-    drawn = sorted(name for name, entry in gallery.ENTRIES.items() if entry.picture is not None)
-    assert [file.name for file in files] == [f"{name}.png" for name in drawn]
-    sizes = [file.stat().st_size for file in files]
-    assert max(sizes) < gallery.MOST_BYTES and sum(sizes) < 1_000_000
+    entries = gallery.ENTRIES.items()
+    drawn = [f"{name}.png" for name, entry in entries if entry.picture is not None]
+    films = [f"{name}.gif" for name, entry in entries if entry.film is not None]
+    assert [file.name for file in files] == sorted([*drawn, *films])
+    sizes = {file.name: file.stat().st_size for file in files}
+    assert max(sizes[name] for name in drawn) < gallery.MOST_BYTES
+    assert max(sizes[name] for name in films) < gallery.MOST_FILM_BYTES
+    assert sum(sizes.values()) < 1_500_000
+
+
+@pytest.mark.slow  # a film has many pictures
+def test_a_film_is_made_small_enough(tmp_path, monkeypatch):
+    image = pytest.importorskip("PIL.Image")
+    entry = gallery.Entry(["classes"], None, film={"size": 30, "steps": 12})
+    monkeypatch.setitem(gallery.ENTRIES, "schelling", entry)
+    monkeypatch.setattr(gallery, "MOST_FILM_BYTES", 12_000)
+    file = gallery.film("schelling", tmp_path)
+    assert file.name == "schelling.gif" and file.stat().st_size < 12_000
+    with image.open(file) as opened:
+        assert opened.n_frames > 4
 
 
 def test_a_picture_is_made_small_enough(tmp_path, monkeypatch):
