@@ -39,10 +39,17 @@ class Body:
     """Makes the statements of one body, with what it may do to ``self`` as ``access`` says."""
 
     def __init__(
-        self, expressions: Expressions, result: str, access: Access, pairs: list[Routine]
+        self,
+        expressions: Expressions,
+        result: str,
+        access: Access,
+        pairs: list[Routine],
+        stirrers: list[Routine],
     ) -> None:
+        """``pairs`` have two results; ``stirrers`` are given a list first, of what they give."""
         self.random, self.expressions = expressions.random, expressions
-        self.result, self.access, self.pairs = result, access, pairs
+        self.result, self.access = result, access
+        self.pairs, self.stirrers = pairs, stirrers
         self.types = [*SCALARS, *expressions.structs]
         self._locals = 0
 
@@ -196,6 +203,11 @@ class Body:
         place, other = (self.expressions.index(f"len({items})", scope) for _ in range(2))
         lines = [f"{items} = {made}", f"{items}b = {items}"]
         lines += [f"{items}b[{place}] = {self.expressions.make(read.type, scope, depth - 1)}"]
+        stirring = [each for each in self.stirrers if each.result == type]
+        if stirring:
+            called = self.random.choice(stirring)
+            given = self.expressions.make(called.parameters[0].type, scope, depth - 1)
+            lines.append(f"{items}[0] = {called.name}({items}b, {given})")
         return 1, [*lines, f"{read.text} = {items}[{other}]"], scope.with_names(read)
 
     def _repoint(self, scope: Scope, room: int, depth: int) -> tuple[int, Lines, Scope]:

@@ -12,7 +12,9 @@ import json
 import sys
 import time
 from collections import Counter, defaultdict
+from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -75,6 +77,16 @@ class Tally:
 # -------------------------------------------------------------------- in a process
 
 
+@cache
+def _sizes() -> ExitStack:
+    """Reductions of few elements by kernels, in this process."""
+    from ..many.small import small_sizes
+
+    entered = ExitStack()
+    entered.enter_context(small_sizes())
+    return entered
+
+
 def run_task(task: Task, folder: Path) -> None:
     """Raises whatever shows that something is wrong."""
     for mode in task.modes:
@@ -85,6 +97,7 @@ def run_task(task: Task, folder: Path) -> None:
         elif task.family == "calls":
             from .test_programs import agree  # hypothesis and pytest are not for everybody
 
+            _sizes()
             random = Random(task.seed)
             size = Size(random.randint(0, 8), random.randint(1, 3), random.randint(1, 6))
             agree(folder, task.seed, size, mode, places.backend(task.backend))

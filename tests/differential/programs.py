@@ -16,7 +16,18 @@ import numpy as np
 from .bodies import Access, Body, Lines, indent
 from .expressions import Expressions, Scope, Table
 from .library import GRID, vectors
-from .signatures import ARRAY, DTYPES, SCALARS, Class, Named, Routine, Struct, inline_parts
+from .signatures import (
+    ARRAY,
+    DTYPES,
+    FLOATS,
+    INTEGERS,
+    SCALARS,
+    Class,
+    Named,
+    Routine,
+    Struct,
+    inline_parts,
+)
 
 MAX_CLASSES, MAX_LEVELS = 64, 5
 
@@ -63,6 +74,8 @@ class _Builder:
         self.structs: list[Struct] = []
         self.functions: list[Routine] = []
         self.pairs: list[Routine] = []
+        #: Functions that change a list of theirs, whose elements are of the result's type.
+        self.stirrers: list[Routine] = []
         self.tables: list[Table] = []
         self.methods: list[Routine] = []
         self.classes: list[Class] = []
@@ -84,6 +97,8 @@ class _Builder:
             lines += self._function(f"helper{number}")
         if self.random.random() < 0.5:
             lines += self._pair_function("split")
+        for number in range(self.random.randint(0, 3)):
+            lines += self._stirrer(f"stir{number}")
         for made, letter in ((self.constants, "K"), (self.properties, "p")):
             count = self.random.randint(0, 2)
             made += [Named(f"{letter}{k}", self.random.choice(SCALARS)) for k in range(count)]
@@ -102,7 +117,7 @@ class _Builder:
         return [*SCALARS, *(struct.name for struct in self.structs)]
 
     def _body(self, result: str, access: Access | None = None) -> Body:
-        return Body(self._expressions(), result, access or Access(), self.pairs)
+        return Body(self._expressions(), result, access or Access(), self.pairs, self.stirrers)
 
     def _expressions(self) -> Expressions:
         return Expressions(self.random, self.structs, self.tables, safe=self.size.safe)
@@ -169,6 +184,23 @@ class _Builder:
         self.pairs.append(Routine(name, parameters, result))
         head = f"def {name}({_declare(parameters)}) -> {result}:"
         return ["@oa.func", head, f"    return {results}"]
+
+    def _stirrer(self, name: str) -> Lines:
+        """A function that is given a list, and changes what the caller has."""
+        type, more = self.random.choice((*INTEGERS, *FLOATS)), self._parameters(1)
+        make, scope = self._expressions(), Scope(list(more))
+        counter = scope.with_names(Named("z[k]", type), Named("z[0]", type)).with_counter("k")
+        after = scope.with_names(Named("z[0]", type), Named("z[-1]", type))
+        rounds = self.random.choice(("len(z)", "len(z)", "1"))
+        lines = [
+            f"for k in range({rounds}):",
+            f"    z[k] = {make.make(type, counter, 2)}",
+            f"z[{make.index('len(z)', after)}] = {make.make(type, after, 1)}",
+        ]
+        lines = self.random.sample([lines[:2], lines[2:], [*lines[2:], *lines[:2]]], 1)[0]
+        self.stirrers.append(Routine(name, more, type))
+        head = f"def {name}(z: list[{type}], {_declare(more)}) -> {type}:"
+        return ["@oa.func", head, *indent([*lines, f"return {make.make(type, after, 1)}"])]
 
     def _parameters(self, count: int) -> tuple[Named, ...]:
         return tuple(Named(f"a{k}", self.random.choice(self._types())) for k in range(count))

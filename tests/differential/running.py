@@ -17,6 +17,7 @@ from ..source_files import load_module
 from . import plain, plain_library
 from .populations import Specimen, Step
 from .programs import Program
+from .reductions import by_loops, by_sharedoa, chosen
 from .signatures import Class, inline_parts
 
 #: What a launch leaves behind: its results, and every field of every object, by number.
@@ -96,6 +97,7 @@ class PlainWorld:
         exec(compile("from __future__ import annotations\n" + program.text, "plain", "exec"),
              self._names)  # fmt: skip
         self._objects: dict[int, Any] = {}
+        self._reductions = chosen(program.text, program.results)
 
     def create(self, specimens: list[Specimen]) -> None:
         for specimen in specimens:
@@ -133,7 +135,11 @@ class PlainWorld:
         outs = [_Results(type_, len(objects)) for type_ in self._program.results]
         cells = np.array(step.cells, np.float32)
         plain.launch(self._names["run"], len(objects), objects, data, cells, *outs)
-        return [[seen_as(self._program, value) for value in out] for out in outs]
+        found = [[seen_as(self._program, value) for value in out] for out in outs]
+        for number, name in self._reductions if objects else ():
+            made = by_loops(outs[number], self._program.results[number], name)
+            found.append([seen(value) for value in made])
+        return found
 
     def get(self, number: int) -> Any:
         return self._objects[number]
@@ -159,6 +165,7 @@ class SharedWorld:
     def __init__(self, program: Program, module: ModuleType, heap: oa.Heap) -> None:
         self._program, self._module, self._heap = program, module, heap
         self._objects: dict[int, Any] = {}
+        self._reductions = chosen(program.text, program.results)
 
     def create(self, specimens: list[Specimen]) -> None:
         for name in sorted({specimen.cls for specimen in specimens}):
@@ -205,7 +212,10 @@ class SharedWorld:
         outs = [heap.zeros(len(workers), self._type(name)) for name in self._program.results]
         cells = heap.array(f32, np.array(step.cells, np.float32))
         self._module.run[len(workers)](objects, data, cells, *outs)
-        return [[seen_as(self._program, out[k]) for k in range(len(out))] for out in outs]
+        found = [[seen_as(self._program, out[k]) for k in range(len(out))] for out in outs]
+        for number, name in self._reductions if workers else ():
+            found.append([seen(value) for value in by_sharedoa(outs[number], name)])
+        return found
 
     def _type(self, name: str) -> Any:
         return bool if name == "bool" else getattr(self._module, name)

@@ -15,11 +15,10 @@ from sharedoa import i32, u64
 from sharedoa.errors import ArgumentError, ClassError, DeviceError, HeapError
 from sharedoa.heap import moving
 from sharedoa.heap.by_type import ByTypePlacement
-from sharedoa.many import block_sort
-from sharedoa.model import world
 from sharedoa.model.classes import ClassType
 
 from ..codegen.interpreted import InterpretedGpu
+from ..many.small import small_sizes
 from .nodes import Named, Node, Pair, Thing
 
 
@@ -195,10 +194,6 @@ def test_sorting_some_and_by_fields(heap: oa.Heap) -> None:
 def test_a_device_sorts_populations(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without and with holes that kernels have made."""
     monkeypatch.setattr(moving, "_FEW", 0)
-    small = {"THREADS": 64, "_GROUP": 4, "_PADDED": 320, "keys_each": lambda type: 1}
-    for name, number in small.items():
-        monkeypatch.setattr(block_sort, name, number)
-    world.World.advance()
     orders: list[Any] = []
 
     def noted(*given: Any) -> Any:
@@ -208,7 +203,7 @@ def test_a_device_sorts_populations(monkeypatch: pytest.MonkeyPatch) -> None:
     order_on_device = moving._order_on_device
     monkeypatch.setattr(moving, "_order_on_device", noted)
     keys = np.random.default_rng(4).integers(-50, 50, 90)
-    with oa.Heap(backend=InterpretedGpu(), initial_region=8):
+    with small_sizes(), oa.Heap(backend=InterpretedGpu(), initial_region=8):
         objects = oa.new(Loner, 90, value=keys)
         holders = oa.new(Holder, 90, loner=objects)
         for key, sign in (("value", 1), (Loner.last_first, -1)):
@@ -220,8 +215,6 @@ def test_a_device_sorts_populations(monkeypatch: pytest.MonkeyPatch) -> None:
             objects.leave()
             holders, objects, keys = holders[left], objects[left], keys[left]
         assert not any(order is None for order in orders)
-    monkeypatch.undo()
-    world.World.advance()
 
 
 @pytest.mark.parametrize("sign", [1, -1])

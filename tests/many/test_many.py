@@ -12,12 +12,13 @@ import pytest
 
 import sharedoa as oa
 from sharedoa import f32, f64, i8, i16, i32, i64, u32, u64
-from sharedoa.many import block_scan, block_sort, calls, reduction, reduction_plan, scan, sorting
+from sharedoa.many import block_scan, block_sort, reduction, sorting
 from sharedoa.many.operators import operator
 from sharedoa.model.scalars import boolean
-from sharedoa.model.world import World
 from tests.backends.pretend_device import PretendDevice
 from tests.codegen.interpreted import InterpretedGpu
+
+from .small import small_sizes
 
 ALL = ("sum", "mean", "min", "max", "any", "all", "argmin", "argmax")
 
@@ -50,25 +51,9 @@ def sum32(a: f32, b: f32) -> f32:
 
 
 @pytest.fixture
-def small_tree(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Several levels of few elements, by kernels."""
-    monkeypatch.setattr(calls, "_FEW", 0)
-    sizes: dict[Any, dict[str, Any]] = {
-        reduction: {"LANES": 8, "ROWS": 4, "PIECE": 32},
-        reduction_plan: {"LANES": 8, "ROWS": 4, "PIECE": 32, "GROUP": 2},
-        scan: {"CHUNK": 4},
-        block_scan: {
-            "CHUNK": 4, "THREADS": 16, "BLOCK": 64, "_PADDED": 80, "_PADDED_CHUNKS": 20
-        },
-        block_sort: {"THREADS": 64, "_GROUP": 4, "_PADDED": 320, "keys_each": lambda type: 3},
-    }  # fmt: skip
-    for module, numbers in sizes.items():
-        for name, number in numbers.items():
-            monkeypatch.setattr(module, name, number)
-    World.advance()  # kernels look for changed globals when something was defined
-    yield
-    monkeypatch.undo()
-    World.advance()
+def small_tree() -> Iterator[None]:
+    with small_sizes():
+        yield
 
 
 @pytest.fixture

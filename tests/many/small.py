@@ -1,0 +1,32 @@
+"""Trees of several levels over few elements, all by kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from sharedoa.many import block_scan, block_sort, calls, reduction, reduction_plan, scan
+from sharedoa.model.world import World
+
+_SIZES: dict[Any, dict[str, Any]] = {
+    calls: {"_FEW": 0},
+    reduction: {"LANES": 8, "ROWS": 4, "PIECE": 32},
+    reduction_plan: {"LANES": 8, "ROWS": 4, "PIECE": 32, "GROUP": 2},
+    scan: {"CHUNK": 4},
+    block_scan: {"CHUNK": 4, "THREADS": 16, "BLOCK": 64, "_PADDED": 80, "_PADDED_CHUNKS": 20},
+    block_sort: {"THREADS": 64, "_GROUP": 4, "_PADDED": 320, "keys_each": lambda type: 3},
+}
+
+
+@contextmanager
+def small_sizes() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        for module, numbers in _SIZES.items():
+            for name, number in numbers.items():
+                patch.setattr(module, name, number)
+        World.advance()  # kernels look for changed globals when something was defined
+        yield
+    World.advance()
