@@ -115,10 +115,10 @@ def test_entries_leave_the_list_in_any_order() -> None:
     before = [*told()]
     libraries = [Library() for _ in range(3)]
     for number, library in enumerate(libraries):
-        debugger.announce(library, code, {"seven": 4096 * number})
+        debugger.announce(library, code, {"seven": 4096 * (number + 1)})
     del library
-    assert [places(each)["seven"] for each in [*told()][:3]] == [8192, 4096, 0]
-    for at, left in ((1, [8192, 0]), (1, [0]), (0, [])):
+    assert [places(each)["seven"] for each in [*told()][:3]] == [12288, 8192, 4096]
+    for at, left in ((1, [12288, 4096]), (1, [4096]), (0, [])):
         gone = weakref.ref(libraries.pop(at))
         assert gone() is None
         kept = [*told()]
