@@ -27,6 +27,13 @@ def small_sizes() -> Iterator[None]:
         for module, numbers in _SIZES.items():
             for name, number in numbers.items():
                 patch.setattr(module, name, number)
-        World.advance()  # kernels look for changed globals when something was defined
+        _forget()
         yield
+    _forget()
+
+
+def _forget() -> None:
+    """Kernels look for changed globals when something was defined; those of sorting have what was
+    computed of them, too."""
     World.advance()
+    block_sort._kernels.cache_clear()
