@@ -11,9 +11,10 @@ import weakref
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from ..heap.array_memory import ArrayStorage
 from ..heap.arrays import Array, make_array
-from ..heap.foreign import ForeignStorage
 from ..heap.heap import Heap
+from ..heap.recording import is_recorded, refuse_access
 from ..model.functions import DeviceFunction
 from ..model.intrinsics import grid, shared, syncthreads
 from ..model.scalars import ScalarType, i64
@@ -36,6 +37,8 @@ _plans: weakref.WeakKeyDictionary[Heap, _Plans] = weakref.WeakKeyDictionary()
 def reduce(values: Array, operator: Operator, is_index: bool) -> Any:
     """At least one element combined, or the index of the first that is what comes out or NaN."""
     heap, element = values._heap, values.__sharedoa_element__
+    if is_recorded(heap):
+        raise refuse_access()  # before anything is recorded
     assert isinstance(element, ScalarType)
     plans = _plans.get(heap)
     if plans is None:
@@ -61,15 +64,7 @@ class _Plan:
         counts, size = piece_counts(length), total.dtype.itemsize
         # The last one is the result, or what is looked for.
         self._between = scratch_storage(heap, sum(counts) * size)
-        backend = heap.backend
-        self._staging = backend.slot_lists.staging(1, _RESULT_BYTES)
-        weakref.finalize(self, _close, backend, self._staging).atexit = False
-        self._dtype = i64.dtype if is_index else total.dtype
-        self._number = self._staging.memory(0)[: self._dtype.itemsize].view(self._dtype)
-        found = self._staging.address(0)
-        self._found = ForeignStorage(
-            self._staging, found, _RESULT_BYTES, i64 if is_index else total, None, False
-        )
+        self._found = _Result(heap.backend, i64 if is_index else total)
         self._levels: list[tuple[Any, int, int, int]] = []
         address, lift = self._between.address, operator.lift
         for count in counts:
@@ -81,7 +76,8 @@ class _Plan:
 
     def __call__(self, values: Array) -> Any:
         heap, total, level = values._heap, self._total, values
-        first = found = make_array(heap, self._found.element, self._found, self._found.address, 1)
+        result = self._found
+        first = found = make_array(heap, result.element, result, result.address, 1)
         for run, length, address, count in self._levels:
             into = found
             if count > 1 or self._search:
@@ -92,7 +88,21 @@ class _Plan:
         if self._search:
             self._search(values, len(values), first, len(first), level, found)
         heap.wait()
-        return self._number[0]
+        return result.number[0]
+
+
+class _Result(ArrayStorage):
+    """An array of one number in memory that host and device both reach."""
+
+    def __init__(self, backend: Backend, type: ScalarType) -> None:
+        self._staging = backend.slot_lists.staging(1, _RESULT_BYTES)
+        # Who has yet to launch what writes to it keeps it.
+        weakref.finalize(self, _close, backend, self._staging).atexit = False
+        self.number = self._staging.memory(0)[: type.dtype.itemsize].view(type.dtype)
+        self.address, self.size, self.element = self._staging.address(0), _RESULT_BYTES, type
+        self.version = self.lived = 0
+        self.without_null = self.known = None
+        self.held_as = set()
 
 
 def _close(backend: Backend, staging: ReportStaging) -> None:

@@ -136,6 +136,8 @@ class ErrorRecords:
     def __init__(self, provider: Any) -> None:
         self._provider = provider
         self._slabs: list[Slab] = []
+        #: Of each slab.
+        self._records: list[Any] = []
         self._free: list[tuple[int, int]] = []
         self._units: dict[tuple[int, int], Unit] = {}
 
@@ -157,6 +159,8 @@ class ErrorRecords:
         slab = self._provider.allocate(RECORDS_PER_SLAB * RECORD_DTYPE.itemsize)
         slab.memory[:] = 0
         self._slabs.append(slab)
+        size = RECORDS_PER_SLAB * RECORD_DTYPE.itemsize
+        self._records.append(slab.memory[:size].view(RECORD_DTYPE))
         self._free += [(len(self._slabs) - 1, i) for i in reversed(range(RECORDS_PER_SLAB))]
 
     def raise_first(self) -> None:
@@ -166,18 +170,17 @@ class ErrorRecords:
         Call it when nothing is under way of what the calling thread launched. A record that the
         kernel of another thread is still filling has no code yet; it is for that thread to find.
         """
-        for number, slab in enumerate(self._slabs):
-            records = slab.memory[: RECORDS_PER_SLAB * RECORD_DTYPE.itemsize].view(RECORD_DTYPE)
-            filled = np.flatnonzero(records["flag"])
-            if not len(filled):
+        for number, records in enumerate(self._records):
+            if not records["flag"].any():
                 continue
+            filled = np.flatnonzero(records["flag"])
             copies = records[filled]
             told = np.flatnonzero(copies["code"])
             if not len(told):
                 continue
             filled, record = filled[told], copies[told[0]]
             unit = self._units[number, int(filled[0])]
-            reports = slab.memory[: records.nbytes].reshape(-1, RECORD_DTYPE.itemsize)
+            reports = records.view(np.uint8).reshape(-1, RECORD_DTYPE.itemsize)
             reports[filled, :REPORT_BYTES] = 0
             raise _error(unit, record)
 

@@ -12,6 +12,7 @@ import pytest
 
 import sharedoa as oa
 from sharedoa import f32, f64, i8, i16, i32, i64, u32, u64
+from sharedoa.errors import HeapError
 from sharedoa.many import block_scan, block_sort, reduction, sorting
 from sharedoa.many.operators import operator
 from sharedoa.model.scalars import boolean
@@ -164,6 +165,29 @@ def _call_within_a_call(device: Interrupting) -> oa.Heap:
         device.meanwhile = lambda: inner.append(other.argmax())
         assert array.argmax() == 80 and inner == [9]
         return heap
+
+
+@oa.kernel
+def kernel_add(values: oa.Array[f32], by: f32) -> None:
+    i = oa.grid(1)
+    values[i] += by
+
+
+@pytest.mark.parametrize("backend", ["pretended", pytest.param("cuda", marks=pytest.mark.gpu)])
+def test_amid_launches_that_wait_or_are_recorded(small_tree: None, backend: str) -> None:
+    device: Any = PretendDevice(1 << 16) if backend == "pretended" else backend
+    with oa.Heap(backend=device, capacity="64MiB"):
+        array = oa.array(f32, np.arange(90))
+        with oa.fuse():
+            kernel_add[90](array, 1.0)
+            assert array.sum() == 4005 + 90
+            kernel_add[90](array, 1.0)
+        with pytest.raises(HeapError, match=r"inside a block of oa.capture"), oa.capture():
+            array.sum()
+        with oa.capture() as step:
+            kernel_add[90](array, 1.0)
+        step.run()
+        assert array.sum() == 4005 + 270 and array.argmax() == 89
 
 
 def test_the_same_bits_on_a_processor_at_full_size() -> None:
