@@ -150,12 +150,19 @@ class Function:
         return self.body.arguments
 
 
+class Remark(NamedTuple):
+    location: Location
+    text: str
+
+
 @dataclass(eq=False)
 class Program:
-    """A kernel with every function it can reach, by symbol. ``functions`` holds the kernel too."""
+    """A kernel with every function it can reach, by symbol. ``functions`` holds the kernel too.
+    ``remarks``: what passes tell people of places in it."""
 
     kernel: Function
     functions: dict[str, Function] = field(default_factory=dict)
+    remarks: list[Remark] = field(default_factory=list)
 
 
 # -------------------------------------------------------------------- walks

@@ -54,6 +54,8 @@ def explain(program: Program, heap: Heap, mode: Mode, debug: bool) -> str:
             "methods or branches run it together"
         )
     head += _limits(compilation.lowered.loop_copies)
+    for location, text in dict.fromkeys(compilation.program.remarks):
+        head += f"\n{_short(location)}: {text}"
     if compilation.lowered.asks and heap.backend.target.is_device:
         head += (
             f"\na thread of the GPU runs up to {MOST_ITEMS} threads of a large launch, which it "

@@ -95,6 +95,12 @@ def test_narrow_references(layout: str) -> None:
     assert all(np.array_equal(found[name], expected[name]) for name in expected)
 
 
+def test_explain_tells() -> None:
+    with oa.Heap(backend=InterpretedGpu(), layout="tile", capacity="64MiB"):
+        _run()
+        assert look.explain().count("the rounds of this loop are straight code") == 2
+
+
 def test_no_branch_between_loads() -> None:
     with oa.Heap(backend="cpu", layout="tile", references="64") as heap:
         fields = heap.new(Field, NUMBER, animal=heap.new(Animal, 1)[0])

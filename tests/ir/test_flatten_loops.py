@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import sharedoa as oa
 from sharedoa import f32, i32, ir
 from sharedoa.ir.passes.candidates import narrow_candidates
-from sharedoa.ir.passes.flatten_loops import flatten_loops
+from sharedoa.ir.passes.flatten_loops import _DONE, _MUCH, _STALE, flatten_loops
 from sharedoa.ir.passes.narrow_counters import narrow_counters
 from sharedoa.ir.text import program_text
 from sharedoa.ir.verify import verify
@@ -156,11 +156,28 @@ ROUND = {
 }  # fmt: skip
 
 
+WHY = {
+    "a store": "they do more than compute and load",
+    "a break": "they may be left",
+    "a return": "they may be left",
+    "a late return": "they may be left",
+    "itself": "a call may run several methods, or leads back to itself",
+    "a test of what is carried": _STALE,
+    "a place by what is carried": _STALE,
+    "an index behind a test": "an element of an array is read behind a test",
+    "an index in an object": "an index behind a test may be outside",
+    "a division behind a test": "what is computed behind a test may fault",
+    "much behind a test": _MUCH,
+}
+
+
 @pytest.mark.parametrize("name", [*FLAT, *ROUND])
 def test_which_loops_are_flat(tmp_path: Path, name: str) -> None:
     program = program_of(tmp_path, FLAT.get(name) or ROUND[name])
     expected = [outcome(program, seed, [Place]) for seed in range(40)]
     assert flattened(program, [Place]) == (name in FLAT)
+    told = [remark.text.rpartition(", as ")[2] for remark in program.remarks]
+    assert told == [_DONE] if name in FLAT else told == [WHY[n] for n in [name] if n in WHY]
     assert [outcome(program, seed, [Place]) for seed in range(40)] == expected
 
 

@@ -36,6 +36,7 @@ from ..core import (
     Operation,
     Program,
     Region,
+    Remark,
     Type,
     Value,
     behind,
@@ -56,6 +57,9 @@ MOST_COST = 640
 """Machine instructions, roughly, of the straight code."""
 _COST_OF_LOAD = 12
 """So many instructions behind tests for each load, at most: they run in every round then."""
+_DONE = "the rounds of this loop are straight code: what all of them load is under way at once"
+_MUCH = "they compute much for what they load"
+_STALE = "what is read depends on what rounds pass on"
 Path = tuple[Value, ...]
 """The tests that must hold where something is, the first one outermost."""
 
@@ -106,7 +110,7 @@ def _has_loads_behind_tests(program: Program, loop: Operation) -> bool:
 
 
 class _CannotError(Exception):
-    """The loop stays as it is."""
+    """The loop stays as it is; why, if that is worth telling."""
 
 
 def _flattened(program: Program, job: Job, loop: Operation) -> _Made | None:
@@ -114,8 +118,12 @@ def _flattened(program: Program, job: Job, loop: Operation) -> _Made | None:
     try:
         results = writer.loop(loop, _Scope(), (), 1)
         before, nonempty = writer.tests()
-    except _CannotError:
+    except _CannotError as error:
+        if error.args:
+            text = f"the rounds of this loop stay one after another, as {error.args[0]}"
+            program.remarks.append(Remark(loop.location, text))
         return None
+    program.remarks.append(Remark(loop.location, _DONE))
     if nonempty is None:
         return _Made(writer.made, results)
     at = loop.location
@@ -187,7 +195,7 @@ class _Writer:
         if then is otherwise:
             return then
         if not isinstance(then.type, (ScalarType, ReferenceType)):
-            raise _CannotError
+            raise _CannotError("they pass on values of several parts")
         return self._write("select", [test, then, otherwise], like, then.type)
 
     def _all(self, tests: Sequence[Value], like: Operation) -> Value:
@@ -202,7 +210,7 @@ class _Writer:
         that says whether all hold, None where that is known. Raises _CannotError if the whole is
         not worth it."""
         if self._cost > MOST_COST or self._tested_cost > _COST_OF_LOAD * self._loads:
-            raise _CannotError
+            raise _CannotError(_MUCH)
         if not self._nonempty:
             return [], None
         outermost = self._nonempty[0].source
@@ -212,7 +220,7 @@ class _Writer:
         needed = {v.source for v in behind(all_hold, lambda operation: operation in written)}
         before = [operation for operation in self.made if operation in needed]
         if not all(map(_is_total, before)):
-            raise _CannotError
+            raise _CannotError("how many there are may be computed of anything")
         self.made = [operation for operation in self.made if operation not in needed]
         return before, all_hold
 
@@ -293,14 +301,14 @@ class _Writer:
         """Write a region; what it passes on by a terminator of the kind ``end``."""
         *within, last = region.operations
         if last.kind != end:
-            raise _CannotError
+            raise _CannotError("they may be left")
         for operation in within:
             cost = self._cost
             found = self._operation(operation, scope, path, outer)
             if path and not operation.regions:
                 self._tested_cost += self._cost - cost
             if self._cost > MOST_COST:
-                raise _CannotError
+                raise _CannotError(_MUCH)
             used = [*operation.operands, *live_ins(operation.regions)]
             is_stale = scope.is_stale(used)
             for result, value in zip(operation.results, found, strict=True):
@@ -321,11 +329,11 @@ class _Writer:
             self._loads += 1
             return [self._write("load", [place], operation, operation.result.type)]
         if operation.regions or effects_of(operation) != PURE or len(operation.results) != 1:
-            raise _CannotError
+            raise _CannotError("they do more than compute and load")
         if isinstance(operation.result.type, LvalueType):
             return operation.results  # it is written where it is read
         if path and not _is_total(operation):
-            raise _CannotError
+            raise _CannotError("what is computed behind a test may fault")
         given = [scope[operand] for operand in operation.operands]
         type, attributes = operation.result.type, operation.attributes
         return [self._write(operation.kind, given, operation, type, **attributes)]
@@ -337,7 +345,7 @@ class _Writer:
             arm = choice.regions[0 if known else 1]
             return self._region(arm, scope.inner(), path, "yield", outer)
         if scope.is_stale(choice.operands) and any(map(_reads, choice.regions)):
-            raise _CannotError
+            raise _CannotError(_STALE)
         is_false = self._write(
             "compare", [test, self._constant(False, boolean, choice)], choice, boolean,
             operator="eq",
@@ -352,9 +360,9 @@ class _Writer:
     def _call(self, call: Operation, scope: _Scope, path: Path, outer: int) -> list[Value]:
         symbols = callees(call)
         if len(symbols) != 1 or symbols[0] in self._under_way:
-            raise _CannotError
+            raise _CannotError("a call may run several methods, or leads back to itself")
         if call.kind == "call_virtual" and not self._job.mode.closed_world:
-            raise _CannotError
+            raise _CannotError("a call finds its method when it runs")
         callee = self._program.functions[symbols[0]]
         if any(isinstance(fact, Lane) for fact in callee.known.values()):
             raise _CannotError
@@ -375,16 +383,16 @@ class _Writer:
         """The lvalue, as it may be read here."""
         place = lvalue.source
         if place is None or scope.is_stale(place.operands):
-            raise _CannotError
+            raise _CannotError(_STALE)
         given = [scope[operand] for operand in place.operands]
         if place.kind == "field":
             given[0] = self._object(given[0], place, path)
         elif place.kind in ("member", "inline_element"):
             given[0] = self._place(place.operands[0], scope, path)
             if path and place.kind == "inline_element" and not _is_inside(*given):
-                raise _CannotError
+                raise _CannotError("an index behind a test may be outside")
         elif place.kind != "element" or path:
-            raise _CannotError
+            raise _CannotError("an element of an array is read behind a test")
         return self._write(place.kind, given, place, lvalue.type, **place.attributes)
 
     def _object(self, object: Value, field: Operation, path: Path) -> Value:
