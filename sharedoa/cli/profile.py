@@ -18,6 +18,7 @@ from .output_file import require_writable
 from .report import new_table, print_table
 
 if TYPE_CHECKING:
+    from ..backends.perf_map import PerfMap
     from ..runtime.machine_rates import Rates
     from ..runtime.profile import Profile, Row
 
@@ -62,7 +63,7 @@ def profile(
     finally:
         if trace is not None:
             write_whole(trace, _trace(profiled, begun))
-        _show(profiled, whole)
+        _show(profiled, whole, named)
 
 
 def _run(script: Path, arguments: list[str]) -> None:
@@ -80,14 +81,14 @@ def _run(script: Path, arguments: list[str]) -> None:
         raise SystemExit(1) from None
 
 
-def _show(profiled: Profile, whole: int) -> None:
+def _show(profiled: Profile, whole: int, named: PerfMap | None) -> None:
     table = new_table(
         "kernel", "where", "launches", "threads", "total ms", "mean us", "least us", "share",
         "MB", "GB/s", "limit", "compiled ms", "from cache ms",
     )  # fmt: skip
     for column in table.columns[2:]:
         column.justify = "right"
-    rates = _rates(profiled)
+    rates = _rates(profiled, named)
     rows = sorted(profiled.rows.values(), key=lambda row: -row.total)
     for row in rows:
         table.add_row(
@@ -119,15 +120,18 @@ def _show(profiled: Profile, whole: int) -> None:
         )
 
 
-def _rates(profiled: Profile) -> Rates | None:
-    """What the device can do, if there was a launch that is to be compared with it."""
+def _rates(profiled: Profile, named: PerfMap | None) -> Rates | None:
+    """What the device can do, if there was a launch that is to be compared with it. Its own kernels
+    are in the perf map, too."""
     from ..errors import SharedOAError
     from ..runtime.machine_rates import rates
+    from ..runtime.profile import profiling
 
     if profiled.backend is None:
         return None
     try:
-        return rates(profiled.backend)
+        with profiling(perf_map=named):
+            return rates(profiled.backend)
     except SharedOAError as error:
         typer.echo(f"what limits kernels is not known: {error}", err=True)
         return None
