@@ -6,6 +6,7 @@ import json
 import os
 import runpy
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Annotated
@@ -18,7 +19,6 @@ from .output_file import require_writable
 from .report import new_table, print_table
 
 if TYPE_CHECKING:
-    from ..backends.perf_map import PerfMap
     from ..runtime.machine_rates import Rates
     from ..runtime.profile import Profile, Row
 
@@ -47,23 +47,23 @@ def profile(
 ) -> None:
     """Run a Python program, then print its kernels: launches, times, compilation."""
     from ..backends.perf_map import PerfMap
-    from ..runtime.profile import profiling
+    from ..runtime.profile import naming, profiling
 
     if trace is not None:
         trace = trace.absolute()  # the script may go to another folder
         require_writable("--trace", trace)
-    named = PerfMap() if perf_map else None
     begun = perf_counter_ns()
-    try:
-        with profiling(trace is not None, named) as profiled:
-            try:
-                _run(script, arguments or [])
-            finally:
-                whole = perf_counter_ns() - begun
-    finally:
-        if trace is not None:
-            write_whole(trace, _trace(profiled, begun))
-        _show(profiled, whole, named)
+    with naming(PerfMap()) if perf_map else nullcontext():
+        try:
+            with profiling(trace is not None) as profiled:
+                try:
+                    _run(script, arguments or [])
+                finally:
+                    whole = perf_counter_ns() - begun
+        finally:
+            if trace is not None:
+                write_whole(trace, _trace(profiled, begun))
+            _show(profiled, whole)
 
 
 def _run(script: Path, arguments: list[str]) -> None:
@@ -81,14 +81,14 @@ def _run(script: Path, arguments: list[str]) -> None:
         raise SystemExit(1) from None
 
 
-def _show(profiled: Profile, whole: int, named: PerfMap | None) -> None:
+def _show(profiled: Profile, whole: int) -> None:
     table = new_table(
         "kernel", "where", "launches", "threads", "total ms", "mean us", "least us", "share",
         "MB", "GB/s", "limit", "compiled ms", "from cache ms",
     )  # fmt: skip
     for column in table.columns[2:]:
         column.justify = "right"
-    rates = _rates(profiled, named)
+    rates = _rates(profiled)
     rows = sorted(profiled.rows.values(), key=lambda row: -row.total)
     for row in rows:
         table.add_row(
@@ -120,18 +120,15 @@ def _show(profiled: Profile, whole: int, named: PerfMap | None) -> None:
         )
 
 
-def _rates(profiled: Profile, named: PerfMap | None) -> Rates | None:
-    """What the device can do, if there was a launch that is to be compared with it. Its own kernels
-    are in the perf map, too."""
+def _rates(profiled: Profile) -> Rates | None:
+    """What the device can do, if there was a launch that is to be compared with it."""
     from ..errors import SharedOAError
     from ..runtime.machine_rates import rates
-    from ..runtime.profile import profiling
 
     if profiled.backend is None:
         return None
     try:
-        with profiling(perf_map=named):
-            return rates(profiled.backend)
+        return rates(profiled.backend)
     except SharedOAError as error:
         typer.echo(f"what limits kernels is not known: {error}", err=True)
         return None

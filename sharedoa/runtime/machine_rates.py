@@ -14,7 +14,8 @@ from .kernel import kernel
 from .profile import profiling
 
 _COUNT = 1 << 25
-_CHAINS = 1 << 20
+_ON_CPU, _ON_GPU = 1 << 17, 1 << 22
+"""Threads that compute: some hundredths of a second, and tenths of a millisecond."""
 _REPEAT, _PIECE = 5, 64
 _ROUNDS = 64
 _HEADROOM = 1 << 27
@@ -63,15 +64,16 @@ def rates(backend: str) -> Rates:
     size = 2 * 4 * _COUNT + _HEADROOM
     with knobs.scope(specialise=False), Heap(backend=backend, capacity=size) as heap:
         time = heap.backend.time_launches
+        chains = _ON_GPU if heap.backend.target.is_device else _ON_CPU
         source, target = heap.zeros(_COUNT, f32), heap.zeros(_COUNT, f32)
         copied = min(time(lambda: copy_all[_COUNT](source, target), _REPEAT))
-        computed = min(time(lambda: compute[_CHAINS](source, _ROUNDS), _REPEAT))
+        computed = min(time(lambda: compute[chains](source, _ROUNDS), _REPEAT))
         with heap.lock:
             program = compute.program.uses().program
-            done = traffic(program, heap, (_CHAINS, 1), (source, _ROUNDS), _PIECE)
+            done = traffic(program, heap, (chains, 1), (source, _ROUNDS), _PIECE)
         with profiling() as profiled:
             for _ in range(_REPEAT):
                 nothing[1](source)
         (row,) = profiled.rows.values()
         started = (row.least or 0) / 1e9
-        return Rates(8 * _COUNT / copied, done.operations * _CHAINS / computed, started)
+        return Rates(8 * _COUNT / copied, done.operations * chains / computed, started)

@@ -210,12 +210,11 @@ class _Known(KernelLaunch):
 
 
 @contextmanager
-def profiling(keeps_events: bool = False, perf_map: PerfMap | None = None) -> Iterator[Profile]:
+def profiling(keeps_events: bool = False) -> Iterator[Profile]:
     """Note what is launched and compiled in the block for the first time, and every launch of it.
 
     On a processor a launch takes the time between its start and its end. A GPU is waited for before
     and after each launch, so that its launches take their own time and the host's to start them.
-    Code that a processor loads is added to ``perf_map``.
     """
     profile = Profile(keeps_events)
     with ExitStack() as undo:
@@ -232,12 +231,31 @@ def profiling(keeps_events: bool = False, perf_map: PerfMap | None = None) -> It
         around(Capture, "__init__", _begun)
         around(Capture, "run", _run)
         around(CpuBackend, "prepare", _on_cpu)
-        if perf_map is not None:
-            around(CpuBackend, "load", partial(_load, perf_map))
         around(GpuBackend, "prepare", _on_gpu)
         around(GpuBackend, "record", _record)
         around(GpuBackend, "replay", _replay)
         yield profile
+
+
+@contextmanager
+def naming(perf_map: PerfMap) -> Iterator[None]:
+    """Code that a processor loads in the block is added to ``perf_map``."""
+    whole = CpuBackend.load
+
+    def load(
+        backend: CpuBackend, symbol: str, stages: Stages, *given: bool, **named: bool
+    ) -> LoadedKernel:
+        loaded = whole(backend, symbol, stages, *given, **named)
+        code = stages["o"]
+        assert isinstance(code, bytes)
+        perf_map.add(code, symbol, loaded.library.address(symbol))
+        return loaded
+
+    CpuBackend.load = load  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        CpuBackend.load = whole  # type: ignore[method-assign]
 
 
 # ---------------------------------------------------------------- what is put around what
@@ -285,7 +303,7 @@ def _look(
 def _prepared(profile: Profile, whole: Callable[..., KernelLaunch]) -> Any:
     def prepared(program: Program, *given: Any) -> KernelLaunch:
         launch = whole(program, *given)
-        known = {each.name: getattr(launch, each.name) for each in fields(launch)}
+        known = {each.name: getattr(launch, each.name) for each in fields(KernelLaunch)}
         moved = profile.traffic_of(program, math.prod(launch.threads))
         return _Known(**known, row=profile.row_of(program), moved=moved)
 
@@ -346,19 +364,6 @@ def _on_cpu(profile: Profile, whole: Callable[..., Callable[[], None]]) -> Any:
         return partial(profile.timed, launch.row, threads, start, moved=launch.moved)
 
     return prepare
-
-
-def _load(perf_map: PerfMap, _: Profile, whole: Callable[..., LoadedKernel]) -> Any:
-    def load(
-        backend: CpuBackend, symbol: str, stages: Stages, *given: bool, **named: bool
-    ) -> LoadedKernel:
-        loaded = whole(backend, symbol, stages, *given, **named)
-        code = stages["o"]
-        assert isinstance(code, bytes)
-        perf_map.add(code, symbol, loaded.library.address(symbol))
-        return loaded
-
-    return load
 
 
 def _on_gpu(profile: Profile, whole: Callable[..., Callable[[], None]]) -> Any:
