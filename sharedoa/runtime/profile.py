@@ -251,7 +251,7 @@ def naming(perf_map: PerfMap) -> Iterator[None]:
         perf_map.add(code, symbol, loaded.library.address(symbol))
         return loaded
 
-    CpuBackend.load = load  # type: ignore[method-assign]
+    CpuBackend.load = load  # type: ignore[method-assign, assignment]
     try:
         yield
     finally:
