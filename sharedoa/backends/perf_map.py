@@ -19,6 +19,8 @@ _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_APPEND
 class PerfMap:
     """The map of this process."""
 
+    file: Path
+
     def __init__(self) -> None:
         """Raises ConfigurationError where there is no ``perf``, or its file cannot be written."""
         if sys.platform != "linux":

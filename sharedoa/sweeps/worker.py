@@ -64,7 +64,7 @@ class StartedWorker:
             env={**os.environ, **variables},
             process_group=0 if os.name == "posix" else None,
         )
-        if core is not None:
+        if core is not None and hasattr(os, "sched_setaffinity"):
             with suppress(OSError):  # it has ended; whoever asks it is told
                 os.sched_setaffinity(self._process.pid, {core})
 
@@ -171,7 +171,7 @@ def _serve_forked(
     for each in parents:
         each.close()
     os.setpgid(0, 0)
-    if core is not None:
+    if core is not None and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {core})
     _serve(requests, replies)
 
