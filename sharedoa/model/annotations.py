@@ -213,7 +213,7 @@ def _resolve_grid(annotation: GridAnnotation, scope: Scope, where: str) -> Type:
 
     element = resolve(annotation.element, scope, where)
     if isinstance(element, ReferenceType):
-        return grid_type(annotation.python_class, element.cls)
+        return grid_type(element.cls, annotation.python_class)
     raise ClassError(
         f"{where}: a grid finds objects, not {element!r}",
         "name the class of the objects: oa.HashGrid[Bird]",

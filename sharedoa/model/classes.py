@@ -126,6 +126,8 @@ class ClassType:
     own_defaults: dict[str, Any] = field(default_factory=dict)
     slots: dict[str, int] = field(default_factory=dict)
     entry_base: int = 0
+    #: What was made for it and goes with it (``kept_by_class``).
+    made: dict[tuple[Any, ...], Any] = field(default_factory=dict)
     _own_fields: dict[str, Type] | None = None
     _own_abstract: list[str] | None = None
     _all_fields: dict[str, Type] | None = None

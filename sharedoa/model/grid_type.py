@@ -8,11 +8,11 @@ functions of ``grid_search``.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, ClassVar
 
 from .classes import ClassType
 from .grid_search import GridShape
+from .kept_by_class import kept_by_class
 from .scalars import f32, f64, i32
 from .types import ArrayType, ReferenceType, Type, ValueType
 
@@ -43,8 +43,8 @@ def objects_of(type: GridType) -> ReferenceType:
     return objects.element
 
 
-@cache
-def grid_type(python_class: type, cls: ClassType) -> GridType:
+@kept_by_class
+def grid_type(cls: ClassType, python_class: type) -> GridType:
     """The type of grids of ``cls``; ``python_class`` is ``oa.HashGrid``."""
     shape = vars(GridShape)["__sharedoa_value__"]
     fields: dict[str, Type] = {

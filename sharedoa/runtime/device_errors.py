@@ -6,6 +6,8 @@ still names the kernel. The first thread to fail fills it (``dispatch.errors`` h
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +24,8 @@ from ..model.scalars import i64, u64
 
 if TYPE_CHECKING:
     from ..frontend.tree import Location
-    from .unit import Unit
+    from ..heap.heap import Heap
+    from .code_cache.descriptions import Outline
 
 RECORDS_PER_SLAB = 1024
 _DEBUG_HELP = "run the same launch with debug=True (or SHAREDOA_DEBUG=1)"
@@ -130,6 +133,19 @@ def null_reference_used() -> DeviceError:
     return DeviceError(*_MESSAGES[ErrorCode.NULL])
 
 
+@dataclass(eq=False)
+class Loaded:
+    """Code that a backend has loaded, and what is told of its errors. It outlives its unit, program
+    and classes until what was launched has ended."""
+
+    name: str
+    outline: Outline
+    debug: bool
+    handle: Any
+    #: The heap that it was bound to last.
+    heap: Callable[[], Heap | None] = lambda: None
+
+
 class ErrorRecords:
     """Error records of the kernels that one backend has loaded, in memory that it can write."""
 
@@ -139,20 +155,22 @@ class ErrorRecords:
         #: Of each slab.
         self._records: list[Any] = []
         self._free: list[tuple[int, int]] = []
-        self._units: dict[tuple[int, int], Unit] = {}
+        self._loaded: dict[tuple[int, int], Loaded] = {}
+        #: Whose units are no more, but launches may still be under way.
+        self.left: deque[Loaded] = deque()
 
-    def claim(self, unit: Unit) -> int:
-        """The address of a cleared record for ``unit``."""
+    def claim(self, loaded: Loaded) -> int:
+        """The address of a cleared record for it."""
         if not self._free:
             self._grow()
         place = self._free.pop()
-        self._units[place] = unit
+        self._loaded[place] = loaded
         slab, index = place
         return int(self._slabs[slab].address + index * RECORD_DTYPE.itemsize)
 
-    def release(self, unit: Unit) -> None:
-        place = next(place for place, owner in list(self._units.items()) if owner is unit)
-        del self._units[place]
+    def release(self, loaded: Loaded) -> None:
+        place = next(place for place, owner in list(self._loaded.items()) if owner is loaded)
+        del self._loaded[place]
         self._free.append(place)
 
     def _grow(self) -> None:
@@ -179,15 +197,15 @@ class ErrorRecords:
             if not len(told):
                 continue
             filled, record = filled[told], copies[told[0]]
-            unit = self._units[number, int(filled[0])]
+            loaded = self._loaded[number, int(filled[0])]
             reports = records.view(np.uint8).reshape(-1, RECORD_DTYPE.itemsize)
             reports[filled, :REPORT_BYTES] = 0
-            raise _error(unit, record)
+            raise _error(loaded, record)
 
 
-def _deleted(unit: Unit, address: int) -> str | None:
+def _deleted(loaded: Loaded, address: int) -> str | None:
     """What is known of a deleted object at an address."""
-    heap = unit.heap()
+    heap = loaded.heap()
     if heap is None:
         return None
     with heap.lock:
@@ -195,9 +213,9 @@ def _deleted(unit: Unit, address: int) -> str | None:
     return None if gone is None else f"the {gone[0]} at {address:#x} was deleted by {gone[1]}"
 
 
-def _wrong_class(unit: Unit, address: int, type_index: int) -> str | None:
+def _wrong_class(loaded: Loaded, address: int, type_index: int) -> str | None:
     """What is known of an object that should be of the class with that type index."""
-    heap, wanted = unit.heap(), class_of_index(type_index)
+    heap, wanted = loaded.heap(), class_of_index(type_index)
     if heap is None or wanted is None:
         return None
     try:
@@ -208,8 +226,8 @@ def _wrong_class(unit: Unit, address: int, type_index: int) -> str | None:
     return f"the object at {address:#x} is of class {found}, and {wanted} is declared"
 
 
-def _location(unit: Unit, site: int) -> Location | None:
-    sites = unit.compilation.outline.source_sites
+def _location(loaded: Loaded, site: int) -> Location | None:
+    sites = loaded.outline.source_sites
     return sites[site] if 0 <= site < len(sites) else None
 
 
@@ -222,10 +240,10 @@ def _named_thread(x: int, y: int) -> str:
     return f"thread {x if y <= 0 else (x, y)}"
 
 
-def _race(unit: Unit, record: Any, message: str) -> str:
+def _race(loaded: Loaded, record: Any, message: str) -> str:
     """Two threads at one scalar: what each does, and where."""
     site, value, kinds = int(record["site"]), int(record["value"]), int(record["extra"])
-    place = unit.compilation.outline.assertion_texts[site]
+    place = loaded.outline.assertion_texts[site]
     if AN_ELEMENT in place:
         what = place.replace(AN_ELEMENT, f"element {value} of an array")
     else:
@@ -234,44 +252,44 @@ def _race(unit: Unit, record: Any, message: str) -> str:
     other_thread = _named_thread(other & 0xFFFFFFFF, other >> 32)
     done, does = _ACCESSES[kinds & 0xFFFFFFFF][0], _ACCESSES[kinds >> 32][1]
     text = message.format(what=what, done=done, other=other_thread, does=does)
-    first = Diagnostic(f"kernel {unit.name}{_thread(record)}: {text}", _location(unit, site))
+    first = Diagnostic(f"kernel {loaded.name}{_thread(record)}: {text}", _location(loaded, site))
     there = f"{other_thread} {does} it here"
-    return f"{first}\n{Diagnostic(there, _location(unit, int(record['other_site'])))}"
+    return f"{first}\n{Diagnostic(there, _location(loaded, int(record['other_site'])))}"
 
 
-def _no_room(unit: Unit, type_index: int) -> str:
+def _no_room(loaded: Loaded, type_index: int) -> str:
     """What is known of a class of which there was no place for another object."""
-    heap, cls = unit.heap(), class_of_index(type_index)
+    heap, cls = loaded.heap(), class_of_index(type_index)
     text = f"there is no room for another object of {cls}"
     return text if heap is None or cls is None else heap.memory.births.shortages.get(cls, text)
 
 
-def _error(unit: Unit, record: Any) -> SharedOAError:
+def _error(loaded: Loaded, record: Any) -> SharedOAError:
     code, value = int(record["code"]), int(record["value"])
     message, help = _MESSAGES[code]
     extra = int(record["extra"])
     if code == ErrorCode.RACE:
-        return DeviceError(_race(unit, record, message), help)
+        return DeviceError(_race(loaded, record, message), help)
     text = message.format(
         address=value,
         index=value - (1 << 64) if value >> 63 else value,
         extra=extra,
     )
     if code == ErrorCode.WRONG_CLASS:
-        text = _wrong_class(unit, value, extra) or text
+        text = _wrong_class(loaded, value, extra) or text
     if code == ErrorCode.ROOM:
-        text = _no_room(unit, value)
+        text = _no_room(loaded, value)
         help = help.format(class_name=class_of_index(value))
-    gone = _deleted(unit, value) if code in _OF_DELETED else None
+    gone = _deleted(loaded, value) if code in _OF_DELETED else None
     if gone is not None:
         text, help = gone, _MESSAGES[ErrorCode.FREED][1]
-    site, outline = int(record["site"]), unit.compilation.outline
+    site, outline = int(record["site"]), loaded.outline
     if asserted := outline.assertion_texts.get(site):
         words = [Word(int(record[name])) for name in _WORDS]
         text = f"{text}: {asserted.format(*words)}"
-    text = f"kernel {unit.name}{_thread(record)}: {text}"
-    location = _location(unit, site)
-    if location is None and not unit.compilation.job.debug:
+    text = f"kernel {loaded.name}{_thread(record)}: {text}"
+    location = _location(loaded, site)
+    if location is None and not loaded.debug:
         help = f"{help}; {_DEBUG_HELP} to see the source line"
     kind = HeapError if code == ErrorCode.ROOM else DeviceError
     return kind(str(Diagnostic(text, location)), help)

@@ -9,7 +9,7 @@ place after them. That takes as many steps as there are objects in the cell, as 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from inspect import unwrap
 from typing import Any, NamedTuple
 
 from ..errors import ArgumentError
@@ -21,6 +21,7 @@ from ..model.classes import ClassType, Signature
 from ..model.functions import DeviceFunction, func
 from ..model.grid_search import NOWHERE, SOLID, GridShape, cell_at, inside32, inside64
 from ..model.intrinsics import atomic_add, grid
+from ..model.kept_by_class import kept_by_class
 from ..model.scalars import ScalarType, boolean, weak_int
 from ..model.type_names import f32, f64, i32, i64, u32, u64
 from ..model.types import VOID, ArrayType, ReferenceType, Type, ValueType
@@ -197,7 +198,7 @@ def positions_of(cls: ClassType, field: str | None, dimensions: int) -> Position
 # ---------------------------------------------------------------------- kernels of a class
 
 
-@cache
+@kept_by_class
 def counting(cls: ClassType, positions: Positions) -> Program:
     """The kernel that calls ``count32`` or ``count64`` for objects of ``cls``; the first of them
     has the number ``first``."""
@@ -224,7 +225,7 @@ def counting(cls: ClassType, positions: Positions) -> Program:
     return _program(f"HashGrid[{cls.name}].count", signature, body, in_cpython)
 
 
-@cache
+@kept_by_class
 def placing(cls: ClassType, listed: ClassType, bits: int) -> Program:
     """The kernel that calls ``place32`` or ``place64`` for objects of ``cls``, and puts each into
     its place of the last argument, an array of ``listed``."""
@@ -292,7 +293,7 @@ class _Kernel:
     """A kernel in the making, of a class that only its caller knows: each thread has an object."""
 
     def __init__(self, name: str, signature: Signature) -> None:
-        code = counting.__wrapped__.__code__
+        code = unwrap(counting).__code__
         line = code.co_firstlineno
         self.location = tree.Location(code.co_filename, line, 0, line, 0, name)
         self.before: list[tree.Statement] = []

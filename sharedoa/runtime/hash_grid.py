@@ -245,7 +245,7 @@ class HashGrid(Generic[T_co]):
         self._ranks, self._members = (heap.blank(i32, capacity) for _ in range(2))
         self._capacity, self._cls = capacity, cls
         self._deletions = heap.placement.deletions
-        self._kernel_type = grid_type(HashGrid, cls)
+        self._kernel_type = grid_type(cls, HashGrid)
         self._packed = packed(self._kernel_type, self, "a grid")
         # Captured steps that have the arrays before look at their arguments again.
         heap.placement.change_layout()

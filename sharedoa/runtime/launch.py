@@ -50,7 +50,7 @@ from .launch_settings import own_settings
 from .pipeline import Compilation, compile
 from .populations import changing, look_after
 from .specialisation import Constants, FixedWords, Specialisation, words_of
-from .unit import Unit, release
+from .unit import Unit, release, release_left
 
 
 @dataclass(frozen=True)
@@ -439,6 +439,7 @@ class Program:
             made = self.compilation(heap, mode, debug, heap.backend.target, given)
             loaded = self._units.setdefault(heap.backend, {})
             if made.job not in loaded:
+                release_left(heap.backend)
                 loaded[made.job] = Unit(made, heap.backend)
             return loaded[made.job]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from ..heap.heap import Heap
 from ..heap.provider import Slab
 from ..uninterrupted import uninterrupted
 from . import code_cache
-from .device_errors import ErrorRecords
+from .device_errors import ErrorRecords, Loaded
 from .exit_report import report_at_exit
 from .pipeline import Compilation
 
@@ -33,20 +33,22 @@ class Unit:
     """A kernel's machine code as a backend loaded it. It does not keep the backend alive."""
 
     def __init__(self, compilation: Compilation, backend: Backend) -> None:
-        self.name = compilation.job.name
         self.compilation = compilation
         outline = compilation.outline
-        #: The heap that it was bound to last.
-        self.heap: Callable[[], Heap | None] = lambda: None
+        records = records_of(backend)
         with uninterrupted:
-            self.handle: Any = backend.load(
+            handle = backend.load(
                 outline.kernel_symbol,
                 compilation.products,
                 uses_barrier=outline.uses_barrier,
                 recursive=outline.recursive,
                 debug=compilation.job.debug,
             )
-            self._record = records_of(backend).claim(self)
+            self._loaded = Loaded(compilation.job.name, outline, compilation.job.debug, handle)
+            self._record = records.claim(self._loaded)
+            # Not while things are collected: launches of it may be under way.
+            self._leaving = weakref.finalize(self, records.left.append, self._loaded)
+            self._leaving.atexit = False
         self.state: list[int] = []
         """What the module's state block holds; another list after every change."""
 
@@ -56,7 +58,7 @@ class Unit:
         """Fill the module's state block: the ``words`` that the heap gives, this unit's error
         record, ``bounds`` of the population that the code was compiled for, and the address of the
         table of ``births`` for code that makes objects."""
-        self.heap = weakref.ref(heap)
+        self._loaded.heap = weakref.ref(heap)
         words = [*words[: state.ERRORS], self._record, *words[state.ERRORS + 1 :], *bounds]
         if self.compilation.job.debug:
             words = [*words[: state.SHADOW], shadow_table(heap.backend)]
@@ -72,10 +74,24 @@ class Unit:
                 heap.add_synchronize_hook(records_of(heap.backend).raise_first)
                 _watched.add(heap)
 
+    @property
+    def name(self) -> str:
+        return self._loaded.name
+
+    def heap(self) -> Heap | None:
+        """The one that it was bound to last."""
+        return self._loaded.heap()
+
+    @property
+    def handle(self) -> Any:
+        """What the backend loaded."""
+        return self._loaded.handle
+
     def forget(self, backend: Backend) -> None:
         """It was never launched, nor will be."""
         with uninterrupted:
-            records_of(backend).release(self)
+            self._leaving.detach()
+            records_of(backend).release(self._loaded)
 
 
 def release(backend: Backend, units: list[Unit]) -> None:
@@ -88,7 +104,22 @@ def release(backend: Backend, units: list[Unit]) -> None:
     finally:
         with uninterrupted:
             for unit in units:
-                records.release(unit)
+                unit.forget(backend)
+
+
+def release_left(backend: Backend) -> None:
+    """As ``release``, of units that are no more, as their programs are."""
+    records = records_of(backend)
+    count = len(records.left)  # others may follow whose launches nobody has waited for
+    if not count:
+        return
+    backend.synchronize()
+    try:
+        records.raise_first()
+    finally:
+        with uninterrupted:
+            for _ in range(count):
+                records.release(records.left.popleft())
 
 
 def shadow_table(backend: Backend) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache, partial
+from functools import lru_cache, partial
 from threading import get_ident
 from typing import Any, cast
 from weakref import WeakKeyDictionary
@@ -33,6 +33,7 @@ from ..heap.recording import (
 from ..heap.run import Run, RunOfObjects
 from ..model.array2_type import Array2Type
 from ..model.classes import ClassType, Method
+from ..model.kept_by_class import kept_by_class
 from ..model.scalars import ScalarType
 from ..model.types import (
     VOID,
@@ -297,7 +298,7 @@ def _are_too_many(
     return _program_of_any(objects._cls, method, elementwise).uses().births.changes
 
 
-@cache
+@kept_by_class
 def _program_of_any(cls: ClassType, method: Method, elementwise: tuple[bool, ...]) -> Program:
     """Calls ``method``, or what overrides it, on an array with objects of any class below."""
     return call_program(cls, ((cls, method),), CallForm(elementwise, exact=False))

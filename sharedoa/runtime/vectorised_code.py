@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from functools import cache
 from typing import Any, Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -26,6 +25,7 @@ from ..ir.births import births_of
 from ..ir.streaming import is_short, is_streaming
 from ..model import intrinsics
 from ..model.classes import ClassType, Method, Signature
+from ..model.kept_by_class import kept_by_class
 from ..model.object import shared_type
 from ..model.scalars import boolean, i64, weak_int
 from ..model.types import VOID, ArrayType, ReferenceType, Type
@@ -55,7 +55,7 @@ class CallForm(NamedTuple):
     counted: bool = False
 
 
-@cache
+@kept_by_class
 def call_program(
     cls: ClassType, methods: tuple[tuple[ClassType, Method], ...], form: CallForm
 ) -> Program:

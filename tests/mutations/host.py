@@ -298,4 +298,16 @@ MUTATIONS = (
         "shape is in kernels not what it is in CPython",
         ("tests/runtime/test_vectors.py::test_arrays_of_vectors",),
     ),
+    Mutation(
+        "records of units that are no more stay theirs", "sharedoa/runtime/launch.py",
+        "                release_left(heap.backend)\n", "",
+        "each cell of a notebook that runs again takes memory",
+        ("tests/runtime/test_left_behind.py::test_records_are_used_again",),
+    ),
+    Mutation(
+        "units that are no more are not noted", "sharedoa/runtime/unit.py",
+        "records.left.append, self._loaded", "str, self._loaded",
+        "each cell of a notebook that runs again takes memory",
+        ("tests/runtime/test_left_behind.py::test_records_are_used_again",),
+    ),
 )  # fmt: skip

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,7 +12,8 @@ from dispatch.errors import RECORD_DTYPE, ErrorCode
 from sharedoa import f32, i32
 from sharedoa.heap.placement import FieldPath
 from sharedoa.heap.provider import HostProvider
-from sharedoa.runtime.device_errors import ErrorRecords
+from sharedoa.runtime.code_cache.descriptions import Outline
+from sharedoa.runtime.device_errors import ErrorRecords, Loaded
 
 
 class Base(oa.Object):
@@ -205,10 +205,9 @@ def test_a_record_that_is_being_filled_is_left_until_it_is():
     records = ErrorRecords(HostProvider())
 
     def claimed(name: str) -> np.ndarray:
-        outline = SimpleNamespace(source_sites=(), assertion_texts={}, locations=())
-        made = SimpleNamespace(outline=outline, job=SimpleNamespace(debug=True))
-        unit = SimpleNamespace(name=name, compilation=made)
-        memory = (ctypes.c_uint8 * RECORD_DTYPE.itemsize).from_address(records.claim(unit))
+        outline = Outline("", False, False, False, (), {})
+        loaded = Loaded(name, outline, debug=True, handle=None)
+        memory = (ctypes.c_uint8 * RECORD_DTYPE.itemsize).from_address(records.claim(loaded))
         record = np.ctypeslib.as_array(memory).view(RECORD_DTYPE)
         record["flag"] = 1
         return record

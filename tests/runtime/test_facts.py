@@ -16,7 +16,6 @@ from sharedoa.errors import InternalError
 from sharedoa.ir.job import Job
 from sharedoa.model.clusters import Clusters
 from sharedoa.runtime import launch, pipeline
-from sharedoa.runtime.vectorised_code import call_program
 
 COUNT = 40
 
@@ -256,7 +255,7 @@ def test_what_changes_between_two_launches_is_seen(
 def no_code() -> None:
     for kernel in KERNELS.values():
         kernel.program._drop_units()
-    call_program.cache_clear()
+    Cell.__sharedoa__.made.clear()
 
 
 @pytest.mark.parametrize("way", WAYS)

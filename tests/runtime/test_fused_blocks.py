@@ -220,7 +220,7 @@ def test_fields_stay_in_registers(monkeypatch: pytest.MonkeyPatch) -> None:
             if not knows:
                 monkeypatch.setattr(RoleMetadata, "mark", lambda *given: None)
             form = CallForm((False,) * len(method.signature.types), exact=True)
-            call_program.cache_clear()
+            cls.made.clear()
             program = call_program(cls, ((cls, method),), form)
             # A compiler that was tampered with makes other code than the cache has.
             with knobs.scope(cache_dir="off"), oa.Heap(backend="cpu", mode="auto") as heap:

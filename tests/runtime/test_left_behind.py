@@ -1,0 +1,109 @@
+"""Classes and kernels that are defined anew, as when a cell of a notebook runs again, leave nothing
+behind; but what went wrong in them is told."""
+
+from __future__ import annotations
+
+import gc
+import linecache
+import sys
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import sharedoa as oa
+from sharedoa.model.classes import ClassType
+from sharedoa.runtime.launch import Program
+from sharedoa.runtime.unit import records_of
+
+CELL = """
+import sharedoa as oa
+from sharedoa import f32, i32
+
+class Body(oa.Object):
+    x: f32
+
+    def step(self, dt: f32) -> None:
+        self.x += dt
+
+class Star(Body):
+    def step(self, dt: f32) -> None:
+        self.x += 2 * dt
+
+@oa.kernel
+def step(bodies: oa.Array[Body], dt: f32) -> None:
+    i = oa.grid(1)
+    if i < len(bodies):
+        bodies[i].step(dt)
+
+@oa.kernel
+def divide(numbers: oa.Array[i32], by: i32) -> None:
+    numbers[oa.grid(1)] = 7 // by
+"""
+
+
+@pytest.fixture
+def run_cell() -> Iterator[Callable[[], dict[str, Any]]]:
+    """Runs the cell once more in one namespace, which it returns."""
+    module, number = types.ModuleType("a_notebook"), 0
+    sys.modules[module.__name__] = module
+
+    def run() -> dict[str, Any]:
+        nonlocal number
+        number += 1
+        name = f"<cell {number}>"
+        linecache.cache[name] = len(CELL), None, CELL.splitlines(True), name
+        exec(compile(CELL, name, "exec"), module.__dict__)
+        return module.__dict__
+
+    yield run
+    del sys.modules[module.__name__]
+
+
+def use(heap: oa.Heap, made: dict[str, Any]) -> None:
+    bodies = heap.concat(heap.new(made["Body"], 3), heap.new(made["Star"], 3))
+    made["step"][6](bodies, 0.5)
+    heap.all(made["Body"]).step(1.0)
+    bodies.step(1.0)
+    assert bodies.x.numpy().tolist() == [2.5] * 3 + [5.0] * 3
+
+
+def count() -> tuple[int, int]:
+    gc.collect()
+    kinds = [type(each) for each in gc.get_objects()]
+    return kinds.count(ClassType), kinds.count(Program)
+
+
+def test_a_cell_that_runs_again(backend: str, run_cell: Callable[[], dict[str, Any]]) -> None:
+    counts = []
+    for _ in range(4):
+        with oa.Heap(backend=backend, capacity="16MiB") as heap:
+            use(heap, run_cell())
+        del heap
+        counts.append(count())
+    assert counts[1] == counts[2] == counts[3]
+
+
+def test_records_are_used_again(run_cell: Callable[[], dict[str, Any]]) -> None:
+    free = []
+    with oa.Heap(backend="cpu", capacity="16MiB") as heap:
+        for _ in range(4):
+            numbers = heap.zeros(1, oa.i32)
+            run_cell()["divide"][1](numbers, 2)
+            assert numbers[0] == 3
+            gc.collect()
+            free.append(len(records_of(heap.backend)._free))
+        assert free[1] == free[2] == free[3]
+
+
+def test_errors_of_what_is_no_more(run_cell: Callable[[], dict[str, Any]]) -> None:
+    with oa.Heap(backend="cpu", capacity="16MiB") as heap:
+        numbers = heap.zeros(1, oa.i32)
+        run_cell()["divide"][1](numbers, 0, debug=True)
+        run_cell()
+        gc.collect()
+        with pytest.raises(oa.DeviceError, match="kernel divide"):
+            heap.synchronize()
+        run_cell()["divide"][1](numbers, 7)
+        assert numbers[0] == 1
