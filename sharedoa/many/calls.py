@@ -16,7 +16,7 @@ from ..heap.recording import is_taped
 from ..model.scalars import ScalarType, i64
 from ..model.types import Type, array_form
 from . import fields, reduction, reduction_plan, scan, sorting
-from .operators import operator
+from .operators import Operator, operator
 from .scratch import first_of
 
 #: Elements that NumPy is done with before kernels are launched.
@@ -118,7 +118,7 @@ def reduce_some(values: NumPyLike, name: str, type: ScalarType) -> Any:
     if is_for_numpy(values):
         found = _reduce_in_cpython(np.ravel(values._numpy()), name, of.total)
     elif values._heap.backend.target.is_device:
-        found = reduction_plan.reduce(array_of(values, type), of, is_index)
+        found = reduction_plan.reduce(*_read(values, type, of), of, is_index)
     elif is_index:
         found = reduction.index_of_extreme(array_of(values, type), of)
         return np.int64(reduction.index_from(int(first_of(found))))
@@ -128,6 +128,16 @@ def reduce_some(values: NumPyLike, name: str, type: ScalarType) -> Any:
         return found
     # A zero has no sign, and NaN is one, whichever came first.
     return found.dtype.type(np.nan) if np.isnan(found) else found + found.dtype.type(0)
+
+
+def _read(values: NumPyLike, type: ScalarType, of: Operator) -> tuple[Any, reduction_plan.Read]:
+    """What a device goes over, and how it reads that: fields where they are, if it can."""
+    objects = fields.whole(values) if isinstance(values, FieldView) else None
+    if objects is None:
+        return array_of(values, type), reduction_plan.Read(type, of.lift)
+    assert isinstance(values, FieldView)
+    read = fields.reader(values._cls, values.path, of.total, of.lift)
+    return objects, reduction_plan.Read(values._cls.python_class, read)
 
 
 def _reduce_in_cpython(values: Any, name: str, total: ScalarType) -> Any:

@@ -14,6 +14,7 @@ from ..heap.placement import FieldPath
 from ..heap.run import RunOfObjects
 from ..heap.run_detection import MOST_RUNS
 from ..model.classes import ClassType
+from ..model.functions import DeviceFunction, func
 from ..model.intrinsics import grid
 from ..model.scalars import ScalarType, i64, u64
 from ..model.types import ReferenceType, array_form
@@ -23,6 +24,9 @@ from .scratch import scratch
 _READ = """def kernel_read(objects: Array[C], first: i64, values: Array[T]) -> None:
     i = grid(1)
     values[u64(first) + u64(i)] = objects[i].{path}
+"""
+_READER = """def read(object: C) -> T:
+    return lift(object.{path})
 """
 _WRITE = """def kernel_write(objects: Array[C], first: i64, values: Array[T]) -> None:
     i = grid(1)
@@ -34,6 +38,14 @@ def field_scalar(view: FieldView) -> ScalarType | None:
     """What a view has of each object, one or several; None for what is no number."""
     type, _ = array_form(view.type)
     return type if isinstance(type, ScalarType) else None
+
+
+def whole(view: FieldView) -> Any:
+    """All objects of a view of one number each, as one argument of a kernel; None where they are
+    several, or a number is not all there is of each."""
+    _, shape = array_form(view.type)
+    parts = [] if shape else [*_parts(view)]
+    return parts[0][0] if len(parts) == 1 else None
 
 
 def values_of(view: FieldView, type: ScalarType) -> Array:
@@ -82,13 +94,23 @@ def _parts(view: FieldView) -> Iterator[tuple[Any, int]]:
 
 
 @cache
+def reader(cls: ClassType, path: FieldPath, type: ScalarType, lift: DeviceFunction) -> Any:
+    """A function of the kernel language: what ``lift`` makes of a field, of ``type``."""
+    return func(_made(_READER, cls, path, {"T": type, "lift": lift}))
+
+
+@cache
 def _kernel(cls: ClassType, path: FieldPath, type: ScalarType, text: str) -> Kernel:
+    return Kernel(_made(text, cls, path, {"T": type}), {})
+
+
+def _made(text: str, cls: ClassType, path: FieldPath, known: dict[str, Any]) -> Any:
     source = text.format(path=path)
     lines = source.splitlines(keepends=True)
-    file = f"<{cls.name}.{path}, {lines[0].partition('(')[0]}>"
+    name, _, _ = lines[0].removeprefix("def ").partition("(")
+    file = f"<{cls.name}.{path}, {name}>"
     linecache.cache[file] = len(source), None, lines, file
     names: dict[str, Any] = {"__name__": __name__, "grid": grid, "i64": i64, "u64": u64}
-    names |= {"Array": Array, "C": cls.python_class, "T": type}
+    names |= {"Array": Array, "C": cls.python_class, **known}
     exec(compile(source, file, "exec", dont_inherit=True), names)
-    (function,) = (each for name, each in names.items() if name.startswith("kernel_"))
-    return Kernel(function, {})
+    return names[name]

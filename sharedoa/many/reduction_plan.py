@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import weakref
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..heap.array_memory import ArrayStorage
 from ..heap.arrays import Array, make_array
@@ -34,16 +34,16 @@ _Plans = dict[tuple[Any, ...], "_Plan"]
 _plans: weakref.WeakKeyDictionary[Heap, _Plans] = weakref.WeakKeyDictionary()
 
 
-def reduce(values: Array, operator: Operator, is_index: bool) -> Any:
-    """At least one element combined, or the index of the first that is what comes out or NaN."""
-    heap, element = values._heap, values.__sharedoa_element__
+def reduce(values: Any, read: Read, operator: Operator, is_index: bool) -> Any:
+    """At least one number combined, or the index of the first that is what comes out or NaN:
+    elements of an array, or what ``read`` finds in objects, which are an array or a run."""
+    heap = values._heap
     if is_recorded(heap):
         raise refuse_access()  # before anything is recorded
-    assert isinstance(element, ScalarType)
     plans = _plans.get(heap)
     if plans is None:
         plans = _plans.setdefault(heap, {})
-    key = element, operator, len(values), is_index
+    key = read, operator, len(values), is_index
     # It is this call's alone meanwhile: another thread's, or a signal's, makes one of its own. Of a
     # call that does not come to its end nothing is used again, as launches may be under way.
     plan = plans.pop(key, None) or _Plan(heap, *key)
@@ -54,11 +54,18 @@ def reduce(values: Array, operator: Operator, is_index: bool) -> Any:
     return found
 
 
+class Read(NamedTuple):
+    """What elements are, in annotations, and what makes a number of one."""
+
+    element: Any
+    lift: DeviceFunction
+
+
 class _Plan:
     """It keeps no heap, which keeps it."""
 
     def __init__(
-        self, heap: Heap, element: ScalarType, operator: Operator, length: int, is_index: bool
+        self, heap: Heap, read: Read, operator: Operator, length: int, is_index: bool
     ) -> None:
         self._total = total = operator.total
         counts, size = piece_counts(length), total.dtype.itemsize
@@ -66,15 +73,15 @@ class _Plan:
         self._between = scratch_storage(heap, sum(counts) * size)
         self._found = _Result(heap.backend, i64 if is_index else total)
         self._levels: list[tuple[Any, int, int, int]] = []
-        address, lift = self._between.address, operator.lift
+        address, of = self._between.address, read
         for count in counts:
-            run = _kernel_of_blocks(element, total, lift, operator.combine)[count * LANES, LANES]
+            run = _kernel_of_blocks(*of, total, operator.combine)[count * LANES, LANES]
             self._levels.append((run, length, address, count))
             address, length = address + count * size, count
-            element, lift = total, converted(total, total)
-        self._search = _kernel_of_search(total)[LANES, LANES] if is_index else None
+            of = Read(total, converted(total, total))
+        self._search = _kernel_of_search(*read, total)[LANES, LANES] if is_index else None
 
-    def __call__(self, values: Array) -> Any:
+    def __call__(self, values: Any) -> Any:
         heap, total, level = values._heap, self._total, values
         result = self._found
         first = found = make_array(heap, result.element, result, result.address, 1)
@@ -114,7 +121,7 @@ def _close(backend: Backend, staging: ReportStaging) -> None:
 
 @cache
 def _kernel_of_blocks(
-    E: ScalarType, T: ScalarType, lift: DeviceFunction, combine: DeviceFunction
+    E: Any, lift: DeviceFunction, T: ScalarType, combine: DeviceFunction
 ) -> Kernel:
     @kernel
     def kernel_reduce_blocks(values: Array[E], length: i64, totals: Array[T]) -> None:
@@ -153,12 +160,12 @@ def _kernel_of_blocks(
 
 
 @cache
-def _kernel_of_search(T: ScalarType) -> Kernel:
+def _kernel_of_search(E: Any, lift: DeviceFunction, T: ScalarType) -> Kernel:
     """One block looks for the first piece that has what is wanted, then in this piece."""
 
     @kernel
     def kernel_search(
-        values: Array[T],
+        values: Array[E],
         length: i64,
         pieces: Array[T],
         count: i64,
@@ -169,9 +176,10 @@ def _kernel_of_search(T: ScalarType) -> Kernel:
         lane = grid(1)
         sought = wanted[0]
         place = lane
-        while place < count and not (
-            pieces[place] == sought or (sought != sought and pieces[place] != pieces[place])
-        ):
+        while place < count:
+            value = pieces[place]
+            if value == sought or (sought != sought and value != value):
+                break
             place += LANES
         places[lane] = place
         half = LANES // 2
@@ -185,9 +193,10 @@ def _kernel_of_search(T: ScalarType) -> Kernel:
         stop = min(first + PIECE, length)
         syncthreads()
         place = first + lane
-        while place < stop and not (
-            values[place] == sought or (sought != sought and values[place] != values[place])
-        ):
+        while place < stop:
+            value = lift(values[place])
+            if value == sought or (sought != sought and value != value):
+                break
             place += LANES
         places[lane] = place
         half = LANES // 2

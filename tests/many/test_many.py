@@ -121,6 +121,11 @@ def results(backend: Any) -> list[bytes]:
         found += [oa.array(f32, [0.0, -0.0, 1.0]).min(), oa.array(f32, [-0.0, 0.0]).max()]
         found += [oa.where(array, other[1], 2), oa.array(i16, given[:50].astype(np.int16)).sum()]
         other.sort()
+        points = oa.new(Point, 90, x=given[:90], counts=np.arange(270).reshape(90, 3))
+        found += [points.x.sum(), points.x.argmin(), points[5:70].x.max(), points.counts.sum()]
+        found += [points[[3, 80, 4, 80]].x.sum(), points[::-2].x.argmax()]
+        oa.new(Other, 3, x=1e9)
+        found += [oa.all(Point).x.argmax(), oa.count_nonzero(points.x)]
         return [np.asarray(each).tobytes() for each in (*found, other)]
 
 

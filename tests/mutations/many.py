@@ -21,6 +21,11 @@ MUTATIONS = (
         _PLANS,
     ),
     Mutation(
+        "the first part of several", "sharedoa/many/fields.py",
+        "return parts[0][0] if len(parts) == 1 else None", "return parts[0][0] if parts else None",
+        "objects of one class are taken for those of all", _BITS,
+    ),
+    Mutation(
         "a plan of another length", "sharedoa/many/reduction_plan.py",
         "    key = element, operator, len(values), is_index",
         "    key = element, operator, is_index",
