@@ -27,8 +27,8 @@ MUTATIONS = (
     ),
     Mutation(
         "a plan of another length", "sharedoa/many/reduction_plan.py",
-        "    key = element, operator, len(values), is_index",
-        "    key = element, operator, is_index",
+        "    key = read, operator, len(values), is_index",
+        "    key = read, operator, len(values) | 127, is_index",
         "longer arrays are taken for as long as the first one", _PLANS,
     ),
     Mutation(
