@@ -88,7 +88,7 @@ class Checkpoints:
     ) -> None:
         """Launch, and remember that."""
         made = _Launch(program, program.uses().program, geometry, arguments, mode, debug)
-        gradient = check_taped(program, self._heap, arguments, debug, loads_again=True)
+        gradient = check_taped(program, self._heap, geometry, arguments, debug, loads_again=True)
         self.gradients[program.source.name] = gradient
         self._copies = self._copies or Copies(self._heap)
         self._look_at(made.code)

@@ -110,10 +110,11 @@ def gradient_of(
     debug: bool,
     atomic: bool | None = None,
     loads_again: bool = False,
+    own: frozenset[int] = frozenset(),
 ) -> Gradient:
     """``are_distinct``: no object is twice among the receivers. ``atomic``: as
     ``ir.adjoint.differentiate`` says, where it is not to follow from the heap's backend, as
-    ``loads_again``.
+    ``loads_again`` and ``own``.
 
     Raises CompileError for what cannot be reversed, with its place.
     """
@@ -123,7 +124,7 @@ def gradient_of(
         # Debug mode would take plain additions for races, whatever the order of threads.
         atomic = heap.debug or heap.backend.target.is_device
     warp = heap.backend.target.warp
-    key = are_distinct, atomic, debug, 1 if warp is None else warp.width, loads_again
+    key = are_distinct, atomic, debug, 1 if warp is None else warp.width, loads_again, own
     if key not in known:
         known[key] = _made(program, original, *key)
     return known[key]
@@ -137,10 +138,11 @@ def _made(
     debug: bool,
     lanes: int,
     loads_again: bool,
+    own: frozenset[int],
 ) -> Gradient:
     receivers = program.source.receivers
     is_own = own_roles(original, receivers if are_distinct else 0)
-    made = differentiate(original, receivers, is_own, atomic, debug, lanes, loads_again)
+    made = differentiate(original, receivers, is_own, atomic, debug, lanes, loads_again, own)
     races = race_facts(original, receivers, is_own)
     if made.forward is None or made.reverse is None:
         return Gradient(original, made, None, None, None, races, lanes)
@@ -213,13 +215,22 @@ Leave = Callable[[Again, Sequence[Any], Geometry], bool]
 
 
 def check_taped(
-    program: Program, heap: Heap, arguments: tuple[Any, ...], debug: Any, loads_again: bool = False
+    program: Program,
+    heap: Heap,
+    geometry: Geometry,
+    arguments: tuple[Any, ...],
+    debug: Any,
+    loads_again: bool,
 ) -> Gradient:
     """How a launch is reversed. Raises CompileError if it cannot be."""
     is_debug = heap.debug if debug is None else bool(debug)
     receivers = arguments[: program.source.receivers]
     are_distinct = bool(receivers) and all(each._run is not None for each in receivers)
-    return gradient_of(program, heap, are_distinct, is_debug, loads_again=loads_again)
+    found = gradient_of(program, heap, are_distinct, is_debug, loads_again=loads_again)
+    own = _own_arrays(found.races, geometry, arguments) if found.races.named else None
+    if not own or found.reverse is None:
+        return found
+    return gradient_of(program, heap, are_distinct, is_debug, loads_again=loads_again, own=own)
 
 
 def launch_taped(
@@ -232,10 +243,10 @@ def launch_taped(
     leave: Leave,
 ) -> TapedLaunch | None:
     """Launch, and keep what it takes to reverse that; None if nothing is to be reversed."""
-    gradient = check_taped(program, heap, arguments, debug, loads_again=True)
+    gradient = check_taped(program, heap, geometry, arguments, debug, loads_again=True)
     again = gradient.made.again
     if again and not (_are_apart(again, arguments) and leave(again, arguments, geometry)):
-        gradient = check_taped(program, heap, arguments, debug)
+        gradient = check_taped(program, heap, geometry, arguments, debug, loads_again=False)
     receivers = arguments[: program.source.receivers]
     if gradient.forward is None:
         program.launcher(geometry)(*arguments, mode=mode, debug=debug)
@@ -283,6 +294,23 @@ def _is_free_of_races(races: RaceFacts, arguments: tuple[Any, ...], geometry: Ge
             if not way.is_own(geometry.threads, arguments):
                 return False
     return True
+
+
+def _own_arrays(races: RaceFacts, geometry: Geometry, arguments: Sequence[Any]) -> frozenset[int]:
+    """The parameters of whose elements each is touched by one thread of a launch alone."""
+    own: set[int] = set()
+    for named in races.named:
+        for number, way in named.items():
+            array = arguments[number]
+            others = [n for n in named if n != number and _overlap(array, arguments[n])]
+            is_same = all(
+                named[n] == way
+                and (arguments[n]._address, arguments[n].shape) == (array._address, array.shape)
+                for n in others
+            )
+            if is_same and way.is_own(geometry.threads, arguments):
+                own.add(number)
+    return frozenset(own)
 
 
 def _are_apart(again: Again, arguments: Sequence[Any]) -> bool:

@@ -62,7 +62,7 @@ def reversed_kernels() -> dict[str, str]:
 #: and that of the picture is each pixel's own.
 ADDS = {
     "Node_move": (0, 0), "Spring_pull": (4, 0), "Rope_pull": (4, 0), "Page_gather": (0, 0),
-    "Page_spread": (1, 0), "Advert_spread": (1, 0), "render": (14, 14),
+    "Page_spread": (1, 0), "Advert_spread": (1, 0), "render": (14, 14), "compare": (0, 0),
 }  # fmt: skip
 
 

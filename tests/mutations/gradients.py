@@ -12,6 +12,14 @@ _WORDS = "tests/gradients/test_tape_words.py"
 
 MUTATIONS = (
     Mutation(
+        "elements with two names are a thread's own",
+        "sharedoa/runtime/gradients.py",
+        "if is_same and way.is_own(geometry.threads, arguments):",
+        "if way.is_own(geometry.threads, arguments):",
+        "two threads add plainly to one adjoint",
+        (f"{_RULES}::test_who_has_elements_of_arrays",),
+    ),
+    Mutation(
         "branches of methods that were put in place are not seen",
         "sharedoa/ir/adjoint/branches.py",
         "    for region in source.regions:",

@@ -32,7 +32,7 @@ from ..roles import Role, role_of
 from ..summary import summarize
 from ..uniformity import shared_lvalues
 from . import custom
-from .again import Again
+from .again import Again, array_of
 from .bounds import Bounds
 from .forward import Forward
 from .frames import Frame
@@ -75,12 +75,14 @@ def differentiate(
     debug: bool = False,
     lanes: int = 1,
     loads_again: bool = False,
+    own: Collection[int] = (),
 ) -> Differentiated:
     """The way there and back of a program. ``receivers``: how many of the kernel's first parameters
     are arrays whose elements are what they were, whenever. ``is_own``: whether no other thread adds
     to adjoints in a role. ``atomic``: whether threads that add to others run at the same time.
     ``lanes``: so many threads have their words of the tape by turns, a power of two.
     ``loads_again``: whether the way back finds memory that the program does not change as it was.
+    ``own``: parameters of the kernel of whose elements each is touched by one thread alone.
 
     Raises CompileError, with every place, for what has no adjoint.
     """
@@ -94,7 +96,7 @@ def differentiate(
     again = Again(program) if loads_again else Again()
     linked: set[Operation] = set()
     while True:
-        plan = Plan(program, differentiable, receivers, is_own, atomic, lanes, again, linked)
+        plan = Plan(program, differentiable, receivers, is_own, atomic, lanes, again, linked, own)
         if not plan.changes_floats:
             return Differentiated(None, None)
         try:
@@ -166,10 +168,11 @@ class Plan:
         lanes: int,
         again: Again,
         linked: Collection[Operation],
+        own: Collection[int],
     ) -> None:
         """``functions``: those of the program that the way back leads through. ``linked``: loops of
         which it is known that their rounds keep something."""
-        self.again, self._linked = again, linked
+        self.again, self._linked, self._own = again, linked, own
         #: By place, ``Differentiated.branches``.
         self.branches: dict[str, Location] = {}
         self.program, self._functions, self.lanes = program, functions, lanes
@@ -445,6 +448,8 @@ class Plan:
         """Whether no other thread adds to adjoints of what lies there at the same time."""
         root = root_of(lvalue)
         if (root is not None and root.kind == "list_element") or self._is_own(role_of(lvalue)):
+            return True
+        if self._own and array_of(lvalue, self.program.kernel.parameters) in self._own:
             return True
         self._shares = True
         return not self._atomic

@@ -59,6 +59,9 @@ class RaceFacts:
     arrays: tuple[frozenset[int], ...]
     index: Mapping[int, Index]
     ways: Mapping[int, frozenset[How]]
+    #: Sets of parameters that have all elements of their type that the program touches, and how
+    #: they are named: each in one way.
+    named: tuple[Mapping[int, Index], ...] = ()
 
 
 def race_facts(program: Program, receivers: int, is_own: Callable[[Role], bool]) -> RaceFacts:
@@ -86,7 +89,24 @@ def race_facts(program: Program, receivers: int, is_own: Callable[[Role], bool])
         tuple(groups.values()),
         {number: found.pop() for number, found in named.items() if len(found) == 1},
         {number: frozenset(found) for number, found in ways.items()},
+        tuple(_named(program, floats, receivers)),
     )
+
+
+def _named(
+    program: Program, floats: Sequence[Access], receivers: int
+) -> Iterator[Mapping[int, Index]]:
+    seen: set[frozenset[int | None]] = set()
+    for each in floats:
+        numbers = frozenset(
+            _array_of(program, other) for other in floats if may_meet(each.role, other.role)
+        )
+        if None in numbers or numbers in seen:
+            continue
+        seen.add(numbers)
+        found = {n: {*_index_ways(program, n, receivers)} for n in numbers if n is not None}
+        if all(len(ways) == 1 for ways in found.values()):
+            yield {number: ways.pop() for number, ways in found.items()}
 
 
 def is_harmless(hows: Collection[How]) -> bool:
