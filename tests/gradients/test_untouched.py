@@ -206,6 +206,28 @@ def test_rounds_are_counted_again(heap: oa.Heap) -> None:
 
 
 @oa.kernel
+def until(x: oa.Array[f64], y: oa.Array[f64], n: i32) -> None:
+    i = oa.grid(1)
+    for _ in range(6):
+        y[i] = y[i] * 0.5 + x[i]
+        if x[i] >= n:  # in the first round, or never
+            break
+
+
+@pytest.mark.usefixtures("heap")
+@pytest.mark.parametrize("n", [0, 100])
+def test_rounds_that_keep_nothing_and_end_early(n: int) -> None:
+    x, y = oa.array(f64, [1.0, 2.0]), oa.array(f64, [3.0, 4.0])
+    with oa.tape() as tape:
+        until[2](x, y, n)
+        loss = y.sum()
+    tape.backward(loss)
+    rounds = 1 if n == 0 else 6
+    assert oa.grad(x).tolist() == [sum(0.5**k for k in range(rounds))] * 2
+    assert oa.grad(y).tolist() == [0.5**rounds] * 2
+
+
+@oa.kernel
 def square(x: oa.Array[f64], y: oa.Array[f64]) -> None:
     i = oa.grid(1)
     y[i] = x[i] * x[i]

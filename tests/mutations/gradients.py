@@ -12,6 +12,14 @@ _WORDS = "tests/gradients/test_tape_words.py"
 
 MUTATIONS = (
     Mutation(
+        "rounds that keep nothing have one frame",
+        "sharedoa/ir/adjoint/loops.py",
+        "    if not to.plan.counts_rounds(loop):\n        frame.word(PREVIOUS)",
+        "    if to.plan.has_linked_rounds(loop):\n        frame.word(PREVIOUS)",
+        "the way back goes through one round of a loop that ended early",
+        (f"{_AGAIN}::test_rounds_that_keep_nothing_and_end_early",),
+    ),
+    Mutation(
         "elements with two names are a thread's own",
         "sharedoa/runtime/gradients.py",
         "if is_same and way.is_own(geometry.threads, arguments):",

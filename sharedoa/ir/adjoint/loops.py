@@ -65,8 +65,8 @@ def reverse_loop(to: Backward, loop: Operation) -> None:
     initial = loop.operands[begins:]
     carried = [Value(each.type, "adjoint") for each in leaves]
     frame = Frame()
-    if to.plan.has_linked_rounds(loop):
-        frame.word(PREVIOUS)
+    if not to.plan.counts_rounds(loop):
+        frame.word(PREVIOUS)  # where frames lie side by side, no more than a place of its own
     round = Round(_by_number(loop, leaves, carried), results, _by_number(loop, leaves, exhausted))
     body = _Body(to, loop, leaves, round, frame)
     if loop.kind == "for":
