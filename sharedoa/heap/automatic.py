@@ -40,8 +40,9 @@ class Upkeep:
     """What one heap knows of who might notice that objects move, and of classes with much room."""
 
     def __init__(self) -> None:
-        #: Views of fields that there are, and walks through populations.
-        self.held = 0
+        #: One for each view of fields, walk through a population and tape that there is: a set, as
+        #: threads that add to a number at the same time lose one.
+        self.held: set[object] = set()
         #: Whether references have been given out as numbers, or another thread uses the heap.
         self.is_known_outside = False
         #: Whether several threads use the heap, other than as parts of one launch. It becomes so
@@ -71,11 +72,12 @@ class Upkeep:
 
     def holding(self, values: Iterable[T]) -> Iterator[T]:
         """``values``, as long as which nothing moves by itself."""
-        self.held += 1
+        mark = object()
+        self.held.add(mark)
         try:
             yield from values
         finally:
-            self.held -= 1
+            self.held.discard(mark)
 
     # ------------------------------------------------------------------ what is due
 

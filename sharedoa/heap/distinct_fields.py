@@ -38,8 +38,9 @@ class DistinctFields:
     def __init__(self) -> None:
         self.watched: frozenset[Field] = frozenset()
         #: By class of the objects and field: when it was found, and what.
-        self._known: dict[tuple[ClassType, Field], tuple[tuple[int, ...], bool]] = {}
-        self._changes: dict[Field, int] = {}
+        self._known: dict[tuple[ClassType, Field], tuple[tuple[object, ...], bool]] = {}
+        #: Of each watched field, its last change.
+        self._changes: dict[Field, object] = {}
         self._looks: dict[tuple[ClassType, Field], int] = {}
 
     def are_distinct(self, heap: Heap, cls: ClassType, field: Field) -> bool:
@@ -54,7 +55,7 @@ class DistinctFields:
         if field not in self.watched:
             with uninterrupted:
                 self.watched |= {field}
-                self._changes[field] = 0
+                self._changes[field] = object()
                 heap.forget_ways()  # what writes a field without a word
                 heap.books.change_layout()
         key, now = (cls, field), self._version(heap, field)
@@ -69,7 +70,7 @@ class DistinctFields:
             self._known[key] = now, found
         return found
 
-    def _version(self, heap: Heap, field: Field) -> tuple[int, ...]:
+    def _version(self, heap: Heap, field: Field) -> tuple[object, ...]:
         books = heap.placement
         return books.population_version, books.moves, books.deletions, self._changes[field]
 
@@ -84,7 +85,7 @@ class DistinctFields:
         """A launch that is about to begin may change these fields."""
         for field in fields:
             if field in self._changes:
-                self._changes[field] += 1
+                self._changes[field] = object()
 
     @property
     def changes(self) -> Mapping[Field, int]:

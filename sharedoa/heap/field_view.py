@@ -38,8 +38,8 @@ class FieldView(NumPyLike):
     def __init__(
         self, heap: Heap, cls: ClassType, selection: Selection, path: FieldPath, source: Any = None
     ) -> None:
-        heap.upkeep.held += 1
         self._heap = heap
+        heap.upkeep.held.add(id(self))
         self._cls = cls
         self._selected = selection
         self._deletions = heap.placement.deletions
@@ -48,7 +48,7 @@ class FieldView(NumPyLike):
         self.source = source
 
     def __del__(self) -> None:
-        self._heap.upkeep.held -= 1
+        self._heap.upkeep.held.discard(id(self))
 
     @property
     def type(self) -> Type:

@@ -52,7 +52,7 @@ class Tape(Recorder):
 
         adjoints_of(heap)  # or it has none
         super().__init__(heap)
-        heap.upkeep.held += 1  # nothing moves by itself
+        heap.upkeep.held.add(id(self))  # nothing moves by itself
         self._checkpoints = None if checkpoints is None else Checkpoints(heap, checkpoints)
         self._untouched = Untouched(heap)
         #: None: the next launch of the checkpoints.
@@ -63,7 +63,7 @@ class Tape(Recorder):
     def __del__(self) -> None:
         heap = getattr(self, "heap", None)
         if heap is not None:
-            heap.upkeep.held -= 1
+            heap.upkeep.held.discard(id(self))
 
     def _now(self) -> tuple[int, int, int]:
         placement = self.heap.placement

@@ -259,11 +259,11 @@ def test_nothing_is_held_in_the_end(heap: oa.Heap) -> None:
     assert objects.id[3] == 4 and objects.id[:5].numpy()[1] == 2
     walk = iter(oa.all(Herd))
     next(walk)
-    assert heap.upkeep.held == 1
+    assert len(heap.upkeep.held) == 1
     del walk
     with pytest.raises(AttributeError):
         print(objects.nothing)
-    assert heap.upkeep.held == 0
+    assert not heap.upkeep.held
     assert isinstance(heap.upkeep, Upkeep)
 
 
