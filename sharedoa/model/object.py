@@ -11,7 +11,7 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..errors import ArgumentError, ClassError, HeapError, UnresolvedNameError
 from . import lazy_annotations
@@ -38,28 +38,6 @@ from .world import World
 
 #: ``C(*arguments, **fields)``: ``heap.interface`` installs it, as heaps rest on this.
 construct: Callable[[ClassType, tuple[Any, ...], dict[str, Any]], Any] | None = None
-
-
-class ObjectMemory(Protocol):
-    """What a proxy needs of its heap."""
-
-    #: What reads and writes a field of an object, by the object's class and the field.
-    readers: dict[tuple[type, str], Callable[[Any], Any]]
-    writers: dict[tuple[type, str], Callable[[Any, Any], None]]
-
-    def reader(self, owner: ClassType, name: str) -> Callable[[Any], Any]: ...
-
-    def writer(self, owner: ClassType, name: str) -> Callable[[Any, Any], None]: ...
-
-    def read_element(self, reference: int, owner: ClassType, name: str, index: int) -> Any: ...
-
-    def write_element(
-        self, reference: int, owner: ClassType, name: str, index: int, value: Any
-    ) -> None: ...
-
-    def field_of_one(self, reference: int, owner: ClassType, name: str) -> Any: ...
-
-    def new(self, python_class: type, n: int | None = None, **fields: Any) -> Any: ...
 
 
 class ObjectMeta(type):

@@ -313,6 +313,7 @@ class Program:
             return backend.usual_block(geometry.threads, geometry.block)
         return geometry.block
 
+    @nothing_collected()  # between translating and compiling, either
     def bind(
         self,
         heap: Heap,
@@ -546,7 +547,7 @@ class Program:
             if known is None:
                 with nothing_collected():
                     made = self.source.translate()
-                known = self._uses = Uses(made, self.source.receivers)
+                    known = self._uses = Uses(made, self.source.receivers)
                 self._names = BoundNames(made.dependencies)
             return known
 
