@@ -12,14 +12,6 @@ import pytest
 
 from dispatch.mode import MODES, parse_mode
 
-#: Both have every way to tell a class, every way to call, and the mode that is the default.
-HALVES = (
-    ("cuda", "coal", "bits+switch", "header+vtable", "range+switch", "tag+vtable", "auto"),
-    (
-        "concord", "sharedoa", "typepointer", "bits+vtable", "header+switch", "range+vtable",
-        "tag+switch", "auto",
-    ),
-)  # fmt: skip
 #: Together both have every way to tell a class and to call. For programs that call methods of
 #: populations, of whose objects the class is known, and pay the host for each call.
 FEW = (
@@ -57,13 +49,12 @@ def modes_and_flavours(half: Literal[0, 1]) -> list[Any]:
     ]
 
 
-def modes_and_layouts(part: Literal[0, 1, 2, 3]) -> list[Any]:
-    """Parameters ``mode`` and ``layout``: every second mode of one half, by turns in records and in
-    tiles, and ``auto``; the rest of the product marked slow. Programs have different parts, so that
-    each pair is run with some of them: how a call finds its method, and where fields lie, is
-    compiled in one place for all programs."""
-    half = HALVES[part % 2]
-    found = []
+def modes_and_layouts(part: int) -> list[Any]:
+    """Parameters ``mode`` and ``layout``: every twelfth pair, and ``auto`` in one layout; the rest
+    of the product marked slow. Twelve programs have different parts, so that each pair is run with
+    one of them: how a call finds its method, and where fields lie, is compiled in one place for all
+    programs."""
+    found, place = [], 0
     for mode in MODES:
         # Modes that place objects one by one have no tiles.
         able = ("aos", "tile") if parse_mode(mode).placement == "by_type" else ("aos",)
@@ -71,10 +62,7 @@ def modes_and_layouts(part: Literal[0, 1, 2, 3]) -> list[Any]:
             if mode == "auto":
                 is_quick = part % 2 == turn
             else:
-                is_quick = mode in half and (
-                    (place := half.index(mode)) % 2 == part // 2
-                    and (place // 2 + part) % len(able) == turn
-                )
+                is_quick, place = place % 12 == part, place + 1
             marks = () if is_quick else pytest.mark.slow
             found.append(pytest.param(mode, layout, marks=marks, id=f"{mode}-{layout}"))
     return found

@@ -21,6 +21,7 @@ from sharedoa.ir.job import Facts, Job
 from sharedoa.ir.passes.unused import remove_unused
 from sharedoa.ir.pipeline import PIPELINE, Pass, run_passes
 from sharedoa.ir.text import NOWHERE, program_text
+from sharedoa.ir.verify import verify
 from sharedoa.model.layout import Header, Layout
 from sharedoa.model.reference import PlainReference
 from sharedoa.model.run_form import RunForm
@@ -116,6 +117,12 @@ def contents(program: ir.Program) -> object:
     functions = program.functions.values()
     known = [(each.symbol, dict(each.known), each.melded) for each in functions]
     return program_text(program), known
+
+
+def run_one(program: ir.Program, job: Job, each: Pass) -> None:
+    """Run a pass that applies on a program that was verified, and verify it again."""
+    each.run(program, job)
+    verify(program, each.name)
 
 
 def run_all(program: ir.Program, job: Job, passes: Sequence[Pass] = PIPELINE) -> None:

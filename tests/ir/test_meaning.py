@@ -15,6 +15,7 @@ from sharedoa.ir.core import Value, operations_in
 from sharedoa.ir.job import Job
 from sharedoa.ir.passes.constant_arguments import fold_constants
 from sharedoa.ir.pipeline import PIPELINE
+from sharedoa.ir.verify import verify
 from sharedoa.model.run_form import RunForm
 
 from ..differential.effort import examples
@@ -24,7 +25,7 @@ from ..differential.running import PlainWorld, load, observe
 from .copies import Copies
 from .interpreted import InterpretedWorld
 from .kernels import BEGIN, CLASSES, END, Cell, KnownLines, Lines, Odd, kernel_of, outcome
-from .programs import contents, job, program_of, run_all
+from .programs import contents, job, program_of, run_all, run_one
 
 ORDERS = 3
 seeds = st.integers(0, 2**32 - 1)
@@ -35,13 +36,14 @@ _JOB = job(device=True, shares_loops=True)
 def after_each_pass(program: ir.Program, given: Job, check: Callable[[str], None]) -> None:
     """Run all passes, and ``check`` the program before the first and after each that changed it."""
     check("the front end")
+    verify(program)
     now = contents(program)
     for each in PIPELINE:
         if each.name == "idle_threads":
             continue  # of the host (test_idle_threads)
         assert each.applies(given)
         before = now
-        run_all(program, given, [each])
+        run_one(program, given, each)
         now = contents(program)
         if now != before:
             check(each.name)

@@ -100,7 +100,7 @@ def require_as_oracle(
             between(running)
 
 
-@pytest.mark.parametrize(("mode", "layout"), modes_and_layouts(1))
+@pytest.mark.parametrize(("mode", "layout"), modes_and_layouts(0))
 def test_every_mode_and_layout(mode: str, layout: str) -> None:
     require_as_oracle(30, 3, backend="cpu", mode=mode, layout=layout)
 

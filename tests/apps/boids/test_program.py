@@ -49,7 +49,7 @@ def require_as_oracle(count: int, sight: float, steps: int, **options: Any) -> N
             assert running.counts()["in sight"] == flock.in_sight
 
 
-@pytest.mark.parametrize(("mode", "layout"), modes_and_layouts(0))
+@pytest.mark.parametrize(("mode", "layout"), modes_and_layouts(1))
 def test_every_mode_and_layout(mode: str, layout: str) -> None:
     require_as_oracle(40, 0.3, 3, backend="cpu", mode=mode, layout=layout)
 

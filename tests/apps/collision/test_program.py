@@ -55,7 +55,7 @@ def require_as_oracle(count: int, contact: float, steps: int, **options: Any) ->
     return crowd
 
 
-@pytest.mark.parametrize(("mode", "layout"), modes_and_layouts(0))
+@pytest.mark.parametrize(("mode", "layout"), modes_and_layouts(3))
 def test_every_mode_and_layout(mode: str, layout: str) -> None:
     require_as_oracle(80, 0.3, 5, backend="cpu", mode=mode, layout=layout)
 

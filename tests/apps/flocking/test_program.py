@@ -48,7 +48,7 @@ def require_as_oracle(count: int, side: float, sight: float, steps: int, **optio
             assert running.counts()["in sight"] == flock.in_sight
 
 
-@pytest.mark.parametrize(("mode", "layout"), modes_and_layouts(2))
+@pytest.mark.parametrize(("mode", "layout"), modes_and_layouts(4))
 def test_every_mode_and_layout(mode: str, layout: str) -> None:
     require_as_oracle(60, 40.0, 5.0, 5, backend="cpu", mode=mode, layout=layout)
 

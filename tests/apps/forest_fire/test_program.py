@@ -47,7 +47,7 @@ def require_as_oracle(size: int, density: float, steps: int, **options: Any) -> 
             np.testing.assert_array_equal(running.states(), np.array(forest.states))
 
 
-@pytest.mark.parametrize(("mode", "layout"), modes_and_layouts(3))
+@pytest.mark.parametrize(("mode", "layout"), modes_and_layouts(5))
 def test_every_mode_and_layout(mode: str, layout: str) -> None:
     require_as_oracle(25, 0.8, 30, backend="cpu", mode=mode, layout=layout)
 

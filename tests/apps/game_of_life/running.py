@@ -55,10 +55,10 @@ TURING_MACHINE_AS_ARTIFACT = {
 
 
 def glider() -> Flags:
-    """A board of 200 by 100 cells with a glider in its upper left corner."""
+    """A board of 200 by 100 cells with a glider 30 cells above its lower edge."""
     board = np.zeros((100, 200), np.bool_)
     for x, y in ((1, 0), (2, 1), (0, 2), (1, 2), (2, 2)):
-        board[y, x] = True
+        board[70 + y, 70 + x] = True
     return board
 
 

@@ -35,13 +35,13 @@ def live_cells(running: Simulation) -> list[tuple[int, int]]:
 def test_glider(mode: str, natural: bool) -> None:
     with simulation(glider(), mode=mode, natural=natural) as running:
         start = live_cells(running)
-        for generation in range(1, 401):
+        for generation in range(1, 121):
             running.advance()
             if generation == 4:
                 assert live_cells(running) == [(x + 1, y + 1) for x, y in start]
-            elif generation == 300:
+            elif generation == 20:
                 assert live_cells(running) == [(75, 77), (76, 75), (76, 77), (77, 76), (77, 77)]
-            elif generation in (392, 400):
+            elif generation in (112, 120):
                 assert live_cells(running) == [(98, 98), (98, 99), (99, 98), (99, 99)]
 
 

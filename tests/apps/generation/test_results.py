@@ -10,10 +10,9 @@ from apps.generation.burst import burst
 from ...modes import modes_and_flavours
 from .running import ROWS, RUNS, check_row, simulation
 
-#: Boards that are run until cells die: a mode of each way to place objects, and both flavours; the
-#: larger board is one more. Death is a call like others.
-DEATHS = (("concord", True), ("sharedoa", False), ("range+switch", True))
-NATURAL = pytest.mark.parametrize("natural", [False, True], ids=["faithful", "natural"])
+#: The board that is run until cells die. Death is a call like others; random boards are compared
+#: with the reference beyond it, in both flavours.
+DEATHS = (("range+switch", True),)
 
 
 @pytest.mark.parametrize(("side", "alive"), [(221, 453), (300, 453), (600, 3_624), (1024, 14_496)])
@@ -47,7 +46,11 @@ def test_the_larger_board() -> None:
     compare(600, 300, "range+switch", "cpu", False)
 
 
-@NATURAL
+@pytest.mark.parametrize(
+    "natural",
+    [pytest.param(False, marks=pytest.mark.slow), True],
+    ids=["faithful", "natural"],
+)
 def test_the_paper_size_starts(natural: bool) -> None:
     compare(1024, 10, "range+switch", "cpu", natural)
 

@@ -55,7 +55,7 @@ def require_as_oracle(count: int, steps: int, hurry: float = 1, **options: Any) 
         assert np.array_equal(running.masses(), bodies.masses)
 
 
-@pytest.mark.parametrize(("mode", "layout"), modes_and_layouts(1))
+@pytest.mark.parametrize(("mode", "layout"), modes_and_layouts(6))
 def test_every_mode_and_layout(mode: str, layout: str) -> None:
     require_as_oracle(60, 5, backend="cpu", mode=mode, layout=layout)
 

@@ -49,7 +49,7 @@ def require_as_oracle(width: int, height: int, steps: int, **options: Any) -> To
     return town
 
 
-@pytest.mark.parametrize(("mode", "layout"), modes_and_layouts(3))
+@pytest.mark.parametrize(("mode", "layout"), modes_and_layouts(7))
 def test_every_mode_and_layout(mode: str, layout: str) -> None:
     require_as_oracle(14, 11, 12, backend="cpu", mode=mode, layout=layout)
 

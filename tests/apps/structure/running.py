@@ -20,6 +20,8 @@ from apps.structure.state import check
 from apps.structure.structure import Structure
 from dispatch.mode import MODES
 
+from .reference import Reference
+
 APP = AppInfo(
     name="structure",
     title="springs between held, pulled and free nodes, which break when stretched too far",
@@ -60,6 +62,8 @@ REPAIRED: dict[int, tuple[Row, int]] = {
     15_000: ((186, 11, 26_391, 15_137, 154_516), 169),
     150_000: ((1_865, 160, 263_991, 151_361, 1_634_038), 1_758),
 }
+#: After how many steps ``torn_apart`` is.
+TORN = 60
 NAMES = ("broken", "cut_off", "springs", "nodes", "checksum_thousandths")
 
 
@@ -93,6 +97,15 @@ def advance_to(running: Simulation, step: int) -> dict[str, int]:
     while running.step < step:
         running.advance()
     return running.counts()
+
+
+@functools.cache
+def torn_apart(repair: bool) -> Reference:
+    """Most of a structure of 400 nodes has come off."""
+    reference = Reference(generated_structure(400), repair=repair)
+    for _ in range(TORN):
+        reference.advance()
+    return reference
 
 
 def require_table(running: Simulation, size: int) -> None:

@@ -16,12 +16,14 @@ from .reference import Reference
 from .running import (
     APP,
     SMALL_BROKEN,
+    TORN,
     advance_to,
     bits,
     generated_structure,
     require_invariants,
     require_table,
     simulation,
+    torn_apart,
 )
 
 
@@ -48,7 +50,8 @@ def test_small_results_in_every_mode(mode: str) -> None:
         require_table(running, 1_500)
 
 
-@pytest.mark.parametrize("mode", quick_modes("coal"))
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", MODES)
 def test_medium_results_in_every_mode(mode: str) -> None:
     with simulation(generated_structure(15_000), mode=mode) as running:
         require_table(running, 15_000)
@@ -63,12 +66,9 @@ def test_springs_broken_in_each_step() -> None:
 
 def test_places_are_those_of_the_reference() -> None:
     """Bit by bit, also after most of the structure has been torn apart."""
-    structure = generated_structure(400)
-    reference = Reference(structure)
-    with simulation(structure, mode="bits+switch") as running:
-        for _ in range(60):
-            reference.advance()
-        counts = advance_to(running, 60)
+    reference = torn_apart(repair=False)
+    with simulation(generated_structure(400), mode="bits+switch") as running:
+        counts = advance_to(running, TORN)
         state = running.state()
     assert counts == reference.counts()
     assert counts["broken"] > 150
@@ -91,8 +91,11 @@ def test_cpython_runs_the_same_program(mode: str) -> None:
 
 def test_debug_mode_finds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHAREDOA_DEBUG", "1")
-    with simulation(generated_structure(1_500), mode="coal") as running:
-        require_table(running, 1_500)
+    structure = generated_structure(400)
+    with simulation(structure, mode="coal") as running:
+        counts = advance_to(running, 10)
+        require_invariants(running, structure)
+    assert counts["broken"] > 0
 
 
 @pytest.mark.gpu

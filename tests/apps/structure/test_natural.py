@@ -21,6 +21,7 @@ from .method_kernels import begin_search
 from .reference import Reference
 from .running import (
     APP,
+    TORN,
     advance_to,
     bits,
     generated_structure,
@@ -28,6 +29,7 @@ from .running import (
     require_repaired,
     require_table,
     simulation,
+    torn_apart,
 )
 
 
@@ -42,7 +44,8 @@ def test_results_with_repairs_in_every_mode(mode: str) -> None:
     require_repaired(1_500, mode, "cpu")
 
 
-@pytest.mark.parametrize("mode", quick_modes("typepointer"))
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", MODES)
 def test_medium_results_in_every_mode(mode: str) -> None:
     with simulation(generated_structure(15_000), mode=mode, natural=True) as running:
         require_table(running, 15_000)
@@ -51,12 +54,9 @@ def test_medium_results_in_every_mode(mode: str) -> None:
 @pytest.mark.parametrize(("mode", "repair"), rotated(["auto", "typepointer"], [True, False]))
 def test_places_are_those_of_the_reference(mode: str, repair: bool) -> None:
     """Bit by bit, also after most of the structure has been torn apart."""
-    structure = generated_structure(400)
-    reference = Reference(structure, repair=repair)
-    for _ in range(60):
-        reference.advance()
+    structure, reference = generated_structure(400), torn_apart(repair)
     with simulation(structure, mode=mode, natural=True, repair=repair) as running:
-        counts = advance_to(running, 60)
+        counts = advance_to(running, TORN)
         state = running.state()
         require_invariants(running, structure)
     assert counts.pop("repaired") == reference.repaired
@@ -151,7 +151,11 @@ def test_calls_have_several_classes_to_choose_from() -> None:
 
 def test_debug_mode_finds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHAREDOA_DEBUG", "1")
-    require_repaired(1_500, "coal", "cpu")
+    structure = generated_structure(400)
+    with simulation(structure, mode="coal", natural=True, repair=True) as running:
+        counts = advance_to(running, 10)
+        require_invariants(running, structure)
+    assert counts["repaired"] > 0
 
 
 def test_repairs_are_what_a_run_does_unless_told_otherwise() -> None:

@@ -80,7 +80,7 @@ def require_as_oracle(
         assert running.misplaced() == 0
 
 
-@pytest.mark.parametrize(("mode", "layout"), modes_and_layouts(0))
+@pytest.mark.parametrize(("mode", "layout"), modes_and_layouts(8))
 def test_every_mode_and_layout(mode: str, layout: str) -> None:
     require_as_oracle(24, 20, 25, backend="cpu", mode=mode, layout=layout)
 
@@ -118,7 +118,7 @@ def test_objects_that_change_places(between: Callable[[], None], debug: bool) ->
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize(("mode", "layout"), modes_and_layouts(0))
+@pytest.mark.parametrize(("mode", "layout"), modes_and_layouts(8))
 def test_on_a_gpu(mode: str, layout: str) -> None:
     require_as_oracle(100, 75, 50, backend="cuda", mode=mode, layout=layout)
 

@@ -57,7 +57,7 @@ def require_as_oracle(width: int, height: int, steps: int, **options: Any) -> No
         assert running.misplaced() == 0
 
 
-@pytest.mark.parametrize(("mode", "layout"), modes_and_layouts(1))
+@pytest.mark.parametrize(("mode", "layout"), modes_and_layouts(9))
 def test_every_mode_and_layout(mode: str, layout: str) -> None:
     require_as_oracle(20, 15, 25, backend="cpu", mode=mode, layout=layout)
 

@@ -47,7 +47,7 @@ def require_as_oracle(count: int, steps: int, **options: Any) -> None:
             assert running.counts()["gini in millionths"] == int(people.gini() * 10**6 + 1e-6)
 
 
-@pytest.mark.parametrize(("mode", "layout"), modes_and_layouts(2))
+@pytest.mark.parametrize(("mode", "layout"), modes_and_layouts(10))
 def test_every_mode_and_layout(mode: str, layout: str) -> None:
     require_as_oracle(70, 30, backend="cpu", mode=mode, layout=layout)
 

@@ -60,7 +60,7 @@ def require_as_oracle(width: int, height: int, steps: int, **options: Any) -> No
         require_equal(running, pasture)
 
 
-@pytest.mark.parametrize(("mode", "layout"), modes_and_layouts(0))
+@pytest.mark.parametrize(("mode", "layout"), modes_and_layouts(11))
 def test_every_mode_and_layout(mode: str, layout: str) -> None:
     require_as_oracle(20, 15, 12, backend="cpu", mode=mode, layout=layout)
 

@@ -1,0 +1,28 @@
+"""Machine code that LLVM makes in a quarter of the time, for tests that look at what programs
+leave behind: instructions are selected one by one. All that optimises programs is as always."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import pytest
+from llvmlite import binding as llvm
+
+from sharedoa.targets.host import HostTarget
+
+
+@pytest.fixture(autouse=True)
+def quick_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    fingerprint = HostTarget.fingerprint.fget
+    assert fingerprint is not None
+    monkeypatch.setattr(HostTarget, "machine", property(_machine))
+    # What others have compiled is not this.
+    monkeypatch.setattr(HostTarget, "fingerprint", property(lambda t: f"{fingerprint(t)} quickly"))
+
+
+@cache
+def _machine(target: HostTarget) -> Any:
+    return llvm.Target.from_triple(target._triple).create_target_machine(
+        cpu=target._cpu, features=target._features, opt=0, reloc="pic", codemodel="small"
+    )
