@@ -88,11 +88,11 @@ class DistinctFields:
                 self._changes[field] = object()
 
     @property
-    def changes(self) -> Mapping[Field, int]:
-        """How often each watched field may have changed."""
+    def changes(self) -> Mapping[Field, object]:
+        """The last change that each watched field may have had."""
         return self._changes
 
-    def put_back(self, then: Mapping[Field, int]) -> None:
+    def put_back(self, then: Mapping[Field, object]) -> None:
         """Memory is as it was when ``changes`` was ``then``."""
         self.stored([field for field in self.watched if then.get(field) != self._changes[field]])
 
