@@ -75,7 +75,7 @@ class Saved:
         self._host = np.empty(0 if self._device is not None else size, np.uint8)
         #: Of references and of watched fields, when they were copied.
         self._versions: dict[int, tuple[int, int]] = {}
-        self._changes: Mapping[Field, int] = {}
+        self._changes: Mapping[Field, object] = {}
         self.take()
 
     @property
