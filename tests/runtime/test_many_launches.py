@@ -50,22 +50,22 @@ def held(heap: oa.Heap) -> tuple[int, int, int]:
 
 def run(heap: oa.Heap, launches: int) -> None:
     oa.reserve(Mite, 4 * THREADS)
-    sizes, resident_then = [], 0
+    half, resident_then = launches // 2, 0
+    # What the heap held at most, in each half: to keep all of it would grow, too.
+    before, after = (0, 0, 0), (0, 0, 0)
     for turn in range(launches):
-        if turn == launches // 2:
-            resident_then = resident()
+        if turn == half:
+            resident_then, before, after = resident(), after, before
         living = len(oa.all(Mite))
         if living < THREADS:
             settle[THREADS](THREADS - living, 2)
         elif living > 4 * THREADS:
             oa.delete(oa.all(Mite)[::2])
         oa.all(Mite).live(turn)
-        sizes.append(held(heap))
-    half = launches // 2
-    for number in range(3):
-        before, after = ([each[number] for each in part] for part in (sizes[:half], sizes[half:]))
-        assert max(after) <= 2 * max(before)
-    assert max(each[1] for each in sizes) <= 8
+        capacity, regions, array_bytes = held(heap)
+        after = max(after[0], capacity), max(after[1], regions), max(after[2], array_bytes)
+    assert all(late <= 2 * early for early, late in zip(before, after, strict=True))
+    assert max(before[1], after[1]) <= 8
     if heap.backend.name == "cpu":
         # Python's allocator keeps some; a leak of 100 bytes a launch would be more than this.
         assert resident() - resident_then <= max(8 << 20, 100 * half)
