@@ -90,14 +90,14 @@ def seen(value: Any) -> Any:
 class PlainWorld:
     """The oracle: CPython, NumPy scalars, nothing of sharedoa."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, reduces: bool = True) -> None:
         self._program = program
         library = SimpleNamespace(**vars(plain.OA), **plain_library.names())
         self._names: dict[str, Any] = {**plain.NAMES, "oa": library}
         exec(compile("from __future__ import annotations\n" + program.text, "plain", "exec"),
              self._names)  # fmt: skip
         self._objects: dict[int, Any] = {}
-        self._reductions = chosen(program.text, program.results)
+        self._reductions = chosen(program.text, program.results) if reduces else []
 
     def create(self, specimens: list[Specimen]) -> None:
         for specimen in specimens:

@@ -173,7 +173,7 @@ STATED: dict[Any, tuple[dict[str, Any], set[str]]] = {
             "_own_fields": {"size": i32}, "_own_abstract": ["area"],
         },
         {"python_class", "resolve_fields", "subclasses", "foreign", "initialiser", "own_defaults",
-         "methods", "_all_fields"},
+         "made", "methods", "_all_fields"},
     ),
     SHAPE.family: ({"entries": 99, "layout": "aos"}, {"root"}),
     PAIR: (
