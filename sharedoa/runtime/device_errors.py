@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -172,6 +173,14 @@ class ErrorRecords:
         place = next(place for place, owner in list(self._loaded.items()) if owner is loaded)
         del self._loaded[place]
         self._free.append(place)
+
+    def take_left(self) -> list[Loaded]:
+        """Take what is left out of ``left``: nobody else gets the same."""
+        taken = []
+        with suppress(IndexError):
+            while True:
+                taken.append(self.left.popleft())
+        return taken
 
     def _grow(self) -> None:
         slab = self._provider.allocate(RECORDS_PER_SLAB * RECORD_DTYPE.itemsize)

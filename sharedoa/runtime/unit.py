@@ -110,16 +110,22 @@ def release(backend: Backend, units: list[Unit]) -> None:
 def release_left(backend: Backend) -> None:
     """As ``release``, of units that are no more, as their programs are."""
     records = records_of(backend)
-    count = len(records.left)  # others may follow whose launches nobody has waited for
-    if not count:
+    with uninterrupted:
+        # Others may follow whose launches nobody has waited for, and other threads do the same.
+        left = records.take_left()
+    if not left:
         return
-    backend.synchronize()
+    try:
+        backend.synchronize()
+    except BaseException:
+        records.left.extend(left)
+        raise
     try:
         records.raise_first()
     finally:
         with uninterrupted:
-            for _ in range(count):
-                records.release(records.left.popleft())
+            for each in left:
+                records.release(each)
 
 
 def shadow_table(backend: Backend) -> int:

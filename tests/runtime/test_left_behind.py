@@ -15,7 +15,7 @@ import pytest
 import sharedoa as oa
 from sharedoa.model.classes import ClassType
 from sharedoa.runtime.launch import Program
-from sharedoa.runtime.unit import records_of
+from sharedoa.runtime.unit import records_of, release_left
 
 CELL = """
 import sharedoa as oa
@@ -107,3 +107,52 @@ def test_errors_of_what_is_no_more(run_cell: Callable[[], dict[str, Any]]) -> No
             heap.synchronize()
         run_cell()["divide"][1](numbers, 7)
         assert numbers[0] == 1
+
+
+def leave(heap: oa.Heap, made: dict[str, Any]) -> int:
+    """Launch a kernel of a cell that is gone afterwards; how many records were free before."""
+    records = records_of(heap.backend)
+    numbers = heap.zeros(1, oa.i32)
+    made["divide"][1](numbers, 2)
+    del made["divide"]
+    return len(records._free)
+
+
+def test_two_take_back_at_once(
+    run_cell: Callable[[], dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As another thread does that compiles meanwhile."""
+    with oa.Heap(backend="cpu", capacity="16MiB") as heap:
+        free, records = leave(heap, run_cell()), records_of(heap.backend)
+        gc.collect()
+        assert records.left
+        count, wait = len(records.left), heap.backend.synchronize
+
+        def meanwhile() -> None:
+            monkeypatch.undo()
+            release_left(heap.backend)
+            wait()
+
+        monkeypatch.setattr(heap.backend, "synchronize", meanwhile)
+        release_left(heap.backend)
+        assert not records.left and len(records._free) == free + count
+
+
+def test_an_interrupted_wait_loses_no_record(
+    run_cell: Callable[[], dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with oa.Heap(backend="cpu", capacity="16MiB") as heap:
+        free, records = leave(heap, run_cell()), records_of(heap.backend)
+        gc.collect()
+        left = [*records.left]
+
+        def interrupted() -> None:
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch:
+            patch.setattr(heap.backend, "synchronize", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                release_left(heap.backend)
+        assert [*records.left] == left and len(records._free) == free
+        release_left(heap.backend)
+        assert len(records._free) == free + len(left)

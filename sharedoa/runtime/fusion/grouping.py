@@ -102,9 +102,10 @@ class Grouping:
     def fuses(self) -> bool:
         return any(group.count > 1 for group in self.groups)
 
-    @property
+    @cached_property
     def changes_anything(self) -> bool:
-        """Whether launches are to run in another way than one by one."""
+        """Whether launches are to run in another way than one by one; asked when ``sides`` stay as
+        they are."""
         return self.fuses or any(side != ALONE for side in self.sides)
 
     def holds(self, heap: Heap, records: Sequence[Record]) -> bool:

@@ -34,7 +34,6 @@ class StepFusion:
         self._apart = arranged(recorded)
         self._as_one: Parts | None = None
         self._grouping: Grouping | None = None
-        self._changes_anything = False
         self._trial: Trial | None = None
         is_compiled = heap.backend.name != "python" and not (heap.debug or heap.fastmath)
         self._records: list[Record] = []
@@ -57,7 +56,7 @@ class StepFusion:
         may_change = lists or any(record is None for record in self._records)
         grouping = grouped(heap, self._records, may_change)
         before = self._grouping
-        self._grouping, self._as_one, self._changes_anything = grouping, None, False
+        self._grouping, self._as_one = grouping, None
         if not (heap.backend.target.is_device and knobs.fuse.value() == "always"):
             # It has yet to be timed on a device; on a processor each launch has all threads.
             grouping.sides = [ALONE] * len(grouping.groups)
@@ -65,20 +64,19 @@ class StepFusion:
             return
         if before is None or self._trial is None or before.groups != grouping.groups:
             self._trial = Trial(heap)
-        self._changes_anything = True
 
     def run(self, count: int, run: Callable[[Parts, int], None]) -> None:
         """Run the step ``count`` times; ``run`` runs what was arranged so often."""
         while count:
-            if not self._changes_anything:
-                run(self._apart, count)
-                return
             grouping = self._grouping
-            assert grouping is not None
-            if grouping.holds(self._heap, self._records):
+            if grouping is not None and grouping.changes_anything:
+                if not grouping.holds(self._heap, self._records):
+                    self._group()
+                    continue
                 count -= self._run_grouped(grouping, count, run)
             else:
-                self._group()
+                run(self._apart, count)
+                return
 
     def _run_grouped(
         self, grouping: Grouping, count: int, run: Callable[[Parts, int], None]
