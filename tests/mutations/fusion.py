@@ -272,4 +272,10 @@ MUTATIONS = (
         "behind a tape or a capture nothing waits any more",
         (f"{_BLOCKS}::test_launches_wait_again_behind_blocks_of_others",),
     ),
+    Mutation(
+        "steps run before what waits", "sharedoa/runtime/capture.py",
+        "            self.heap.launch_deferred()\n", "",
+        "a captured step overtakes what another thread has launched in a block of oa.fuse()",
+        ("tests/runtime/test_fused_blocks.py::test_steps_of_other_threads_come_after_what_waits",),
+    ),
 )  # fmt: skip

@@ -152,6 +152,20 @@ def test_launches_of_other_threads_come_after_what_waits() -> None:
         np.testing.assert_array_equal(a.numpy(), np.ones(N))
 
 
+def test_steps_of_other_threads_come_after_what_waits() -> None:
+    with fused():
+        a = oa.zeros(N, f32)
+        with oa.capture() as step:
+            ones[N](a)
+        step.run()
+        with oa.fuse():
+            nines[N](a)
+            thread = threading.Thread(target=step.run)
+            thread.start()
+            thread.join()
+        np.testing.assert_array_equal(a.numpy(), np.ones(N))
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
 def test_forks_launch_what_waits(launched: list[Any]) -> None:
     with fused():
