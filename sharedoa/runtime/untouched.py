@@ -16,6 +16,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from .. import ir
+from ..errors import HeapError
 from ..heap.heap import Heap
 from ..ir.adjoint.again import Again, stored_places
 from ..ir.roles import Role, element_role, may_meet
@@ -43,6 +44,8 @@ class Untouched:
         #: All that will be put back.
         self._pieces: dict[int, Piece] = {}
         self._end: Saved | None = None
+        #: Whether another thread came to use the heap when launches had left memory already.
+        self._is_shared = False
         self._known: dict[Any, _Left] = {}
         #: Whether what a program stores to may be in a role.
         self._meets: dict[ir.Program, dict[Role, bool]] = {}
@@ -105,6 +108,7 @@ class Untouched:
 
     def end(self) -> None:
         """The block of the tape has ended."""
+        self._is_shared = self._copies is not None and self._heap.upkeep.is_shared
         if self._left:
             self._end = self._saved([piece for piece, _ in self._left.values()])
 
@@ -122,7 +126,15 @@ class Untouched:
 
     @contextmanager
     def as_it_was(self) -> Iterator[None]:
-        """In the block memory may be put back; afterwards it is as before."""
+        """In the block memory may be put back; afterwards it is as before. Raises HeapError if it
+        may have changed before it was copied."""
+        if self._is_shared:
+            raise HeapError(
+                "another thread of Python began to use the heap within the block of oa.tape(), and "
+                "may have changed what launches had found",
+                "let it use the heap before the block, whose launches then keep what they load; or "
+                "record it again",
+            )
         if not self._pieces:
             yield
             return

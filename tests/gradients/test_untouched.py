@@ -315,6 +315,30 @@ def test_where_several_threads_use_the_heap(expected: list[np.ndarray]) -> None:
         check(world.gradients(), expected)
 
 
+def test_where_a_thread_comes_within_the_block(expected: list[np.ndarray]) -> None:
+    """What it changes nobody has copied."""
+    with oa.Heap("auto", "cpu", capacity="64MiB", initial_region=16):
+        world = World()
+
+        def steps() -> None:
+            oa.all(Tree).gather()
+            thread = threading.Thread(target=lambda: world.trees.grow(0.1))
+            thread.start()
+            thread.join()
+            oa.all(Tree).gather()
+
+        tape, loss = world.record(steps)
+        with pytest.raises(oa.HeapError, match="another thread"):
+            tape.backward(loss)
+    with oa.Heap("auto", "cpu", capacity="64MiB", initial_region=16):
+        world = World()
+        tape, loss = world.record()
+        there = threading.Thread(target=lambda: tape.backward(loss))  # as PyTorch's engine does
+        there.start()
+        there.join()
+        check(world.gradients(), expected)
+
+
 def test_a_way_back_that_fails_leaves_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     from sharedoa.runtime import gradients
 
