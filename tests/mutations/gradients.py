@@ -342,4 +342,12 @@ MUTATIONS = (
         "what such calls keep overwrites what is of use",
         (f"{_WORDS}::test_methods_that_no_way_leads_back_through",),
     ),
+    Mutation(
+        "a thread that comes within a tape's block is overlooked",
+        "sharedoa/runtime/untouched.py",
+        "self._copies is not None and self._heap.upkeep.is_shared",
+        "False",
+        "the way back loads what another thread has changed",
+        (f"{_AGAIN}::test_where_a_thread_comes_within_the_block",),
+    ),
 )
