@@ -5,10 +5,13 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
+
+from .input_file import BYTES
 
 
 def write_whole(file: Path, content: str | bytes) -> None:
@@ -36,7 +39,7 @@ def whole_file(file: Path, durable: bool = False) -> Iterator[BinaryIO]:
         with opened:
             yield opened
             opened.flush()
-            if target.exists():
+            if sys.platform != "win32" and target.exists():
                 os.fchmod(opened.fileno(), stat.S_IMODE(target.stat().st_mode))
             if durable:
                 os.fsync(opened.fileno())
@@ -85,7 +88,7 @@ def _new_file_beside(target: Path) -> tuple[Path, BinaryIO]:
     to replace a file is for nobody else's eyes until it has that file's permissions."""
     file = target.with_name(f".{os.urandom(8).hex()}.unfinished")
     # O_EXCL: nothing that lies there already is opened, nor what a link there leads to.
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | BYTES
     descriptor = os.open(file, flags, 0o600 if target.exists() else 0o666)
     return file, os.fdopen(descriptor, "wb")
 

@@ -13,6 +13,7 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any, Protocol
 from weakref import WeakSet
@@ -153,6 +154,12 @@ def _cached_property_locks() -> list[Any]:
                 each.__dict__["lock"] for each in members if isinstance(each, cached_property)
             ]
     return found
+
+
+def call_in_child(call: Callable[[], object]) -> None:
+    """Call it in every child; where processes are not forked, never."""
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=call)
 
 
 if hasattr(os, "register_at_fork"):

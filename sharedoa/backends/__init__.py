@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 
 from ..errors import BackendError, ConfigurationError, DeviceError
@@ -67,6 +68,11 @@ def open_backend(name: str) -> Backend:
         raise ConfigurationError(
             f"there is no backend {name!r}",
             f"choose one of: auto, {', '.join(BACKENDS)}; cuda:1 is the second GPU",
+        )
+    if sys.platform == "win32" and kind != "python":
+        raise BackendError(
+            f"the backend {kind} needs threads, signals and memory as POSIX systems have them",
+            "use Linux under WSL; the backend python works on Windows, too, but is untested there",
         )
     return _OPENERS[kind](int(ordinal or 0))
 

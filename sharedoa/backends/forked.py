@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 
 from ..errors import BackendError
+from ..forks import call_in_child
 
 _forked: list[str] = []
 
 
 def watch_forks(what: str, forget: Callable[[], None]) -> None:
     """The process uses a driver, of ``what``; a child forked from it shall ``forget`` it."""
-    os.register_at_fork(after_in_child=lambda: note_fork(what, forget))
+    call_in_child(lambda: note_fork(what, forget))
 
 
 def note_fork(what: str, forget: Callable[[], None]) -> None:

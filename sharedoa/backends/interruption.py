@@ -17,12 +17,15 @@ import ctypes
 import os
 import platform
 import signal
+import sys
 import threading
 import time
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
+from ..errors import BackendError
+from ..forks import call_in_child
 from ..uninterrupted import uninterrupted
 from .guard_code import short_serial
 from .launch_guard import Fault, launch_guard
@@ -159,6 +162,8 @@ def _may_cut(interrupts: int) -> bool:
 def ask_to_leave(thread_ids: Sequence[int]) -> None:
     """Signal threads to leave kernels of launches whose owner has ``leaving`` set; nothing happens
     to those that are in none, or not in the kernel's own code."""
+    if sys.platform == "win32":
+        raise BackendError("kernels cannot be left on Windows", "run them under WSL")
     guard = launch_guard()
     guard.hook(_LEAVE, "on_leave")
     info = _SignalInfo(
@@ -191,4 +196,4 @@ def _after_fork() -> None:
     thread.stop = 1
 
 
-os.register_at_fork(after_in_child=_after_fork)
+call_in_child(_after_fork)

@@ -11,7 +11,7 @@ from dispatch.errors import RECORD_DTYPE, ErrorCode
 
 from ..errors import DeviceError
 from ..model.reference import NULL_REACH
-from .launch_guard import Fault
+from .launch_guard import SIGBUS, Fault
 
 if TYPE_CHECKING:
     from .cpu import LoadedKernel
@@ -50,7 +50,7 @@ def _meaning(fault: Fault, state: Any) -> tuple[ErrorCode, int]:
     """The code and value of the record."""
     if fault.signal == signal.SIGFPE:
         return ErrorCode.ARITHMETIC, 0
-    if fault.signal == signal.SIGBUS:
+    if fault.signal == SIGBUS:
         return ErrorCode.MEMORY, fault.address
     if fault.code == _SI_KERNEL:
         return ErrorCode.ADDRESS, _ANY_ADDRESS

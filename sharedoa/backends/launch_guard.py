@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import signal
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +23,11 @@ from .guard_code import (
 )
 from .native_code import NativeLibrary, assembled, ffi
 
-_FAULTS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE)
+_FAULTS = [signal.SIGSEGV, signal.SIGFPE]
+SIGBUS: signal.Signals | None = None
+if sys.platform != "win32":
+    SIGBUS = signal.SIGBUS
+    _FAULTS.append(SIGBUS)
 _SA_RESTART = 0x10000000
 _RUN_TYPE = "int(*)(Code *, int64_t, int64_t, int64_t, int64_t, void *)"
 

@@ -10,6 +10,8 @@ import os
 import sys
 from pathlib import Path
 
+from ptxpass.input_file import WITHOUT_LINKS
+
 from ..errors import ConfigurationError
 from .object_file import symbols
 
@@ -50,7 +52,7 @@ class PerfMap:
         )
 
     def _write(self, text: str) -> None:
-        opened = os.open(self.file, _FLAGS | os.O_NOFOLLOW, 0o600)
+        opened = os.open(self.file, _FLAGS | WITHOUT_LINKS, 0o600)
         try:
             os.write(opened, text.encode())
         finally:

@@ -11,12 +11,15 @@ from __future__ import annotations
 
 import _thread
 import os
+import sys
 import threading
+import time
 from collections.abc import Callable
 from functools import cache
-from time import CLOCK_MONOTONIC, monotonic, perf_counter
+from time import monotonic, perf_counter
 from typing import Any
 
+from ..forks import call_in_child
 from ..once import once
 from ..uninterrupted import uninterrupted
 from .interruption import keep_interrupts, settle
@@ -42,6 +45,10 @@ PARTS = 2
 FIRST_ALONE = 256
 #: After the system has refused a thread.
 RETRY_SECONDS = 1.0
+
+_MONOTONIC = 0
+if sys.platform != "win32":  # which has no threads of POSIX
+    _MONOTONIC = time.CLOCK_MONOTONIC
 
 #: A job; then how many workers may still join the pool's, and how many are at it. ``next`` is the
 #: thread that the next chunk begins with, in a cache line of its own. A mutex and two condition
@@ -293,7 +300,7 @@ class _Pool:
         imports = {name: guard.address(name) for name in _IMPORTS}
         library = NativeLibrary(assembled(_CODE, "thread pool"), _EXPORTS, imports)
         prepare = library.function("prepare_pool", "void(*)(int, int64_t, int64_t)")
-        prepare(CLOCK_MONOTONIC, CHUNK_NANOSECONDS, PARTS * (workers + 1))
+        prepare(_MONOTONIC, CHUNK_NANOSECONDS, PARTS * (workers + 1))
         self.share = library.function("share", _SHARE_TYPE)
         self.run_alone = library.function("run_alone", _ALONE_TYPE)
         #: One job at a time: a launch of another Python thread meanwhile runs on that one alone.
@@ -333,7 +340,7 @@ def worker_ids() -> list[int]:
 
 
 # A child process has none of the threads, and nobody who would give back what they had locked.
-os.register_at_fork(after_in_child=_pool.cache_clear)
+call_in_child(_pool.cache_clear)
 
 
 def parallel(

@@ -6,13 +6,13 @@ at every later barrier of its block. In debug mode one thread runs at a time, up
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable
 from typing import Any
 
 from ..errors import BackendError
+from ..forks import call_in_child
 from ..once import once
 from .guard_code import short_serial
 from .interruption import ask_to_leave, settle
@@ -244,7 +244,7 @@ def _forget() -> None:
     _team_lock = threading.Lock()
 
 
-os.register_at_fork(after_in_child=_forget)
+call_in_child(_forget)
 
 
 def barrier_address() -> int:

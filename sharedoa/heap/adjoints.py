@@ -9,7 +9,6 @@ it, the mirror is made anew.
 from __future__ import annotations
 
 import copy
-import mmap
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -26,7 +25,7 @@ from .field_values import position_of
 from .field_view import FieldView
 from .objects import ManyObjects
 from .placement import FieldPath, Selection
-from .provider import Bytes
+from .provider import Bytes, private_pages
 from .region_selection import RegionSelection
 from .regions import Region, references_to_base
 from .residency import Residency
@@ -50,9 +49,8 @@ class _Mirror:
             slab = provider.allocate(size)
             memory = SlabMemory(slab, provider).view(slab.address, slab.address + slab.size)
         else:
-            flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
             try:
-                memory = np.frombuffer(mmap.mmap(-1, size, flags=flags), np.uint8)
+                memory = np.frombuffer(private_pages(size, are_reserved=False), np.uint8)
             except (OSError, OverflowError) as error:
                 raise HeapError(
                     f"the system refused {size:,} bytes of addresses for adjoints: {error}",

@@ -27,6 +27,8 @@ class NullGuard:
     @classmethod
     def at(cls, address: int) -> NullGuard | None:
         """None where something of those bytes is mapped, or the system refuses."""
+        if sys.platform == "win32":
+            return None  # its calls are others
         flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
         if sys.platform == "linux":
             flags |= _MAP_NORESERVE | _MAP_FIXED_NOREPLACE

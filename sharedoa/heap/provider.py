@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import mmap
 import os
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,6 +49,20 @@ class Provider(Protocol):
         ...
 
 
+def private_pages(size: int, are_reserved: bool = True) -> mmap.mmap:
+    """Pages of zeros for this process alone; if they are not reserved, it may turn out as they
+    are touched that the machine has none left.
+
+    Raises OSError, OverflowError or ValueError if the system refuses.
+    """
+    if sys.platform == "win32":
+        return mmap.mmap(-1, size)
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+    if not are_reserved:
+        flags |= getattr(mmap, "MAP_NORESERVE", 0)  # from Python 3.13 on
+    return mmap.mmap(-1, size, flags=flags)
+
+
 class HostProvider:
     """Pages of this process; the system fills them with zeros at their first use."""
 
@@ -55,12 +71,12 @@ class HostProvider:
 
     def allocate(self, size: int) -> Slab:
         try:
-            mapping = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+            mapping = private_pages(size)
         except (OSError, OverflowError, ValueError) as error:
             raise HeapError(
                 f"the system refused {size:,} bytes of memory: {error}", "ask for less at a time"
             ) from error
-        if hasattr(mmap, "MADV_HUGEPAGE"):
+        if sys.platform == "linux":
             mapping.madvise(mmap.MADV_HUGEPAGE)
         memory = np.frombuffer(mapping, np.uint8)
         address = int(memory.ctypes.data)
@@ -91,7 +107,16 @@ def _available_memory() -> int:
 
 def total_memory() -> int:
     """Bytes of memory that the machine has, used or not."""
+    if sys.platform == "win32":
+        return _total_memory_of_windows()
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def _total_memory_of_windows() -> int:
+    # MEMORYSTATUSEX: its own size and the share in use, then sizes, the first of them of all.
+    status = (ctypes.c_uint64 * 8)(64)
+    ctypes.CDLL("kernel32").GlobalMemoryStatusEx(ctypes.byref(status))
+    return status[1]
 
 
 def _left_in_control_group(folder: Path = Path("/sys/fs/cgroup")) -> int:

@@ -12,6 +12,7 @@ import hashlib
 import inspect
 import json
 import os
+import sys
 import time
 import zlib
 from collections.abc import Callable, Iterable
@@ -147,10 +148,10 @@ class Journal:
             )
 
     def _lock(self) -> None:
-        try:
-            import fcntl
-        except ImportError:  # Windows
-            return
+        if sys.platform == "win32":
+            return  # an open file cannot be replaced there: of two sweeps the second one fails
+        import fcntl
+
         try:
             fcntl.flock(self._opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -98,11 +98,12 @@ class ForkedWorker:
         import multiprocessing
         import warnings
 
+        forks: Any = multiprocessing.get_context("fork")
         with _forking:
             requests, self._requests = _pipe()
             self._replies, replies = _pipe()
             ours = (self._requests, self._replies)
-            self._process: BaseProcess = multiprocessing.get_context("fork").Process(
+            self._process: BaseProcess = forks.Process(
                 target=_serve_forked, args=(requests, replies, ours, core), daemon=True
             )
             with warnings.catch_warnings():  # of threads, which `sharedoa.forks` looks after
@@ -170,7 +171,8 @@ def _serve_forked(
 ) -> None:
     for each in parents:
         each.close()
-    os.setpgid(0, 0)
+    if sys.platform != "win32":
+        os.setpgid(0, 0)
     if core is not None and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {core})
     _serve(requests, replies)

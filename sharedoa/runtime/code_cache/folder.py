@@ -15,12 +15,13 @@ import contextlib
 import os
 import re
 import stat
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from ptxpass.input_file import open_regular
+from ptxpass.input_file import BYTES, WITHOUT_LINKS, open_regular
 
 _SUFFIX = ".code"
 _PART = ".part"
@@ -91,7 +92,7 @@ class CodeFolder:
         self._make_room(len(data), limit)
         part = self.path / f"{name}.{os.urandom(8).hex()}{_PART}"
         try:
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | BYTES
             with os.fdopen(os.open(part, flags, 0o644), "wb") as file:
                 file.write(data)
             os.replace(part, self._file(name))
@@ -154,7 +155,7 @@ class CodeFolder:
 def open_entry(path: str | Path) -> BinaryIO:
     """A file of the cache, to read. Raises OSError for links, FIFOs and the like, which may lead
     anywhere or block, and where others could have written the file."""
-    file = open_regular(path, os.O_NOFOLLOW)
+    file = open_regular(path, WITHOUT_LINKS)
     reason = _others(os.fstat(file.fileno()))
     if reason is not None:
         file.close()
@@ -164,6 +165,8 @@ def open_entry(path: str | Path) -> BinaryIO:
 
 def _others(status: os.stat_result) -> str | None:
     """Who besides us and root may write to a file or folder."""
+    if sys.platform == "win32":
+        return "on Windows nobody has written how to find out who may write to it"
     if status.st_uid not in (os.geteuid(), 0):
         return f"it belongs to user {status.st_uid}"
     if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
