@@ -15,7 +15,7 @@ import numpy as np
 
 from ..targets.code_object import metadata
 
-GIB = 1 << 30
+GIB, _PAGE = 1 << 30, 1 << 12
 STREAM, MODULE, FUNCTION, STATE, GRAPH = 0x57000, 0x30000, 0xF0000, 0x5000, 0x60000
 _WORDS = [ctypes.c_long] * 12
 _FUNCTION = ctypes.CFUNCTYPE(ctypes.c_long, *_WORDS)
@@ -82,6 +82,7 @@ class PretendHip:
     """One card of 8 GiB with 16 multiprocessors, whose memory is this process's. ``launched`` has
     grid, block and arguments of each launch, cut as the metadata of the kernel's code says."""
 
+    architecture = "gfx90a:xnack+"
     hipError_t, hipLimit_t, hipFunction_attribute = hipError_t, hipLimit_t, hipFunction_attribute
     hipStreamCaptureMode, hipDeviceAttribute_t = hipStreamCaptureMode, hipDeviceAttribute_t
 
@@ -113,10 +114,10 @@ class PretendHip:
     def results(self, name: str, given: tuple[Any, ...]) -> tuple[Any, ...]:
         self._handles += 0x100
         if name in ("hipMallocManaged", "hipHostMalloc"):
-            self.memory.append(np.zeros(given[0], np.uint8))
-            return (self.memory[-1].ctypes.data,)
+            self.memory.append(np.zeros(given[0] + _PAGE, np.uint8))
+            return (-(-self.memory[-1].ctypes.data // _PAGE) * _PAGE,)
         if name == "hipModuleLoadData":
-            self.kernels.append(metadata(_elf_at(int(given[0])))["amdhsa.kernels"])
+            self.kernels.append(metadata(elf_at(int(given[0])))["amdhsa.kernels"])
             return (MODULE + len(self.kernels),)
         if name == "hipModuleGetFunction":
             return (FUNCTION + int(given[0]) - MODULE,)
@@ -153,7 +154,7 @@ class PretendHip:
 
     def hipGetDeviceProperties(self, ordinal: int) -> tuple[Any, ...]:
         found = SimpleNamespace(
-            name="Pretended GPU", gcnArchName="gfx90a:xnack+", totalGlobalMem=8 * GIB
+            name="Pretended GPU", gcnArchName=self.architecture, totalGlobalMem=8 * GIB
         )
         return hipError_t.hipSuccess, found
 
@@ -177,7 +178,7 @@ class PretendHip:
         return int(error)
 
 
-def _elf_at(address: int) -> bytes:
+def elf_at(address: int) -> bytes:
     """An ELF file in memory, which ends with the table of its sections."""
     head = ctypes.string_at(address, 64)
     sections, size, count = (
