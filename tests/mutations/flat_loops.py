@@ -140,8 +140,7 @@ MUTATIONS = (
     ),
     Mutation(
         "arrays that hold anything", _FLAT,
-        'if self._may_have_left() and not is_number and (root is None or root.kind != "field"):',
-        "if False:",
+        "if self._may_have_left() and not is_sound:", "if False:",
         "a reference is followed that nobody has written", (_LEFT,),
     ),
     Mutation(
