@@ -28,6 +28,7 @@ from .block_divisions import divide_in_groups
 from .gpu import AXES, GpuTarget
 from .mathematics import LIBRARY_NAMES, emit_exact, emit_library_call
 from .nvptx_lines import InlinedPlaces, code_in, with_directives_alone
+from .nvptx_local_arrays import with_addresses_by_lane
 from .nvptx_minima import with_minima_of_three
 from .nvptx_root import emit_root
 from .nvptx_warp import LEAST_CAPABILITY, NvptxWarp
@@ -157,7 +158,8 @@ class NvptxTarget(GpuTarget):
         return {"opt.ll": text, "ptx": places.told(numbered) if is_same else ptx}
 
     def _ptx(self, module: Any) -> str:
-        return with_minima_of_three(with_signed_zeros(self.machine.emit_assembly(module)))
+        ptx = with_minima_of_three(with_signed_zeros(self.machine.emit_assembly(module)))
+        return with_addresses_by_lane(ptx)
 
 
 def _digits(builder: ir.IRBuilder, value: ir.Value, spec: str) -> tuple[bytes, ir.Value]:

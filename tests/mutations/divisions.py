@@ -1,4 +1,5 @@
-"""Faults in how numbers are divided, compared and negated on NVIDIA's GPUs."""
+"""Faults in how numbers are divided, compared and negated on NVIDIA's GPUs, and in what is written
+for its assembler."""
 
 from .mutation import Mutation
 
@@ -20,6 +21,12 @@ MUTATIONS = (
     Mutation(
         "minima of three", "sharedoa/targets/nvptx_minima.py", "(ptx)) < 2:", "(ptx)) < 200:",
         "ptxas loses the sign of what is negated", ("tests/targets/test_minima.py",),
+    ),
+    Mutation(
+        "addresses of local arrays", "sharedoa/targets/nvptx_local_arrays.py",
+        "uses > 1 + places", "uses > 100 + places",
+        "ptxas forgets the stack pointer of a function in a loop over its local array",
+        ("tests/targets/test_local_arrays.py::test_ptxas_has_no_uniform_register_for_its_address",),
     ),
     Mutation(
         "functions as they print alone", _BLOCKS,
