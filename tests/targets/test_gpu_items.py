@@ -41,29 +41,6 @@ def visit(places: oa.Array[Place], counts: oa.Array[i32]) -> None:
         oa.atomic_add(counts, len(counts) - 1, 1)
 
 
-class Seed(oa.Object):
-    place: i32
-
-
-@oa.kernel
-def sow(places: oa.Array[Place], ends: oa.Array[Seed]) -> None:
-    """Makes and ends objects, in the order of the threads."""
-    i = oa.grid(1)
-    agent = places[i].agent
-    if agent is not None:
-        if agent.kind == 1:
-            oa.new(Seed, place=i32(i))
-        else:
-            oa.delete(ends[i])
-
-
-@oa.kernel
-def settle(places: oa.Array[Place], agents: oa.Array[Agent]) -> None:
-    i = oa.grid(1)
-    if i % 3 != 0:
-        places[i].agent = agents[i % len(agents)]
-
-
 @oa.kernel
 def look_up(counts: oa.Array[i32], wanted: oa.Array[i32], width: i32) -> None:
     """Along two axes."""
@@ -137,42 +114,6 @@ def test_each_runs_once(gpu: InterpretedGpu, items: int) -> None:
         assert counts[most] == expected.sum()
     assert all(each.asks for each in _launches_of(gpu, visit))
     assert "runs up to 4 threads of a large launch" in visit.explain()
-
-
-@pytest.mark.gpu
-@pytest.mark.parametrize("count", [1_000_003, 3_000_001])
-def test_large_launches_on_a_gpu(count: int) -> None:
-    with oa.Heap(backend="cuda"):
-        kinds = np.random.default_rng(count).integers(0, 2, 1009).astype(np.int32)
-        agents, places = oa.new(Agent, 1009, kind=kinds), oa.new(Place, count)
-        settle[count](places, agents)
-        counts = oa.zeros(count + 1, i32)
-        visit[count](places, counts)
-        number = np.arange(count)
-        expected = (number % 3 != 0) & (kinds[number % 1009] == 1)
-        assert np.array_equal(counts.numpy()[:-1], expected)
-        assert counts[count] == expected.sum()
-
-
-def _sown() -> list[int]:
-    random = np.random.default_rng(3)
-    agents = oa.new(Agent, 9, kind=random.integers(0, 2, 9))
-    places, ends = oa.new(Place, 300), oa.new(Seed, 300, place=-np.arange(300))
-    for number, agent in enumerate(random.integers(-9, 9, 300)):
-        if agent >= 0:
-            places[number].agent = agents[int(agent)]
-    sow[300](places, ends)
-    return [int(each) for each in oa.all(Seed).place.numpy()]
-
-
-@pytest.mark.parametrize("items", [1, MOST_ITEMS])
-def test_objects_are_made_in_the_order_of_the_threads(gpu: InterpretedGpu, items: int) -> None:
-    gpu.items = items
-    found = _sown()
-    with oa.Heap(backend="python", capacity="64MiB"):
-        expected = _sown()
-    assert found == expected and any(each > 0 for each in found)
-    assert all(each.asks for each in _launches_of(gpu, sow))
 
 
 @pytest.mark.parametrize("items", [1, 2, MOST_ITEMS])
