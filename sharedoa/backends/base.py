@@ -42,9 +42,7 @@ class KernelLaunch:
     arguments that ``slots`` hold, of which ``count`` are leaves. ``is_timed``: stopwatches count
     it, as it is not one of the backend's own. ``in_order``: on a processor its threads run one
     after another, so that sums of floats have the same bits whenever. ``side``: launches in a row
-    that have the same number, if it is not negative, may run at the same time (``record``).
-    ``asks``: a thread of a GPU may be several threads, who are asked first whether they do anything
-    (``targets.gpu_items``)."""
+    that have the same number, if it is not negative, may run at the same time (``record``)."""
 
     handle: Any
     threads: tuple[int, int]
@@ -54,7 +52,6 @@ class KernelLaunch:
     is_timed: bool = True
     in_order: bool = False
     side: int = -1
-    asks: bool = False
 
 
 def nothing() -> None:

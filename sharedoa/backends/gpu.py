@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
 #: Threads of a block of a launch that is too small for so many usual blocks a multiprocessor.
 _SMALL_BLOCK, _BLOCKS_EACH = 64, 2
-#: Of a multiprocessor at the same time.
-THREADS_EACH = 2048
 #: What launching gives in a thread where the device is not current: both drivers' "invalid context"
 #: and "invalid handle".
 _NOT_CURRENT = (201, 400)
@@ -70,8 +68,6 @@ class GpuKernel:
     max_threads: int
     prints: bool
     words: tuple[int, ...] | None = None
-    #: Threads that the device has room for at once; more than there are if nobody says.
-    resident: int = 1 << 62
 
 
 class GpuBackend(ABC):
@@ -153,10 +149,7 @@ class GpuBackend(ABC):
         """A kernel of a loaded module; ``words`` as in ``GpuKernel``, ``name`` for messages."""
         function = self.device.call("ModuleGetFunction", module.handle, symbol.encode())
         max_threads = self.device.function_attribute(function, "MAX_THREADS_PER_BLOCK")
-        resident = self.device.description.multiprocessors * THREADS_EACH
-        return GpuKernel(
-            name or symbol, function, module, max_threads, module.prints, words, resident
-        )
+        return GpuKernel(name or symbol, function, module, max_threads, module.prints, words)
 
     def read_global(self, module: GpuModule, symbol: str) -> bytes:
         """The bytes of a variable of a loaded module, after everything launched before."""

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentError
 from ..once import once
-from ..targets.gpu_items import items_for
 from .base import KernelLaunch
 from .interpreter_function import interpreter_function
 
@@ -37,9 +36,8 @@ class PreparedLaunch:
     def __init__(self, launch: KernelLaunch) -> None:
         """Raises ArgumentError for a grid or a block that the device cannot launch."""
         kernel: GpuKernel = launch.handle
-        (nx, ny), (bx, by) = launch.threads, launch.block
-        items = items_for(nx * ny, kernel.resident) if launch.asks else 1
-        gx, gy = _grid(kernel, (-(-nx // items), ny), launch.block)
+        gx, gy = _grid(kernel, launch.threads, launch.block)
+        bx, by = launch.block
         self.shape = (gx, gy, 1, bx, by, 1)
         self._launch = launch
         self._threads = (ctypes.c_int64 * 2)(*launch.threads)

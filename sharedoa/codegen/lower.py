@@ -72,8 +72,6 @@ class LoweredModule:
     uses_barrier: bool
     #: Whether some function may call itself, directly or through others.
     recursive: bool
-    #: Whether threads are asked first if they do anything.
-    asks: bool
 
 
 def lower(program: Program, job: Job, canonical: bool = False) -> LoweredModule:
@@ -113,11 +111,9 @@ def lower(program: Program, job: Job, canonical: bool = False) -> LoweredModule:
     body = _define_kernel_body(emitter, kernel, f"{kernel.symbol}.body")
     asking = None
     if questions:
-        goes_on, *fetch = (_define_kernel_body(emitter, each, each.symbol) for each in questions)
-        every = [
-            o["every"] for each in questions for o in operations_in(each) if o.kind == "prefetch"
-        ]
-        asking = Asking(goes_on, *fetch, *every)
+        goes_on, fetch = (_define_kernel_body(emitter, each, each.symbol) for each in questions)
+        (every,) = (o["every"] for o in operations_in(questions[1]) if o.kind == "prefetch")
+        asking = Asking(goes_on, fetch, every)
     for function in functions:
         _define(emitter, function)
     define_notes(emitter)
@@ -152,7 +148,6 @@ def lower(program: Program, job: Job, canonical: bool = False) -> LoweredModule:
         common_functions=list(dict.fromkeys(f.location for f in functions if f.melded)),
         uses_barrier=emitter.uses_barrier,
         recursive=_has_cycle({f.symbol: {*called_by(f)} for f in program.functions.values()}),
-        asks=asking is not None,
     )
 
 

@@ -52,6 +52,11 @@ def _in_warps(job: Job) -> bool:
     return job.mode.shares_loops and job.target.warp is not None and not job.debug
 
 
+def _in_a_loop(job: Job) -> bool:
+    """Whether threads of a launch are rounds of a loop."""
+    return not job.target.is_device and not job.debug
+
+
 def _on_device(job: Job) -> bool:
     return job.target.is_device
 
@@ -87,7 +92,7 @@ PIPELINE: Sequence[Pass] = (
     Pass("write_out_lists", lambda program, job: write_out_lists(program), _on_device),
     Pass("unroll_copies", lambda program, job: unroll_copies(program), _reorders),
     Pass("sink_stores", sink_stores, _reorders),
-    Pass("idle_threads", ask_idle_threads, _unchecked),
+    Pass("idle_threads", ask_idle_threads, _in_a_loop),
     Pass("dispatch", choose_dispatch),
 )
 

@@ -11,7 +11,6 @@ from ..frontend.tree import Location
 from ..heap.heap import Heap
 from ..ir.core import operations_in, type_of
 from ..ir.number_parts import name_of, parameter_of
-from ..targets.gpu_items import MOST_ITEMS
 from ..tracebacks import short_place
 from . import planned_clusters
 from .pipeline import Compilation
@@ -56,11 +55,6 @@ def explain(program: Program, heap: Heap, mode: Mode, debug: bool) -> str:
     head += _limits(compilation.lowered.loop_copies)
     for location, text in dict.fromkeys(compilation.program.remarks):
         head += f"\n{_short(location)}: {text}"
-    if compilation.lowered.asks and heap.backend.target.is_device:
-        head += (
-            f"\na thread of the GPU runs up to {MOST_ITEMS} threads of a large launch, which it "
-            "asks first whether they do anything"
-        )
     waiting = planned_clusters.remark(heap)
     head += f"\n{waiting}" if waiting else ""
     for variant in program.variants(heap, mode, debug):

@@ -302,10 +302,8 @@ class Program:
     def prepared(self, heap: Heap, unit: Unit, geometry: Geometry, slots: Slots) -> KernelLaunch:
         """What a launch of ``geometry`` with the arguments in ``slots`` is to the backend."""
         block = self._block(heap.backend, geometry)
-        return KernelLaunch(
-            unit.handle, geometry.threads, block, slots, self.plan.leaf_count,
-            in_order=self.source.in_order, asks=unit.compilation.outline.asks,
-        )  # fmt: skip
+        count, in_order = self.plan.leaf_count, self.source.in_order
+        return KernelLaunch(unit.handle, geometry.threads, block, slots, count, in_order=in_order)
 
     def _block(self, backend: Backend, geometry: Geometry) -> Pair:
         """The block that a launch asks for, else what the backend thinks best."""

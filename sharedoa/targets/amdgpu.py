@@ -23,8 +23,6 @@ _FIRST_OF_32_LANES = 10
 """RDNA."""
 _WORKGROUP_SIZE_OFFSET = 4
 """Bytes from the start of hsa_kernel_dispatch_packet_t to workgroup_size_x, then y, u16 each."""
-_GRID_SIZE_OFFSET = 12
-"""To grid_size_x, in threads, u32."""
 
 
 class AmdgpuTarget(GpuTarget):
@@ -63,20 +61,13 @@ class AmdgpuTarget(GpuTarget):
             )
             for name in ("workgroup", "workitem")
         )
-        size = self._in_packet(builder, _WORKGROUP_SIZE_OFFSET + 2 * axis, I16)
-        return group, builder.zext(size, I32), thread
-
-    def emit_row(self, builder: ir.IRBuilder) -> ir.Value:
-        return self._in_packet(builder, _GRID_SIZE_OFFSET, I32)
-
-    def _in_packet(self, builder: ir.IRBuilder, offset: int, type: ir.Type) -> ir.Value:
-        """What the packet says that the launch was asked for by."""
         packet_type = ir.PointerType(None, _DISPATCH_SPACE)
         packet = builder.call(
             declare(builder.module, "llvm.amdgcn.dispatch.ptr", packet_type, []), []
         )
-        place = builder.gep(packet, [I64(offset)], source_etype=I8)
-        return builder.load(place, typ=type)
+        offset = I64(_WORKGROUP_SIZE_OFFSET + 2 * axis)
+        place = builder.gep(packet, [offset], source_etype=I8)
+        return group, builder.zext(builder.load(place, typ=I16), I32), thread
 
     def describe_block(self, entry: ir.Function, threads: int) -> None:
         # Of a thousand threads, which it expects otherwise, each gets fewer registers.

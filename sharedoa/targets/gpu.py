@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, ClassVar
 
 from llvmlite import binding as llvm
@@ -16,7 +16,6 @@ from dispatch.errors import RECORD_DTYPE
 
 from ..uninterrupted import uninterrupted
 from .base import I32, I64, VOID, Asking
-from .gpu_items import emit_items
 from .inline_growth import limit_growth
 from .warp import Warp
 
@@ -83,10 +82,6 @@ class GpuTarget(ABC):
     ) -> tuple[ir.Value, ir.Value, ir.Value]:
         """i32 along an axis: this thread's block, threads of a block, and which of them it is."""
 
-    @abstractmethod
-    def emit_row(self, builder: ir.IRBuilder) -> ir.Value:
-        """i32: how many threads the blocks of a row have together."""
-
     def emit_thread_index(self, builder: ir.IRBuilder, axis: int) -> ir.Value:
         """i32: this thread's index along an axis."""
         block, size, thread = self.emit_position(builder, axis)
@@ -127,8 +122,7 @@ class GpuTarget(ABC):
     ) -> None:
         """``kernel(leaves..., i32 nx, i32 ny)``: threads outside nx times ny return at once.
 
-        Index arithmetic is 32 bits wide, unsigned: half the registers and instructions of 64. With
-        ``asking`` each thread takes several of the launch (``gpu_items``).
+        Index arithmetic is 32 bits wide, unsigned: half the registers and instructions of 64.
         """
         state.state_block(module, self.constant_space)
         parameters = [*leaf_types, I32, I32]
@@ -142,32 +136,16 @@ class GpuTarget(ABC):
         else:
             x, y = (self._index_in_blocks_of(builder, *each) for each in enumerate(block))
             self.describe_block(entry, block[0] * block[1])
+        in_row = builder.icmp_unsigned("<", x, nx)
         in_column = builder.icmp_unsigned("<", y, ny)
-        if asking is not None:
-            builder.cbranch(in_column, inside, outside)
-            builder.position_at_end(inside)
-            wide = [builder.zext(value, I64) for value in (y, nx, ny)]
-            number, width, own = self.emit_position(builder, 0)
-            emit_items(
-                builder,
-                (number, width if block is None else I32(block[0]), own),
-                self.emit_row(builder),
-                nx,
-                *(
-                    partial(_call_thread, builder, function, leaves, wide)
-                    for function in (asking.goes_on, body)
-                ),
-            )
-        else:
-            in_row = builder.icmp_unsigned("<", x, nx)
-            builder.cbranch(builder.and_(in_row, in_column), inside, outside)
-            builder.position_at_end(inside)
-            wide = [builder.zext(value, I64) for value in (x, y, nx, ny)]
-            if debug and uses_barrier:
-                builder.store(I64(0), self.emit_phase(builder))
-            builder.call(body, [*leaves, *wide])
-            if debug:
-                self._count_thread(builder, builder.mul(wide[2], wide[3]))
+        builder.cbranch(builder.and_(in_row, in_column), inside, outside)
+        builder.position_at_end(inside)
+        wide = [builder.zext(value, I64) for value in (x, y, nx, ny)]
+        if debug and uses_barrier:
+            builder.store(I64(0), self.emit_phase(builder))
+        builder.call(body, [*leaves, *wide])
+        if debug:
+            self._count_thread(builder, builder.mul(wide[2], wide[3]))
         builder.ret_void()
         builder.position_at_end(outside)
         builder.ret_void()
@@ -200,14 +178,3 @@ class GpuTarget(ABC):
             with builder.if_then(is_last):
                 builder.atomic_rmw("xchg", finished, I64(0), "monotonic")
                 builder.atomic_rmw("add", launch, I64(1), "monotonic")
-
-
-def _call_thread(
-    builder: ir.IRBuilder,
-    function: ir.Function,
-    leaves: Sequence[ir.Value],
-    others: Sequence[ir.Value],
-    x: ir.Value,
-) -> ir.Value:
-    """Call what a thread does, or is asked, for the one at ``x``."""
-    return builder.call(function, [*leaves, x, *others])

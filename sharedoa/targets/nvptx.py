@@ -86,11 +86,6 @@ class NvptxTarget(GpuTarget):
         )
         return block, size, thread
 
-    def emit_row(self, builder: ir.IRBuilder) -> ir.Value:
-        names = "nctaid.x", "ntid.x"
-        blocks, size = (self._special_register(builder, name) for name in names)
-        return builder.mul(blocks, size)
-
     def _special_register(self, builder: ir.IRBuilder, name: str) -> ir.Value:
         symbol = f"llvm.nvvm.read.ptx.sreg.{name}"
         return builder.call(declare(builder.module, symbol, I32, []), [])

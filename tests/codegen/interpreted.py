@@ -67,8 +67,6 @@ class InterpretedGpu(CpuBackend):
         self._target = NvptxTarget(architecture)
         self.collectives: Counter[str] = Counter()
         self.choose: Choose = all_of_them
-        #: How many threads of a launch one thread runs, where that may be several.
-        self.items = 1
         #: What kernels have got from malloc, which all modules of a GPU have together, and the
         #: machine that knows which addresses come next.
         self._mallocs: dict[int, tuple[bytearray | memoryview, str]] = {}
@@ -119,8 +117,7 @@ class InterpretedGpu(CpuBackend):
             machine.unwritten = self.unwritten
         machine.counts.collectives.clear()
         (nx, ny), (bx, by) = launch.threads, launch.block
-        items = self.items if launch.asks else 1
-        blocks = -(-nx // (bx * items)), -(-ny // by), 1
+        blocks = -(-nx // bx), -(-ny // by), 1
         leaves = launch.slots[: launch.count]
         try:
             machine.launch(launch.handle.symbol, [*leaves, nx, ny], blocks, (bx, by, 1))

@@ -1,4 +1,4 @@
-"""Faults in making straight code of loops, and in having one thread of a GPU run several."""
+"""Faults in making straight code of loops."""
 
 from .mutation import Mutation
 
@@ -11,11 +11,6 @@ _LEFT = "tests/ir/test_flatten_loops.py::test_loops_that_are_left"
 _RANDOM_LEFT = "tests/ir/test_flatten_loops.py::test_random_loops_that_are_left"
 _BOTH = (_WHICH, _RANDOM)
 _OF_LEFT = (_LEFT, _RANDOM_LEFT)
-_ITEMS = "sharedoa/targets/gpu_items.py"
-_OF_ITEMS = (
-    "tests/targets/test_gpu_items.py::test_each_runs_once",
-    "tests/targets/test_gpu_items.py::test_two_axes",
-)
 
 MUTATIONS = (
     Mutation(
@@ -154,49 +149,5 @@ MUTATIONS = (
         "self.keeps_all = False\n                self.replace", "self.replace",
         "memory is read that is no longer the heap's",
         ("tests/codegen/test_flat_loops.py::test_searches_read_ahead_while_memory_stays",),
-    ),
-    # --------------------------------------------------------------- several threads
-    Mutation(
-        "threads beyond the row", _ITEMS,
-        "builder.and_(answer, is_there)", "answer",
-        "a thread that is not of the launch runs", _OF_ITEMS,
-    ),
-    Mutation(
-        "blocks side by side", _ITEMS,
-        "builder.mul(builder.shl(block, shift), width)", "builder.mul(block, width)",
-        "some threads run twice, others never", _OF_ITEMS,
-    ),
-    Mutation(
-        "the same thread again", _ITEMS,
-        "builder.add(at, width)", "builder.add(at, I32(0))",
-        "a thread runs in place of another", _OF_ITEMS,
-    ),
-    Mutation(
-        "the bit of another", _ITEMS,
-        "builder.shl(bit, I32(number))", "builder.shl(bit, I32(0))",
-        "a thread runs as another goes on", _OF_ITEMS,
-    ),
-    Mutation(
-        "half of the row", _ITEMS,
-        "builder.shl(there_are, I32(1))", "builder.shl(there_are, I32(2))",
-        "threads beyond two are forgotten", _OF_ITEMS,
-    ),
-    Mutation(
-        "too few are left", _ITEMS,
-        "threads < items * _LEAST_WAVES * resident", "threads < resident",
-        "a small launch leaves most of the device idle",
-        ("tests/targets/test_gpu_items.py::test_how_many_a_thread_takes",),
-    ),
-    Mutation(
-        "blocks for all threads", "sharedoa/backends/gpu_launch.py",
-        "(-(-nx // items), ny)", "(nx, ny)",
-        "blocks are started that have nothing to do",
-        ("tests/targets/test_gpu_items.py::test_the_grid_has_as_many_blocks",),
-    ),
-    Mutation(
-        "those who wait for others", "sharedoa/ir/passes/idle_threads.py",
-        "is_worth_it = not any(map(_meets_others, operations))", "is_worth_it = True",
-        "threads wait for one that is not under way",
-        ("tests/targets/test_gpu_items.py::test_who_is_not_asked",),
     ),
 )  # fmt: skip

@@ -1,11 +1,9 @@
 """Threads that end at their first test: on a processor a loop over threads asks many of them at
-once before it runs any (``targets.thread_loops``), and on a GPU each of its threads asks several
-(``targets.gpu_items``).
+once before it runs any (``targets.thread_loops``).
 
 A kernel that runs for every object and has something to do for few of them (``if cell.agent is not
 None``) begins with a test, and does nothing if it fails. What a thread does up to the test becomes
-a function of its own, which says whether the thread goes on; on processors another one fetches
-what it loads.
+a function of its own, which says whether the thread goes on; another one fetches what it loads.
 
     kernel @k (%cells: Array[Cell]) {                question @k.goes_on (%cells: Array[Cell]) {
       %i = thread_index; ...                           %i = thread_index; ...
@@ -58,23 +56,10 @@ _Then = Callable[[Sequence[Value]], bool]
 
 
 def ask_idle_threads(program: Program, job: Job) -> None:
-    operations = [*operations_in(program)]
-    if job.target.is_device:
-        is_worth_it = not any(map(_meets_others, operations))
-    else:
-        # LLVM makes vector code of loops over threads that use neighbouring elements of arrays.
-        is_worth_it = any(map(_stays_scalar, operations))
-    if is_worth_it:
+    # LLVM makes vector code of loops over threads that use neighbouring elements of arrays.
+    if any(map(_stays_scalar, operations_in(program))):
         for question in _Beginning(program, job).questions():
             program.functions[question.symbol] = question
-
-
-def _meets_others(operation: Operation) -> bool:
-    """Whether threads that run it wait for others, who must be under way at the same time."""
-    kind = kind_of(operation)
-    if kind is None or kind.name == "tile" or "shared" in operation.attributes:
-        return True
-    return bool(kind.effects & (Effects.WAITS | Effects.UNKNOWN))
 
 
 def _stays_scalar(operation: Operation) -> bool:
@@ -123,8 +108,6 @@ class _Beginning:
             f"{kernel.symbol}.goes_on", kernel.name, "question", boolean, Region(self._own, asked),
             kernel.location, known=kernel.known,
         )  # fmt: skip
-        if self._job.target.is_device:
-            return [question]
         return [question, _fetching(question, f"{kernel.symbol}.ahead", self._job.layout)]
 
     def _does_something(

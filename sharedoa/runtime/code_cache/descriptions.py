@@ -42,7 +42,6 @@ class Outline:
     kernel_symbol: str
     uses_barrier: bool
     recursive: bool
-    asks: bool
     source_sites: Sequence[Location]
     assertion_texts: Mapping[int, str]
 
@@ -52,7 +51,6 @@ class Outline:
             lowered.kernel_symbol,
             lowered.uses_barrier,
             lowered.recursive,
-            lowered.asks,
             lowered.source_sites,
             lowered.assertion_texts,
         )
@@ -84,7 +82,6 @@ def recall(job: Job, description: Description) -> Found | None:
             told["symbol"],
             told["uses_barrier"],
             told["recursive"],
-            told["asks"],
             [description.locations[place] for place in told["sites"]],
             {int(site): text for site, text in told["texts"].items()},
         )
@@ -118,7 +115,6 @@ def remember(
             "symbol": outline.kernel_symbol,
             "uses_barrier": outline.uses_barrier,
             "recursive": outline.recursive,
-            "asks": outline.asks,
             "sites": [places[location] for location in outline.source_sites],
             "texts": outline.assertion_texts,
             "questions": [asked[question] for question in questions],
