@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import drjit as dr
 
 
@@ -21,7 +23,8 @@ def uniform(state):
     """The number drawn last, as a float above 0 and at most 1: the product is exact, so that it may
     be fused with the sum."""
     number = bits(state)
-    return dr.float_array_t(type(number))(number) * 2.3283064e-10 + 1.1641532e-10
+    Float: Any = dr.float_array_t(type(number))
+    return Float(number) * 2.3283064e-10 + 1.1641532e-10
 
 
 def seeded(value):

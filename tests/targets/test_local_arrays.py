@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -67,7 +68,7 @@ def test_every_call_has_its_own(backend: str) -> None:
             (Listed if is_listed else Plain)(size=size, place=place)
             for is_listed, size, place in shapes
         ]
-        for shape, following in zip(made, made[1:], strict=False):
+        for shape, following in pairwise(made):
             shape.next = following
         out = oa.zeros(len(made), i32)
         deep[len(made)](oa.array(Shape, made), out)
