@@ -34,6 +34,7 @@ _ANSWERS: dict[str, tuple[Any, ...]] = {
     "cuDeviceTotalMem": (_CARD_BYTES,),
     "cuDevicePrimaryCtxRetain": ("context",),
     "cuStreamCreate": (0x57000,),
+    "cuEventCreate": (0xE7000,),
     "cuStreamEndCapture": ("graph",),
     "cuGraphInstantiate": ("executable graph",),
     "cuCtxGetLimit": (1 << 20,),
@@ -74,6 +75,9 @@ class StubDriver:
 
     def cuMemHostAlloc(self, size: int, flags: int) -> tuple[Any, int]:
         return self.cuMemAllocManaged(size, flags)
+
+    def cuMemAlloc(self, size: int) -> tuple[Any, int]:
+        return self.cuMemAllocManaged(size, 0)
 
     def cuMemAllocManaged(self, size: int, flags: int) -> tuple[Any, int]:
         self._memory.append(np.zeros(size, np.uint8))

@@ -18,7 +18,6 @@ from dispatch import state as state_block
 from ..targets.base import Stages, Target
 from .base import Addresses, Bytes, KernelLaunch, nothing
 from .bulk_transfer import PIECE_BYTES, PIECES, BulkTransfer
-from .device_memory import DeviceMemory
 from .gpu_device import GpuDevice
 from .gpu_graph import GpuGraph, capture_graph
 from .gpu_launch import PreparedLaunch, native_launch
@@ -109,9 +108,9 @@ class GpuBackend(ABC):
     def transfer(self) -> Transfer:
         return self._transfer
 
-    @cached_property
+    @property
     def copies(self) -> DeviceCopies:
-        return DeviceMemory(self.device)
+        return self.device.own_memory
 
     @cached_property
     def slot_lists(self) -> SlotLists:

@@ -19,6 +19,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from ..errors import BackendError, DeviceError, HeapError
+from .device_memory import DeviceMemory
 from .forked import forked, was_forked
 from .gpu_wait import Wait
 
@@ -149,6 +150,8 @@ class GpuDevice(ABC):
         self.stopwatch_running: EventStopwatch | None = None
         self._printing = False
         self._reserving = threading.RLock()
+        #: Memory that is not managed.
+        self.own_memory = DeviceMemory(self)
         self.managed_limit = self.memory()[0]
         self._stack = self.limit("stack")
         self._malloc_heap_set = False
@@ -366,7 +369,11 @@ class GpuDevice(ABC):
 
     def _try_to_reserve(self, size: int) -> bool:
         with self._reserving:
-            fits = size <= self.free_managed()
+            free = self.free_managed()
+            if free - self.own_memory.kept_bytes < size <= free:
+                self.own_memory.let_go()
+                free = self.free_managed()
+            fits = size <= free
             if fits:
                 self._managed.append(size)
         return fits
@@ -377,12 +384,13 @@ class GpuDevice(ABC):
 
     @property
     def managed_bytes(self) -> int:
-        """Bytes of managed memory that this process holds."""
-        return sum(self._managed)
+        """Bytes of managed memory, and of others, that this process holds."""
+        return sum(self._managed) - self.own_memory.kept_bytes
 
     def free_managed(self) -> int:
         """Bytes of managed memory that the card can still hold."""
-        return max(0, min(self.managed_limit - self.managed_bytes, self.memory()[0]))
+        free = self.memory()[0] + self.own_memory.kept_bytes
+        return max(0, min(self.managed_limit - self.managed_bytes, free))
 
     def before_printing(self) -> None:
         """A kernel that prints is about to be launched."""

@@ -3,7 +3,16 @@ host."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+from weakref import finalize
+
+from ..errors import HeapError
+from ..model.types import Type
+from .array_memory import ArrayStorage
+from .arrays import Array, make_array
+
+if TYPE_CHECKING:
+    from .heap import Heap
 
 
 class DeviceCopies(Protocol):
@@ -22,3 +31,31 @@ class DeviceCopies(Protocol):
     def copy(self, target: int, source: int, size: int) -> None:
         """Copy between memory that ``reserve`` gave and the provider's."""
         ...
+
+
+class DeviceStorage(ArrayStorage):
+    """Memory of the device alone, for what kernels leave for each other."""
+
+    is_foreign = True
+
+    def __init__(self, copies: DeviceCopies, address: int, size: int, element: Type) -> None:
+        self.address, self.size, self.element = address, size, element
+        self.version = self.lived = 0
+        self.without_null = self.known = None
+        self.held_as = set()
+        finalize(self, copies.release, address, size).atexit = False
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        raise HeapError("the host does not read what is the device's alone", "read it in a kernel")
+
+
+def device_array(heap: Heap, element: Type, length: int) -> Array | None:
+    """An array of numbers, of which each may be anything, that only kernels use; None where the
+    device has no room, or there is none."""
+    copies, size = heap.backend.copies, length * heap.layout.dtype(element).itemsize
+    address = None if copies is None or not size else copies.reserve(size)
+    if copies is None or address is None:
+        return None
+    storage = DeviceStorage(copies, address, size, element)
+    return make_array(heap, element, storage, address, length)

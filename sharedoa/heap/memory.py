@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any, Protocol, TypeVar
 
@@ -219,7 +220,7 @@ class HeapMemory:
         return self._arrays.all(elements)
 
     @property
-    def arrays_made(self) -> Mapping[Type, int]:
+    def arrays_made(self) -> Counter[Type]:
         """How many arrays there have been, by type of elements."""
         return self._arrays.made
 

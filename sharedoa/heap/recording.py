@@ -83,6 +83,11 @@ class Recorder(ABC):
     def record_population_call(self, objects: Any, method: Any, given: tuple[Any, ...]) -> None:
         """Remember a call of a method on all objects of a class that live in each run."""
 
+    def call_again(self, objects: Any, name: str, given: tuple[Any, ...]) -> bool:
+        """Take a call of a method on all objects of a class, if it is as one before was; False if
+        it has to be looked at."""
+        return False
+
     @abstractmethod
     def record_call(self, call: Callable[[], Any]) -> None:
         """Remember something that every run is to do anew, and to look at the heap for."""
@@ -96,10 +101,6 @@ class Deferrer(Recorder):
     @abstractmethod
     def defer_population_call(self, objects: Any, method: Any, given: tuple[Any, ...]) -> bool:
         """Keep a call of a method on all objects of a class for later; False if it cannot wait."""
-
-    @abstractmethod
-    def defer_again(self, objects: Any, name: str, given: tuple[Any, ...]) -> bool:
-        """The same, if it is known to be kept; False if it is not as calls before it were."""
 
 
 class Deferred(Protocol):

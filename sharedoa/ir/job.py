@@ -74,6 +74,8 @@ class Uses:
         """``receivers``: how many parameters are receivers (``indexed_parameters``)."""
         self.translation = translation
         self.program = translation.ir
+        #: What others have made of the program.
+        self.derived: dict[Any, Any] = {}
         self._receivers = receivers
         self._thread_accesses: dict[tuple[bool, frozenset[int] | None], ThreadAccesses] = {}
 

@@ -64,6 +64,28 @@ class ArgumentPlan:
             for place, type in enumerate(signature.types)
             if isinstance(type, (ArrayType, Array2Type))
         ]
+        #: Of parameters that are arrays or integers, and whether they are arrays.
+        self._shaping = [
+            (place, not isinstance(type, ScalarType))
+            for place, type in enumerate(signature.types)
+            if isinstance(type, (ArrayType, Array2Type))
+            or (isinstance(type, ScalarType) and type.is_integer)
+        ]
+        self._holds_others = not all(
+            isinstance(type, (ArrayType, Array2Type)) or _is_numbers(type)
+            for type in signature.types
+        )
+        self._elements = [
+            (place, type.element)
+            for place, type in enumerate(signature.types)
+            if isinstance(type, ArrayType)
+        ]
+        self._numbers = [
+            (place, *_packed_as_is(type))
+            for place, type in enumerate(signature.types)
+            if isinstance(type, ScalarType)
+        ]
+        self._holds_more = len(self._elements) + len(self._numbers) < len(signature.types)
         #: As ``element<n>``: the element type of the array that argument n was last. It is equal to
         #: the parameter's; ``launch_code`` looks whether it is the same.
         self.elements: dict[str, Any] = {}
@@ -124,6 +146,43 @@ class ArgumentPlan:
             what = f"{where}, argument {self._signature.names[place]}"
             held.refuse(self._signature.types[place], arguments[place], what)
         return not concerned
+
+    def lie_in(self, heap: Heap, arguments: tuple[Any, ...]) -> bool:
+        """Whether arguments are seen at once to be what the kernel takes, arrays and numbers of
+        Python, and to lie in ``heap``."""
+        if not self._array_places or len(arguments) != len(self.binders):
+            return False
+        for place, element in self._elements:
+            given = arguments[place]
+            if given.__class__ not in USUAL_ARRAYS or given._heap is not heap:
+                return False
+            if given.__sharedoa_element__ != element:
+                return False
+        for place, python, low, high in self._numbers:
+            given = arguments[place]
+            if given.__class__ is not python or not low <= given <= high:
+                return False
+        return not self._holds_more
+
+    def shape(self, arguments: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        """Where arrays lie, their lengths and whether they are runs, and integers, as something
+        that can be compared; None for arguments that hold others."""
+        if self._holds_others:
+            return None
+        found: list[Any] = []
+        for place, is_array in self._shaping:
+            given = arguments[place]
+            if not is_array:
+                found.append(int(given))
+            elif given.__class__ is Array:
+                found += (given._address, given._length)
+            elif isinstance(given, ObjectArray):
+                found += (given._address, given._length, given._run is not None)
+            elif isinstance(given, RunOfObjects):
+                found.append(len(given))
+            else:
+                found += (given._address, given.shape)
+        return tuple(found)
 
     def in_order(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Any, ...]:
         """All arguments by position, with keyword arguments and defaults in their places."""
@@ -195,6 +254,17 @@ def packed(type: Type, value: Any, what: str) -> bytes:
     return struct.pack(f"<{formats}", *values)
 
 
+def _is_numbers(type: Type) -> bool:
+    """Whether values of a type hold numbers and references alone."""
+    if isinstance(type, ValueType):
+        return all(map(_is_numbers, type.fields.values()))
+    if isinstance(type, InlineType):
+        return _is_numbers(type.item)
+    if isinstance(type, TupleType):
+        return all(map(_is_numbers, type.items))
+    return isinstance(type, (ScalarType, ReferenceType))
+
+
 def _slot_format(dtype: np.dtype[Any]) -> str:
     return f"{dtype.char if dtype.itemsize < 8 else _WIDE[dtype.kind]}{_PADDING[dtype.itemsize]}"
 
@@ -213,13 +283,13 @@ def _binder(type: Type, what: str) -> Binder:
     return lambda value, values: _append_parts(type, value, what, values)
 
 
-_USUAL_ARRAYS = Array, ObjectArray, RunOfObjects
+USUAL_ARRAYS = Array, ObjectArray, RunOfObjects
 
 
 def _array_binder(type: ArrayType, what: str) -> Binder:
     def bind(value: Any, values: list[Any]) -> Any:
         # Asking what it lacks takes many times as long.
-        is_usual = value.__class__ in _USUAL_ARRAYS
+        is_usual = value.__class__ in USUAL_ARRAYS
         if not (is_usual and value.__sharedoa_element__ == type.element):
             _require_array(type, value, what)
         values += unpack_array(value._packed)

@@ -17,7 +17,7 @@ from ..errors import ArgumentError, HeapError
 from ..heap.heap import Heap
 from ..ir.core import LvalueType, operations_in
 from ..ir.roles import Role, role_of, stored_roles
-from .gradients import Gradient, TapedLaunch, check_taped, launch_taped
+from .gradients import Gradient, TapedLaunch, launch_taped, way_of
 from .heap_state import Copies, Piece, Saved, arrays_made, memory_in
 from .reversal_schedule import schedule
 
@@ -88,8 +88,8 @@ class Checkpoints:
     ) -> None:
         """Launch, and remember that."""
         made = _Launch(program, program.uses().program, geometry, arguments, mode, debug)
-        gradient = check_taped(program, self._heap, geometry, arguments, debug, loads_again=True)
-        self.gradients[program.source.name] = gradient
+        way = way_of(program, self._heap, geometry, arguments, debug, loads_again=True)
+        self.gradients[program.source.name] = way.gradient
         self._copies = self._copies or Copies(self._heap)
         self._look_at(made.code)
         made.run()

@@ -18,6 +18,7 @@ from ..heap.recording import recorder
 from ..ir.roles import EVERYTHING, Role, element_role, may_meet, stored_roles
 from ..model.classes import class_of_index
 from ..model.types import ArrayType, InlineType, Type, ValueType
+from .arguments import USUAL_ARRAYS
 
 if TYPE_CHECKING:
     from .launch import Program
@@ -28,7 +29,8 @@ def foreign_places(program: Program, arguments: Sequence[Any]) -> list[int]:
     return [
         place
         for place in program.plan.places_of_arrays
-        if storage_of(arguments[place]) is not None or is_foreign(arguments[place])
+        if arguments[place].__class__ not in USUAL_ARRAYS
+        and (storage_of(arguments[place]) is not None or is_foreign(arguments[place]))
     ]
 
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, cast
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -24,14 +24,17 @@ from ..ir.adjoint import Differentiated, differentiate
 from ..ir.adjoint.again import Again
 from ..ir.adjoint.counting import counting
 from ..ir.adjoint.ownership import own_roles
-from ..ir.adjoint.races import RaceFacts, is_harmless, race_facts
+from ..ir.adjoint.races import RaceFacts, race_facts
 from ..ir.roles import describe
 from ..model.classes import Signature
 from ..model.scalars import i64, u64
 from ..model.types import VOID, ArrayType, Type
 from ..tracebacks import short_place
+from .argument_facts import are_apart, is_free_of_races, own_arrays
 from .geometry import Geometry
 from .launch import Program, Source
+from .launch_code import Launch
+from .tape_words import new_words
 
 
 class _Derived(Translation):
@@ -59,10 +62,9 @@ class Gradient:
     #: How many words threads of the last launch needed of which that was not known before.
     needed: list[int] = field(default_factory=lambda: [_FIRST_ROOM])
 
-    def tape(self, heap: Heap, room: int, threads: int) -> Array:
-        """A tape of so many words for each thread."""
-        # What the way back reads, its way there has written.
-        return heap.blank(u64, room * -(-threads // self.lanes) * self.lanes, zeros=False)
+    def size(self, room: int, threads: int) -> int:
+        """Words of a tape with so many of each thread."""
+        return room * -(-threads // self.lanes) * self.lanes
 
     def explain(self, name: str) -> Iterator[str]:
         """Lines about launches of the program of that name; none if nothing is reversed."""
@@ -100,9 +102,6 @@ def _count(argument: Any) -> int | None:
     return int(argument) if isinstance(argument, (int, np.integer)) else None
 
 
-_gradients: WeakKeyDictionary[ir.Program, dict[Any, Gradient]] = WeakKeyDictionary()
-
-
 def gradient_of(
     program: Program,
     heap: Heap,
@@ -118,16 +117,16 @@ def gradient_of(
 
     Raises CompileError for what cannot be reversed, with its place.
     """
-    original = program.uses().program
-    known = _gradients.setdefault(original, {})
+    uses = program.uses()
     if atomic is None:
         # Debug mode would take plain additions for races, whatever the order of threads.
         atomic = heap.debug or heap.backend.target.is_device
     warp = heap.backend.target.warp
     key = are_distinct, atomic, debug, 1 if warp is None else warp.width, loads_again, own
-    if key not in known:
-        known[key] = _made(program, original, *key)
-    return known[key]
+    found: Gradient | None = uses.derived.get(key)
+    if found is None:
+        found = uses.derived[key] = _made(program, uses.program, *key)
+    return found
 
 
 def _made(
@@ -187,12 +186,44 @@ def _derived(
     )
 
 
+Leave = Callable[[Again, Sequence[Any], Geometry], bool]
+"""Whether the way back of a launch that is about to run will find memory as it was."""
+Words = Callable[[Type, int], Array]
+"""Room on a tape for so many numbers of a type of 8 bytes, which may be anything."""
+
+
+@dataclass(frozen=True, eq=False)
+class Way:
+    """How a launch is recorded and reversed. ``room``: words of each thread, None if nobody
+    knows; ``forward`` and ``reverse`` launch so many threads, None where nothing is reversed."""
+
+    gradient: Gradient
+    room: int | None
+    #: Whether no thread can touch a float that another one writes.
+    is_safe: bool
+    #: Whether what it loads again is no part of what it stores to.
+    is_apart: bool
+    threads: int
+    forward: Launch | None
+    reverse: Launch | None
+
+    def record(
+        self, arguments: tuple[Any, ...], kept: tuple[Any, ...], mode: Any, debug: Any, words: Words
+    ) -> TapedLaunch:
+        """Launch with so many words as are needed, which is known; ``kept`` are the arguments of
+        the way back."""
+        assert self.forward is not None and self.room is not None
+        tape = words(u64, self.gradient.size(self.room, self.threads))
+        used = (words(i64, self.threads),) if self.gradient.made.grows else ()
+        self.forward(*arguments, tape, self.room, *used, mode=mode, debug=debug)
+        return TapedLaunch(self, kept, mode, tape, self.room)
+
+
 @dataclass(frozen=True, eq=False)
 class TapedLaunch:
     """A launch that can be reversed: what it was given, and what its threads have kept."""
 
-    gradient: Gradient
-    geometry: Geometry
+    way: Way
     arguments: tuple[Any, ...]
     mode: Any
     tape: Array
@@ -200,34 +231,83 @@ class TapedLaunch:
     room: int
 
     @property
+    def gradient(self) -> Gradient:
+        return self.way.gradient
+
+    @property
     def bytes(self) -> int:
         return 8 * len(self.tape)
 
     def reverse(self, distance: int) -> None:
         """Add to adjoints, which are ``distance`` bytes from what they are of."""
-        assert self.gradient.reverse is not None
-        launch = self.gradient.reverse.launcher(self.geometry)
-        launch(*self.arguments, self.tape, self.room, distance % (1 << 64), mode=self.mode)
+        assert self.way.reverse is not None
+        back = distance % (1 << 64)
+        self.way.reverse(*self.arguments, self.tape, self.room, back, mode=self.mode)
 
 
-Leave = Callable[[Again, Sequence[Any], Geometry], bool]
-"""Whether the way back of a launch that is about to run will find memory as it was."""
+_WAYS_KEPT = 256
 
 
-def check_taped(
+def way_of(
     program: Program,
     heap: Heap,
     geometry: Geometry,
     arguments: tuple[Any, ...],
     debug: Any,
     loads_again: bool,
-) -> Gradient:
-    """How a launch is reversed. Raises CompileError if it cannot be."""
+) -> Way:
+    """How a launch is recorded: as one before, of as many threads with the same arrays and
+    integers. Raises CompileError if it cannot be reversed."""
+    shape = program.plan.shape(arguments)
     is_debug = heap.debug if debug is None else bool(debug)
+    if shape is None:
+        return _way_of(program, heap, geometry, arguments, is_debug, loads_again)
+    target, ways = heap.backend.target, program.uses().derived.setdefault("ways", {})
+    lanes = 1 if target.warp is None else target.warp.width
+    size = geometry.threads, geometry.block, geometry.is_usual
+    key = shape, size, is_debug, heap.debug, target.is_device, lanes, loads_again
+    found: Way | None = ways.get(key)
+    if found is None:
+        if len(ways) >= _WAYS_KEPT:
+            ways.clear()
+        found = _way_of(program, heap, geometry, arguments, is_debug, loads_again)
+        ways[key] = found
+    return found
+
+
+def _way_of(
+    program: Program,
+    heap: Heap,
+    geometry: Geometry,
+    arguments: tuple[Any, ...],
+    is_debug: bool,
+    loads_again: bool,
+) -> Way:
+    gradient = _check(program, heap, geometry, arguments, is_debug, loads_again)
+    forward, reverse = gradient.forward, gradient.reverse
+    return Way(
+        gradient,
+        gradient.most(arguments),
+        is_free_of_races(gradient.races, arguments, geometry),
+        are_apart(gradient.made.again, arguments),
+        math.prod(geometry.threads),
+        None if forward is None else forward.launcher(geometry),
+        None if reverse is None else reverse.launcher(geometry),
+    )
+
+
+def _check(
+    program: Program,
+    heap: Heap,
+    geometry: Geometry,
+    arguments: tuple[Any, ...],
+    is_debug: bool,
+    loads_again: bool,
+) -> Gradient:
     receivers = arguments[: program.source.receivers]
     are_distinct = bool(receivers) and all(each._run is not None for each in receivers)
     found = gradient_of(program, heap, are_distinct, is_debug, loads_again=loads_again)
-    own = _own_arrays(found.races, geometry, arguments) if found.races.named else None
+    own = own_arrays(found.races, geometry, arguments) if found.races.named else None
     if not own or found.reverse is None:
         return found
     return gradient_of(program, heap, are_distinct, is_debug, loads_again=loads_again, own=own)
@@ -241,93 +321,36 @@ def launch_taped(
     mode: Any,
     debug: Any,
     leave: Leave,
+    words: Words | None = None,
 ) -> TapedLaunch | None:
-    """Launch, and keep what it takes to reverse that; None if nothing is to be reversed."""
-    gradient = check_taped(program, heap, geometry, arguments, debug, loads_again=True)
-    again = gradient.made.again
-    if again and not (_are_apart(again, arguments) and leave(again, arguments, geometry)):
-        gradient = check_taped(program, heap, geometry, arguments, debug, loads_again=False)
-    receivers = arguments[: program.source.receivers]
-    if gradient.forward is None:
+    """Launch, and keep what it takes to reverse that; None if nothing is to be reversed.
+    ``words``: where to keep that."""
+    way = way_of(program, heap, geometry, arguments, debug, loads_again=True)
+    again = way.gradient.made.again
+    if again and not (way.is_apart and leave(again, arguments, geometry)):
+        way = way_of(program, heap, geometry, arguments, debug, loads_again=False)
+    if way.forward is None:
         program.launcher(geometry)(*arguments, mode=mode, debug=debug)
         return None
     is_debug = heap.debug if debug is None else bool(debug)
-    if not is_debug and not _is_free_of_races(gradient.races, arguments, geometry):
+    if not is_debug and not way.is_safe:
         # Debug mode finds those that there are.
         taped = launch_taped(program, heap, geometry, arguments, mode, True, leave)
         heap.synchronize()
         return taped
-    threads = math.prod(geometry.threads)
-    launch = gradient.forward.launcher(geometry)
     # Somebody may change an array of objects before it is launched in reverse.
-    kept = tuple(
-        heap.array_of(each.__sharedoa_element__, each._references())
-        if number < len(receivers) and isinstance(each, ObjectArray) and each._run is None
-        else each
-        for number, each in enumerate(arguments)
-    )
-    room = gradient.most(arguments)
-    if room is None:
-        return _launch_growing(gradient, heap, geometry, arguments, kept, mode, debug)
-    tape = gradient.tape(heap, room, threads)
-    used = [heap.blank(i64, threads, zeros=False)] if gradient.made.grows else []
-    launch(*arguments, tape, room, *used, mode=mode, debug=debug)
-    return TapedLaunch(gradient, geometry, kept, mode, tape, room)
-
-
-def _is_free_of_races(races: RaceFacts, arguments: tuple[Any, ...], geometry: Geometry) -> bool:
-    """Whether no thread of a launch can touch a float that another one writes."""
-    if math.prod(geometry.threads) <= 1:
-        return True
-    if races.raced:
-        return False
-    for group in races.arrays:
-        for number in group:
-            same = [n for n in group if _overlap(arguments[number], arguments[n])]
-            if is_harmless({how for each in same for how in races.ways[each]}):
-                continue
-            places = {(arguments[n]._address, arguments[n].shape) for n in same}
-            ways = {races.index.get(n) for n in same}
-            way = ways.pop()
-            if len(places) > 1 or ways or way is None:
-                return False
-            if not way.is_own(geometry.threads, arguments):
-                return False
-    return True
-
-
-def _own_arrays(races: RaceFacts, geometry: Geometry, arguments: Sequence[Any]) -> frozenset[int]:
-    """The parameters of whose elements each is touched by one thread of a launch alone."""
-    own: set[int] = set()
-    for named in races.named:
-        for number, way in named.items():
-            array = arguments[number]
-            others = [n for n in named if n != number and _overlap(array, arguments[n])]
-            is_same = all(
-                named[n] == way
-                and (arguments[n]._address, arguments[n].shape) == (array._address, array.shape)
-                for n in others
-            )
-            if is_same and way.is_own(geometry.threads, arguments):
-                own.add(number)
-    return frozenset(own)
-
-
-def _are_apart(again: Again, arguments: Sequence[Any]) -> bool:
-    """Whether what a launch loads again is no part of what it stores to."""
-    return not any(_overlap(arguments[one], arguments[other]) for one, other in again.apart)
-
-
-def _overlap(one: Array, other: Array) -> bool:
-    return one._address < _end(other) and other._address < _end(one)
-
-
-def _end(array: Array) -> int:
-    return array._address + max(array.size * array._dtype.base.itemsize, 1)
+    kept = arguments
+    for number, each in enumerate(arguments[: program.source.receivers]):
+        if isinstance(each, ObjectArray) and each._run is None:
+            own = heap.array_of(each.__sharedoa_element__, each._references())
+            kept = *kept[:number], own, *kept[number + 1 :]
+    if way.room is None:
+        return _launch_growing(way, heap, geometry, arguments, kept, mode, debug)
+    return way.record(arguments, kept, mode, debug, words or partial(new_words, heap))
 
 
 def _launch_growing(
-    gradient: Gradient,
+    way: Way,
     heap: Heap,
     geometry: Geometry,
     arguments: tuple[Any, ...],
@@ -340,25 +363,24 @@ def _launch_growing(
     was."""
     from .heap_state import HeapState
 
-    assert gradient.forward is not None
-    threads = math.prod(geometry.threads)
-    launch = gradient.forward.launcher(geometry)
+    assert way.forward is not None
+    gradient, threads = way.gradient, way.threads
     used = heap.blank(i64, threads, zeros=False)
     if gradient.count is not None:
         count = gradient.count.launcher(geometry)
         count(*arguments, heap.blank(u64, 1), 0, used, mode=mode, debug=debug)
         room = gradient.made.waste + (int(used.max()) if threads else 0)
-        tape = gradient.tape(heap, room, threads)
-        launch(*arguments, tape, room, used, mode=mode, debug=debug)
-        return TapedLaunch(gradient, geometry, kept, mode, tape, room)
+        tape = new_words(heap, u64, gradient.size(room, threads))
+        way.forward(*arguments, tape, room, used, mode=mode, debug=debug)
+        return TapedLaunch(way, kept, mode, tape, room)
     room = max(gradient.made.words, gradient.needed[0])
     with HeapState(heap, gradient.original) as before:
         while True:
-            tape = gradient.tape(heap, room, threads)
-            launch(*arguments, tape, room, used, mode=mode, debug=debug)
+            tape = new_words(heap, u64, gradient.size(room, threads))
+            way.forward(*arguments, tape, room, used, mode=mode, debug=debug)
             needed = gradient.made.waste + (int(used.max()) if threads else 0)
             gradient.needed[0] = needed
             if needed <= room:
-                return TapedLaunch(gradient, geometry, kept, mode, tape, room)
+                return TapedLaunch(way, kept, mode, tape, room)
             before.restore()
             room = needed

@@ -6,8 +6,9 @@ Copies of memory that a device uses are the device's own as long as it has room
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 from weakref import finalize
 
@@ -22,6 +23,7 @@ from ..ir.roles import Role, element_role, may_meet, stored_roles
 from ..model.classes import ClassType
 from ..model.types import ReferenceType, Type
 from . import planned_clusters
+from .tape_words import TapeWords
 
 _ALIGNMENT = 256
 
@@ -55,7 +57,7 @@ class Piece:
     memory: np.ndarray[Any, np.dtype[np.uint8]]
     references: ArrayStorage | None = None
 
-    @property
+    @cached_property
     def size(self) -> int:
         return self.memory.nbytes
 
@@ -63,16 +65,20 @@ class Piece:
 class Saved:
     """A copy of pieces of memory, after all that has been launched. Who has it has ``Copies``."""
 
-    def __init__(self, heap: Heap, pieces: Sequence[Piece]) -> None:
+    def __init__(self, heap: Heap, pieces: Sequence[Piece], words: TapeWords | None = None) -> None:
+        """``words``: where the device may keep it."""
         self._heap, self.pieces = heap, pieces
-        self._places: dict[int, int] = {}
-        size = 0
+        places, size = [], 0
         for piece in pieces:
-            self._places[piece.address] = size
+            places.append(size)
             size += -(-piece.size // _ALIGNMENT) * _ALIGNMENT
+        #: Keeps its memory.
+        self._room = (words or TapeWords(heap)).of_device(size)
         #: Where the device has it; None: the host does.
-        self._device = _reserved(self, heap, size)
+        self._device = None if self._room is None else self._room._address
         self._host = np.empty(0 if self._device is not None else size, np.uint8)
+        #: By address, where in the copy pieces begin.
+        self._places = dict(zip([piece.address for piece in pieces], places, strict=True))
         #: Of references and of watched fields, when they were copied.
         self._versions: dict[int, tuple[int, int]] = {}
         self._changes: Mapping[Field, object] = {}
@@ -94,11 +100,11 @@ class Saved:
         for piece in self.pieces:
             if piece.references is not None:
                 self._versions[piece.address] = piece.references.version, heap.reference_writes
-            self._copy(piece, back=False)
+        self._copy(self.pieces, back=False)
 
     def put_back(self, pieces: Iterable[Piece] | None = None) -> None:
         """Let memory be as it was: all of it, or those of the pieces that are asked for."""
-        heap = self._heap
+        heap, changed = self._heap, []
         self._begin()
         heap.distinct.put_back(self._changes)
         for piece in self.pieces if pieces is None else pieces:
@@ -108,7 +114,8 @@ class Saved:
                     continue  # what is known of them stays so
                 heap.note_reference_writes()
                 piece.references.version += 1
-            self._copy(piece, back=True)
+            changed.append(piece)
+        self._copy(changed, back=True)
 
     def _begin(self) -> None:
         heap = self._heap
@@ -121,29 +128,24 @@ class Saved:
         # The host waits for copies before it looks at anything.
         heap.note_launch(False, ())
 
-    def _copy(self, piece: Piece, back: bool) -> None:
-        place, size = self._places[piece.address], piece.size
-        if self._device is not None:
+    def _copy(self, pieces: Sequence[Piece], back: bool) -> None:
+        places, device = self._places, self._device
+        if device is not None:
             copies = self._heap.backend.copies
             assert copies is not None
-            ends = piece.address, self._device + place
-            copies.copy(*(ends if back else ends[::-1]), size)
+            for piece in pieces:
+                address, kept = piece.address, device + places[piece.address]
+                ends = (address, kept) if back else (kept, address)
+                copies.copy(*ends, piece.size)
             return
-        self._heap.residency.host_uses(piece.address, piece.address, piece.address + size)
-        kept = self._host[place : place + size]
-        if back:
-            piece.memory[...] = kept
-        else:
-            kept[...] = piece.memory
-
-
-def _reserved(saved: Saved, heap: Heap, size: int) -> int | None:
-    """Memory of the device, which goes with the copy."""
-    copies = heap.backend.copies
-    address = None if copies is None or not size else copies.reserve(size)
-    if copies is not None and address is not None:
-        finalize(saved, copies.release, address, size).atexit = False
-    return address
+        for piece in pieces:
+            address, size = piece.address, piece.size
+            self._heap.residency.host_uses(address, address, address + size)
+            memory = self._host[places[address] : places[address] + size]
+            if back:
+                piece.memory[...] = memory
+            else:
+                memory[...] = piece.memory
 
 
 class HeapState:
@@ -166,19 +168,28 @@ class HeapState:
 
 def memory_in(heap: Heap, roles: frozenset[Role]) -> list[Piece]:
     """All memory of objects and arrays that may be in one of the roles."""
-    placement, found = heap.placement, []
+    return [piece for piece, _ in memory_by_role(heap, roles)]
+
+
+def memory_by_role(heap: Heap, roles: Collection[Role]) -> Iterator[tuple[Piece, frozenset[Role]]]:
+    """All memory of objects and arrays that may be in some of the roles, and in which."""
+    placement = heap.placement
     for cls in placement.classes():
-        if any(_may_be_in(cls, role) for role in roles):
-            selection = placement.objects([cls])
-            assert isinstance(selection, RegionSelection)
-            for part in selection.parts:
-                start, end = part.region.span(*part.extremes())
-                inside = slice(start - part.region.start, end - part.region.start)
-                found.append(Piece(start, part.region.memory[inside]))
+        found = frozenset([role for role in roles if _may_be_in(cls, role)])
+        if not found:
+            continue
+        selection = placement.objects([cls])
+        assert isinstance(selection, RegionSelection)
+        for part in selection.parts:
+            start, end = part.region.span(*part.extremes())
+            inside = slice(start - part.region.start, end - part.region.start)
+            yield Piece(start, part.region.memory[inside]), found
     elements = _elements_in(heap, roles)
     if elements:
-        found += map(array_piece, heap.memory.all_arrays(elements))
-    return found
+        for storage in heap.memory.all_arrays(elements):
+            element = element_role(storage.element)
+            found = frozenset([role for role in roles if may_meet(element, role)])
+            yield array_piece(storage), found
 
 
 def arrays_made(heap: Heap, roles: Collection[Role]) -> int:

@@ -27,12 +27,15 @@ from ..heap.arrays import Array, FieldView
 from ..heap.blocks import Block, exit_of_block
 from ..heap.heap import Heap, current_heap
 from ..heap.objects import ManyObjects
-from ..heap.recording import Recorder, not_recorded
+from ..heap.population import Population
+from ..heap.recording import Recorder, recording
 from ..model.object import Object
 from .heap_state import Saved
 from .planned_clusters import remind
+from .tape_words import TapeWords
 from .traced import Read, Traced
 from .untouched import Untouched
+from .vectorised import geometry_of, planned_again
 
 if TYPE_CHECKING:
     from .geometry import Geometry
@@ -54,7 +57,8 @@ class Tape(Recorder):
         super().__init__(heap)
         heap.upkeep.held.add(id(self))  # nothing moves by itself
         self._checkpoints = None if checkpoints is None else Checkpoints(heap, checkpoints)
-        self._untouched = Untouched(heap)
+        self._words = TapeWords(heap)
+        self._untouched = Untouched(heap, self._words)
         #: None: the next launch of the checkpoints.
         self._events: list[TapedLaunch | Read | Saved | None] = []
         self._population = self._now()
@@ -95,29 +99,64 @@ class Tape(Recorder):
         debug: Any = None,
     ) -> None:
         """Launch, and remember how to reverse it."""
-        from .gradients import launch_taped
-
-        with program.lock:
-            heap = program.plan.pack(program.slots, arguments) or current_heap()
-        if heap is not self.heap:
-            raise HeapError(
-                f"{program.source.name} is launched on another heap than that of the tape",
-                "enter the block of oa.tape() within that of the heap: with heap: ...",
-            )
+        heap = self.heap
+        if not program.plan.lie_in(heap, arguments):
+            with program.lock:  # or they are no arguments of it
+                found = program.plan.pack(program.slots, arguments) or current_heap()
+            if found is not heap:
+                raise HeapError(
+                    f"{program.source.name} is launched on another heap than that of the tape",
+                    "enter the block of oa.tape() within that of the heap: with heap: ...",
+                )
         self._refuse_others()
-        with not_recorded():
+        token = recording.set(None)
+        try:
             if self._checkpoints is not None:
                 self._checkpoints.launch(program, geometry, arguments, mode, debug)
                 self._events.append(None)
-                return
-            saved = self._untouched.before(program.uses().program, arguments)
-            if saved is not None:
-                self._events.append(saved)
-            leave = self._untouched.leave
-            taped = launch_taped(program, heap, geometry, arguments, mode, debug, leave)
+            else:
+                self._launch(program, geometry, arguments, mode, debug)
+        finally:
+            recording.reset(token)
+
+    def _launch(
+        self,
+        program: Program,
+        geometry: Geometry,
+        arguments: tuple[Any, ...],
+        mode: Any = None,
+        debug: Any = None,
+    ) -> None:
+        """Launch what arguments of this heap are known to suit, and keep what that takes."""
+        from .gradients import launch_taped
+
+        untouched = self._untouched
+        saved = untouched.before(program.uses().program, arguments)
+        if saved is not None:
+            self._events.append(saved)
+        how = program, self.heap, geometry, arguments, mode, debug
+        taped = launch_taped(*how, untouched.leave, self._words)
         if taped is not None:
             self._events.append(taped)
             self._gradients[program.source.name] = taped.gradient
+
+    def call_again(self, objects: Population, name: str, arguments: tuple[Any, ...]) -> bool:
+        """Launch a method of all objects of a class, if its launches are those of the call before;
+        False if it has to be looked at."""
+        heap = self.heap
+        if self._checkpoints is not None or objects._heap is not heap or not self.is_recording:
+            return False
+        launches = planned_again(objects, name, arguments)
+        if not launches:
+            return False
+        self._refuse_others()
+        token = recording.set(None)
+        try:
+            for each, given in launches:
+                self._launch(each.program, geometry_of(each.threads), given)
+        finally:
+            recording.reset(token)
+        return True
 
     def record_population_call(self, objects: Any, method: Any, given: tuple[Any, ...]) -> None:
         raise NotImplementedError  # a capture's alone
@@ -195,11 +234,14 @@ class Tape(Recorder):
         if isinstance(loss, (Array, FieldView)):
             _add(loss, seeds[None])
         with self._untouched.as_it_was(), closing(self._backwards()) as events:
+            distance = adjoints.distance
             for event in events:
                 if isinstance(event, Saved):
                     event.put_back()
                 elif not isinstance(event, Read):
-                    event.reverse(adjoints.distance)
+                    if self._checkpoints is not None:  # what was launched again may have made room
+                        distance = adjoints.distance
+                    event.reverse(distance)
                 elif event.values in seeds:
                     heap.synchronize()
                     _add(event.source, seeds[event.values])

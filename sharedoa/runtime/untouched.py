@@ -12,16 +12,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from .. import ir
 from ..errors import HeapError
+from ..heap.array_memory import ArrayStorage
 from ..heap.heap import Heap
 from ..ir.adjoint.again import Again, stored_places
 from ..ir.roles import Role, element_role, may_meet
 from .geometry import Geometry
-from .heap_state import Copies, Piece, Saved, array_piece, arrays_made, memory_in
+from .heap_state import Copies, Piece, Saved, array_piece, arrays_made, memory_by_role
+from .tape_words import TapeWords
 
 _LEAST, _EACH = 1 << 19, 512
 """Bytes of memory that a launch may leave: what is copied at once, and for each of its threads.
@@ -29,15 +32,44 @@ Tapes of a few threads are smaller than copies of all objects that they might ha
 
 _Left = list[tuple[Piece, frozenset[Role]]]
 
-_stored: WeakKeyDictionary[ir.Program, tuple[frozenset[Role], frozenset[int]]]
-_stored = WeakKeyDictionary()
+
+@dataclass(frozen=True)
+class _Stored:
+    """What a program stores to: roles, and arrays that are parameters; and whether any of them may
+    be in some of what was left, of what that is known."""
+
+    roles: frozenset[Role]
+    arrays: frozenset[int]
+    known: dict[frozenset[Role], bool]
+
+    def may_be_in(self, left: frozenset[Role]) -> bool:
+        found = self.known.get(left)
+        if found is None:
+            found = any(may_meet(one, each) for one in left for each in self.roles)
+            self.known[left] = found
+        return found
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What a launch leaves, and its bytes; how many arrays had been made then, of all types and of
+    those that it may leave."""
+
+    left: _Left
+    size: int
+    made: int
+    made_of_roles: int
+
+
+_stored: WeakKeyDictionary[ir.Program, _Stored] = WeakKeyDictionary()
 
 
 class Untouched:
     """Of one tape."""
 
-    def __init__(self, heap: Heap) -> None:
-        self._heap = heap
+    def __init__(self, heap: Heap, words: TapeWords) -> None:
+        """``words``: where copies may lie."""
+        self._heap, self._words = heap, words
         self._copies: Copies | None = None
         #: By address: what launches have left since it was copied, with its roles.
         self._left: dict[int, tuple[Piece, frozenset[Role]]] = {}
@@ -46,9 +78,7 @@ class Untouched:
         self._end: Saved | None = None
         #: Whether another thread came to use the heap when launches had left memory already.
         self._is_shared = False
-        self._known: dict[Any, _Left] = {}
-        #: Whether what a program stores to may be in a role.
-        self._meets: dict[ir.Program, dict[Role, bool]] = {}
+        self._known: dict[tuple[Again, tuple[ArrayStorage, ...]], _Known] = {}
 
     def leave(self, again: Again, arguments: Sequence[Any], geometry: Geometry) -> bool:
         """Note what a launch, which is about to run, leaves; False, and nothing, if its threads had
@@ -56,53 +86,59 @@ class Untouched:
         heap = self._heap
         if heap.upkeep.is_shared:  # others might look at memory while it is as it was
             return False
-        arrays = [arguments[number]._storage for number in sorted(again.arrays)]
-        storages = [each for each in arrays if each is not None]
-        found = self._memory(again, storages)
-        size = sum(piece.size for piece, _ in found)
-        if size > max(_LEAST, _EACH * math.prod(geometry.threads)):
+        arrays = [arguments[number]._storage for number in again.arrays]
+        known = self._memory(again, tuple([each for each in arrays if each is not None]))
+        if known.size > _LEAST and known.size > _EACH * math.prod(geometry.threads):
             return False
         if self._copies is None:
             self._copies = Copies(heap)
-        for piece, roles in found:
-            _, before = self._left.get(piece.address, (piece, frozenset()))
-            self._left[piece.address] = piece, before | roles
+        left = self._left
+        for each in known.left:
+            piece, roles = each
+            before = left.get(piece.address)
+            if before is None:
+                left[piece.address] = each
+            elif not roles <= before[1]:
+                left[piece.address] = piece, before[1] | roles
         return True
 
-    def _memory(self, again: Again, storages: Sequence[Any]) -> _Left:
-        key = again, arrays_made(self._heap, again.roles), *storages
-        if key not in self._known:
-            found: dict[int, tuple[Piece, frozenset[Role]]] = {}
-            alone = [(frozenset([role]), memory_in(self._heap, frozenset([role])))
-                     for role in again.roles]  # fmt: skip
-            alone += [
-                (frozenset([element_role(each.element)]), [array_piece(each)]) for each in storages
-            ]
-            for roles, pieces in alone:
-                for piece in pieces:
-                    _, before = found.get(piece.address, (piece, frozenset()))
-                    found[piece.address] = piece, before | roles
-            self._known[key] = list(found.values())
-        return self._known[key]
+    def _memory(self, again: Again, storages: tuple[ArrayStorage, ...]) -> _Known:
+        """What is left."""
+        heap, key = self._heap, (again, storages)
+        made = heap.memory.arrays_made.total()
+        known = self._known.get(key)
+        if known is not None and known.made == made:
+            return known
+        of_roles = arrays_made(heap, again.roles)
+        if known is not None and known.made_of_roles == of_roles:
+            left, size = known.left, known.size
+        else:
+            left = self._look(again, storages)
+            size = sum(piece.size for piece, _ in left)
+        known = self._known[key] = _Known(left, size, made, of_roles)
+        return known
+
+    def _look(self, again: Again, storages: Sequence[ArrayStorage]) -> _Left:
+        found = {each[0].address: each for each in memory_by_role(self._heap, again.roles)}
+        for storage in storages:
+            made = array_piece(storage)
+            piece, before = found.get(made.address, (made, frozenset()))
+            found[made.address] = piece, before | {element_role(storage.element)}
+        return list(found.values())
 
     def before(self, code: ir.Program, arguments: Sequence[Any]) -> Saved | None:
         """A copy of what a launch, which is about to run, may change of what others have left."""
         if not self._left:
             return None
-        if code not in _stored:
-            _stored[code] = stored_places(code)
-        stored, numbers = _stored[code]
-        roles = {role for _, each in self._left.values() for role in each}
-        meets = self._meets.setdefault(code, {})
-        for role in roles - meets.keys():
-            meets[role] = any(may_meet(role, each) for each in stored)
-        changed = {role for role in roles if meets[role]}
-        written = [arguments[number]._storage for number in numbers]
+        stored = _stored.get(code)
+        if stored is None:
+            stored = _stored[code] = _Stored(*stored_places(code), {})
+        written = [arguments[number]._storage for number in stored.arrays]
         arrays = {each.address for each in written if each is not None}
         pieces = [
             piece
-            for address, (piece, each) in self._left.items()
-            if address in arrays or not each.isdisjoint(changed)
+            for address, (piece, roles) in self._left.items()
+            if address in arrays or stored.may_be_in(roles)
         ]
         return self._saved(pieces) if pieces else None
 
@@ -113,7 +149,7 @@ class Untouched:
             self._end = self._saved([piece for piece, _ in self._left.values()])
 
     def _saved(self, pieces: list[Piece]) -> Saved:
-        made = Saved(self._heap, pieces)
+        made = Saved(self._heap, pieces, self._words)
         for piece in pieces:
             self._pieces[piece.address] = piece
             del self._left[piece.address]

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from threading import get_ident
-from typing import Any, cast
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -22,8 +22,8 @@ from ..heap.arrays import Array, FieldView, ObjectArray
 from ..heap.heap import Heap
 from ..heap.population import Population
 from ..heap.recording import (
-    Deferrer,
     OthersError,
+    Recorder,
     deferrer,
     is_recorded,
     listing,
@@ -68,10 +68,12 @@ def call(objects: ObjectArray | Population, name: str, arguments: tuple[Any, ...
     receivers that are None.
     """
     found = recording.get()
-    if found is not None and found.is_lazy:
-        later = cast("Deferrer", found)
-        if isinstance(objects, Population) and later.defer_again(objects, name, arguments):
-            return None
+    if (
+        isinstance(found, Recorder)
+        and isinstance(objects, Population)
+        and found.call_again(objects, name, arguments)
+    ):
+        return None
     method = objects._cls.find_method(name)
     assert method is not None
     given = _in_shared_memory(objects._heap, method, _by_position(method, arguments))
@@ -207,8 +209,7 @@ def _call_by_plan(objects: Population, method: Method, given: list[Any]) -> bool
     plan = plans.get((objects._cls, method.name))
     for planned in plan.launches if plan is not None else ():
         planned.program.look_at_names()  # how objects are shared out rests on what they mean
-    placement = heap.placement
-    facts = placement.population_version, placement.layout_epoch, World.epoch
+    facts = _facts(heap)
     if plan is None or plan.facts != facts:
         launches = planned_launches(objects, method, (False,) * len(types))
         if launches is None:
@@ -217,6 +218,30 @@ def _call_by_plan(objects: Population, method: Method, given: list[Any]) -> bool
     for launch in plan.launches:
         launch.launch(*launch.arrays(heap), *launch.first_threads, *given)
     return True
+
+
+def _facts(heap: Heap) -> tuple[int, ...]:
+    placement = heap.placement
+    return placement.population_version, placement.layout_epoch, World.epoch
+
+
+def planned_again(
+    objects: Population, name: str, arguments: tuple[Any, ...]
+) -> list[tuple[PlannedLaunch, tuple[Any, ...]]]:
+    """The launches of the last call with their arguments, if they are those of this one, too; none
+    if it has to be looked at."""
+    heap, cls = objects._heap, objects._cls
+    plan = _plans.get(heap, {}).get((cls, name))
+    if plan is None or heap.upkeep.is_shared or get_ident() != heap.upkeep.thread:
+        return []
+    for planned in plan.launches:
+        planned.program.look_at_names()
+    if plan.facts != _facts(heap):
+        return []
+    found = [
+        (each, (*each.arrays(heap), *each.first_threads, *arguments)) for each in plan.launches
+    ]
+    return found if all(each.program.plan.lie_in(heap, given) for each, given in found) else []
 
 
 def planned_launches(

@@ -47,7 +47,7 @@ class _Spent:
 
 _DECIDING = (
     (steps.StepFusion, "_group"), (Grouping, "holds"), (plans.Plans, "_plan"),
-    (block.Fusion, "defer_again"), (block.Fusion, "defer_population_call"),
+    (block.Fusion, "call_again"), (block.Fusion, "defer_population_call"),
 )  # fmt: skip
 
 

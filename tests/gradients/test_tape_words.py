@@ -223,10 +223,10 @@ def is_looked_at(kernel: Any, *given: Any) -> bool:
     before = gradients.launch_taped
 
     def launch(
-        program: Any, heap: Any, geometry: Any, arguments: Any, mode: Any, debug: Any, leave: Any
+        program: Any, heap: Any, geometry: Any, arguments: Any, mode: Any, debug: Any, *more: Any
     ) -> Any:
         modes.append(debug)
-        return before(program, heap, geometry, arguments, mode, debug, leave)
+        return before(program, heap, geometry, arguments, mode, debug, *more)
 
     with pytest.MonkeyPatch.context() as patch, oa.tape():
         patch.setattr(gradients, "launch_taped", launch)

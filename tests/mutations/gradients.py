@@ -8,6 +8,7 @@ _EVERYTHING = (f"{_RULES}::test_everything_in_two_classes_and_two_steps",)
 _TAPES = "tests/gradients/test_records.py"
 _COPIES = "tests/gradients/test_device_copies.py"
 _AGAIN = "tests/gradients/test_untouched.py"
+_REPEATS = "tests/gradients/test_repeats.py"
 _WORDS = "tests/gradients/test_tape_words.py"
 
 MUTATIONS = (
@@ -21,7 +22,7 @@ MUTATIONS = (
     ),
     Mutation(
         "elements with two names are a thread's own",
-        "sharedoa/runtime/gradients.py",
+        "sharedoa/runtime/argument_facts.py",
         "if is_same and way.is_own(geometry.threads, arguments):",
         "if way.is_own(geometry.threads, arguments):",
         "two threads add plainly to one adjoint",
@@ -70,7 +71,7 @@ MUTATIONS = (
     Mutation(
         "arrays with two names are apart",
         "sharedoa/runtime/gradients.py",
-        "_are_apart(again, arguments) and leave(",
+        "way.is_apart and leave(",
         "leave(",
         "what is stored to by another name is loaded again",
         (f"{_AGAIN}::test_an_array_that_is_stored_to_by_another_name",),
@@ -86,7 +87,7 @@ MUTATIONS = (
     Mutation(
         "one thread has all objects copied",
         "sharedoa/runtime/untouched.py",
-        "if size > max(_LEAST, _EACH * math.prod(geometry.threads)):",
+        "if known.size > _LEAST and known.size > _EACH * math.prod(geometry.threads):",
         "if False:",
         "a kernel of one thread copies all of a class",
         (f"{_AGAIN}::test_a_few_threads_keep_what_they_load",),
@@ -173,6 +174,54 @@ MUTATIONS = (
         ("tests/backends/test_device_memory.py::test_half_of_what_is_free",),
     ),
     Mutation(
+        "what is given back is nobody's",
+        "sharedoa/backends/gpu_device.py",
+        "return sum(self._managed) - self.own_memory.kept_bytes",
+        "return sum(self._managed)",
+        "memory that nobody has counts as used",
+        ("tests/backends/test_device_memory.py::test_half_of_what_is_free",),
+    ),
+    Mutation(
+        "what is kept makes no room",
+        "sharedoa/backends/gpu_device.py",
+        "                self.own_memory.let_go()\n",
+        "",
+        "heaps grow into memory that the driver has no more",
+        ("tests/backends/test_device_memory.py::test_what_is_kept_makes_room",),
+    ),
+    Mutation(
+        "a call is as the one before, whatever has changed",
+        "sharedoa/runtime/vectorised.py",
+        "    if plan.facts != _facts(heap):\n        return []\n",
+        "",
+        "objects that were made since are left out, and names mean what they meant",
+        (f"{_REPEATS}::test_other_objects",),
+    ),
+    Mutation(
+        "arguments of a call that is repeated are not looked at",
+        "sharedoa/runtime/vectorised.py",
+        "        if not planned.program.plan.lie_in(heap, given):\n            return []\n",
+        "",
+        "errors name what nobody has called",
+        (f"{_REPEATS}::test_arguments_that_do_not_suit",),
+    ),
+    Mutation(
+        "a launch is recorded as one with other arrays",
+        "sharedoa/runtime/gradients.py",
+        "key = shape, size,",
+        "key = size,",
+        "what is stored to by another name is loaded again",
+        (f"{_REPEATS}::test_other_arrays",),
+    ),
+    Mutation(
+        "launches share words",
+        "sharedoa/runtime/tape_words.py",
+        "self._used += -(-length // _STEP) * _STEP",
+        "self._used += length // _STEP * _STEP",
+        "a launch keeps what another one's way back reads",
+        (f"{_REPEATS}::test_launches_of_many_sizes",),
+    ),
+    Mutation(
         "copies do not hold clusters",
         "sharedoa/heap/automatic.py",
         "return self.has_adjoints or bool(self.copies)",
@@ -233,8 +282,8 @@ MUTATIONS = (
     Mutation(
         "no launch is looked at",
         "sharedoa/runtime/gradients.py",
-        "if not is_debug and not _is_free_of_races",
-        "if False and not _is_free_of_races",
+        "if not is_debug and not way.is_safe:",
+        "if False:",
         "adjoints of launches whose threads race are anything",
         (f"{_TAPES}::test_writes_that_meet",),
     ),

@@ -312,7 +312,7 @@ class Fusion(Deferrer):
         own.add((call, key_of(call), waiting.names))
         return True
 
-    def defer_again(self, objects: Population, name: str, given: tuple[Any, ...]) -> bool:
+    def call_again(self, objects: Population, name: str, given: tuple[Any, ...]) -> bool:
         """As ``defer_population_call``, of calls as there were before."""
         heap, own = self.heap, self._deferred
         if own is None or objects._heap is not heap or not self.is_recording:
