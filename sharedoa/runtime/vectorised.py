@@ -238,10 +238,13 @@ def planned_again(
         planned.program.look_at_names()
     if plan.facts != _facts(heap):
         return []
-    found = [
-        (each, (*each.arrays(heap), *each.first_threads, *arguments)) for each in plan.launches
-    ]
-    return found if all(each.program.plan.lie_in(heap, given) for each, given in found) else []
+    found = []
+    for planned in plan.launches:
+        given = *planned.arrays(heap), *planned.first_threads, *arguments
+        if not planned.program.plan.lie_in(heap, given):
+            return []
+        found.append((planned, given))
+    return found
 
 
 def planned_launches(
