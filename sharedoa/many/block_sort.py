@@ -1,13 +1,17 @@
 """Stable radix sort on a GPU: by eight bits of a key at a time, the lowest first.
 
-A block has a tile of keys in shared memory and sorts it by four bits and then by the next four.
-Each of its threads counts the digits of keys that lie side by side in one register, four bits a
-digit; sums of what lies before, of 16 bits and four to a word, by digit and then by thread, are
-the places of the keys. The digits of all tiles, of eight bits, by digit and then by tile, summed
-up, say where each tile's run of a digit belongs; neighbouring threads write a run side by side
-(Satish, Harris and Garland, "Designing Efficient Sorting Algorithms for Manycore GPUs", 2009). So
-each pass reads keys twice and writes them once; the first one makes keys of numbers, the last one
-numbers of keys (``Keys``).
+Keys are read once to count the digits of all passes. Then each pass reads them once and writes them
+once, at their places by this digit: the first one makes keys of numbers, the last one numbers of
+keys (``Keys``). A block has a tile of keys in shared memory and sorts it by four bits and then by
+the next four. Each of its threads counts the digits of keys that lie side by side in one register,
+four bits a digit; sums of what lies before, of 16 bits and four to a word, by digit and then by
+thread, are the places of the keys (Satish, Harris and Garland, "Designing Efficient Sorting
+Algorithms for Manycore GPUs", 2009). Where the tile's run of a digit belongs is what the tiles
+before it have of this digit: a tile says how many it has itself as soon as it knows, looks back at
+what those before have said, until one has said it for all before itself, and then says so, too
+(Adinets and Merrill, "Onesweep: A Faster Least Significant Digit Radix Sort for GPUs", 2022). Tiles
+are numbered as their blocks begin, so that who is waited for runs. Keys of one tile are sorted by
+all their bits at once, by one launch.
 """
 
 from __future__ import annotations
@@ -16,13 +20,13 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from ..heap.arrays import Array
+from ..heap.heap import Heap
 from ..model.functions import func
-from ..model.intrinsics import atomic_add, grid, shared, syncthreads
-from ..model.scalars import ScalarType, i32, i64, u16, u64
+from ..model.intrinsics import atomic_add, atomic_exch, grid, gridsize, shared, syncthreads
+from ..model.scalars import ScalarType, i32, i64, u16, u32, u64
 from ..runtime.kernel import Kernel, kernel
-from .block_scan import scanning
-from .operators import operator
-from .scratch import scratches
+from .plans import Between, planned
+from .scratch import scratch
 
 if TYPE_CHECKING:
     from .sorting import Keys
@@ -42,6 +46,11 @@ _SUMS = _WORDS * _GROUPS + _WORDS
 _ONES, _FIELD, _TOP = 0x0001000100010001, (1 << 16) - 1, 48
 
 
+_COUNTING_BLOCKS = 1024
+"""At most so many blocks count: each adds its counts to all others'."""
+_MOST_IN_32_BITS = 1 << 30
+
+
 def keys_each(type: ScalarType) -> int:
     """Keys of a thread. Odd, so that threads whose keys lie so far apart use other banks of shared
     memory; at most 15, which four bits hold; and so that a tile of them needs no more than 48 KiB
@@ -49,28 +58,80 @@ def keys_each(type: ScalarType) -> int:
     return 11 if type.bits == 64 else 15
 
 
-def sort_blocks(values: Array, keys: Keys, has_numbers: bool) -> Array:
-    """The ``values``, of the type of ``keys``, in the order of the keys that ``Keys`` makes of
-    them: they themselves or, of 8 bits, another array. With ``has_numbers``, which leaves them as
-    they are, an array of i64: the numbers of the values in this order."""
-    heap, type, length = values._heap, keys.type, len(values)
-    tiles = -(-length // (THREADS * keys_each(type)))
-    of_numbers = length if has_numbers else 1
-    of_others = length if has_numbers and type.bits > BITS else 1
-    of_tiles = (i32, DIGITS * tiles), (i64, DIGITS * tiles)
-    of_keys = (type, length), (type, of_others), (i64, of_numbers), (i64, of_others)
-    counts, ends, to, spare, numbers_to, numbers = scratches(heap, *of_tiles, *of_keys)
-    add = operator("sum", i32)
-    add_up = scanning(counts, i64, add.lift, add.combine, ends)
-    count, move = (each[tiles * THREADS, THREADS] for each in _kernels(keys, has_numbers))
-    for shift in range(0, type.bits, BITS):
-        place = i64(length), shift, int(shift == 0), int(shift + BITS == type.bits)
-        count(values, *place[:3], counts)
-        add_up()
-        move(values, numbers, *place, counts, ends, to, numbers_to)
-        values, to = to, spare if has_numbers and shift == 0 else values
-        numbers, numbers_to = numbers_to, numbers
-    return numbers if has_numbers else values
+def sort_blocks(values: Array, keys: Keys) -> None:
+    """Sort ``values``, of the type of ``keys``, by the keys that ``Keys`` makes of them."""
+    heap, length = values._heap, len(values)
+    key = SortPlan, keys, length, False
+    planned(heap, key, lambda: SortPlan(heap, *key[1:]), values, values)
+
+
+def argsort_blocks(values: Array, keys: Keys) -> Array:
+    """An array of i64: the numbers of ``values`` in the order of their keys."""
+    heap, length = values._heap, len(values)
+    result = scratch(heap, i64, length)
+    key = SortPlan, keys, length, True
+    planned(heap, key, lambda: SortPlan(heap, *key[1:]), values, result)
+    return result
+
+
+class SortPlan:
+    """Kernels over arrays of one length, and the arrays between them: keys and numbers of every
+    other pass, and what tiles say of themselves in a pass and in the next one."""
+
+    def __init__(self, heap: Heap, keys: Keys, length: int, has_numbers: bool) -> None:
+        self._has_numbers, self._length = has_numbers, length
+        type = keys.type
+        tiles = -(-length // (THREADS * keys_each(type)))
+        self._passes = 1 if tiles == 1 else type.bits // BITS
+        # What is said has two bits more than what is counted.
+        said = u32 if length < _MOST_IN_32_BITS else u64
+        move = _kernel_of_moves(keys, said, has_numbers, tiles == 1)
+        self._move = move[tiles * THREADS, THREADS]
+        # Not a constant: unrolled, the loop over them would take registers of a quarter more.
+        self._halves = (type.bits if tiles == 1 else BITS) // _HALF
+        several = self._passes > 1
+        self._between = Between(
+            heap,
+            (said, DIGITS * self._passes),
+            (i32, self._passes),
+            (said, DIGITS * tiles if tiles > 1 else 1),
+            (said, DIGITS * tiles if tiles > 1 else 1),
+            (type, length if several or (not has_numbers and tiles > 1) else 1),
+            (type, length if several and has_numbers else 1),
+            (said, length if several and has_numbers else 1),
+            (said, length if several and has_numbers else 1),
+            (i64, 1),
+        )
+        self.size = self._between.size
+        self._clear = self._count = self._copy = None
+        if tiles > 1:
+            self._clear = _kernel_of_zeros(said)[DIGITS * max(tiles, self._passes)]
+            blocks = min(tiles, _COUNTING_BLOCKS)
+            self._count = _kernel_of_counts(keys, said, has_numbers)[blocks * THREADS, THREADS]
+        if self._passes % 2 and tiles > 1 and not has_numbers:
+            self._copy = kernel_of_copies(type)[length]
+
+    def __call__(self, values: Array, result: Array) -> None:
+        """``result`` is ``values``, or where their numbers go."""
+        heap, length = values._heap, self._length
+        totals, tickets, said, other, to, spare, *of_numbers = self._between.arrays(heap)
+        numbers, numbers_to, nobody = of_numbers
+        order = result if self._has_numbers else nobody
+        if self._clear is not None and self._count is not None:
+            self._clear(totals, tickets, said)
+            self._count(values, length, totals)
+        source, into = values, to if self._count is not None else values
+        for place in range(self._passes):
+            is_last = int(place == self._passes - 1)
+            self._move(
+                source, numbers, length, place, is_last, self._halves, totals, tickets, said,
+                other, into, numbers_to, order,
+            )  # fmt: skip
+            source, into = into, spare if self._has_numbers and place == 0 else source
+            numbers, numbers_to = numbers_to, numbers
+            said, other = other, said
+        if self._copy is not None:
+            self._copy(to, values)
 
 
 @func
@@ -79,60 +140,114 @@ def _padded(place: i32) -> i32:
 
 
 @cache
-def _kernels(keys: Keys, has_numbers: bool) -> tuple[Kernel, Kernel]:
+def kernel_of_copies(U: ScalarType) -> Kernel:
+    @kernel
+    def kernel_copy(source: Array[U], target: Array[U]) -> None:
+        i = grid(1)
+        target[i] = source[i]
+
+    return kernel_copy
+
+
+@cache
+def _kernel_of_zeros(S: ScalarType) -> Kernel:
+    @kernel
+    def kernel_clear(totals: Array[S], tickets: Array[i32], said: Array[S]) -> None:
+        i = grid(1)
+        if i < len(totals):
+            totals[i] = S(0)
+        if i < len(tickets):
+            tickets[i] = 0
+        if i < len(said):
+            said[i] = S(0)
+
+    return kernel_clear
+
+
+@cache
+def _kernel_of_counts(keys: Keys, S: ScalarType, has_numbers: bool) -> Kernel:
+    """How often each digit of each pass occurs, pass by pass."""
+    U = keys.type
+    to_key, _ = keys.conversions(tells_zeros=not has_numbers)
+    PASSES = U.bits // BITS
+    EACH = keys_each(U)
+    TILE = THREADS * EACH
+    COUNTS = PASSES * DIGITS
+
+    @kernel
+    def kernel_count_digits(values: Array[U], length: i64, totals: Array[S]) -> None:
+        tallies = shared(u32, COUNTS)
+        thread = grid(1)
+        lane = i32(thread % THREADS)
+        for digit in range(lane, COUNTS, THREADS):
+            tallies[digit] = u32(0)
+        syncthreads()
+        first = i64(thread // THREADS * TILE)
+        while first < length:
+            # Elements of a list are read one after another without waiting.
+            loaded = [values[min(first + row * THREADS + lane, length - 1)] for row in range(EACH)]
+            for row in range(EACH):
+                if first + row * THREADS + lane < length:
+                    key = to_key(loaded[row])
+                    for turn in range(PASSES):
+                        digit = i32((key >> U(turn * BITS)) & U(DIGITS - 1))
+                        atomic_add(tallies, turn * DIGITS + digit, u32(1))
+            first += i64(gridsize(1) // THREADS * TILE)
+        syncthreads()
+        for digit in range(lane, COUNTS, THREADS):
+            if tallies[digit] > u32(0):
+                atomic_add(totals, digit, S(tallies[digit]))
+
+    return kernel_count_digits
+
+
+@cache
+def _kernel_of_moves(keys: Keys, S: ScalarType, has_numbers: bool, is_alone: bool) -> Kernel:
+    """One pass, or all of them in a tile that is alone."""
     U = keys.type
     to_key, from_key = keys.conversions(tells_zeros=not has_numbers)
     last = (1 << U.bits) - 1
     EACH = keys_each(U)
     TILE = THREADS * EACH
-
-    @kernel
-    def kernel_count_digits(
-        values: Array[U], length: i64, shift: i32, is_first: i32, counts: Array[i32]
-    ) -> None:
-        tallies = shared(i32, DIGITS)
-        thread = grid(1)
-        tile = thread // THREADS
-        lane = i32(thread % THREADS)
-        for digit in range(lane, DIGITS, THREADS):
-            tallies[digit] = 0
-        syncthreads()
-        first = i64(tile * TILE)
-        # Elements of a list are read one after another without waiting.
-        loaded = [values[min(first + row * THREADS + lane, length - 1)] for row in range(EACH)]
-        for row in range(EACH):
-            if first + row * THREADS + lane < length:
-                key = loaded[row]
-                if is_first > 0:
-                    key = to_key(key)
-                atomic_add(tallies, i32((key >> U(shift)) & U(DIGITS - 1)), 1)
-        syncthreads()
-        for digit in range(lane, DIGITS, THREADS):
-            counts[digit * (len(counts) // DIGITS) + tile] = tallies[digit]
+    # What a tile says: nothing, its own count, or that of all tiles to itself.
+    OWN, ALL = 1 << (S.bits - 2), 1 << (S.bits - 1)
 
     @kernel
     def kernel_move_digits(
         values: Array[U],
-        numbers: Array[i64],
+        numbers: Array[S],
         length: i64,
-        shift: i32,
-        is_first: i32,
+        turn: i32,
         is_last: i32,
-        counts: Array[i32],
-        ends: Array[i64],
+        halves: i32,
+        totals: Array[S],
+        tickets: Array[i32],
+        said: Array[S],
+        cleared: Array[S],
         to: Array[U],
-        numbers_to: Array[i64],
+        numbers_to: Array[S],
+        order: Array[i64],
     ) -> None:
         staged = shared(U, TILE)
         tallies = shared(u64, _PADDED)
         own_tallies = shared(u64, THREADS)
         sums = shared(u64, _SUMS)
+        counts = shared(u32, DIGITS)
         begins = shared(i64, DIGITS)  # of a digit's run in the result, less its begin in the tile
         origins = shared(u16, TILE)
+        ticket = shared(i32, 1)
         thread = grid(1)
-        tile = thread // THREADS
         lane = i32(thread % THREADS)
-        first = i64(tile * TILE)
+        shift = turn * BITS
+        tile = 0
+        if not is_alone:
+            if lane == 0:
+                ticket[0] = atomic_add(tickets, turn, 1)
+            for digit in range(lane, DIGITS, THREADS):
+                counts[digit] = u32(0)
+            syncthreads()
+            tile = ticket[0]
+        first = i64(tile) * TILE
         count = i32(min(length - first, TILE))
         loaded = [values[first + min(row * THREADS + lane, count - 1)] for row in range(EACH)]
         for row in range(EACH):
@@ -140,16 +255,21 @@ def _kernels(keys: Keys, has_numbers: bool) -> tuple[Kernel, Kernel]:
             key = U(last)  # behind the last key nothing is written
             if place < count:
                 key = loaded[row]
-                if is_first > 0:
+                if turn == 0:
                     key = to_key(key)
+                if not is_alone:
+                    atomic_add(counts, i32((key >> U(shift)) & U(DIGITS - 1)), u32(1))
             staged[place] = key
             if has_numbers:
                 origins[place] = u16(place)
-        for digit in range(lane, DIGITS, THREADS):
-            at = digit * (len(counts) // DIGITS) + tile
-            begins[digit] = ends[at] - counts[at]
+        if not is_alone:
+            syncthreads()
+            for digit in range(lane, DIGITS, THREADS):
+                if tile > 0:
+                    atomic_exch(said, tile * DIGITS + digit, S(OWN) + S(counts[digit]))
+                cleared[tile * DIGITS + digit] = S(0)
         own = lane * EACH
-        for half in range(BITS // _HALF):
+        for half in range(halves):
             low = U(shift + half * _HALF)
             syncthreads()
             mine = [staged[own + k] for k in range(EACH)]
@@ -211,16 +331,45 @@ def _kernels(keys: Keys, has_numbers: bool) -> tuple[Kernel, Kernel]:
                 if has_numbers:
                     origins[rank] = came[k]
         syncthreads()
-        for row in range(EACH):
-            place = row * THREADS + lane
-            digit = i32((staged[place] >> U(shift)) & U(DIGITS - 1))
-            if place > 0 and i32((staged[place - 1] >> U(shift)) & U(DIGITS - 1)) != digit:
-                begins[digit] -= place
-        moved = [i64(0)] * EACH
+        if not is_alone:
+            # The first tile begins with all keys of smaller digits: sums in groups, then of groups.
+            if tile == 0:
+                for group in range(lane, DIGITS // _GROUP, THREADS):
+                    of_group = u64(0)
+                    for k in range(_GROUP):
+                        of_group += u64(totals[turn * DIGITS + group * _GROUP + k])
+                    tallies[group] = of_group
+            syncthreads()
+            for digit in range(lane, DIGITS, THREADS):
+                earlier = S(0)
+                if tile == 0:
+                    group = digit // _GROUP
+                    for k in range(group):
+                        earlier += S(tallies[k])
+                    for k in range(group * _GROUP, digit):
+                        earlier += totals[turn * DIGITS + k]
+                at = tile - 1
+                while at >= 0:
+                    heard = atomic_add(said, at * DIGITS + digit, S(0))
+                    if heard >= S(ALL):
+                        earlier += heard - S(ALL)
+                        at = -1
+                    elif heard >= S(OWN):
+                        earlier += heard - S(OWN)
+                        at -= 1
+                atomic_exch(said, tile * DIGITS + digit, S(ALL) + earlier + S(counts[digit]))
+                begins[digit] = i64(earlier)
+            syncthreads()
+            for row in range(EACH):
+                place = row * THREADS + lane
+                digit = i32((staged[place] >> U(shift)) & U(DIGITS - 1))
+                if place > 0 and i32((staged[place - 1] >> U(shift)) & U(DIGITS - 1)) != digit:
+                    begins[digit] -= place
+        moved = [S(0)] * EACH
         if has_numbers:
             for row in range(EACH):
-                moved[row] = first + i64(min(i32(origins[row * THREADS + lane]), count - 1))
-            if is_first == 0:
+                moved[row] = S(first) + S(min(i32(origins[row * THREADS + lane]), count - 1))
+            if turn > 0:
                 for row in range(EACH):
                     moved[row] = numbers[moved[row]]
         syncthreads()
@@ -228,14 +377,18 @@ def _kernels(keys: Keys, has_numbers: bool) -> tuple[Kernel, Kernel]:
             place = row * THREADS + lane
             if place < count:
                 key = staged[place]
-                rank_of_all = begins[i32((key >> U(shift)) & U(DIGITS - 1))] + place
+                rank_of_all = i64(place)
+                if not is_alone:
+                    rank_of_all += begins[i32((key >> U(shift)) & U(DIGITS - 1))]
                 if has_numbers:
-                    numbers_to[rank_of_all] = moved[row]
-                    if is_last == 0:
+                    if is_last > 0:
+                        order[rank_of_all] = i64(moved[row])
+                    else:
+                        numbers_to[rank_of_all] = moved[row]
                         to[rank_of_all] = key
                 elif is_last > 0:
                     to[rank_of_all] = from_key(key)
                 else:
                     to[rank_of_all] = key
 
-    return kernel_count_digits, kernel_move_digits
+    return kernel_move_digits

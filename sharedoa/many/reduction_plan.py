@@ -1,8 +1,8 @@
 """What it takes to reduce arrays of one length on a device, made ready once.
 
-The tree is that of ``reduction``, with a thread for each column. To find memory and to look at what
-launches rest on takes longer than all the launches, so the arrays between them stay, and the result
-is in memory that host and device both reach: a call launches, waits once, and reads.
+The tree is that of ``reduction``, with a thread for each column. The arrays between launches stay
+(``plans``), and the result is in memory that host and device both reach: a call launches, waits
+once, and reads.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from ..model.intrinsics import grid, shared, syncthreads
 from ..model.scalars import ScalarType, i64
 from ..runtime.kernel import Kernel, kernel
 from .operators import Operator, converted
+from .plans import planned
 from .reduction import LANES, PIECE, ROWS, piece_counts
 from .scratch import scratch_storage
 
@@ -29,9 +30,7 @@ if TYPE_CHECKING:
 
 GROUP = 8
 """Rows that a thread reads before it combines any: one after the other it would wait for each."""
-_MOST_PLANS, _RESULT_BYTES = 64, 64
-_Plans = dict[tuple[Any, ...], "_Plan"]
-_plans: weakref.WeakKeyDictionary[Heap, _Plans] = weakref.WeakKeyDictionary()
+_RESULT_BYTES = 64
 
 
 def reduce(values: Any, read: Read, operator: Operator, is_index: bool) -> Any:
@@ -40,18 +39,8 @@ def reduce(values: Any, read: Read, operator: Operator, is_index: bool) -> Any:
     heap = values._heap
     if is_recorded(heap):
         raise refuse_access()  # before anything is recorded
-    plans = _plans.get(heap)
-    if plans is None:
-        plans = _plans.setdefault(heap, {})
-    key = read, operator, len(values), is_index
-    # It is this call's alone meanwhile: another thread's, or a signal's, makes one of its own. Of a
-    # call that does not come to its end nothing is used again, as launches may be under way.
-    plan = plans.pop(key, None) or _Plan(heap, *key)
-    found = plan(values)
-    if len(plans) >= _MOST_PLANS:
-        plans.clear()
-    plans[key] = plan
-    return found
+    key = _Plan, read, operator, len(values), is_index
+    return planned(heap, key, lambda: _Plan(heap, *key[1:]), values)
 
 
 class Read(NamedTuple):
@@ -62,15 +51,14 @@ class Read(NamedTuple):
 
 
 class _Plan:
-    """It keeps no heap, which keeps it."""
-
     def __init__(
         self, heap: Heap, read: Read, operator: Operator, length: int, is_index: bool
     ) -> None:
         self._total = total = operator.total
         counts, size = piece_counts(length), total.dtype.itemsize
         # The last one is the result, or what is looked for.
-        self._between = scratch_storage(heap, sum(counts) * size)
+        self.size = sum(counts) * size
+        self._between = scratch_storage(heap, self.size)
         self._found = _Result(heap.backend, i64 if is_index else total)
         self._levels: list[tuple[Any, int, int, int]] = []
         address, of = self._between.address, read

@@ -18,7 +18,7 @@ from ..model.functions import DeviceFunction, func
 from ..model.intrinsics import grid
 from ..model.scalars import ScalarType, i32, i64, u8, u16, u32, u64
 from ..runtime.kernel import Kernel, kernel
-from .block_sort import sort_blocks
+from .block_sort import argsort_blocks, sort_blocks
 from .operators import operator
 from .scan import scan
 from .scratch import scratch
@@ -92,10 +92,7 @@ def sort_by_numpy(values: Any, type: ScalarType) -> Any:
 def sort(values: Array, type: ScalarType) -> None:
     """Sort in place, on a GPU. -0.0 comes before 0.0, and NaN is without sign."""
     keys = Keys.of(type)
-    bits = _as(values, keys.type)
-    found = sort_blocks(bits, keys, False)
-    if found is not bits:
-        _copy(keys.type)[len(bits)](found, bits)
+    sort_blocks(_as(values, keys.type), keys)
 
 
 def argsort(values: Array, type: ScalarType) -> Array:
@@ -103,7 +100,7 @@ def argsort(values: Array, type: ScalarType) -> Array:
     keys, heap = Keys.of(type), values._heap
     bits = _as(values, keys.type)
     if heap.backend.target.is_device:
-        return sort_blocks(bits, keys, True)
+        return argsort_blocks(bits, keys)
     found, order = scratch(heap, keys.type, len(values)), scratch(heap, i64, len(values))
     _to_keys(keys)[len(bits)](bits, found)
     kernel_count_up[len(order)](order)
@@ -119,16 +116,6 @@ def _as(values: Array, type: ScalarType) -> Array:
 def kernel_count_up(numbers: Array[i64]) -> None:
     i = grid(1)
     numbers[i] = i
-
-
-@cache
-def _copy(U: ScalarType) -> Kernel:
-    @kernel
-    def kernel_copy(source: Array[U], target: Array[U]) -> None:
-        i = grid(1)
-        target[i] = source[i]
-
-    return kernel_copy
 
 
 @cache

@@ -1,4 +1,7 @@
-"""libdevice, NVIDIA's math library in LLVM bitcode: where it is, and linking what a module uses."""
+"""libdevice, NVIDIA's math library in LLVM bitcode: where it is, and linking what a module uses.
+
+Why it is not looked for by cuda-pathfinder: docs/releasing.md.
+"""
 
 from __future__ import annotations
 

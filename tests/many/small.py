@@ -16,8 +16,21 @@ _SIZES: dict[Any, dict[str, Any]] = {
     reduction: {"LANES": 8, "ROWS": 4, "PIECE": 32},
     reduction_plan: {"LANES": 8, "ROWS": 4, "PIECE": 32, "GROUP": 2},
     scan: {"CHUNK": 4},
-    block_scan: {"CHUNK": 4, "THREADS": 16, "BLOCK": 64, "_PADDED": 80, "_PADDED_CHUNKS": 20},
-    block_sort: {"THREADS": 64, "_GROUP": 4, "_PADDED": 320, "keys_each": lambda type: 3},
+    block_scan: {
+        "CHUNK": 4,
+        "THREADS": 16,
+        "BLOCK": 64,
+        "_PADDED": 80,
+        "_PADDED_CHUNKS": 20,
+        "_EDGE": 8,
+    },
+    block_sort: {
+        "_COUNTING_BLOCKS": 2,
+        "THREADS": 64,
+        "_GROUP": 4,
+        "_PADDED": 320,
+        "keys_each": lambda type: 3,
+    },
 }
 
 
@@ -36,4 +49,5 @@ def _forget() -> None:
     """Kernels look for changed globals when something was defined; those of sorting have what was
     computed of them, too."""
     World.advance()
-    block_sort._kernels.cache_clear()
+    for each in (block_sort._kernel_of_counts, block_sort._kernel_of_moves):
+        each.cache_clear()

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import sharedoa as oa
-from sharedoa import f32, f64, i8, i16, i32, i64, u16, u64
+from sharedoa import f32, f64, i8, i16, i32, i64, u8, u16, u32, u64
 from sharedoa.errors import HeapError
-from sharedoa.many import block_scan, block_sort, reduction, sorting
+from sharedoa.many import block_scan, block_sort, plans, reduction, sorting
 from sharedoa.many.operators import operator
 from sharedoa.model.scalars import boolean
 from tests.backends.pretend_device import PretendDevice
@@ -120,13 +120,16 @@ def results(backend: Any) -> list[bytes]:
         found += [oa.scan(sum32, array), other.argsort(), other.min(), other.sum()]
         found += [oa.array(f32, [0.0, -0.0, 1.0]).min(), oa.array(f32, [-0.0, 0.0]).max()]
         found += [oa.where(array, other[1], 2), oa.array(i16, given[:50].astype(np.int16)).sum()]
-        other.sort()
+        found += [array.argsort(), oa.array(i16, numbers(i16, 700)).argsort()]
+        for each in (oa.array(i8, numbers(i8, 450)), oa.array(f32, given), other):
+            each.sort()
+            found.append(each)
         points = oa.new(Point, 90, x=given[:90], counts=np.arange(270).reshape(90, 3))
         found += [points.x.sum(), points.x.argmin(), points[5:70].x.max(), points.counts.sum()]
         found += [points[[3, 80, 4, 80]].x.sum(), points[::-2].x.argmax()]
         oa.new(Other, 3, x=1e9)
         found += [oa.all(Point).x.argmax(), oa.count_nonzero(points.x)]
-        return [np.asarray(each).tobytes() for each in (*found, other)]
+        return [np.asarray(each).tobytes() for each in found]
 
 
 def test_the_same_bits_everywhere(small_tree: None) -> None:
@@ -195,6 +198,28 @@ def test_amid_launches_that_wait_or_are_recorded(small_tree: None, backend: str)
         assert array.sum() == 4005 + 270 and array.argmax() == 89
 
 
+def test_scans_and_sorts_in_a_recorded_step(small_tree: None) -> None:
+    """It shares no memory with calls of other threads, which may come amid its launches."""
+    with oa.Heap(backend=PretendDevice(1 << 16), capacity="64MiB") as heap:
+        given = numbers(f32, 150)
+        array, other = oa.array(f32, given), oa.array(f32, given)
+        for _ in range(2):
+            other.cumsum(), other.argsort(), other.sort()
+        kept: list[Any] = [*plans._plans[heap].values()]
+        assert len(kept) == 3
+        for plan in kept:
+            plan._between = None
+        with oa.capture() as step:
+            sums = array.cumsum()
+            order = array.argsort()
+            array.sort()
+        step.run()
+        heap.wait()
+        assert np.array_equal(order, np.argsort(given, kind="stable"))
+        assert np.array_equal(array, np.sort(given))
+        assert same(sums[149], given.cumsum()[-1], 1e-3)
+
+
 def test_the_same_bits_on_a_processor_at_full_size() -> None:
     given = numbers(f32, 3 * reduction.PIECE + 1234)
     found = []
@@ -210,16 +235,46 @@ def test_blocks_of_a_gpu_on_a_processor(processor: None) -> None:
     keys = np.random.default_rng(3).integers(0, 2**16, 66_003).astype(np.uint16)
     keys[5000:6000] = keys[0]
     array, of_keys = oa.array(u16, keys), sorting.Keys.of(u16)
-    order = block_sort.sort_blocks(array, of_keys, True)
+    order = block_sort.argsort_blocks(array, of_keys)
     assert np.array_equal(order, np.argsort(keys, kind="stable"))
     assert np.array_equal(array, keys)
-    assert block_sort.sort_blocks(array, of_keys, False) is array
+    block_sort.sort_blocks(array, of_keys)
     assert np.array_equal(array, np.sort(keys))
     array, of = oa.array(f32, numbers(f32, 9000)), operator("sum", f32)
     sums = block_scan.scan_blocks(array, of.total, of.lift, of.combine)
     assert np.array_equal(sums, array.cumsum())
     total = block_scan.combine_blocks(array, of.total, of.lift, of.combine)
     assert total[0] == oa.reduce(sum32, array)
+
+
+def test_a_tile_looks_back(small_tree: None, processor: None) -> None:
+    """As where tiles run side by side: what those before it have said so far is their own."""
+    tile, of_keys = 64 * 3, sorting.Keys.of(u8)
+    values = np.random.default_rng(5).integers(0, 9, 5 * tile - 7).astype(np.uint8)
+    counts = np.array(
+        [np.bincount(values[k : k + tile], minlength=256) for k in range(0, len(values), tile)]
+    )
+    own, all = 1 << 30, 1 << 31
+    begins = np.cumsum(counts.sum(0)) - counts.sum(0)
+    for before in (0, 2):  # the last one that has said it for all
+        said = np.zeros((5, 256), np.uint32)
+        said[before] = all + begins + counts[: before + 1].sum(0)
+        said[before + 1 : 3] = own + counts[before + 1 : 3]
+        run = block_sort._kernel_of_moves(of_keys, u32, False, False)[64, 64]
+        to, words = oa.array(u8, np.full(len(values), 255)), oa.array(u32, said.ravel())
+        ticket, nothing, one = oa.array(i32, [3]), oa.zeros(1280, u32), oa.zeros(1, i64)
+        next_words = oa.array(u32, np.ones(1280, np.uint32))
+        run(
+            oa.array(u8, values), nothing, len(values), 0, 1, 2, nothing, ticket, words, next_words,
+            to, nothing, one,
+        )  # fmt: skip
+        assert np.array_equal(np.flatnonzero(next_words.numpy() == 0), np.arange(768, 1024))
+        written = np.full(len(values), 255)
+        for digit in range(9):
+            first = begins[digit] + counts[:3, digit].sum()
+            written[first : first + counts[3, digit]] = digit
+        assert np.array_equal(to, written) and ticket[0] == 4
+        assert np.array_equal(words[768:1024], all + begins + counts[:4].sum(0))
 
 
 @pytest.mark.gpu

@@ -4,6 +4,7 @@ from .mutation import Mutation
 
 _BITS = ("tests/many/test_many.py::test_the_same_bits_everywhere",)
 _PLANS = ("tests/many/test_many.py::test_a_call_within_a_call",)
+_RECORDED = ("tests/many/test_many.py::test_scans_and_sorts_in_a_recorded_step",)
 _FUNCTIONS = ("tests/many/test_many.py::test_functions_of_the_user",)
 
 MUTATIONS = (
@@ -14,9 +15,8 @@ MUTATIONS = (
         "elements of the last rows are left out", _BITS,
     ),
     Mutation(
-        "a plan that two calls have", "sharedoa/many/reduction_plan.py",
-        "    plan = plans.pop(key, None) or _Plan(heap, *key)",
-        "    plan = plans.get(key) or _Plan(heap, *key)",
+        "a plan that two calls have", "sharedoa/many/plans.py",
+        "    plan = plans.pop(key, None)", "    plan = plans.get(key)",
         "a call within a call, as of a signal, writes where the first one reads",
         _PLANS,
     ),
@@ -27,8 +27,8 @@ MUTATIONS = (
     ),
     Mutation(
         "a plan of another length", "sharedoa/many/reduction_plan.py",
-        "    key = read, operator, len(values), is_index",
-        "    key = read, operator, len(values) | 127, is_index",
+        "    key = _Plan, read, operator, len(values), is_index",
+        "    key = _Plan, read, operator, len(values) | 127, is_index",
         "longer arrays are taken for as long as the first one", _PLANS,
     ),
     Mutation(
@@ -39,8 +39,8 @@ MUTATIONS = (
     ),
     Mutation(
         "another edge of a block", "sharedoa/many/block_scan.py",
-        "                for k in range(1, CHUNK - 1):",
-        "                for k in range(1, CHUNK):",
+        "                    for k in range(1, CHUNK - 1):",
+        "                    for k in range(1, CHUNK):",
         "the last part of the block before is counted twice", _BITS,
     ),
     Mutation(
@@ -51,9 +51,26 @@ MUTATIONS = (
     ),
     Mutation(
         "runs that begin elsewhere", "sharedoa/many/block_sort.py",
-        "            if place > 0 and i32((",
-        "            if place > 1 and i32((",
+        "                if place > 0 and i32((",
+        "                if place > 1 and i32((",
         "a run that begins with the second key goes elsewhere", _BITS,
+    ),
+    Mutation(
+        "a tile that is heard once for all", "sharedoa/many/block_sort.py",
+        "                        at -= 1", "                        at = -1",
+        "tiles that have said no more than what they have themselves end the way back",
+        ("tests/many/test_many.py::test_a_tile_looks_back",),
+    ),
+    Mutation(
+        "what was said in the pass before", "sharedoa/many/block_sort.py",
+        "                cleared[tile * DIGITS + digit] = S(0)", "                pass",
+        "a pass takes what tiles said in the last one but one for this one",
+        ("tests/many/test_many.py::test_a_tile_looks_back",),
+    ),
+    Mutation(
+        "a recorded step with the memory of others", "sharedoa/many/plans.py",
+        "    if is_recorded(heap):", "    if False:",
+        "what a step computes between is overwritten by calls of another thread", _RECORDED,
     ),
     Mutation(
         "zeros with a sign in argsort", "sharedoa/many/sorting.py",
