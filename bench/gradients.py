@@ -9,15 +9,17 @@ Expected before running, of each program at its largest size. On a processor: 4 
 primal for springs and pages, whose way back adds to adjoints of others and so runs on one core
 where the primal runs on all; 3 to 6 for the ray tracer, whose three balls everybody adds to; with 8
 checkpoints about 10 steps are launched again twice, so 1.5 to 2 times that. JAX, where it is
-installed, takes the same steps in the same run: 3 to 5 times its primal. On an H200: 3 to 6
+installed, takes the same steps in the same run: 3 to 5 times its primal; Warp and Dr.Jit likewise,
+2 to 6 times. On an H200: 3 to 6
 times for springs, pages and the ray tracer, where warps add to three balls. A tape keeps about as
 much a step as the state of springs, several times that of pages.
 """
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -33,7 +35,10 @@ from sharedoa import f64
 
 _EXAMPLES = Path(__file__).parents[1] / "docs/examples"
 _STEPS, _STATES = 10, 4
-_SIZES = {
+_MOST_SECONDS = 4.0
+"""Of a way at one size, after which one sample is enough."""
+PEERS = ("jax", "warp", "drjit")
+SIZES = {
     "springs": (1_000, 10_000, 100_000, 1_000_000),
     "page_rank": (1_000, 10_000, 100_000, 1_000_000),
     "inverse_ray_tracer": (64, 128, 256, 512),
@@ -43,13 +48,13 @@ _SIZES = {
 @dataclass(frozen=True)
 class Made:
     """A program on the current heap: what takes the steps, the array of the loss, the derivatives
-    by some of its inputs after a way back, the same with JAX, given its module, and what lets the
-    program begin again."""
+    by some of its inputs after a way back, the same with a peer, given its module and where it
+    runs, and what lets the program begin again."""
 
     steps: Callable[[], None]
     loss: oa.Array[Any]
     derivatives: Callable[[], Any]
-    peer: Callable[[Any], tuple[Callable[[], Any], Callable[[], Any]]]
+    peer: Callable[..., tuple[Callable[[], Any], Callable[[], Any]]]
     start: Callable[[], None] = lambda: None
 
 
@@ -83,7 +88,11 @@ def springs(module: Any, size: int, count: int = _STEPS) -> Made:
 
     start()
     return Made(
-        steps, loss, lambda: nodes.grad.pos, lambda jax: jax.springs(module, size, count), start
+        steps,
+        loss,
+        lambda: nodes.grad.pos,
+        lambda peer, *on: peer.springs(module, size, count, *on),
+        start,
     )
 
 
@@ -105,7 +114,7 @@ def _page_rank(module: Any, size: int) -> Made:
 
     return Made(
         steps, loss, lambda: pages.grad.weight,
-        lambda jax: jax.page_rank(size, _STEPS, degree, target),
+        lambda peer, *on: peer.page_rank(size, _STEPS, degree, target, *on),
     )  # fmt: skip
 
 
@@ -123,11 +132,11 @@ def _inverse_ray_tracer(module: Any, size: int) -> Made:
 
     return Made(
         steps, loss, lambda: balls.grad.center,
-        lambda jax: jax.inverse_ray_tracer(module, size, _STEPS),
+        lambda peer, *on: peer.inverse_ray_tracer(module, size, _STEPS, *on),
     )  # fmt: skip
 
 
-_MAKERS = {
+MAKERS = {
     "springs": springs,
     "page_rank": _page_rank,
     "inverse_ray_tracer": _inverse_ray_tracer,
@@ -139,14 +148,20 @@ def run(options: Options) -> Result:
     with oa.Heap(backend=options.backend) as heap:
         settings = {"steps": _STEPS, "states": _STATES}
         result = Result("gradients", heap.backend.name, settings)
-    for name, make in _MAKERS.items():
+    for name, make in MAKERS.items():
         module = program(name)
         # What a processor takes minutes for is a GPU's.
         most = 4 if result.backend == "cuda" else 3
-        sizes = _SIZES[name][: most if options.full else 1]
+        sizes = SIZES[name][: most if options.full else 1]
         for size in sizes:
             with oa.Heap(backend=options.backend) as heap, result.attempt(f"{name}, {size}"):
-                result.rows += _rows(heap, name, size, make(module, size), options.repeat)
+                made = rows(heap, name, size, make(module, size), options.repeat)
+                result.rows += made
+                _show(made)
+    return result
+
+
+def _show(rows: Sequence[dict[str, Any]]) -> None:
     show(
         "Gradients, milliseconds a step",
         ["program", "size", "way", "median", "over the primal", "tape B/step", "state B"],
@@ -155,35 +170,45 @@ def run(options: Options) -> Result:
                 row["program"], row["size"], row["way"], 1e3 * row["median"],
                 row.get("over the primal"), row.get("tape bytes a step"), row.get("state bytes"),
             ]
-            for row in result.rows
+            for row in rows
         ],
     )  # fmt: skip
-    return result
 
 
-def _jax(heap: oa.Heap, made: Made) -> dict[str, Callable[[], None]]:
-    """The same with JAX, where it is installed, once both have agreed on the derivatives."""
-    try:
-        from bench.peers import jax_gradients
-    except ImportError:
-        return {}
-    primal, gradient = made.peer(jax_gradients)
+def _peers(heap: oa.Heap, made: Made, who: Sequence[str]) -> dict[str, Callable[[], None]]:
+    """The same with those peers that are installed, once they have agreed on the derivatives."""
     with oa.tape() as tape:
         made.steps()
     tape.backward(made.loss)
-    value, wanted = gradient()
-    found = np.array(made.derivatives())
-    scale = np.abs(wanted).max()
-    assert np.isclose(float(made.loss[0]), float(value), rtol=1e-9), "the loss is not that of JAX"
-    assert np.allclose(found, wanted, rtol=1e-7, atol=1e-9 * scale), "JAX has other derivatives"
+    loss, ours = float(made.loss[0]), np.array(made.derivatives())
+    scale = np.abs(ours).max()
+    found: dict[str, Callable[[], None]] = {}
+    for name in who:
+        module = f"bench.peers.{name}_gradients"
+        try:
+            peer = importlib.import_module(module)
+            devices = getattr(peer, "DEVICES", None)
+            on = () if devices is None else (devices[heap.backend.name],)
+            primal, gradient = made.peer(peer, *on)
+        except ImportError as error:
+            print(f"{name}: {error}", flush=True)
+            continue
+        value, derivatives = gradient()
+        assert np.isclose(loss, float(value), rtol=1e-9), f"the loss is not that of {name}"
+        close = np.allclose(ours, np.array(derivatives), rtol=1e-7, atol=1e-9 * scale)
+        assert close, f"{name} has other derivatives"
+        found |= {f"{name} primal": primal, f"{name} gradient": gradient}
     tape.zero()
     heap.synchronize()
-    return {"jax primal": primal, "jax gradient": gradient}
+    return found
 
 
-def _rows(heap: oa.Heap, name: str, size: int, made: Made, repeat: int) -> list[dict[str, Any]]:
+def rows(
+    heap: oa.Heap, name: str, size: int, made: Made, repeat: int, peers: Sequence[str] = PEERS
+) -> list[dict[str, Any]]:
+    """Times of a program of that name and size, which lies in ``heap``."""
     found: dict[str, dict[str, Any]] = {}
-    steps, loss, others = made.steps, made.loss, _jax(heap, made)
+    steps, loss, others = made.steps, made.loss, _peers(heap, made, peers)
 
     def gradient(way: str, checkpoints: int | None) -> None:
         with oa.tape(checkpoints=checkpoints) as tape:
@@ -201,21 +226,26 @@ def _rows(heap: oa.Heap, name: str, size: int, made: Made, repeat: int) -> list[
         **others,
     }
     samples: dict[str, list[float]] = {way: [] for way in ways}
+    spent = dict.fromkeys(ways, 0.0)
     for number in range(repeat + 2):  # the first two compile
         for way, call in ways.items():
+            if spent[way] > _MOST_SECONDS and samples[way]:
+                continue
             heap.synchronize()
             start = perf_counter()
             call()
             heap.synchronize()
+            seconds = perf_counter() - start
+            spent[way] += seconds
             if number > 1:
-                samples[way].append((perf_counter() - start) / _STEPS)
+                samples[way].append(seconds / _STEPS)
     middle = {way: summary(taken)["median"] for way, taken in samples.items()}
     return [
         {"program": name, "size": size, "way": way, **found.get(way, {})}
         | summary(taken)
         | {
             "over the primal": round(
-                middle[way] / middle["jax primal" if way.startswith("jax") else "primal"], 3
+                middle[way] / middle[f"{way.split()[0]} primal" if way in others else "primal"], 3
             )
         }
         for way, taken in samples.items()
