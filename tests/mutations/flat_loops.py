@@ -135,7 +135,8 @@ MUTATIONS = (
     ),
     Mutation(
         "arrays that hold anything", _FLAT,
-        "if self._may_have_left() and not is_sound:", "if False:",
+        'if self._may_have_left() and not is_number and (root is None or root.kind != "field"):',
+        "if False:",
         "a reference is followed that nobody has written", (_LEFT,),
     ),
     Mutation(

@@ -327,9 +327,10 @@ class Writer:
             place = self._place(operation.operands[0], scope, path)
             self._loads += 1
             root = root_of(place)
-            is_field = root is not None and root.kind == "field"
-            is_sound = is_field or isinstance(element_of(place), ScalarType)
-            if self._may_have_left() and not is_sound:
+            is_sound = root is not None and root.kind == "field"
+            if self._may_have_left() and not (
+                is_sound or isinstance(element_of(place), ScalarType)
+            ):
                 raise CannotError(_MOVED)  # nobody may have written it yet
             return [self._write("load", [place], operation, operation.result.type)]
         if operation.regions or effects_of(operation) != PURE or len(operation.results) != 1:
