@@ -84,7 +84,6 @@ class ByTypePlacement(RegionIndex):
         self._versions: dict[ClassType, int] = {}
         self.deletions = 0
         self.moves = 0
-        self.keeps_all = True
 
     # ------------------------------------------------------------------ making and freeing
 
@@ -212,7 +211,6 @@ class ByTypePlacement(RegionIndex):
     def _drop_idle(self, regions: Iterable[Region]) -> None:
         for region in regions:
             if region.is_idle:
-                self.keeps_all = False
                 self.replace((region,), ())
                 self.free_region(region)
 
@@ -332,7 +330,6 @@ class ByTypePlacement(RegionIndex):
 
     def exchange(self, gone: Sequence[Region], come: Sequence[Region]) -> None:
         """The same objects are in other regions now."""
-        self.keeps_all = False
         for cls in dict.fromkeys(region.cls for region in gone):
             own = [[each for each in regions if each.cls is cls] for regions in (gone, come)]
             self.replace(*own)

@@ -118,10 +118,6 @@ class Placement(Protocol):
     population_version: int
     """Raised when an object is made or goes."""
 
-    keeps_all: bool
-    """Whether the memory of no object was ever given to somebody else than objects of its class.
-    When that ends, the layout epoch is raised, too."""
-
     def allocate(self, cls: ClassType, count: int, fields: Fields) -> Selection:
         """New objects with these ``fields``, all others zero. Raises NoRoom, having made none."""
         ...

@@ -83,7 +83,6 @@ class ScatteredPlacement:
         self.generation = 0
         self.population_version = 0
         self.deletions = self.moves = 0
-        self.keeps_all = False
 
     def allocate(self, cls: ClassType, count: int, fields: Fields) -> Selection:
         free, registry = self._free_places(cls), self._registry

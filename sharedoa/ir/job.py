@@ -252,14 +252,6 @@ class Facts:
         found: tuple[int, int] | None = self._ask("block")
         return found
 
-    def mapped(self) -> bool:
-        """Whether memory where objects have been is still the heap's, so that no reference in a
-        field of an object leads elsewhere."""
-        if self._looks is None or self._debug:
-            return False
-        found: bool = self._ask("mapped")
-        return found
-
     def distinct(self, cls: ClassType, owner: ClassType, name: str) -> bool:
         """Whether no two objects of ``cls`` refer to the same one by a field."""
         found: bool = self._ask("distinct", cls, owner, name)
@@ -283,7 +275,6 @@ class Facts:
         if uses.classes_met:
             facts.populated()
             facts.ranges()
-        facts.mapped()
         for parameter in uses.indexed_parameters:
             facts.run(parameter)
         for owner, name in sorted(

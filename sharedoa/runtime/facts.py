@@ -108,10 +108,6 @@ class Now:
         word = self._constants.get(BLOCK)
         return None if word is None else (word & 0xFFFFFFFF, word >> 32)
 
-    def mapped(self) -> bool:
-        with self._heap.lock.plain:
-            return self._heap.placement.keeps_all
-
     def pieces(self, owner: ClassType, name: str) -> RunForm | None:
         return self._pieces.get((owner, name))
 

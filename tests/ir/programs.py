@@ -76,7 +76,6 @@ def job(
     runs: Mapping[int, RunForm] | None = None,
     populated: Collection[int] | None = None,
     constants: Mapping[int, Number] | None = None,
-    mapped: bool = False,
 ) -> Job:
     """What passes may know, of objects that lie one after another, in a mode in which all of them
     may run."""
@@ -84,7 +83,7 @@ def job(
     layout, encoding = Layout("aos", Header(8, 8)), PlainReference()
     auto = parse_mode(AUTO)
     mode = auto if shares_loops else replace(auto, name="alone")
-    given = _Given(runs or {}, populated, constants or {}, mapped)
+    given = _Given(runs or {}, populated, constants or {})
     return Job("test", _NOTHING, target, layout, encoding, mode, debug, facts=given)
 
 
@@ -99,20 +98,15 @@ class _Given(Facts):
         runs: Mapping[int, RunForm],
         populated: Collection[int] | None,
         constants: Mapping[int, Number],
-        mapped: bool,
     ) -> None:
         super().__init__()
         self._runs, self._populated, self._constants = runs, populated, constants
-        self._mapped = mapped
 
     def run(self, parameter: int) -> RunForm | None:
         return self._runs.get(parameter)
 
     def populated(self) -> frozenset[int] | None:
         return None if self._populated is None else frozenset(self._populated)
-
-    def mapped(self) -> bool:
-        return self._mapped
 
     def constant(self, parameter: int) -> Number | None:
         return self._constants.get(parameter)

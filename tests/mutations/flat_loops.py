@@ -2,20 +2,17 @@
 
 from .mutation import Mutation
 
-_FLAT = "sharedoa/ir/passes/straight_code.py"
-_COUNTS = "sharedoa/ir/passes/round_counts.py"
+_FLAT = "sharedoa/ir/passes/flatten_loops.py"
 _WHICH = "tests/ir/test_flatten_loops.py::test_which_loops_are_flat"
 _RANDOM = "tests/ir/test_flatten_loops.py::test_random_loops_mean_the_same"
 _OVERFLOW = "tests/ir/test_flatten_loops.py::test_sums_that_overflow"
-_LEFT = "tests/ir/test_flatten_loops.py::test_loops_that_are_left"
-_RANDOM_LEFT = "tests/ir/test_flatten_loops.py::test_random_loops_that_are_left"
 _BOTH = (_WHICH, _RANDOM)
-_OF_LEFT = (_LEFT, _RANDOM_LEFT)
 
 MUTATIONS = (
     Mutation(
         "objects behind tests", _FLAT,
-        "            elif path:\n", "            elif False:\n",
+        "            if path:\n                nothing =",
+        "            if False:\n                nothing =",
         "a field of null is read", _BOTH,
     ),
     Mutation(
@@ -55,11 +52,11 @@ MUTATIONS = (
         "a loop without rounds has one", _BOTH,
     ),
     Mutation(
-        "one round too few", _COUNTS, "        high - low\n", "        high - low - 1\n",
+        "one round too few", _FLAT, "        high - low\n", "        high - low - 1\n",
         "the last round is left out", _BOTH,
     ),
     Mutation(
-        "minima below", _COUNTS, 'in _near(start, "gt")', 'in _near(start, "lt")',
+        "minima below", _FLAT, 'in _near(start, "gt")', 'in _near(start, "lt")',
         "a loop that begins at a minimum has more rounds than is thought", (_WHICH,),
     ),
     Mutation(
@@ -70,13 +67,12 @@ MUTATIONS = (
     ),
     Mutation(
         "indices behind tests", _FLAT,
-        "            if is_behind and place", "            if False and place",
+        'if path and place.kind == "inline_element" and not _is_inside(*given):', "if False:",
         "an element is read whose index only a test keeps inside", (_WHICH,),
     ),
     Mutation(
         "elements behind tests", _FLAT,
-        "elif path or self._may_have_left():\n            array, index",
-        "elif self._may_have_left():\n            array, index",
+        'elif place.kind != "element" or path:', 'elif place.kind != "element":',
         "an element of an array is read that is not there", (_WHICH,),
     ),
     Mutation(
@@ -101,54 +97,5 @@ MUTATIONS = (
         'type = ir.ArrayType(I8, size)\n', 'type = ir.ArrayType(I8, 8)\n',
         "what is read of nothing is somebody else's memory",
         ("tests/codegen/test_flat_loops.py::test_the_same_everywhere",),
-    ),
-    Mutation(
-        "left for good", _FLAT,
-        "return [self._select(target.left, gone, here, like) for gone, here in pairs]",
-        "return values",
-        "what rounds behind a break compute is kept", _OF_LEFT,
-    ),
-    Mutation(
-        "left twice", _FLAT,
-        "tests += [self._not(left, last) for left in lefts if left is not None]", "pass",
-        "the last way out counts, and not the first", _OF_LEFT,
-    ),
-    Mutation(
-        "left by rounds too many", _FLAT,
-        "self._rounds += [is_one] if count else []", "self._rounds += [one] if False else []",
-        "a round too many leaves the loop", _OF_LEFT,
-    ),
-    Mutation(
-        "null where control may have left", _FLAT,
-        "path, found = (), self._or_nothing(is_one, object, field)", "path, found = (), object",
-        "a field of null is read", _OF_LEFT,
-    ),
-    Mutation(
-        "indices where control may have left", _FLAT,
-        "given[1] = self._select(self._is_inside(given, place), index, first, place)", "pass",
-        "an element is read that is not there", (_LEFT,),
-    ),
-    Mutation(
-        "objects where control may have left", _FLAT,
-        "made = self._of_run(made, operation, given)", "pass",
-        "an object beyond the last one is read", _OF_LEFT,
-    ),
-    Mutation(
-        "arrays that hold anything", _FLAT,
-        'if self._may_have_left() and not is_number and (root is None or root.kind != "field"):',
-        "if False:",
-        "a reference is followed that nobody has written", (_LEFT,),
-    ),
-    Mutation(
-        "objects that are being made", _FLAT,
-        "return not makes and self._job.facts.mapped()", "return self._job.facts.mapped()",
-        "a reference is followed that another thread has not written yet",
-        ("tests/ir/test_flatten_loops.py::test_programs_that_make_objects_are_left_in_turn",),
-    ),
-    Mutation(
-        "memory that was given back", "sharedoa/heap/by_type.py",
-        "self.keeps_all = False\n                self.replace", "self.replace",
-        "memory is read that is no longer the heap's",
-        ("tests/codegen/test_flat_loops.py::test_searches_read_ahead_while_memory_stays",),
     ),
 )  # fmt: skip

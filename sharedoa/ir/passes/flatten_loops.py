@@ -23,18 +23,45 @@ compute is dropped. So every place that is read is read by the loop, too, or is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from ..core import Function, Operation, Program, Region, Remark, Value, rounds_of
+from ...model.scalars import ScalarType, boolean
+from ...model.tiles import LANES
+from ...model.types import InlineType, ReferenceType
+from ..core import (
+    Function,
+    Lane,
+    LvalueType,
+    Operation,
+    Program,
+    Region,
+    Remark,
+    Type,
+    Value,
+    behind,
+    constant_of,
+    element_of,
+    live_ins,
+    rounds_of,
+    unconverted,
+)
 from ..job import Job
-from ..operations import Effects, effects_of
+from ..operations import PURE, cost_of, effects_of, kind_of
 from ..rewrite import make, replace_uses
 from .calls import callees
-from .straight_code import CannotError, Scope, Writer
 
+MOST_ROUNDS = 16
+"""Of all loops within each other."""
+MOST_COST = 640
+"""Machine instructions, roughly, of the straight code."""
+_COST_OF_LOAD = 12
+"""So many instructions behind tests for each load, at most: they run in every round then."""
 _DONE = "the rounds of this loop are straight code: what all of them load is under way at once"
-_LEAVES = Effects.LEAVES_LOOP | Effects.RETURNS
+_MUCH = "they compute much for what they load"
+_STALE = "what is read depends on what rounds pass on"
+Path = tuple[Value, ...]
+"""The tests that must hold where something is, the first one outermost."""
 
 
 def flatten_loops(program: Program, job: Job) -> None:
@@ -65,55 +92,396 @@ class _Made(NamedTuple):
 
 
 def _has_loads_behind_tests(program: Program, loop: Operation) -> bool:
-    """Whether LLVM would leave loads behind branches: in rounds whose number is not known, behind
-    tests, or where control may have left. A first look, at the loop and what it calls."""
-    pending, seen = [(loop.regions[0], _may_end_early(loop))], set()
+    """Whether LLVM would leave loads behind branches: in rounds whose number is not known, or
+    behind tests. A first look, at the loop and what it calls."""
+    pending, seen = [(loop.regions[0], rounds_of(loop) is None)], set()
     while pending:
         region, is_behind = pending.pop()
         for operation in region.operations:
             if operation.kind == "load" and is_behind:
                 return True
-            inner = is_behind or (operation.kind == "for" and _may_end_early(operation))
+            inner = is_behind or (operation.kind == "for" and rounds_of(operation) is None)
             pending += [(each, inner or operation.kind == "if") for each in operation.regions]
             for symbol in callees(operation):
                 if (symbol, is_behind) not in seen:
                     seen.add((symbol, is_behind))
                     pending.append((program.functions[symbol].body, is_behind))
-            is_behind |= _leaves(operation)
     return False
 
 
-def _may_end_early(loop: Operation) -> bool:
-    return rounds_of(loop) is None or any(map(_leaves, loop.regions[0].operations))
-
-
-def _leaves(operation: Operation) -> bool:
-    """Whether control may go on elsewhere than behind it."""
-    return bool(operation.regions) and bool(effects_of(operation) & _LEAVES)
+class _CannotError(Exception):
+    """The loop stays as it is; why, if that is worth telling."""
 
 
 def _flattened(program: Program, job: Job, loop: Operation) -> _Made | None:
-    writer = Writer(program, job)
+    writer = _Writer(program, job)
     try:
-        results = writer.loop(loop, Scope(), (), 1)
-        if results is None:
-            raise CannotError("their first round leaves them")
+        results = writer.loop(loop, _Scope(), (), 1)
         before, nonempty = writer.tests()
-    except CannotError as error:
+    except _CannotError as error:
         if error.args:
             text = f"the rounds of this loop stay one after another, as {error.args[0]}"
             program.remarks.append(Remark(loop.location, text))
         return None
     program.remarks.append(Remark(loop.location, _DONE))
-    at, straight = loop.location, writer.made
-    left, values = writer.left()
-    if left is not None:
-        ways = [Region([], [make("return", values, at)]), Region([], [make("yield", [], at)])]
-        straight.append(make("if", [left], at, [], ways))
     if nonempty is None:
-        return _Made(straight, results)
+        return _Made(writer.made, results)
+    at = loop.location
     types = [result.type for result in loop.results]
+    straight = [*writer.made, make("yield", results, at)]
     as_it_was = [loop, make("yield", loop.results, at)]
-    ways = [Region([], [*straight, make("yield", results, at)]), Region([], as_it_was)]
-    choice = make("if", [nonempty], at, types, ways)
+    choice = make("if", [nonempty], at, types, [Region([], straight), Region([], as_it_was)])
     return _Made([*before, choice], choice.results)
+
+
+class _Scope:
+    """What values of the loop are in the straight code. ``stale``: those that may be others than in
+    the loop where a round is too many."""
+
+    def __init__(self, values: Mapping[Value, Value] = {}, stale: Collection[Value] = ()) -> None:
+        self._values, self._stale = dict(values), set(stale)
+
+    def __getitem__(self, value: Value) -> Value:
+        return self._values.get(value, value)
+
+    def set(self, value: Value, found: Value, is_stale: bool) -> None:
+        self._values[value] = found
+        (self._stale.add if is_stale else self._stale.discard)(value)
+
+    def is_stale(self, values: Iterable[Value]) -> bool:
+        return not self._stale.isdisjoint(values)
+
+    def inner(self) -> _Scope:
+        return _Scope(self._values, self._stale)
+
+
+class _Writer:
+    """Writes operations of a loop, and of what it calls, one after another to ``made``."""
+
+    def __init__(self, program: Program, job: Job) -> None:
+        self._program, self._job = program, job
+        self.made: list[Operation] = []
+        self._same: dict[tuple[Any, ...], Value] = {}
+        #: Of all, and of what is behind tests; and how many loads there are.
+        self._cost = self._tested_cost = self._loads = 0
+        #: Tests that loops have rounds.
+        self._nonempty: list[Value] = []
+        self._under_way: list[str] = []
+        #: What objects are where they are read, behind which tests: themselves, or nothing.
+        self._objects: dict[Value, list[tuple[Path, Value]]] = {}
+        #: Bytes that fields of one object reach.
+        self._bytes = 0
+        self._nothings: list[Operation] = []
+
+    # ---------------------------------------------------------------- writing
+
+    def _write(
+        self, kind: str, operands: Sequence[Value], like: Operation, type: Type, **attributes: Any
+    ) -> Value:
+        """The result of an operation, which is written unless there is the same already."""
+        key = (kind, *operands, type, *sorted(attributes.items()))
+        found = self._same.get(key)
+        if found is None:
+            operation = make(kind, operands, like.location, [type], **attributes)
+            self._cost += cost_of(operation)
+            self.made.append(operation)
+            found = self._same[key] = operation.result
+        return found
+
+    def _constant(self, value: int | bool, type: Type, like: Operation) -> Value:
+        return self._write("constant", [], like, type, value=value)
+
+    def _select(self, test: Value, then: Value, otherwise: Value, like: Operation) -> Value:
+        if then is otherwise:
+            return then
+        if not isinstance(then.type, (ScalarType, ReferenceType)):
+            raise _CannotError("they pass on values of several parts")
+        return self._write("select", [test, then, otherwise], like, then.type)
+
+    def _all(self, tests: Sequence[Value], like: Operation) -> Value:
+        # No "and", as what is computed where the tests before do not hold is not to be looked at.
+        found, *others = tests
+        for test in others:
+            found = self._select(found, test, self._constant(False, boolean, like), like)
+        return found
+
+    def tests(self) -> tuple[list[Operation], Value | None]:
+        """Take out the tests that loops have rounds, with what they are computed from; the value
+        that says whether all hold, None where that is known. Raises _CannotError if the whole is
+        not worth it."""
+        if self._cost > MOST_COST or self._tested_cost > _COST_OF_LOAD * self._loads:
+            raise _CannotError(_MUCH)
+        if not self._nonempty:
+            return [], None
+        outermost = self._nonempty[0].source
+        assert outermost is not None
+        all_hold = self._all([*dict.fromkeys(self._nonempty)], outermost)
+        written = set(self.made)
+        needed = {v.source for v in behind(all_hold, lambda operation: operation in written)}
+        before = [operation for operation in self.made if operation in needed]
+        if not all(map(_is_total, before)):
+            raise _CannotError("how many there are may be computed of anything")
+        self.made = [operation for operation in self.made if operation not in needed]
+        return before, all_hold
+
+    # ---------------------------------------------------------------- loops
+
+    def loop(self, loop: Operation, around: _Scope, path: Path, outer: int) -> list[Value]:
+        """Write all rounds of a loop; its results. ``outer``: how often that is done."""
+        start, stop, step, *carried = (around[operand] for operand in loop.operands)
+        body, otherwise = loop.regions
+        if "shared" in loop.attributes or around.is_stale(loop.operands[:3]):
+            raise _CannotError
+        is_stale = around.is_stale(loop.operands[3:])
+        known = [constant_of(bound) for bound in (start, stop, step)]
+        if None not in known and known[2]:
+            counted = range(*(int(number) for number in known if number is not None))
+            if len(counted[: MOST_ROUNDS + 1]) * outer > MOST_ROUNDS:
+                raise _CannotError
+            for number in counted:
+                at = self._constant(number, body.arguments[0].type, loop)
+                given = [at, *carried]
+                carried = self._round(loop, around, given, is_stale, path, outer * len(counted))
+        else:
+            carried = self._bounded(loop, around, [start, stop, step, *carried], path, outer)
+        scope = around.inner()
+        for argument, value in zip(otherwise.arguments, carried, strict=True):
+            scope.set(argument, value, is_stale)
+        return self._region(otherwise, scope, path, "yield", outer)
+
+    def _bounded(
+        self, loop: Operation, around: _Scope, operands: list[Value], path: Path, outer: int
+    ) -> list[Value]:
+        """Rounds of which there may be less, if there is one at all."""
+        start, stop, step, *carried = operands
+        most = most_rounds(start, stop)
+        if path or most is None or constant_of(step) != 1 or not 0 < most * outer <= MOST_ROUNDS:
+            raise _CannotError
+        counts, number = start.type, loop.regions[0].arguments[0].type
+        one = self._constant(1, counts, loop)
+        last = self._write("binary", [stop, one], loop, counts, operator="sub")
+        is_one = self._write("compare", [start, stop], loop, boolean, operator="lt")
+        self._nonempty.append(is_one)
+        at, is_stale = start, around.is_stale(loop.operands[3:])
+        for count in range(most):
+            if count:
+                distance = self._constant(count, counts, loop)
+                next = self._write("binary", [start, distance], loop, counts, operator="add")
+                is_within = self._write("compare", [next, stop], loop, boolean, operator="lt")
+                # The sum may overflow, but only behind the last round.
+                is_one = is_within if count == 1 else self._all([is_one, is_within], loop)
+                at = self._select(is_one, next, last, loop)
+            counter = at if counts == number else self._write("convert", [at], loop, number)
+            new = self._round(loop, around, [counter, *carried], is_stale, path, outer * most)
+            if count:
+                pairs = zip(new, carried, strict=True)
+                new = [self._select(is_one, here, before, loop) for here, before in pairs]
+            carried, is_stale = new, True
+        return carried
+
+    def _round(
+        self,
+        loop: Operation,
+        around: _Scope,
+        given: Sequence[Value],
+        is_stale: bool,
+        path: Path,
+        outer: int,
+    ) -> list[Value]:
+        body, scope = loop.regions[0], around.inner()
+        for place, (argument, value) in enumerate(zip(body.arguments, given, strict=True)):
+            scope.set(argument, value, is_stale and place > 0)
+        return self._region(body, scope, path, "continue", outer)
+
+    # ---------------------------------------------------------------- operations
+
+    def _region(
+        self, region: Region, scope: _Scope, path: Path, end: str, outer: int
+    ) -> list[Value]:
+        """Write a region; what it passes on by a terminator of the kind ``end``."""
+        *within, last = region.operations
+        if last.kind != end:
+            raise _CannotError("they may be left")
+        for operation in within:
+            cost = self._cost
+            found = self._operation(operation, scope, path, outer)
+            if path and not operation.regions:
+                self._tested_cost += self._cost - cost
+            if self._cost > MOST_COST:
+                raise _CannotError(_MUCH)
+            used = [*operation.operands, *live_ins(operation.regions)]
+            is_stale = scope.is_stale(used)
+            for result, value in zip(operation.results, found, strict=True):
+                scope.set(result, value, is_stale)
+        return [scope[operand] for operand in last.operands]
+
+    def _operation(
+        self, operation: Operation, scope: _Scope, path: Path, outer: int
+    ) -> Sequence[Value]:
+        if operation.kind == "for":
+            return self.loop(operation, scope, path, outer)
+        if operation.kind == "if":
+            return self._choice(operation, scope, path, outer)
+        if operation.kind in ("call", "call_virtual"):
+            return self._call(operation, scope, path, outer)
+        if operation.kind == "load":
+            place = self._place(operation.operands[0], scope, path)
+            self._loads += 1
+            return [self._write("load", [place], operation, operation.result.type)]
+        if operation.regions or effects_of(operation) != PURE or len(operation.results) != 1:
+            raise _CannotError("they do more than compute and load")
+        if isinstance(operation.result.type, LvalueType):
+            return operation.results  # it is written where it is read
+        if path and not _is_total(operation):
+            raise _CannotError("what is computed behind a test may fault")
+        given = [scope[operand] for operand in operation.operands]
+        type, attributes = operation.result.type, operation.attributes
+        return [self._write(operation.kind, given, operation, type, **attributes)]
+
+    def _choice(self, choice: Operation, scope: _Scope, path: Path, outer: int) -> Sequence[Value]:
+        test = scope[choice.operands[0]]
+        known = constant_of(test)
+        if known is not None:
+            arm = choice.regions[0 if known else 1]
+            return self._region(arm, scope.inner(), path, "yield", outer)
+        if scope.is_stale(choice.operands) and any(map(_reads, choice.regions)):
+            raise _CannotError(_STALE)
+        is_false = self._write(
+            "compare", [test, self._constant(False, boolean, choice)], choice, boolean,
+            operator="eq",
+        )  # fmt: skip
+        then, otherwise = (
+            self._region(region, scope.inner(), (*path, way), "yield", outer)
+            for region, way in zip(choice.regions, (test, is_false), strict=True)
+        )
+        pairs = zip(then, otherwise, strict=True)
+        return [self._select(test, one, other, choice) for one, other in pairs]
+
+    def _call(self, call: Operation, scope: _Scope, path: Path, outer: int) -> list[Value]:
+        symbols = callees(call)
+        if len(symbols) != 1 or symbols[0] in self._under_way:
+            raise _CannotError("a call may run several methods, or leads back to itself")
+        if call.kind == "call_virtual" and not self._job.mode.closed_world:
+            raise _CannotError("a call finds its method when it runs")
+        callee = self._program.functions[symbols[0]]
+        if any(isinstance(fact, Lane) for fact in callee.known.values()):
+            raise _CannotError
+        inner = _Scope()
+        for parameter, operand in zip(callee.parameters, call.operands, strict=True):
+            value = scope[operand]
+            if parameter.type != value.type:  # a receiver, of a subclass
+                value = self._write("convert", [value], call, parameter.type)
+            inner.set(parameter, value, scope.is_stale([operand]))
+        self._under_way.append(symbols[0])
+        found = self._region(callee.body, inner, path, "return", outer)
+        self._under_way.pop()
+        return found
+
+    # ---------------------------------------------------------------- memory
+
+    def _place(self, lvalue: Value, scope: _Scope, path: Path) -> Value:
+        """The lvalue, as it may be read here."""
+        place = lvalue.source
+        if place is None or scope.is_stale(place.operands):
+            raise _CannotError(_STALE)
+        given = [scope[operand] for operand in place.operands]
+        if place.kind == "field":
+            given[0] = self._object(given[0], place, path)
+        elif place.kind in ("member", "inline_element"):
+            given[0] = self._place(place.operands[0], scope, path)
+            if path and place.kind == "inline_element" and not _is_inside(*given):
+                raise _CannotError("an index behind a test may be outside")
+        elif place.kind != "element" or path:
+            raise _CannotError("an element of an array is read behind a test")
+        return self._write(place.kind, given, place, lvalue.type, **place.attributes)
+
+    def _object(self, object: Value, field: Operation, path: Path) -> Value:
+        """An object whose field is read here; nothing where the tests do not hold. If they did and
+        another field was read before, it was one."""
+        known = self._objects.setdefault(unconverted(object), [])
+        found = next((each for tests, each in known if path[: len(tests)] == tests), None)
+        if found is None:
+            found = object
+            if path:
+                nothing = self._write("nothing", [], field, object.type, bytes=0)
+                assert nothing.source is not None
+                self._nothings.append(nothing.source)
+                found = self._select(self._all(path, field), object, nothing, field)
+            known.append((path, found))
+        layout, owner = self._job.layout, field["owner"]
+        reach = layout.record(owner).size * (LANES if layout.is_tiled(owner) else 1)
+        self._bytes = max(self._bytes, reach)
+        for each in self._nothings:
+            each.attributes["bytes"] = self._bytes
+        if found.type != object.type:
+            found = self._write("convert", [found], field, object.type)
+        return found
+
+
+def _reads(region: Region) -> bool:
+    return any(
+        operation.kind == "load" or callees(operation) or any(map(_reads, operation.regions))
+        for operation in region.operations
+    )
+
+
+def _is_inside(array: Value, index: Value) -> bool:
+    """Whether it is known that an inline array has such an element."""
+    number, type = constant_of(index), element_of(array)
+    return number is not None and isinstance(type, InlineType) and 0 <= number < type.shape[0]
+
+
+_TOTAL_OPERATORS = frozenset({"add", "sub", "mul", "and", "or", "xor"})
+
+
+def _is_total(operation: Operation) -> bool:
+    """Whether it may be computed of whatever there is."""
+    if operation.kind != "binary":
+        kind = kind_of(operation)
+        return kind is not None and kind.is_total
+    operator, type = operation["operator"], operation.result.type
+    is_float = isinstance(type, ScalarType) and type.kind == "float"
+    return operator in _TOTAL_OPERATORS or (is_float and operator == "truediv")
+
+
+# -------------------------------------------------------------------- bounds
+
+
+def most_rounds(start: Value, stop: Value) -> int | None:
+    """How many rounds a loop from ``start`` to ``stop`` by one has at most, if both are a known
+    distance from one number: rounds are then as many or none, as one of the two sums may overflow
+    and not the other one, which leaves ``stop`` below ``start``."""
+    found = [
+        high - low
+        for base, low in _near(start, "gt")
+        for other, high in _near(stop, "lt")
+        if base is other
+    ]
+    return max(min(found), 0) if found else None
+
+
+def _near(value: Value, operator: str) -> list[tuple[Value | None, int]]:
+    """Numbers with a distance from them that the value is not below (``gt``: of maxima) or not
+    above (``lt``: of minima); None is 0."""
+    found: list[tuple[Value | None, int]] = []
+    pending = [value]
+    while pending:
+        each = pending.pop()
+        source = each.source
+        if source is not None and source.kind == "select":
+            test, *both = source.operands
+            asked = test.source
+            is_extreme = asked is not None and asked.kind == "compare" and asked.operands == both
+            if is_extreme and asked is not None and asked["operator"] == operator:
+                pending += both
+                continue
+        number = constant_of(each)
+        if number is not None:
+            found.append((None, int(number)))
+            continue
+        found.append((each, 0))
+        if source is not None and source.kind == "binary" and source["operator"] in ("add", "sub"):
+            base, distance = source.operands[0], constant_of(source.operands[1])
+            if distance is not None and abs(distance) <= MOST_ROUNDS:
+                found.append((base, int(distance if source["operator"] == "add" else -distance)))
+    return found
