@@ -11,6 +11,8 @@ import numpy as np
 from ..forks import renew_in_child
 from ..heap.slot_lists import (
     MOST_LEVELS,
+    NOTHING,
+    Also,
     Listing,
     Numbering,
     ReportStaging,
@@ -45,6 +47,33 @@ def _batches(regions: Sequence[T]) -> list[Sequence[T]]:
     return [regions[first : first + REGIONS] for first in range(0, len(regions), REGIONS)]
 
 
+def _list_leaves(some: Sequence[Listing], place: int) -> list[int]:
+    """The leaves of one of the lists that a launch writes, but for its first thread."""
+
+    def head(place: int) -> int:
+        """The first region of a list."""
+        one = some[place]
+        goes_on = place and one.before and one.before == some[place - 1].after
+        return head(place - 1) if goes_on else place
+
+    one, first = some[place], head(place)
+    slots, how = one.slots, one.numbers
+    most, (limit, times), (limit_first, limit_stop) = one.most, one.limit, (0, 0)
+    for number, earlier in enumerate(some[:place]):
+        if limit and earlier.after == limit:
+            # Nobody has written yet how many those are.
+            most = min(most, earlier.most * times)
+            limit_first, limit_stop = head(number), number + 1
+            limit = some[limit_first].before
+            break
+    return [
+        first, slots.slots, 0 if one.live else 1, *slots.levels[-1],
+        slots.live, most, one.to, one.item, some[first].before, one.after,
+        limit, times, limit_first, limit_stop,
+        how.first, how.shift, how.block, how.lane, *_levels(slots),
+    ]  # fmt: skip
+
+
 class SlotKernels:
     """``heap.slot_lists.SlotLists``."""
 
@@ -64,48 +93,65 @@ class SlotKernels:
         self._launch_all(
             self._regions.settle,
             [
-                (chunks, [chunks, one.slots.live, one.freed, one.used, one.report, *levels])
+                (
+                    one.slots.chunks,
+                    [one.slots.chunks, one.slots.live, *reported, *_levels(one.slots)],
+                )
                 for one in regions
-                for chunks, levels in [(one.slots.chunks, _levels(one.slots))]
+                for reported in [(one.freed, one.used, one.report, int(one.counts))]
             ],
         )
 
     def count(self, slots: Sequence[SlotBytes]) -> None:
         """See ``heap.slot_lists.SlotLists``."""
         # Nothing was made or ended, so nothing is reported.
-        self.settle([Settling(each, 0, 0, 0) for each in slots])
+        self.settle([Settling(each, 0, 0, 0, counts=True) for each in slots])
 
     def total(self, slots: Sequence[SlotBytes], at: Sequence[int]) -> None:
         """See ``heap.slot_lists.SlotLists``."""
         regions = [(1, [*each.levels[-1], to]) for each, to in zip(slots, at, strict=True)]
         self._launch_all(self._regions.total, regions)
 
-    def list_slots(self, listings: Sequence[Listing]) -> None:
+    def list_slots(self, listings: Sequence[Listing], also: Also = NOTHING) -> None:
         """See ``heap.slot_lists.SlotLists``."""
-        for some in _batches(listings):
-            heads: list[int] = []
-            for place, one in enumerate(some):
-                goes_on = place and one.before and one.before == some[place - 1].after
-                heads.append(heads[-1] if goes_on else place)
-            regions = []
-            for head, one in zip(heads, some, strict=True):
-                slots, how = one.slots, one.numbers
-                own = [head, slots.slots, 0 if one.live else 1, *slots.levels[-1]]
-                own += [slots.live, one.most, one.to, one.item, some[head].before, one.after]
-                own += [*one.limit, how.first, how.shift, how.block, how.lane, *_levels(slots)]
-                regions.append((slots.chunks, own))
-            self._launch_all(self._regions.list, regions)
+        batches = _batches(listings)
+        words, zeros = also.words, also.zeros
+        if not batches or len(words) > STORED:
+            self.store(also.address, words)
+            words = ()
+        while len(zeros) > bool(batches):
+            self.clear(*zeros[-1])
+            zeros = zeros[:-1]
+        for some in batches:
+            regions = [
+                (one.slots.chunks, _list_leaves(some, place)) for place, one in enumerate(some)
+            ]
+            written = {one.after for one in listings}
+            places = range(also.address, also.address + WORD * len(words), WORD)
+            which = sum(1 << n for n, place in enumerate(places) if place not in written)
+            (zeros_at, size), *_ = [*zeros, (0, 0)]
+            rest = [0] * (STORED - len(words))
+            more = [zeros_at, size // WORD, also.address, which, *words, *rest]
+            self._launch_all(self._regions.list, regions, more)
+            words, zeros = (), ()
 
-    def _launch_all(self, kernel: OwnKernel, regions: Sequence[tuple[int, list[int]]]) -> None:
-        """``regions``: threads that each needs, and leaves but for the first one."""
+    def _launch_all(
+        self,
+        kernel: OwnKernel,
+        regions: Sequence[tuple[int, list[int]]],
+        more: Sequence[int] = (),
+    ) -> None:
+        """``regions``: threads that each needs, and leaves but for the first one. ``more``: leaves
+        after those of all regions, but for the number of threads, which comes first."""
         width = self._regions.warp.width
         for some in _batches(regions):
             leaves, threads = [], 0
             for count, own in some:
                 leaves += [threads, *own]
                 threads += -(-count // width) * width
-            none = [threads, *[0] * (kernel.leaves // REGIONS - 1)]
-            self._launch(kernel, threads, [*leaves, *none * (REGIONS - len(some))])
+            none = [threads, *[0] * len(regions[0][1])]
+            leaves += none * (REGIONS - len(some))
+            self._launch(kernel, threads, [*leaves, threads, *more] if more else leaves)
 
     def write_headers(
         self, most: int, numbers: Numbering, header: bytes, at: int, before: int, after: int

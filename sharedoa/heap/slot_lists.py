@@ -95,12 +95,13 @@ class Settling:
     those of slots whose objects had lived before and were ended become what the report says at
     REPORT_DELETION. At REPORT_GONE it says 1 if there were such, and at REPORT_LAST the number
     after the last slot in which an object was made, if that is more than ``used`` and than what it
-    said before."""
+    said before. ``counts``: the sums may not have been right before."""
 
     slots: SlotBytes
     freed: int
     used: int
     report: int
+    counts: bool = False
 
 
 @dataclass(frozen=True)
@@ -120,6 +121,19 @@ class Listing:
     before: int = 0
     after: int = 0
     limit: tuple[int, int] = (0, 0)
+
+
+@dataclass(frozen=True)
+class Also:
+    """What is written by the way: ``words`` of 64 bits to an address, but for those that the lists
+    write themselves, and zeros, as addresses and bytes, multiples of 8."""
+
+    address: int = 0
+    words: Sequence[int] = ()
+    zeros: Sequence[tuple[int, int]] = ()
+
+
+NOTHING = Also()
 
 
 class ReportStaging(Protocol):
@@ -150,8 +164,7 @@ class SlotLists(Protocol):
     """In order with launches; returns at once where the device can, but for ``read``."""
 
     def settle(self, regions: Sequence[Settling]) -> None:
-        """After a launch: who was made lives, who was ended does not. The sums are right if they
-        were before the launch."""
+        """After a launch: who was made lives, who was ended does not. The sums are right then."""
         ...
 
     def count(self, slots: Sequence[SlotBytes]) -> None:
@@ -162,9 +175,9 @@ class SlotLists(Protocol):
         """Write how many live, as the sums say, to these addresses, in 32 bits."""
         ...
 
-    def list_slots(self, listings: Sequence[Listing]) -> None:
+    def list_slots(self, listings: Sequence[Listing], also: Also = NOTHING) -> None:
         """Write lists. The sums are right. Where a list goes on, the next one's ``before`` is the
-        ``after`` of the one before it."""
+        ``after`` of the one before it; a limit may be the ``after`` of a list before."""
         ...
 
     def write_headers(

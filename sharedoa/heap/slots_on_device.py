@@ -18,6 +18,7 @@ from .slot_lists import (
     REPORT_BYTES,
     REPORT_USED,
     SLOT_NUMBERS,
+    Also,
     Listing,
     Numbering,
     Settling,
@@ -29,10 +30,15 @@ from .slots import Table
 
 def count_living(placement: ByTypePlacement, regions: Iterable[Region], lists: SlotLists) -> None:
     """Let the sums of these regions be right."""
-    stale = [each for each in regions if each.summed != placement.class_version(each.cls)]
+    stale = [each for each in regions if not _are_summed(placement, each)]
     lists.count([region.slot_bytes for region in stale])
     for region in stale:
         region.summed = placement.class_version(region.cls)
+
+
+def _are_summed(placement: ByTypePlacement, region: Region) -> bool:
+    """Whether its sums are right."""
+    return region.summed == placement.class_version(region.cls)
 
 
 class SlotsOnDevice:
@@ -85,7 +91,8 @@ class SlotsOnDevice:
             return Ended()
         begin_reports(lists, reports, regions, placement.deletions + 1)
         looks = {region: region.slot_bytes for region in regions}
-        settle_regions(lists, looks, ends, reports)
+        uncounted = {each for each in regions if not _are_summed(placement, each)}
+        settle_regions(lists, looks, ends, reports, uncounted=uncounted)
         return Ended(are_freed=note_reports(placement, lists, classes, looks, reports, loans))
 
 
@@ -96,14 +103,12 @@ def write_table(
     table: Table,
     looks: Mapping[Region, SlotBytes],
     limits: Mapping[int, tuple[int, int]] = MappingProxyType({}),
+    others: Sequence[Listing] = (),
 ) -> None:
     """A birth table, with the slots that it lists and the headers that objects in them have.
     ``looks``: the slots of each region to list, which were counted; ``limits`` are those of lists
-    (``slot_lists.Listing``), by their address."""
-    lists.store(extent.address, table.head.view(np.uint64).tolist())
-    for start, size in table.zeros:
-        lists.clear(start, size)
-    listings: list[Listing] = []
+    (``slot_lists.Listing``), by their address; ``others`` are to be written before."""
+    listings = [*others]
     for listed in table.lists:
         before, limit = 0, limits.get(listed.address, (0, 0))
         for loan, after in zip(listed.loans, listed.stops, strict=True):
@@ -111,7 +116,8 @@ def write_table(
             slots = looks[loan.region]
             listings.append(Listing(slots, False, listed.room, SLOT_NUMBERS, *where))
             before = after
-    lists.list_slots(listings)
+    also = Also(extent.address, table.head.view(np.uint64).tolist(), table.zeros)
+    lists.list_slots(listings, also)
     for listed in table.lists:
         before = 0
         for loan, after in zip(listed.loans, listed.stops, strict=True):
@@ -142,9 +148,11 @@ def settle_regions(
     ends: Container[ClassType],
     reports: int,
     settled: Container[Region] | None = None,
+    uncounted: Container[Region] = frozenset(),
 ) -> None:
     """There is a report for each of ``looks``, and launches may have changed those that are
-    ``settled``, or all. Of ``ends`` objects that had lived before may have been ended."""
+    ``settled``, or all; the sums of those that are ``uncounted`` were not right before. Of ``ends``
+    objects that had lived before may have been ended."""
     regions = []
     for number, (region, slots) in enumerate(looks.items()):
         if settled is None or region in settled:
@@ -153,7 +161,8 @@ def settle_regions(
                 assert region.freed_extent is not None
                 freed = region.freed_extent.address
             report = reports + number * REPORT_BYTES
-            regions.append(Settling(slots, freed, region.unused_from, report))
+            is_new = region in uncounted
+            regions.append(Settling(slots, freed, region.unused_from, report, is_new))
     lists.settle(regions)
 
 

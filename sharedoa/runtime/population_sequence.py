@@ -225,13 +225,13 @@ class PopulationSequence(LaunchSequence):
     ) -> RecordedLaunch:
         heap, program, arguments = self.heap, planned.program, planned.arguments
         threads = planned.most_threads(room)
-        before: list[KernelLaunch] = []
+        living: list[Listing] = []
         count: int | None = None
         if planned.receivers:
-            listed, before = surroundings.list_living(planned, threads)
+            listed, living = surroundings.list_living(planned, threads)
             arguments = (*listed, *arguments)
             count = listed[1]._address
-        before += surroundings.list_free(planned, threads, count)
+        before = surroundings.write_lists(planned, threads, living, count)
         slots = program.plan.new_slots()
         program.plan.pack(slots, arguments)
         return RecordedLaunch(
@@ -398,12 +398,10 @@ class _Surroundings:
         """Begin again with the first launch."""
         self._listed: set[tuple[ClassType, ...]] = set()
 
-    def list_living(
-        self, planned: Planned, most: int
-    ) -> tuple[tuple[Any, Any], list[KernelLaunch]]:
-        """A list of the receivers and how many they are, as arguments, and the launches that write
-        both, if an earlier launch of the run has not."""
-        lists, launches = self._reports.lists.recorder()
+    def list_living(self, planned: Planned, most: int) -> tuple[tuple[Any, Any], list[Listing]]:
+        """A list of the receivers and how many they are, as arguments, and what is to be listed for
+        that, if an earlier launch of the run has not."""
+        listings: list[Listing] = []
         receivers, placement = planned.receivers, self._births.placement
         regions = [region for cls in receivers for region in placement.regions(cls)]
         type = planned.program.source.signature.types[0]
@@ -414,20 +412,21 @@ class _Surroundings:
             self._lists[key] = made
         objects, counts = self._lists[key]
         if key not in self._listed:
-            before, listings, item = 0, [], self._heap.encoding.dtype.itemsize
+            before, item = 0, self._heap.encoding.dtype.itemsize
             for number, region in enumerate(regions):
                 after = counts._address + 8 * number
                 numbers = numbers_of(region, self._heap.encoding)
                 slots, where = self._reports.looks[region], (objects._address, item, before, after)
                 listings.append(Listing(slots, True, most, numbers, *where))
                 before = after
-            lists.list_slots(listings)
             self._listed.add(key)
-        return (objects, counts[len(regions) - 1 :]), launches
+        return (objects, counts[len(regions) - 1 :]), listings
 
-    def list_free(self, planned: Planned, threads: int, count: int | None) -> list[KernelLaunch]:
-        """The launches that write the birth table; ``count`` is the address of a word that says how
-        many of the threads have an object, if not all do."""
+    def write_lists(
+        self, planned: Planned, threads: int, living: Sequence[Listing], count: int | None
+    ) -> list[KernelLaunch]:
+        """The launches that write lists of who lives, and the birth table; ``count`` is the address
+        of a word that says how many of the threads have an object, if not all do."""
         placement = self._births.placement
         lists, launches = self._reports.lists.recorder()
         places = []
@@ -445,7 +444,10 @@ class _Surroundings:
                 for listed, place in zip(table.lists, places, strict=True)
                 if count is not None
             }
-            write_table(placement, lists, extent, table, self._reports.looks, limits)
+            looks = self._reports.looks
+            write_table(placement, lists, extent, table, looks, limits, living)
+        elif living:
+            lists.list_slots(living)
         return launches
 
     def settle(self, planned: Planned) -> list[KernelLaunch]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from sharedoa.heap.slot_lists import (
 from sharedoa.heap.slots_on_device import begin_reports
 
 from ..backends.pretend_device import PretendDevice
+from ..codegen.interpreted import InterpretedGpu
 
 SIZES = [1, 7, CHUNK, CHUNK + 1, CHUNK * GROUP, CHUNK * GROUP + 3, 5 * CHUNK * GROUP * GROUP + 5]
 
@@ -55,10 +56,20 @@ class Memory:
         return np.array(array.numpy())
 
 
-@pytest.fixture(params=["pretended", pytest.param("cuda", marks=pytest.mark.gpu)])
+BACKENDS: dict[str, Callable[[], Any]] = {
+    "pretended": lambda: PretendDevice(1 << 16),
+    # Threads of a warp work together.
+    "interpreted": InterpretedGpu,
+    "cuda": lambda: "cuda",
+}
+
+
+@pytest.fixture(params=["pretended", "interpreted", pytest.param("cuda", marks=pytest.mark.gpu)])
 def memory(request: pytest.FixtureRequest) -> Iterator[Memory]:
-    backend: Any = PretendDevice(1 << 16) if request.param == "pretended" else request.param
-    with oa.Heap(backend=backend) as heap:
+    count = request.node.callspec.params.get("count", 0)
+    if request.param == "interpreted" and count > 2 * CHUNK * GROUP:
+        pytest.skip("interpreted threads are slow")
+    with oa.Heap(backend=BACKENDS[request.param]()) as heap:
         yield Memory(heap)
 
 
@@ -124,7 +135,10 @@ def test_what_lives_after_launches(memory: Memory, count: int, used: int) -> Non
     random = np.random.default_rng(count)
     kinds = [0, 0, LIVED, LIVED, LIVED | ENDED, BORN, BORN | ENDED]
     every = [random_bytes(size, kinds) for size in (50, count)]
-    held = [memory.slots(states) for states in every]
+    held = [memory.slots(states & LIVED) for states in every]
+    memory.lists.count([slots for slots, _ in held])
+    for states, (_, kept) in zip(every, held, strict=True):
+        write_states(memory, kept, states)
     freed, report = memory.words(count), memory.words(2 * REPORT_BYTES // 4)
     address = report._address
     for launch in range(3):
@@ -154,10 +168,14 @@ def test_what_lives_after_launches(memory: Memory, count: int, used: int) -> Non
             states[:] = np.where(np.isin(states, (LIVED, BORN)), LIVED, 0)
             some = random.random(len(states)) < (0.02 if launch else 0.0)
             states[some] |= np.where(states[some] == LIVED, ENDED, BORN).astype(np.uint8)
-            bytes = memory.of(kept).view(np.uint8).copy()
-            bytes[: len(states)] = states
-            kept[:] = bytes.view(np.int32)
-        memory.heap.before_launch()
+            write_states(memory, kept, states)
+
+
+def write_states(memory: Memory, kept: oa.Array[Any], states: np.ndarray[Any, Any]) -> None:
+    bytes = memory.of(kept).view(np.uint8).copy()
+    bytes[: len(states)] = states
+    kept[:] = bytes.view(np.int32)
+    memory.heap.before_launch()
 
 
 def check_sums(slots: SlotBytes, memory: np.ndarray[Any, Any], lives: np.ndarray[Any, Any]) -> None:
@@ -182,10 +200,7 @@ def test_bytes_that_the_host_has_changed_are_counted_again(memory: Memory) -> No
     slots, kept = memory.slots(states)
     memory.lists.count([slots])
     states[::3] ^= LIVED
-    bytes = memory.of(kept).view(np.uint8).copy()
-    bytes[: len(states)] = states
-    kept[:] = bytes.view(np.int32)
-    memory.heap.before_launch()
+    write_states(memory, kept, states)
     memory.lists.count([slots])
     check_sums(slots, memory.of(kept).view(np.uint8), states == LIVED)
 

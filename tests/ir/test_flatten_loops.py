@@ -49,6 +49,9 @@ class Place(oa.Object):
         self.value = 3
         return 3
 
+    def kept(self) -> i32:
+        return self.value
+
     def late(self) -> i32:
         if self.kind == 0:
             return self.value
@@ -62,6 +65,19 @@ class Place(oa.Object):
 class Farther(Place):
     def get(self) -> i32:
         return self.value + self.kind
+
+    def is_live(self) -> bool:
+        return self.value > 2
+
+    def put(self) -> i32:
+        return 4
+
+    def kept(self) -> i32:
+        self.value = 3
+        return 3
+
+    def again(self, n: i32) -> i32:
+        return n
 
 
 PARAMETERS = "places: oa.Array[Place], a: oa.Array[i32], out: oa.Array[i32], w: i32"
@@ -181,9 +197,31 @@ def test_which_loops_are_flat(tmp_path: Path, name: str) -> None:
     assert [outcome(program, seed, [Place]) for seed in range(40)] == expected
 
 
-def test_calls_that_may_run_several_methods_stay(tmp_path: Path) -> None:
+BOTH = [Place, Farther]
+
+
+def test_calls_that_may_run_several_methods_come_after_all_loads(tmp_path: Path) -> None:
     program = program_of(tmp_path, FLAT["in two ways"])
-    assert not flattened(program, [Place, Farther])
+    expected = [outcome(program, seed, BOTH) for seed in range(40)]
+    assert flattened(program, BOTH)
+    assert [outcome(program, seed, BOTH) for seed in range(40)] == expected
+    (straight,) = (
+        r for o in program.kernel.body.operations if o.kind == "if" for r in o.regions[:1]
+    )
+    kinds = [operation.kind for operation in straight.operations]
+    assert kinds.count("if") == 9
+    # What is loaded in the rounds, and not within the methods.
+    assert "load" not in kinds[kinds.index("if") :]
+
+
+@pytest.mark.parametrize("call", ["q.put()", "q.kept()", "q.again(3)"])
+def test_calls_that_may_run_several_methods_and_more_than_look_stay(
+    tmp_path: Path, call: str
+) -> None:
+    program = program_of(
+        tmp_path, AROUND + f"  q = places[x].next\n  if q is not None: s += {call}"
+    )
+    assert not flattened(program, BOTH)
 
 
 def test_sums_that_overflow(tmp_path: Path) -> None:
@@ -264,14 +302,15 @@ class _Lines:
 @settings(max_examples=examples(60))
 @given(seed=st.integers(0, 2**32 - 1))
 def test_random_loops_mean_the_same(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
-    body = _Lines(seed).kernel()
+    body, classes = _Lines(seed).kernel(), BOTH if seed % 2 else [Place]
     program = program_of(tmp_path_factory.getbasetemp(), body)
-    expected = [outcome(program, seed + n, [Place]) for n in range(8)]
-    flattened(program, [Place])
-    assert [outcome(program, seed + n, [Place]) for n in range(8)] == expected, body
+    expected = [outcome(program, seed + n, classes) for n in range(8)]
+    flattened(program, classes)
+    assert [outcome(program, seed + n, classes) for n in range(8)] == expected, body
 
 
 def test_random_loops_are_flat(tmp_path: Path) -> None:
     """Else the test above shows nothing."""
-    programs = [program_of(tmp_path, _Lines(seed).kernel()) for seed in range(30)]
-    assert sum(flattened(program, [Place]) for program in programs) > 15
+    for classes in ([Place], BOTH):
+        programs = [program_of(tmp_path, _Lines(seed).kernel()) for seed in range(30)]
+        assert sum(flattened(program, classes) for program in programs) > 15

@@ -5,6 +5,13 @@ from .mutation import Mutation
 _FLAT = "sharedoa/ir/passes/flatten_loops.py"
 _WHICH = "tests/ir/test_flatten_loops.py::test_which_loops_are_flat"
 _RANDOM = "tests/ir/test_flatten_loops.py::test_random_loops_mean_the_same"
+_SEVERAL_STAY = (
+    "tests/ir/test_flatten_loops.py::"
+    "test_calls_that_may_run_several_methods_and_more_than_look_stay"
+)
+_SEVERAL_LATE = (
+    "tests/ir/test_flatten_loops.py::test_calls_that_may_run_several_methods_come_after_all_loads"
+)
 _OVERFLOW = "tests/ir/test_flatten_loops.py::test_sums_that_overflow"
 _BOTH = (_WHICH, _RANDOM)
 
@@ -84,8 +91,22 @@ MUTATIONS = (
         "calls that choose", _FLAT,
         "if len(symbols) != 1 or symbols[0] in self._under_way:",
         "if symbols[0] in self._under_way:",
-        "a call runs the method of another class",
-        ("tests/ir/test_flatten_loops.py::test_calls_that_may_run_several_methods_stay",),
+        "a call runs the method of another class", (_SEVERAL_STAY,),
+    ),
+    Mutation(
+        "calls that choose and store", _FLAT,
+        "effects_of(operation) in _LOOKING", "True",
+        "what a round stores comes after loads of the next one", (_SEVERAL_STAY,),
+    ),
+    Mutation(
+        "calls that choose, where their tests fail", _FLAT,
+        "        if path:\n            none = ", "        if False:\n            none = ",
+        "a method is looked for in what is no object", (_SEVERAL_LATE,),
+    ),
+    Mutation(
+        "what needs calls comes before them", _FLAT,
+        "                given.update(operation.results)", "                pass",
+        "a value is used before it is there", (_SEVERAL_LATE,),
     ),
     Mutation(
         "much behind tests", _FLAT,

@@ -15,6 +15,10 @@ of zeros that is always there.
       } { yield %c }
       continue %d }
 
+A call that may run several methods, all of which only look, stays a call, behind its tests, after
+all that does not need what it gives: loads of later rounds are under way before anybody asks of
+which class an object is.
+
 How many rounds there are must be known, or at most how many, as from max(x - 1, ...) to
 min(x + 2, ...). In the latter case the loop stays, for those that have no rounds, beside the
 straight code, in which rounds that are too many do once more what the last one does, and what they
@@ -43,12 +47,13 @@ from ..core import (
     constant_of,
     element_of,
     live_ins,
+    operations_in,
     rounds_of,
     unconverted,
 )
 from ..job import Job
-from ..operations import PURE, cost_of, effects_of, kind_of
-from ..rewrite import make, replace_uses
+from ..operations import PURE, Effects, cost_of, effects_of, kind_of
+from ..rewrite import copy_operations, make, replace_uses
 from .calls import callees
 
 MOST_ROUNDS = 16
@@ -60,6 +65,8 @@ _COST_OF_LOAD = 12
 _DONE = "the rounds of this loop are straight code: what all of them load is under way at once"
 _MUCH = "they compute much for what they load"
 _STALE = "what is read depends on what rounds pass on"
+_SEVERAL = "a call may run several methods, or leads back to itself"
+_LOOKING = {PURE, Effects.READS, Effects.RETURNS}
 Path = tuple[Value, ...]
 """The tests that must hold where something is, the first one outermost."""
 
@@ -125,10 +132,10 @@ def _flattened(program: Program, job: Job, loop: Operation) -> _Made | None:
         return None
     program.remarks.append(Remark(loop.location, _DONE))
     if nonempty is None:
-        return _Made(writer.made, results)
+        return _Made(writer.in_order(), results)
     at = loop.location
     types = [result.type for result in loop.results]
-    straight = [*writer.made, make("yield", results, at)]
+    straight = [*writer.in_order(), make("yield", results, at)]
     as_it_was = [loop, make("yield", loop.results, at)]
     choice = make("if", [nonempty], at, types, [Region([], straight), Region([], as_it_was)])
     return _Made([*before, choice], choice.results)
@@ -172,6 +179,8 @@ class _Writer:
         #: Bytes that fields of one object reach.
         self._bytes = 0
         self._nothings: list[Operation] = []
+        #: Calls behind tests.
+        self._late: list[Operation] = []
 
     # ---------------------------------------------------------------- writing
 
@@ -223,6 +232,16 @@ class _Writer:
             raise _CannotError("how many there are may be computed of anything")
         self.made = [operation for operation in self.made if operation not in needed]
         return before, all_hold
+
+    def in_order(self) -> list[Operation]:
+        """What was written, with calls, and what needs what they give, after all else."""
+        late, given = dict.fromkeys(self._late), {v for each in self._late for v in each.results}
+        for operation in self.made:
+            if not given.isdisjoint([*operation.operands, *live_ins(operation.regions)]):
+                late[operation] = None
+                given.update(operation.results)
+        behind = [operation for operation in self.made if operation in late]
+        return [*(operation for operation in self.made if operation not in late), *behind]
 
     # ---------------------------------------------------------------- loops
 
@@ -359,10 +378,12 @@ class _Writer:
 
     def _call(self, call: Operation, scope: _Scope, path: Path, outer: int) -> list[Value]:
         symbols = callees(call)
-        if len(symbols) != 1 or symbols[0] in self._under_way:
-            raise _CannotError("a call may run several methods, or leads back to itself")
         if call.kind == "call_virtual" and not self._job.mode.closed_world:
             raise _CannotError("a call finds its method when it runs")
+        if len(symbols) > 1 and all(map(self._only_looks, symbols)):
+            return self._late_call(call, scope, path)
+        if len(symbols) != 1 or symbols[0] in self._under_way:
+            raise _CannotError(_SEVERAL)
         callee = self._program.functions[symbols[0]]
         if any(isinstance(fact, Lane) for fact in callee.known.values()):
             raise _CannotError
@@ -376,6 +397,39 @@ class _Writer:
         found = self._region(callee.body, inner, path, "return", outer)
         self._under_way.pop()
         return found
+
+    def _only_looks(self, symbol: str) -> bool:
+        """Whether the function does nothing but compute and load, without loops and calls."""
+        function = self._program.functions[symbol]
+        return not any(isinstance(fact, Lane) for fact in function.known.values()) and all(
+            not operation.regions and effects_of(operation) in _LOOKING
+            for operation in operations_in(function)
+        )
+
+    def _late_call(self, call: Operation, scope: _Scope, path: Path) -> list[Value]:
+        """A call that may run several methods, where its tests hold; its results are not to be
+        used where they do not."""
+        if scope.is_stale(call.operands):
+            raise _CannotError(_STALE)
+        types = [result.type for result in call.results]
+        if not all(isinstance(type, ScalarType) for type in types):
+            raise _CannotError("they pass on values of several parts")
+        at = call.location
+        (made,) = copy_operations([call], {each: scope[each] for each in call.operands})
+        self._cost += max(map(self._cost_of, callees(call)))
+        if path:
+            none = [make("constant", [], at, [type], value=0) for type in types]
+            ways = (
+                Region([], [*done, make("yield", [v for each in done for v in each.results], at)])
+                for done in ([made], none)
+            )
+            made = make("if", [self._all(path, call)], at, types, [*ways])
+        self.made.append(made)
+        self._late.append(made)
+        return made.results
+
+    def _cost_of(self, symbol: str) -> int:
+        return sum(map(cost_of, operations_in(self._program.functions[symbol])))
 
     # ---------------------------------------------------------------- memory
 
