@@ -24,7 +24,9 @@ from ..heap.slot_lists import (
 from ..targets.one_thread import OneThread
 from .base import KernelLaunch
 from .own_kernels import OwnKernel, OwnKernels
-from .slot_code import CLEAR, COPY, HEADERS, REGIONS, STORE, STORED, WORD, region_kernels
+from .slot_bytes_code import REGIONS, WORD
+from .slot_code import CLEAR, COPY, HEADERS, STORE, region_kernels
+from .slot_list_code import STORED
 
 if TYPE_CHECKING:
     from .base import Backend

@@ -17,6 +17,7 @@ from sharedoa.heap.slot_lists import (
     REPORT_BYTES,
     REPORT_USED,
     SLOT_NUMBERS,
+    Also,
     Listing,
     Numbering,
     Settling,
@@ -64,10 +65,15 @@ BACKENDS: dict[str, Callable[[], Any]] = {
 }
 
 
+FEW: dict[str, list[Any]] = {"count": [CHUNK + 1, CHUNK * GROUP + 3], "limit": [3], "used": [40]}
+
+
 @pytest.fixture(params=["pretended", "interpreted", pytest.param("cuda", marks=pytest.mark.gpu)])
 def memory(request: pytest.FixtureRequest) -> Iterator[Memory]:
-    count = request.node.callspec.params.get("count", 0)
-    if request.param == "interpreted" and count > 2 * CHUNK * GROUP:
+    given = request.node.callspec.params
+    if request.param == "interpreted" and any(
+        given[n] not in FEW.get(n, [given[n]]) for n in given
+    ):
         pytest.skip("interpreted threads are slow")
     with oa.Heap(backend=BACKENDS[request.param]()) as heap:
         yield Memory(heap)
@@ -126,6 +132,43 @@ def test_lists_of_several_regions(memory: Memory, limit: int | None) -> None:
     assert not memory.of(found)[len(expected) :].any()
     stops = np.minimum(np.cumsum([len(each) for each in free]), most)
     assert memory.of(words)[: len(free)].tolist() == stops.tolist()
+
+
+@pytest.mark.parametrize("before", [0, 3])
+def test_a_table_beside_lists(memory: Memory, before: int) -> None:
+    """What a list is limited to is counted in the same launch, or, with more regions before, in
+    the one that begins it; and words that are written by the way leave those of the lists."""
+    sizes = (*[33] * before, 70, 9, 3000, 40)
+    every = [random_bytes(count, [0, LIVED, LIVED]) for count in sizes]
+    held = [memory.slots(states) for states in every]
+    memory.lists.count([slots for slots, _ in held])
+    table, counts = memory.heap.zeros(16, oa.i64), memory.heap.zeros(8, oa.i64)
+    counts[:] = table[8:] = 77
+    living, free = memory.words(400), memory.words(400)
+    listings, after = [], 0
+    for number, (slots, _) in enumerate(held[: before + 2]):
+        ends = counts._address + 8 * number
+        where = living._address, 4, after, ends
+        listings.append(Listing(slots, True, 300, SLOT_NUMBERS, *where))
+        after = ends
+    limit, after = (after, 2), 0
+    for number, (slots, _) in enumerate(held[before + 2 :]):
+        ends = table._address + 8 * (1 + 2 * number)
+        where = free._address, 4, after, ends, limit
+        listings.append(Listing(slots, False, 390, SLOT_NUMBERS, *where))
+        after = ends
+    zeros = [(table._address + 64, 40)]
+    memory.heap.before_launch()
+    memory.lists.list_slots(listings, Also(table._address, [*range(10, 16)], zeros))
+    lives = [int(states.astype(bool).sum()) for states in every]
+    most = 2 * sum(lives[: before + 2])
+    slots = np.concatenate([np.flatnonzero(states == 0) for states in every[before + 2 :]])
+    assert most < len(slots)
+    assert memory.of(free)[:most].tolist() == slots[:most].tolist()
+    assert not memory.of(free)[most:].any()
+    first = min(most, sizes[-2] - lives[-2])
+    assert memory.of(table).tolist() == [10, first, 12, most, 14, 15, 0, 0, *[0] * 5, *[77] * 3]
+    assert memory.of(counts)[before + 1] * 2 == most
 
 
 @pytest.mark.parametrize("used", [0, 40, 10_000])

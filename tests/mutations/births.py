@@ -20,6 +20,9 @@ _AUTOMATIC = "sharedoa/heap/automatic.py"
 _AUTOMATICALLY = ("tests/heap/test_automatic.py",)
 _MOVE_CODE = "sharedoa/backends/move_code.py"
 _KERNELS = "sharedoa/backends/slot_code.py"
+_BYTES = "sharedoa/backends/slot_bytes_code.py"
+_LISTS = "sharedoa/backends/slot_list_code.py"
+_LISTED = ("tests/heap/test_slots_on_device.py",)
 _PLAN, _SEQUENCE = (
     "sharedoa/runtime/population_plan.py",
     "sharedoa/runtime/population_sequence.py",
@@ -276,11 +279,47 @@ MUTATIONS = (
         _SEQUENCES,
     ),
     Mutation(
-        "chunks before a thread's own count one less", _KERNELS,
-        'builder.icmp_unsigned("<", place, stop), add, done',
-        'builder.icmp_unsigned("<", builder.add(place, I64(1)), stop), add, done',
-        "two objects have one place",
-        ("tests/heap/test_slots_on_device.py",),
+        "chunks before a thread's own count one less", _LISTS,
+        'is_one = builder.icmp_unsigned("<", at, stop)',
+        'is_one = builder.icmp_unsigned("<", builder.add(at, I64(1)), stop)',
+        "two objects have one place", _LISTED,
+    ),
+    Mutation(
+        "regions before a thread's own count one less", _BYTES,
+        'is_one = builder.icmp_unsigned("<", own, stop)',
+        'is_one = builder.icmp_unsigned("<", builder.add(own, I64(1)), stop)',
+        "two objects have one place", _LISTED,
+    ),
+    Mutation(
+        "slots behind the last one are free", _LISTS,
+        "some = builder.select(is_one, some, I32(0))", "some = I32(-1)",
+        "an object has a place where there is none", _LISTED,
+    ),
+    Mutation(
+        "only the first vector of a chunk is stored", _BYTES,
+        "enumerate(self._loaded):", "enumerate(self._loaded[:1]):",
+        "objects that were made do not live", _LISTED,
+    ),
+    Mutation(
+        "chunks that nobody has touched are not counted either", _KERNELS,
+        "builder.or_(is_touched, is_any(builder, counts))", "is_touched",
+        "nobody lives where the host has made all objects", _LISTED,
+    ),
+    Mutation(
+        "sums that were not right are not counted", "sharedoa/heap/slots_on_device.py",
+        "not _are_summed(placement, each)}", "False}",
+        "nobody lives where the host has made all objects",
+        ("tests/runtime/test_several_steps.py",),
+    ),
+    Mutation(
+        "a table is written over how many are listed", "sharedoa/backends/slot_kernels.py",
+        "if place not in written)", ")",
+        "an object has the place of another region", _LISTED,
+    ),
+    Mutation(
+        "a limit that is not there yet is none", "sharedoa/backends/slot_kernels.py",
+        "limit_first, limit_stop = head(number), number + 1", "limit_first, limit_stop = 0, 0",
+        "lists go on behind their end", _LISTED,
     ),
     Mutation(
         "slots that were touched still count as never used", _KERNELS,
@@ -316,13 +355,13 @@ MUTATIONS = (
     ),
     Mutation(
         "all regions of a launch are of one list", "sharedoa/backends/slot_kernels.py",
-        "own = [head, slots.slots,", "own = [0, slots.slots,",
+        "        first, slots.slots,", "        0, slots.slots,",
         "two objects have one place",
         ("tests/heap/test_slots_on_device.py",),
     ),
     Mutation(
         "sums are kept though the host has changed what lives", "sharedoa/heap/slots_on_device.py",
-        "each.summed != placement.class_version(each.cls)", "each.summed is None",
+        "region.summed == placement.class_version(region.cls)", "region.summed is not None",
         "lists have other lengths than they say",
         _SEQUENCES,
     ),
