@@ -343,6 +343,11 @@ class ObjectArray(ManyObjects[T_co], Array[T_co]):
     def _know_run(self, run: Run | None) -> None:
         object.__setattr__(self, "_known_run", (self._contents(), run))
 
+    def _as_list(self) -> ObjectArray[T_co]:
+        """The same array, of which it is not to be known that it is a run."""
+        self._know_run(None)
+        return self
+
     @property
     def _run(self) -> Run | None:
         """The elements as a run, where that is known without looking at them."""

@@ -92,12 +92,13 @@ class Population(ManyObjects[T_co]):
         heap = self._heap
         for cls in self._classes():
             listed = _listed(heap, cls)
+            is_known = listed is None and heap.uses_runs
+            runs = heap.runs_of_classes.of(cls) if is_known else None
+            stays = heap.runs_of_classes.stays(cls, runs)
             if listed is not None:
                 yield listed
-                continue
-            runs = heap.runs_of_classes.of(cls) if heap.uses_runs else None
-            if not heap.runs_of_classes.stays(cls, runs):
-                yield heap.objects_of(cls)
+            elif not stays:
+                yield heap.objects_of(cls)._as_list()
             elif runs is not None:
                 yield from (RunOfObjects(heap, run, count) for run, count in runs)
             elif heap.uses_runs:

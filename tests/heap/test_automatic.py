@@ -16,8 +16,10 @@ from sharedoa.errors import HeapError
 from sharedoa.heap import population
 from sharedoa.heap.arrays import ObjectArray
 from sharedoa.heap.automatic import Upkeep
+from sharedoa.model.object import shared_type
 from sharedoa.runtime import launch
 
+from ..backends.pretend_device import PretendDevice
 from ..codegen.interpreted import InterpretedGpu
 
 COUNT = 3000
@@ -301,3 +303,20 @@ def test_code_for_what_launches_change_is_made_once(monkeypatch: pytest.MonkeyPa
         for _ in range(population._PATIENCE):
             assert sum(1 for each in oa.all(Fast)._stretches() if isinstance(each, ObjectArray))
         assert not any(isinstance(each, ObjectArray) for each in oa.all(Fast)._stretches())
+
+
+def test_what_a_device_has_listed_is_a_list_when_it_has_moved() -> None:
+    """It is one run then, but for the next launch only."""
+    with oa.Heap(backend=PretendDevice(1 << 16), initial_region=64) as heap:
+        heap.new(Slow, 1000, id=np.arange(1000))
+        heap.all(Slow).bite(i32(10))
+        (listed,) = heap.all(Slow)._stretches()
+        assert isinstance(listed, ObjectArray) and heap.runs_of_classes.of(_SLOW) is None
+        oa.compact()
+        assert len(heap.runs_of_classes.of(_SLOW) or []) == 1
+        (listed,) = heap.all(Slow)._stretches()
+        assert isinstance(listed, ObjectArray) and listed._run is None
+        assert listed.id.numpy().tolist() == [*range(10), *range(60, 1000)]
+
+
+_SLOW = shared_type(Slow)

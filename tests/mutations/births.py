@@ -306,6 +306,21 @@ MUTATIONS = (
         "nobody lives where the host has made all objects", _LISTED,
     ),
     Mutation(
+        "what a device lists may be a run as soon as it has moved", "sharedoa/heap/population.py",
+        "stays = heap.runs_of_classes.stays(cls, runs)",
+        "stays = listed is None and heap.runs_of_classes.stays(cls, runs)",
+        "code for a run is made for one launch",
+        ("tests/heap/test_automatic.py::"
+         "test_what_a_device_has_listed_is_a_list_when_it_has_moved",),
+    ),
+    Mutation(
+        "a list is known to be a run", "sharedoa/heap/arrays.py",
+        "        self._know_run(None)\n        return self", "        return self",
+        "code for a run is made for one launch",
+        ("tests/heap/test_automatic.py::"
+         "test_what_a_device_has_listed_is_a_list_when_it_has_moved",),
+    ),
+    Mutation(
         "sums that were not right are not counted", "sharedoa/heap/slots_on_device.py",
         "not _are_summed(placement, each)}", "False}",
         "nobody lives where the host has made all objects",
