@@ -169,6 +169,10 @@ def test_a_table_beside_lists(memory: Memory, before: int) -> None:
     first = min(most, sizes[-2] - lives[-2])
     assert memory.of(table).tolist() == [10, first, 12, most, 14, 15, 0, 0, *[0] * 5, *[77] * 3]
     assert memory.of(counts)[before + 1] * 2 == most
+    # The thread that writes the words has written one of the list.
+    alone = Listing(held[-1][0], False, 390, SLOT_NUMBERS, free._address, 4, 0, table._address + 8)
+    memory.lists.list_slots([alone], Also(table._address, [1, 2, 3]))
+    assert memory.of(table)[:4].tolist() == [1, sizes[-1] - lives[-1], 3, most]
 
 
 @pytest.mark.parametrize("used", [0, 40, 10_000])
