@@ -103,6 +103,8 @@ class Heap:
         )
         self.mode: Mode = settings.mode
         self.backend = settings.backend
+        #: Bytes.
+        self.capacity = settings.capacity
         self.layout: Layout = settings.layout
         self.encoding: ReferenceEncoding = settings.encoding
         self.debug = settings.debug

@@ -17,8 +17,9 @@ from ..heap.recording import is_recorded
 from ..model.scalars import ScalarType
 from .scratch import scratch_storage
 
-_MOST_PLANS, _MOST_BYTES = 64, 64 << 20
-"""Of a heap. Where kernels need more memory, to find it takes no time beside theirs."""
+_MOST_PLANS, _MOST_BYTES, _SHARE = 64, 64 << 20, 32
+"""Of a heap, and of its capacity. Where kernels need more memory, to find it takes no time beside
+theirs."""
 _ALIGNMENT = 64
 
 
@@ -51,11 +52,12 @@ def planned(heap: Heap, key: Hashable, make: Callable[[], Plan], *given: Any) ->
     if plan is None:
         plan = make()
     found = plan(*given)
+    most = min(_MOST_BYTES, heap.capacity // _SHARE)
     if is_new:
-        sizes = [each.size for each in plans.values()]
-        if len(sizes) >= _MOST_PLANS or sum(sizes) + plan.size > _MOST_BYTES:
+        sizes = [each.size for each in list(plans.values())]
+        if len(sizes) >= _MOST_PLANS or sum(sizes) + plan.size > most:
             plans.clear()
-    if plan.size <= _MOST_BYTES:
+    if plan.size <= most:
         plans[key] = plan
     return found
 

@@ -175,6 +175,21 @@ def _call_within_a_call(device: Interrupting) -> oa.Heap:
         return heap
 
 
+def test_plans_leave_room(small_tree: None) -> None:
+    """They are few, and keep a small part of it."""
+    with oa.Heap(backend=PretendDevice(1 << 16), capacity="2MiB") as heap:
+        array = oa.array(u8, np.arange(90, dtype=np.uint8))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(plans, "_MOST_PLANS", 3)
+            for length in range(80, 88):
+                array[:length].sum()
+                assert 1 <= len(plans._plans[heap]) <= 3
+            patch.setattr(plans, "_SHARE", 2048)
+            long = oa.zeros(2000, u8)
+            assert long.cumsum()[1999] == 0
+            assert sum(each.size for each in plans._plans[heap].values()) <= 1 << 10
+
+
 @oa.kernel
 def kernel_add(values: oa.Array[f32], by: f32) -> None:
     i = oa.grid(1)

@@ -73,6 +73,12 @@ MUTATIONS = (
         "what a step computes between is overwritten by calls of another thread", _RECORDED,
     ),
     Mutation(
+        "plans that fill a heap", "sharedoa/many/plans.py",
+        "    if plan.size <= most:", "    if plan.size <= _MOST_BYTES:",
+        "what is kept for the next call leaves no room for arrays",
+        ("tests/many/test_many.py::test_plans_leave_room",),
+    ),
+    Mutation(
         "zeros with a sign in argsort", "sharedoa/many/sorting.py",
         "negative_zero = sign - 1, sign if infinity and not tells_zeros else 0",
         "negative_zero = sign - 1, 0",
