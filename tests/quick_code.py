@@ -3,6 +3,8 @@ leave behind: instructions are selected one by one. All that optimises programs 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -13,12 +15,21 @@ from sharedoa.targets.host import HostTarget
 
 
 @pytest.fixture(autouse=True)
-def quick_code(monkeypatch: pytest.MonkeyPatch) -> None:
+def quick_code() -> Iterator[None]:
+    with made_quickly():
+        yield
+
+
+@contextmanager
+def made_quickly() -> Iterator[None]:
+    """What is compiled in the block."""
     fingerprint = HostTarget.fingerprint.fget
     assert fingerprint is not None
-    monkeypatch.setattr(HostTarget, "machine", property(_machine))
-    # What others have compiled is not this.
-    monkeypatch.setattr(HostTarget, "fingerprint", property(lambda t: f"{fingerprint(t)} quickly"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(HostTarget, "machine", property(_machine))
+        # What others have compiled is not this.
+        patch.setattr(HostTarget, "fingerprint", property(lambda t: f"{fingerprint(t)} quickly"))
+        yield
 
 
 @cache

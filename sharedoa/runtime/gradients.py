@@ -25,7 +25,7 @@ from ..ir.adjoint.again import Again
 from ..ir.adjoint.counting import counting
 from ..ir.adjoint.ownership import own_roles
 from ..ir.adjoint.races import RaceFacts, race_facts
-from ..ir.roles import describe
+from ..ir.roles import Role, describe
 from ..model.classes import Signature
 from ..model.scalars import i64, u64
 from ..model.types import VOID, ArrayType, Type
@@ -117,7 +117,7 @@ def gradient_of(
 
     Raises CompileError for what cannot be reversed, with its place.
     """
-    uses = program.uses()
+    uses, facts = program.uses(), _facts(program, are_distinct)
     if atomic is None:
         # Debug mode would take plain additions for races, whatever the order of threads.
         atomic = heap.debug or heap.backend.target.is_device
@@ -125,24 +125,41 @@ def gradient_of(
     key = are_distinct, atomic, debug, 1 if warp is None else warp.width, loads_again, own
     found: Gradient | None = uses.derived.get(key)
     if found is None:
-        found = uses.derived[key] = _made(program, uses.program, *key)
+        found = uses.derived[key] = _made(program, uses.program, facts, *key[1:])
+    return found
+
+
+@dataclass(frozen=True)
+class _Facts:
+    """What is known of a program before it is differentiated. ``is_own``: whether no other thread
+    adds to adjoints in a role."""
+
+    is_own: Callable[[Role], bool]
+    races: RaceFacts
+
+
+def _facts(program: Program, are_distinct: bool) -> _Facts:
+    uses, receivers = program.uses(), program.source.receivers
+    found: _Facts | None = uses.derived.get(are_distinct)
+    if found is None:
+        is_own = own_roles(uses.program, receivers if are_distinct else 0)
+        found = _Facts(is_own, race_facts(uses.program, receivers, is_own))
+        uses.derived[are_distinct] = found
     return found
 
 
 def _made(
     program: Program,
     original: ir.Program,
-    are_distinct: bool,
+    facts: _Facts,
     atomic: bool,
     debug: bool,
     lanes: int,
     loads_again: bool,
     own: frozenset[int],
 ) -> Gradient:
-    receivers = program.source.receivers
-    is_own = own_roles(original, receivers if are_distinct else 0)
-    made = differentiate(original, receivers, is_own, atomic, debug, lanes, loads_again, own)
-    races = race_facts(original, receivers, is_own)
+    receivers, races = program.source.receivers, facts.races
+    made = differentiate(original, receivers, facts.is_own, atomic, debug, lanes, loads_again, own)
     if made.forward is None or made.reverse is None:
         return Gradient(original, made, None, None, None, races, lanes)
     words: list[tuple[str, Type]] = [("_tape", ArrayType(u64)), ("_room", i64)]
@@ -306,10 +323,8 @@ def _check(
 ) -> Gradient:
     receivers = arguments[: program.source.receivers]
     are_distinct = bool(receivers) and all(each._run is not None for each in receivers)
-    found = gradient_of(program, heap, are_distinct, is_debug, loads_again=loads_again)
-    own = own_arrays(found.races, geometry, arguments) if found.races.named else None
-    if not own or found.reverse is None:
-        return found
+    races = _facts(program, are_distinct).races
+    own = own_arrays(races, geometry, arguments)
     return gradient_of(program, heap, are_distinct, is_debug, loads_again=loads_again, own=own)
 
 

@@ -10,10 +10,14 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
+import multiprocessing
+import os
 import sys
 import time
 from collections import Counter
+from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -22,6 +26,7 @@ from bench.harness import machine, versions, write_record
 
 from ..differential.effort import layout_for, references_for
 from ..differential.processes import Done, run_all
+from ..quick_code import made_quickly
 from .comparison import BY_CLASS, agree
 
 BACKENDS = ("cpu", "python", "interpreted", "cuda")
@@ -37,6 +42,8 @@ class Task:
     checkpoints: int | None
     debug: bool
     is_small: bool
+    #: Whether machine code is made quickly (``quick_code``).
+    is_quick: bool
 
     @property
     def ways(self) -> list[str]:
@@ -46,6 +53,7 @@ class Task:
             f"mode {self.mode}", f"layout {layout}", f"references of {references} bits",
             "with checkpoints" if self.checkpoints else "without checkpoints",
             "debug mode" if self.debug else "release mode", "small" if self.is_small else "large",
+            "instructions one by one" if self.is_quick else "instructions as always",
         ]  # fmt: skip
 
 
@@ -56,15 +64,28 @@ def task_of(seed: int, backend: str) -> Task:
     mode = random.choice(BY_CLASS) if backend != "interpreted" else "auto"
     checkpoints = random.randint(1, 5) if random.random() < 0.2 else None
     debug, is_small = random.random() < 0.1, random.random() < 0.85
-    return Task(seed, backend, mode, checkpoints, debug, is_small)
+    is_quick = random.random() < 0.75 and backend == "cpu"
+    return Task(seed, backend, mode, checkpoints, debug, is_small, is_quick)
 
 
 def run_task(task: Task, folder: Path) -> bool:
     """Whether the program could be compared; raises what shows that something is wrong."""
-    return agree(
-        folder, task.seed, task.mode, task.backend, task.checkpoints, task.debug,
-        is_small=task.is_small,
-    )  # fmt: skip
+    _take_few_cores()
+    with made_quickly() if task.is_quick else nullcontext():
+        return agree(
+            folder, task.seed, task.mode, task.backend, task.checkpoints, task.debug,
+            is_small=task.is_small,
+        )  # fmt: skip
+
+
+@cache
+def _take_few_cores() -> None:
+    """Of many processes each has all cores for its kernels, and wakes them for a few threads."""
+    if multiprocessing.parent_process() is None or not hasattr(os, "sched_setaffinity"):
+        return
+    cores = sorted(os.sched_getaffinity(0))
+    first = os.getpid() % len(cores)
+    os.sched_setaffinity(0, {cores[first], cores[(first + 1) % len(cores)]})
 
 
 class Tally:

@@ -34,7 +34,7 @@ def test_what_was_not_run_in_time(tmp_path: Path, capsys: pytest.CaptureFixture[
 def test_everything_is_met() -> None:
     ways = {way for seed in range(500) for way in campaign.task_of(seed, "cpu").ways}
     assert {way for way in ways if way.startswith("mode ")} == {f"mode {m}" for m in BY_CLASS}
-    assert len(ways) == len(BY_CLASS) + 10
+    assert len(ways) == len(BY_CLASS) + 12
 
 
 def test_what_is_counted(capsys: pytest.CaptureFixture[str]) -> None:
