@@ -51,24 +51,31 @@ class _OneByOne(Launches):
         sequence()
 
 
+def _shape(width: int, height: int) -> dict[str, Any]:
+    return {"width": width, "height": height}
+
+
+#: By name: the program at its full size, or its small one.
+PROGRAMS: dict[str, Callable[[bool], _Program]] = {
+    "wator": lambda full: _Program(Wator, _shape(2048, 2560) if full else _shape(64, 48), 40),
+    "sugarscape": lambda full: _Program(
+        Sugarscape, _shape(1700, 1700) if full else _shape(48, 40), 40
+    ),
+    "collision": lambda full: _Program(
+        Collision, {"bodies": 40_000 if full else 300, "contact": _CONTACT}, 10
+    ),
+    "barnes_hut": lambda full: _Program(
+        BarnesHut, {"bodies": 300_000 if full else 300, "mass": float(MASS)}, 10
+    ),
+}
+
+
 def run(options: Options) -> Result:
     """Time all programs, in both ways."""
-    programs = {
-        "wator": _Program(Wator, _shape(2048, 2560) if options.full else _shape(64, 48), 40),
-        "sugarscape": _Program(
-            Sugarscape, _shape(1700, 1700) if options.full else _shape(48, 40), 40
-        ),
-        "collision": _Program(
-            Collision, {"bodies": 40_000 if options.full else 300, "contact": _CONTACT}, 10
-        ),
-        "barnes_hut": _Program(
-            BarnesHut, {"bodies": 300_000 if options.full else 300, "mass": float(MASS)}, 10
-        ),
-    }
     with oa.Heap(backend=options.backend) as heap:
         result = Result("births", heap.backend.name, {"pieces": _PIECES, "seed": _SEED})
-    for name, program in programs.items():
-        counts = []
+    for name, make in PROGRAMS.items():
+        program, counts = make(options.full), []
         steps = program.steps if options.full else 3
         for way, launches in (("step by step", _OneByOne), ("captured", Launches)):
             with oa.Heap(backend=options.backend) as heap:
@@ -91,10 +98,6 @@ def run(options: Options) -> Result:
         [[row["program"], row["way"], *(1e3 * row[key] for key in _SHOWN)] for row in result.rows],
     )
     return result
-
-
-def _shape(width: int, height: int) -> dict[str, Any]:
-    return {"width": width, "height": height}
 
 
 def _piece(heap: oa.Heap, simulation: Any, steps: int) -> float:

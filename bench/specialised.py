@@ -93,12 +93,12 @@ def _launch_cost(result: Result, options: Options) -> None:
             ("off, changing", changing, _NEVER, False), ("changing", changing, _SOON, True),
         ]  # fmt: skip
         samples: dict[str, list[float]] = {name: [] for name, *_ in states}
-        count = 2000
+        before_it, count = (3000, 2000) if options.full else (200, 100)
         for _ in range(40 if options.full else 5):
             for name, run, how, is_on in states:
                 some_numbers.program._drop_units()
                 with _policy(**how), knobs.scope(specialise=is_on):
-                    run(3000)
+                    run(before_it)
                     begun = process_time()
                     run(count)
                     samples[name].append((process_time() - begun) / count)
@@ -116,7 +116,7 @@ def _launch_cost(result: Result, options: Options) -> None:
 
 
 #: Of programs: the classes, and the kernels that are given rows and columns.
-_PROGRAMS: dict[str, tuple[Any, Any, list[Any]]] = {
+PROGRAMS: dict[str, tuple[Any, Any, list[Any]]] = {
     "GEN": (Cell, Agent, [generation.prepare, generation.alive_update]),
     "GOL": (
         GameCell, GameAgent,
@@ -129,7 +129,7 @@ _ROWS, _COLUMNS = 400, 300
 def _code(result: Result) -> None:
     target = NvptxTarget()
     rows = []
-    for program, (cell, agent, kernels) in _PROGRAMS.items():
+    for program, (cell, agent, kernels) in PROGRAMS.items():
         with oa.Heap(backend="cpu", capacity="256MiB", references="64", layout="tile") as heap:
             agents = heap.new(agent, _ROWS * _COLUMNS)
             cells = heap.new(cell, _ROWS * _COLUMNS, private_agent=agents)
@@ -159,8 +159,8 @@ _MEASURED = ("instructions", "registers", "spills", "cubin")
 
 def _programs(result: Result, options: Options) -> None:
     rows = []
-    side = 1500 if options.full else 300
-    for program, (cell, agent, kernels) in _PROGRAMS.items():
+    side = 1500 if options.full else 100
+    for program, (cell, agent, kernels) in PROGRAMS.items():
         with oa.Heap(backend="cpu", capacity="2GiB") as heap:
             agents = heap.new(agent, side * side)
             cells = heap.new(cell, side * side, private_agent=agents)

@@ -12,18 +12,20 @@ import pytest
 
 from dispatch.mode import MODES, parse_mode
 
-#: Together both have every way to tell a class and to call. For programs that call methods of
-#: populations, of whose objects the class is known, and pay the host for each call.
+#: Together they have every way to tell a class and to call. How a call finds its method is compiled
+#: in one place for all programs.
 FEW = (
-    ("cuda", "coal", "header+vtable", "range+switch"),
-    ("concord", "typepointer", "bits+switch", "auto"),
+    ("cuda", "range+switch"),
+    ("concord", "typepointer"),
+    ("coal", "header+vtable"),
+    ("bits+switch", "auto"),
 )
 
 
-def few_modes(half: Literal[0, 1]) -> list[Any]:
-    """Parameters: every mode, all but a few marked slow. Two tests of the same program have
-    different halves."""
-    return _parameters(MODES, FEW[half])
+def few_modes(part: Literal[0, 1, 2, 3]) -> list[Any]:
+    """Parameters: every mode, all but a few marked slow. Tests of the same program have different
+    parts."""
+    return _parameters(MODES, FEW[part])
 
 
 def quick_modes(*quick: str) -> list[Any]:
@@ -38,29 +40,29 @@ def _parameters(modes: Sequence[str], quick: Sequence[str]) -> list[Any]:
     ]
 
 
-def modes_and_flavours(half: Literal[0, 1]) -> list[Any]:
-    """Parameters ``mode`` and ``natural``: every mode of either flavour, all but the first two of
-    ``few_modes`` for the faithful one and the others for the natural one marked slow."""
-    few = FEW[half]
+def modes_and_flavours(part: Literal[0, 1, 2, 3]) -> list[Any]:
+    """Parameters ``mode`` and ``natural``: every mode of either flavour, all but the first of
+    ``few_modes`` for the faithful one and the second for the natural one marked slow."""
+    few = FEW[part]
     return [
         pytest.param(*each.values, natural, marks=each.marks, id=f"{each.id}-{name}")
-        for name, natural, quick in (("faithful", False, few[:2]), ("natural", True, few[2:]))
+        for name, natural, quick in (("faithful", False, few[:1]), ("natural", True, few[1:]))
         for each in _parameters(MODES, quick)
     ]
 
 
 def modes_and_layouts(part: int) -> list[Any]:
-    """Parameters ``mode`` and ``layout``: every twelfth pair, and ``auto`` in one layout; the rest
-    of the product marked slow. Twelve programs have different parts, so that each pair is run with
-    one of them: how a call finds its method, and where fields lie, is compiled in one place for all
-    programs."""
+    """Parameters ``mode`` and ``layout``: every twelfth pair, and ``auto`` in tiles for every
+    second program, as their other tests have it in records; the rest of the product marked slow.
+    Twelve programs have different parts, so that each pair is run with one of them: how a call
+    finds its method, and where fields lie, is compiled in one place for all programs."""
     found, place = [], 0
     for mode in MODES:
         # Modes that place objects one by one have no tiles.
         able = ("aos", "tile") if parse_mode(mode).placement == "by_type" else ("aos",)
-        for turn, layout in enumerate(able):
+        for layout in able:
             if mode == "auto":
-                is_quick = part % 2 == turn
+                is_quick = layout == "tile" and part % 2 == 1
             else:
                 is_quick, place = place % 12 == part, place + 1
             marks = () if is_quick else pytest.mark.slow

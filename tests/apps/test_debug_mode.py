@@ -1,4 +1,5 @@
-"""Programs in debug mode: they do nothing that it reports, and count what they count without it."""
+"""Programs in tiles and in debug mode, which reports nothing that they do, count what they count in
+records without it, whichever way a call finds its method."""
 
 from __future__ import annotations
 
@@ -22,23 +23,30 @@ SIZES = {
     "kcore": (150, 20), "triangles": (150, 2), "label_propagation": (150, 6), "routes": (100, 4),
     "scalability": (2000, 2),
 }  # fmt: skip
+MODES = ("auto", "coal", "typepointer", "tag+switch")
 FLAVOURS = [*((name, False) for name in SIZES), ("traffic", True)]
+RUNS = [(*flavour, MODES[number % len(MODES)]) for number, flavour in enumerate(FLAVOURS)]
 
 
 def test_every_program_has_a_size() -> None:
     assert {*SIZES} | ELSEWHERE == {*APPS}
 
 
-@pytest.mark.parametrize(("name", "natural"), FLAVOURS)
-def test_programs_have_no_races(name: str, natural: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("name", "natural", "mode"), RUNS)
+def test_programs_have_no_races(
+    name: str, natural: bool, mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     app = APPS[name]
     size, steps = SIZES[name]
-    options = RunOptions(size=size, steps=steps, natural=natural, backend="cpu")
     monkeypatch.setenv("SHAREDOA_CAPACITY", "512MiB")
-    counts: list[dict[str, Any]] = []
-    for debug in ("0", "1"):
-        monkeypatch.setenv("SHAREDOA_DEBUG", debug)
+    found: list[tuple[dict[str, Any], int]] = []
+    for debug, layout in ((False, "aos"), (True, "tile")):
+        monkeypatch.setenv("SHAREDOA_DEBUG", str(int(debug)))
+        options = RunOptions(
+            size=size, steps=steps, mode=mode, backend="cpu", layout=layout, natural=natural,
+            check=debug,
+        )  # fmt: skip
         result = app.run(options)
-        assert result.heap_settings["debug"] is (debug == "1")
-        counts.append(result.counts)
-    assert counts[0] == counts[1]
+        assert result.heap_settings["debug"] is debug
+        found.append((result.counts, result.objects))
+    assert found[0] == found[1]

@@ -62,13 +62,13 @@ def test_invariants_hold_after_every_iteration(mode: str) -> None:
     assert len(result.checks) == 5
 
 
-@pytest.mark.parametrize("mode", ["coal", "typepointer"])
+@pytest.mark.parametrize("mode", [pytest.param("coal", marks=pytest.mark.slow), "typepointer"])
 def test_cpython_runs_the_same_program(mode: str) -> None:
     network = generated_network(3)
     with simulation(network, mode=mode, backend="cpu") as running:
-        expected = advance_to(running, 12)
+        expected = advance_to(running, 8)
     with simulation(network, mode=mode, backend="python") as running:
-        assert advance_to(running, 12) == expected
+        assert advance_to(running, 8) == expected
     assert expected["velocity_sum"] > 0
 
 
@@ -96,6 +96,7 @@ def test_invariants_hold_on_a_gpu(mode: str, size: int, steps: int) -> None:
     assert set(APPS["traffic"].run(options).checks.values()) == {steps}
 
 
+@pytest.mark.slow
 def test_debug_mode_finds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     with simulation(generated_network(20), mode="coal") as running:
         expected = advance_to(running, 40)

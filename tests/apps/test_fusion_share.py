@@ -15,6 +15,8 @@ from sharedoa.runtime import knobs
 from sharedoa.runtime.fusion import block, plans, steps
 from sharedoa.runtime.fusion.grouping import Grouping
 
+from ..modes import rotated
+
 _MOST = 0.05
 """Of the time of the run; PyFuser takes 3.7 % for tracing, 7.7 % with fusion."""
 _RUNS = {"captured": (850, 200), "block": (6000, 20)}
@@ -51,8 +53,7 @@ _DECIDING = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("natural", [False, True], ids=["faithful", "natural"])
-@pytest.mark.parametrize("way", ["captured", "block"])
+@pytest.mark.parametrize(("way", "natural"), rotated(_RUNS, [False, True]))
 def test_deciding_takes_little_of_a_run(
     natural: bool, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -24,6 +24,7 @@ def test_every_kernel_in_every_mode(mode: str, everything: bool) -> None:
     check_gpu_code(KERNELS, mode, everything)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", [mode for mode in MODES if mode not in SAMPLE])
 def test_some_kernels_in_the_other_modes(mode: str) -> None:
     check_gpu_code(KERNELS[MODES.index(mode) % 6 :: 6], mode)

@@ -7,29 +7,21 @@ import pytest
 from apps.interface import RunOptions
 from apps.registry import APPS
 
-from .test_launches import GRAPH, SIZES
+from .test_debug_mode import MODES
+from .test_debug_mode import SIZES as BOTH_AT_ONCE
+from .test_launches import SIZES
 
-#: Programs whose own tests compare them with an oracle in records and in tiles.
+#: Programs of which ``test_debug_mode``, or tests of their own, compare records and tiles.
 ELSEWHERE = {
     "wator", "sugarscape", "wolf_sheep", "forest_fire", "wealth", "schelling", "flocking",
-    "circles", "boids", "nbody", "collision", "barnes_hut", "sssp", "kcore", "triangles",
-    "label_propagation",
+    "circles", "boids", "nbody", "collision", "barnes_hut", *BOTH_AT_ONCE,
 }  # fmt: skip
-MODES = ("auto", "coal", "typepointer", "tag+switch")
-NATURAL = ("traffic", "game_of_life", "structure", "generation", "raytracer")
+NATURAL = ("game_of_life", "structure", "generation", "raytracer")
 FLAVOURS = [
     *((name, False) for name in APPS if name not in ELSEWHERE),
     *((name, True) for name in NATURAL),
 ]
-RUNS = [
-    pytest.param(
-        *flavour,
-        MODES[number % len(MODES)],
-        # What the others have with other vertices.
-        marks=[pytest.mark.slow] * flavour[0].endswith("_ven"),
-    )
-    for number, flavour in enumerate(FLAVOURS)
-]
+RUNS = [(*flavour, MODES[number % len(MODES)]) for number, flavour in enumerate(FLAVOURS)]
 
 
 @pytest.mark.parametrize(("name", "natural", "mode"), RUNS)
@@ -37,7 +29,7 @@ def test_the_layout_changes_no_result(name: str, natural: bool, mode: str) -> No
     counts = [
         APPS[name].run(
             RunOptions(
-                size=SIZES.get(name, GRAPH),
+                size=SIZES[name],
                 steps=5,
                 mode=mode,
                 backend="cpu",

@@ -57,7 +57,7 @@ def test_invariants_hold_after_every_iteration() -> None:
     assert set(result.checks.values()) == {100}
 
 
-@pytest.mark.parametrize("mode", ["sharedoa", "range+switch"])
+@pytest.mark.parametrize("mode", ["sharedoa", pytest.param("range+switch", marks=pytest.mark.slow)])
 def test_cpython_runs_the_same_program(mode: str) -> None:
     network = generated_network(5)
     with simulation(network, mode=mode, backend="cpu", natural=True, mix=MIXED) as running:

@@ -43,17 +43,32 @@ TESTED_APART = (
 SLOW = ("compile_time", "reproduce")
 
 
+#: Of several programs, which are measured in the same way, one.
+ONE = {
+    "births": ("PROGRAMS", "wator"),
+    "gradients": ("MAKERS", "springs"),
+    "specialised": ("PROGRAMS", "GEN"),
+}
+
+
 @pytest.mark.parametrize(
-    "name",
+    ("name", "one"),
     [
-        pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW))
-        for name in NAMES
-        if name not in TESTED_APART
+        *(
+            pytest.param(name, ONE.get(name), marks=[pytest.mark.slow] * (name in SLOW), id=name)
+            for name in NAMES
+            if name not in TESTED_APART
+        ),
+        *(pytest.param(name, None, marks=pytest.mark.slow, id=f"{name}, all") for name in ONE),
     ],
 )
-def test_runs_and_records(name, tmp_path):
+def test_runs_and_records(name, one, tmp_path, monkeypatch):
     options = Options(backend="cpu", out=tmp_path, repeat=2, modes=MODES)
-    result = importlib.import_module(f"bench.{name}").run(options)
+    benchmark = importlib.import_module(f"bench.{name}")
+    if one is not None:
+        programs, chosen = one
+        monkeypatch.setattr(benchmark, programs, {chosen: getattr(benchmark, programs)[chosen]})
+    result = benchmark.run(options)
     record = json.loads(write(result, tmp_path).read_text())
     assert record["benchmark"] == result.name
     assert record["machine"]["backend"] == "cpu"

@@ -17,6 +17,7 @@ from sharedoa.errors import CompileError
 from sharedoa.frontend import translate_kernel
 
 from ..codegen.interpreted import InterpretedGpu
+from ..modes import rotated
 from ..source_files import load_module
 
 PAGE = Path(__file__).parents[2] / "docs" / "language.md"
@@ -84,20 +85,22 @@ def results(module: ModuleType, heap: oa.Heap, count: int) -> np.ndarray:
         return np.array(out.numpy())
 
 
-def test_what_works(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("backend", "debug"),
+    rotated(["cpu", "interpreted"], [False, True]),
+)
+def test_what_works(backend: str, debug: bool, tmp_path: Path) -> None:
     module = module_of(tmp_path, WORKING)
-    backends: list[Any] = ["cpu", InterpretedGpu()]
     expected = results(module, oa.Heap(backend="python", capacity="64MiB"), len(WORKING))
     exact = np.array([row.section != "Mathematics" for row in WORKING])
     assert exact.sum() > 20
-    for backend in backends:
-        for debug in (False, True):
-            heap = oa.Heap(backend=backend, debug=debug, capacity="64MiB")
-            found = results(module, heap, len(WORKING))
-            close = np.isclose(found, expected, _ROUNDED, 0, equal_nan=True)
-            same = (found == expected) | (~exact & close)
-            wrong = [(WORKING[k].lines, found[k], expected[k]) for k in np.flatnonzero(~same)]
-            assert not wrong
+    opened: Any = InterpretedGpu() if backend == "interpreted" else backend
+    heap = oa.Heap(backend=opened, debug=debug, capacity="64MiB")
+    found = results(module, heap, len(WORKING))
+    close = np.isclose(found, expected, _ROUNDED, 0, equal_nan=True)
+    same = (found == expected) | (~exact & close)
+    wrong = [(WORKING[k].lines, found[k], expected[k]) for k in np.flatnonzero(~same)]
+    assert not wrong
 
 
 def test_what_does_not(tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ def works_after(change: Callable[[Path], None]) -> None:
     run().well("good")
 
 
-@case(debug=False, backends=CPU, sample=True)
+@case(debug=False, backends=CPU)
 def used_again() -> None:
     """The second run reads what the first has kept."""
     works_after(lambda entry: None)

@@ -138,7 +138,7 @@ def of_two_heaps() -> None:
     check_equal(others.x.numpy(), [0] * 4)
 
 
-@case(sample=True)
+@case()
 def changed_between_runs() -> None:
     """Fields, elements, new and deleted objects, a new subclass and a redefined method."""
     many = oa.new(C, 4)

@@ -115,7 +115,7 @@ for _entry in entries(_REFUSED):
     _add(_entry)
 
 
-@case(debug=False, backends=CPU, sample=True)
+@case(debug=False, backends=CPU)
 def good_commands() -> None:
     """What every command prints, in a process with no terminal."""
     sharedoa("--version").well("sharedoa")

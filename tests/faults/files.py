@@ -171,7 +171,7 @@ def _launch() -> None:
     check_equal(numbers.numpy(), [2, 4, 6])
 
 
-@case(debug=False, backends=CPU, sample=True)
+@case(debug=False, backends=CPU)
 def a_cache_that_all_may_write_to() -> None:
     """It is not used, and that is said."""
     folder = Path("cache")

@@ -60,7 +60,7 @@ def operator_edited() -> None:
     edited(kernel.format("+"), kernel.format("*"), "mine.k[1](out)", 9)
 
 
-@case(backends=CPU, sample=True)
+@case(backends=CPU)
 def lines_shifted() -> None:
     """Lines are put in front of a kernel."""
     kernel = "@oa.kernel\ndef k(a: oa.Array[i32]):\n    a[0] = 5\n"

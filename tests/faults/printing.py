@@ -66,7 +66,7 @@ def whole_numbers() -> None:
     )
 
 
-@case(sample=True)
+@case()
 def text_with_percent_signs() -> None:
     """Text that formats of C would read."""
     prints("print('100%', '%d %s %n', n)", "100% %d %s %n 7")

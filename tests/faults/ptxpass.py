@@ -58,7 +58,7 @@ for _entry in entries(_REFUSED):
     _add(_entry)
 
 
-@case(debug=False, backends=CPU, sample=True)
+@case(debug=False, backends=CPU)
 def good() -> None:
     """A file of nvcc in each mode."""
     for mode in ("coal", "tag+switch", "typepointer"):

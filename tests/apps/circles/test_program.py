@@ -68,6 +68,7 @@ def test_cpython() -> None:
     require_as_oracle(20, 4.0, 2, backend="python")
 
 
+@pytest.mark.slow
 def test_warps() -> None:
     require_as_oracle(40, 4.0, 2, backend=InterpretedGpu())
 

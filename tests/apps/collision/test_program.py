@@ -74,6 +74,7 @@ def test_cpython() -> None:
     require_as_oracle(30, 0.4, 3, backend="python")
 
 
+@pytest.mark.slow
 def test_warps() -> None:
     require_as_oracle(40, 0.3, 2, backend=InterpretedGpu())
 

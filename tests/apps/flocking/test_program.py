@@ -66,6 +66,7 @@ def test_cpython() -> None:
     require_as_oracle(25, 20.0, 5.0, 3, backend="python")
 
 
+@pytest.mark.slow
 def test_warps() -> None:
     require_as_oracle(40, 25.0, 5.0, 2, backend=InterpretedGpu())
 

@@ -63,6 +63,7 @@ def test_cpython() -> None:
     require_as_oracle(12, 0.9, 12, backend="python")
 
 
+@pytest.mark.slow
 def test_warps() -> None:
     require_as_oracle(16, 0.9, 8, backend=InterpretedGpu())
 

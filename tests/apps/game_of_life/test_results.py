@@ -31,7 +31,7 @@ def live_cells(running: Simulation) -> list[tuple[int, int]]:
     return sorted(zip(columns.tolist(), rows.tolist(), strict=True))
 
 
-@pytest.mark.parametrize(("mode", "natural"), modes_and_flavours(0))
+@pytest.mark.parametrize(("mode", "natural"), modes_and_flavours(2))
 def test_glider(mode: str, natural: bool) -> None:
     with simulation(glider(), mode=mode, natural=natural) as running:
         start = live_cells(running)

@@ -19,7 +19,7 @@ from .running import RUNS, simulation
 compare = comparing(RULE, simulation)
 
 
-@settings(max_examples=examples(8))
+@settings(max_examples=examples(4))
 @given(
     board=BOARDS,
     steps=st.sampled_from([8, 265]),
@@ -46,7 +46,7 @@ def test_warps() -> None:
     assert compare(random_board(5, 5), 2, "sharedoa", InterpretedGpu(), natural=True) > 0
 
 
-@NATURAL
+@pytest.mark.parametrize("natural", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_debug_mode_finds_nothing(monkeypatch: pytest.MonkeyPatch, natural: bool) -> None:
     monkeypatch.setenv("SHAREDOA_DEBUG", "1")
     assert compare(random_board(40, 7), 30, "coal", "cpu", natural) > 0

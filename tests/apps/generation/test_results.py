@@ -10,10 +10,6 @@ from apps.generation.burst import burst
 from ...modes import modes_and_flavours
 from .running import ROWS, RUNS, check_row, simulation
 
-#: The board that is run until cells die. Death is a call like others; random boards are compared
-#: with the reference beyond it, in both flavours.
-DEATHS = (("range+switch", True),)
-
 
 @pytest.mark.parametrize(("side", "alive"), [(221, 453), (300, 453), (600, 3_624), (1024, 14_496)])
 def test_burst(side: int, alive: int) -> None:
@@ -23,18 +19,16 @@ def test_burst(side: int, alive: int) -> None:
     assert np.array_equal(board, board.T)
 
 
-@pytest.mark.parametrize(("mode", "natural"), modes_and_flavours(1))
+@pytest.mark.parametrize(("mode", "natural"), modes_and_flavours(3))
 def test_ten_generations(mode: str, natural: bool) -> None:
     compare(300, 10, mode, "cpu", natural)
 
 
+# Random boards, too, are compared with the reference beyond the first deaths.
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mode", "natural"),
-    [
-        pytest.param(*run, marks=() if run in DEATHS else pytest.mark.slow)
-        for run in RUNS
-        if run[0] in ("concord", "sharedoa", "range+switch")
-    ],
+    [run for run in RUNS if run[0] in ("concord", "sharedoa", "range+switch")],
 )
 def test_beyond_the_first_deaths(mode: str, natural: bool) -> None:
     """Decayed cells die from generation 256 on."""

@@ -32,6 +32,8 @@ TABLE = {
     (64, 100): ((118_499, 207_332, 174_409, 284_156), (11, 735, 1087, 798, 471, 994)),
     (64, 1000): ((177_927, 286_084, 179_712, 345_455), (0, 1290, 2051, 577, 136, 42)),
 }
+#: Every object of a picture is asked at every pixel.
+SIZES = [pytest.param(*size, marks=[pytest.mark.slow] * (size[1] == 1000)) for size in TABLE]
 CHANNELS = ("red", "green", "blue", "alpha")
 
 
@@ -98,7 +100,7 @@ def test_population() -> None:
     assert np.array_equal(population[:10].centres, fewer.centres)
 
 
-@pytest.mark.parametrize(("side", "objects"), TABLE)
+@pytest.mark.parametrize(("side", "objects"), SIZES)
 def test_reference_in_double_precision(side: int, objects: int) -> None:
     sums, numbers = TABLE[side, objects]
     picture = reference.render(populate(objects, 47), side, np.float64)
@@ -111,7 +113,7 @@ def test_reference_in_double_precision(side: int, objects: int) -> None:
     )
 
 
-@pytest.mark.parametrize(("side", "objects"), TABLE)
+@pytest.mark.parametrize(("side", "objects"), SIZES)
 def test_known_pictures(side: int, objects: int) -> None:
     sums, numbers = TABLE[side, objects]
     with faithful(side, objects) as rendering:
@@ -137,11 +139,11 @@ def test_equal_in_every_mode(mode: str) -> None:
         assert counts_on_the_cpu(side, objects, mode) == counts_on_the_cpu(side, objects)
 
 
-@pytest.mark.parametrize("mode", ["coal", "typepointer"])
+@pytest.mark.parametrize("mode", [pytest.param("coal", marks=pytest.mark.slow), "typepointer"])
 def test_cpython_makes_the_same_picture(mode: str) -> None:
-    with faithful(16, 20, mode=mode, backend="python") as rendering:
+    with faithful(8, 20, mode=mode, backend="python") as rendering:
         rendering.advance()
-        assert rendering.counts() == counts_on_the_cpu(16, 20)
+        assert rendering.counts() == counts_on_the_cpu(8, 20)
 
 
 @pytest.mark.parametrize(("side", "objects"), [(1, 1), (1, 50), (3, 2), (17, 3)])

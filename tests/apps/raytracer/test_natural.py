@@ -157,7 +157,7 @@ def test_against_the_reference(scene: Scene, dtype: type) -> None:
         assert rendering.counts()["rays"] == pytest.approx(reference.rays.sum(), rel=1e-3)
 
 
-@pytest.mark.parametrize("mode", few_modes(1))
+@pytest.mark.parametrize("mode", few_modes(3))
 def test_every_mode_agrees_with_the_reference(mode: str, tmp_path: Path) -> None:
     file = tmp_path / "scene.toml"
     file.write_text(SCENE)
@@ -174,7 +174,7 @@ def test_every_mode_agrees_with_the_reference(mode: str, tmp_path: Path) -> None
     )
 
 
-@pytest.mark.parametrize("mode", ["coal", "typepointer"])
+@pytest.mark.parametrize("mode", ["coal", pytest.param("typepointer", marks=pytest.mark.slow)])
 def test_cpython_makes_the_same_picture(mode: str) -> None:
     with natural(read_scene(DEFAULT_SCENE), 10, mode=mode, backend="python") as rendering:
         rendering.advance()

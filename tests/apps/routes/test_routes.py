@@ -23,6 +23,7 @@ from apps.routes.routing import Answer, Routing
 from dispatch.mode import MODES
 from tests.differential.effort import examples
 
+from ...modes import quick_modes
 from ..gpu_code import EVERY_MODE, check_gpu_code, kernels_of
 from .running import dijkstra
 
@@ -61,7 +62,7 @@ def test_every_kind_of_edge_is_used() -> None:
         assert part.any()
 
 
-@pytest.mark.parametrize("mode", ["cuda", "coal", "typepointer", "range+switch"])
+@pytest.mark.parametrize("mode", quick_modes("coal"))
 def test_cpython_runs_the_same_program(mode: str) -> None:
     network = build(generate(30, 3), 3)
     for answer in answers(network, [0, 17], mode, backend="python"):

@@ -79,7 +79,7 @@ def live_places(reference: Reference) -> tuple[object, object]:
     return reference.x[reference.node_lives], reference.y[reference.node_lives]
 
 
-@pytest.mark.parametrize("mode", ["coal", "typepointer"])
+@pytest.mark.parametrize("mode", ["coal", pytest.param("typepointer", marks=pytest.mark.slow)])
 def test_cpython_runs_the_same_program(mode: str) -> None:
     structure = generated_structure(20)
     with simulation(structure, mode=mode, backend="cpu") as running:
@@ -89,6 +89,7 @@ def test_cpython_runs_the_same_program(mode: str) -> None:
         require_invariants(running, structure)
 
 
+@pytest.mark.slow
 def test_debug_mode_finds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHAREDOA_DEBUG", "1")
     structure = generated_structure(400)

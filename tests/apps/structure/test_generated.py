@@ -12,6 +12,7 @@ from sharedoa import ArgumentError
 from .running import generated_structure
 
 
+@pytest.mark.slow
 def test_the_paper_s_structure() -> None:
     structure = generated_structure(150_000)
     kinds = [int((structure.kind == kind).sum()) for kind in (FREE, PULLED, ANCHOR)]

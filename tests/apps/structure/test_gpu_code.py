@@ -22,7 +22,10 @@ def test_every_kernel_in_every_mode(mode: str, everything: bool) -> None:
     check_gpu_code(KERNELS, mode, everything)
 
 
-@pytest.mark.parametrize("mode", ["cuda", "coal", "bits+switch"])
+@pytest.mark.parametrize(
+    "mode",
+    ["coal", *(pytest.param(mode, marks=pytest.mark.slow) for mode in ("cuda", "bits+switch"))],
+)
 def test_arithmetic_is_as_written(mode: str) -> None:
     with oa.Heap(mode=mode, backend="cpu"):
         for kernel in KERNELS:

@@ -33,13 +33,13 @@ from .running import (
 )
 
 
-@pytest.mark.parametrize("mode", quick_modes("header+vtable", "range+switch"))
+@pytest.mark.parametrize("mode", quick_modes("header+vtable"))
 def test_small_results_in_every_mode(mode: str) -> None:
     with simulation(generated_structure(1_500), mode=mode, natural=True) as running:
         require_table(running, 1_500)
 
 
-@pytest.mark.parametrize("mode", quick_modes("concord", "auto"))
+@pytest.mark.parametrize("mode", quick_modes("concord"))
 def test_results_with_repairs_in_every_mode(mode: str) -> None:
     require_repaired(1_500, mode, "cpu")
 
@@ -69,7 +69,7 @@ def references(python_class: type) -> set[int]:
     return set(oa.all(python_class).references().tolist())
 
 
-@pytest.mark.parametrize("mode", quick_modes("auto", "coal"))
+@pytest.mark.parametrize("mode", quick_modes("coal"))
 def test_objects_come_and_go(mode: str) -> None:
     """What has come off is deleted, its places are used again, and regions are added."""
     structure = generated_structure(1_500)
@@ -119,7 +119,7 @@ def _without_anchors(structure: Structure) -> Structure:
     return dataclasses.replace(structure, kind=kind)
 
 
-@pytest.mark.parametrize("mode", ["sharedoa", "range+switch"])
+@pytest.mark.parametrize("mode", [pytest.param("sharedoa", marks=pytest.mark.slow), "range+switch"])
 def test_cpython_runs_the_same_program(mode: str) -> None:
     structure = generated_structure(20)
     with simulation(structure, mode=mode, backend="cpu", natural=True, repair=True) as running:
@@ -128,6 +128,7 @@ def test_cpython_runs_the_same_program(mode: str) -> None:
         assert advance_to(running, 2) == expected
 
 
+@pytest.mark.slow
 def test_warps() -> None:
     """A structure that comes off in part and is repaired, in the interpreter of PTX."""
     structure = dataclasses.replace(

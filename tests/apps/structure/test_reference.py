@@ -8,7 +8,7 @@ from .reference import ANCHOR, PULLED, Reference
 from .running import NAMES, REPAIRED, SEARCH_LAUNCHES, SMALL_BROKEN, TABLES, generated_structure
 
 
-@pytest.mark.parametrize("size", [1_500, 15_000])
+@pytest.mark.parametrize("size", [1_500, pytest.param(15_000, marks=pytest.mark.slow)])
 def test_tables(size: int) -> None:
     reference = Reference(generated_structure(size))
     broken = []
@@ -23,7 +23,7 @@ def test_tables(size: int) -> None:
         assert broken == SMALL_BROKEN
 
 
-@pytest.mark.parametrize("size", [1_500, 15_000])
+@pytest.mark.parametrize("size", [1_500, pytest.param(15_000, marks=pytest.mark.slow)])
 def test_repairs(size: int) -> None:
     reference = Reference(generated_structure(size), repair=True)
     for _ in range(10):

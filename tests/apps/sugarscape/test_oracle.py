@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -169,7 +171,10 @@ def test_the_richest_is_asked_and_accepted() -> None:
     assert np.flatnonzero(land.accepted).tolist() == [4]
 
 
-@pytest.mark.parametrize(("width", "height"), SMALL)
+@pytest.mark.parametrize(
+    ("width", "height"),
+    [pytest.param(*size, marks=[pytest.mark.slow] * (math.prod(size) > 1000)) for size in SMALL],
+)
 def test_small_lands(width: int, height: int) -> None:
     land = Land(width, height)
     found = []

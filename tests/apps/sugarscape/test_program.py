@@ -91,13 +91,14 @@ def test_sizes(width: int, height: int) -> None:
 
 
 def test_cpython() -> None:
-    require_as_oracle(9, 8, 10, backend="python")
+    require_as_oracle(9, 8, 5, backend="python")
 
 
 def test_warps() -> None:
     require_as_oracle(8, 7, 2, backend=InterpretedGpu())
 
 
+@pytest.mark.slow
 def test_debug_mode() -> None:
     require_as_oracle(16, 12, 12, backend="cpu", debug=True)
 

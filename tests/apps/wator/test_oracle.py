@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -234,7 +236,10 @@ def test_one_of_four_sharks_gets_the_fish() -> None:
     assert ocean.energy[12] == 5
 
 
-@pytest.mark.parametrize(("width", "height"), SMALL)
+@pytest.mark.parametrize(
+    ("width", "height"),
+    [pytest.param(*size, marks=[pytest.mark.slow] * (math.prod(size) > 10_000)) for size in SMALL],
+)
 def test_small_oceans(width: int, height: int) -> None:
     ocean = Ocean(width, height)
     found = []

@@ -71,6 +71,7 @@ def test_cpython() -> None:
     require_as_oracle(9, 8, 15, backend="python")
 
 
+@pytest.mark.slow
 def test_warps() -> None:
     require_as_oracle(9, 8, 4, backend=InterpretedGpu())
 

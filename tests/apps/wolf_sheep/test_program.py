@@ -74,6 +74,7 @@ def test_cpython() -> None:
     require_as_oracle(9, 8, 5, backend="python")
 
 
+@pytest.mark.slow
 def test_warps() -> None:
     require_as_oracle(9, 8, 2, backend=InterpretedGpu())
 
