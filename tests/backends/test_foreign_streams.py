@@ -205,7 +205,7 @@ def test_there_and_back_without_a_copy() -> None:
 
 
 @pytest.mark.gpu
-@pytest.mark.filterwarnings("ignore:.*Grid size:Warning")
+@pytest.mark.filterwarnings("ignore")
 def test_numba_works_on_ours_and_we_on_its_own() -> None:
     """On our array, on a field of records, whose elements lie apart, and on an array of Numba's."""
     try:

@@ -26,7 +26,10 @@ MUTATIONS = (
         "addresses of local arrays", "sharedoa/targets/nvptx_local_arrays.py",
         "uses > 1 + places", "uses > 100 + places",
         "ptxas forgets the stack pointer of a function in a loop over its local array",
-        ("tests/targets/test_local_arrays.py::test_ptxas_has_no_uniform_register_for_its_address",),
+        tuple(
+            f"tests/targets/test_local_arrays.py::test_{name}_no_uniform_register_for_its_address"
+            for name in ("ptxas_has", "machine_code_has")
+        ),
     ),
     Mutation(
         "functions as they print alone", _BLOCKS,

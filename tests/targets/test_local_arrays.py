@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from itertools import pairwise
 from pathlib import Path
 
@@ -10,11 +11,15 @@ import pytest
 
 import sharedoa as oa
 from sharedoa import i8, i16, i32, u8
+from sharedoa.targets.ptxas import assemble
 
 from ..differential.aliasing import places
-from ..differential.programs import Size
+from ..differential.programs import Size, make_program
+from ..differential.running import load
 from ..differential.test_programs import agree
 
+#: Its program had such a loop.
+SPOILT = 21675, Size(10, 4, 8)
 BACKENDS = ("python", "cpu", "interpreted", pytest.param("cuda", marks=pytest.mark.gpu))
 
 
@@ -84,6 +89,20 @@ def test_ptxas_has_no_uniform_register_for_its_address() -> None:
     assert f"add.s64 \t{address}, {address}, %no_lane;" in body
 
 
+def test_machine_code_has_no_uniform_register_for_its_address(tmp_path: Path) -> None:
+    nvidia = pytest.importorskip("nvidia")
+    nvdisasm = next(Path(nvidia.__path__[0]).glob("cu*/bin/nvdisasm"))
+    with oa.Heap("cuda", "cpu"):
+        ptx = load(make_program(*SPOILT), tmp_path).run.compile("nvptx").products["ptx"]
+    cubin = tmp_path / "run.cubin"
+    cubin.write_bytes(assemble(ptx, "sm_90").cubin)
+    code = subprocess.run([nvdisasm, "-c", cubin], capture_output=True, text=True, check=True)
+    functions = re.split(r"^\s*\.type\s+", code.stdout, flags=re.M)
+    called = [text for text in functions if text.startswith("$kernel_run$")]
+    assert len(called) > 20 and any("STL" in text for text in called)
+    assert not re.findall(r"\b(?:STL|LDL)\S* .*\+UR.*", "".join(called))
+
+
 @pytest.mark.gpu
 def test_a_program_that_ptxas_spoilt(tmp_path: Path) -> None:
-    agree(tmp_path, 21675, Size(10, 4, 8), "cuda", "cuda")
+    agree(tmp_path, *SPOILT, "cuda", "cuda")
