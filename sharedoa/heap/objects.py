@@ -153,7 +153,7 @@ class ManyObjects(Generic[T_co]):
     else:
 
         def __getattr__(self, name: str) -> Any:
-            if name.startswith("__"):
+            if name[:2] == "__":
                 raise AttributeError(name)
             method = self._cls.methods.get(name)
             if method is not None and method.kind == "method":

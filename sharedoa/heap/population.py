@@ -14,6 +14,7 @@ from .arrays import ObjectArray
 from .numpy_like import One, Several
 from .objects import ManyObjects
 from .placement import Placement, References, Selection
+from .recording import Recorder, recording
 from .run import Run, RunOfObjects
 from .run_detection import MOST_RUNS
 
@@ -77,6 +78,12 @@ class Population(ManyObjects[T_co]):
     @property
     def _cls(self) -> ClassType:
         return self._class
+
+    def _call(self, name: str, *arguments: Any, **named: Any) -> Any:
+        found = recording.get()
+        if isinstance(found, Recorder) and not named and found.call_again(self, name, arguments):
+            return None
+        return super()._call(name, *arguments, **named)
 
     def _classes(self) -> list[ClassType]:
         """The classes that have objects, by type index."""

@@ -328,8 +328,7 @@ def _reference_binder(type: ReferenceType, what: str) -> Binder:
 
 def _scalar_binder(type: ScalarType, what: str) -> Binder:
     exact = bool if type.kind == "bool" else type.dtype.type
-    # Python's own numbers are packed as they are, which gives what converting them first would.
-    python, low, high = _packed_as_is(type)
+    python, low, high = packed_as_is(type)
 
     def bind(value: Any, values: list[Any]) -> Any:
         given = value.__class__
@@ -341,8 +340,9 @@ def _scalar_binder(type: ScalarType, what: str) -> Binder:
     return bind
 
 
-def _packed_as_is(type: ScalarType) -> tuple[Any, Any, Any]:
-    """A class of Python numbers, and the smallest and largest that ``struct`` takes for it."""
+def packed_as_is(type: ScalarType) -> tuple[Any, Any, Any]:
+    """A class of Python's own numbers, and the smallest and largest that ``struct`` takes for it:
+    these are packed as they are, which gives what converting them first would."""
     if type.is_integer:
         return (int, *type.range)
     if type.is_float:

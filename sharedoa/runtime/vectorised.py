@@ -23,12 +23,10 @@ from ..heap.heap import Heap
 from ..heap.population import Population
 from ..heap.recording import (
     OthersError,
-    Recorder,
     deferrer,
     is_recorded,
     listing,
     recorder,
-    recording,
 )
 from ..heap.run import Run, RunOfObjects
 from ..model.array2_type import Array2Type
@@ -67,13 +65,6 @@ def call(objects: ObjectArray | Population, name: str, arguments: tuple[Any, ...
     Raises ArgumentError for wrong arguments, arrays that are not as long as the receivers, or
     receivers that are None.
     """
-    found = recording.get()
-    if (
-        isinstance(found, Recorder)
-        and isinstance(objects, Population)
-        and found.call_again(objects, name, arguments)
-    ):
-        return None
     method = objects._cls.find_method(name)
     assert method is not None
     given = _in_shared_memory(objects._heap, method, _by_position(method, arguments))

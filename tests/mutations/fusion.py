@@ -233,10 +233,26 @@ MUTATIONS = (
     ),
     Mutation(
         "names when launches wait", "sharedoa/runtime/fusion/block.py",
-        "if all(names.hold() or names.are_equal() for names in every):",
+        "if len(held) == len(every) or all(each.are_equal() for each in every - held):",
         "if every is not None:",
         "a constant is what it is when the block ends",
         (f"{_BLOCKS}::test_what_waits_means_what_it_meant",),
+    ),
+    Mutation(
+        "names that were looked at before", "sharedoa/runtime/fusion/block.py",
+        "self.plans.run(asked, keys, held)", "self.plans.run(asked, keys, every)",
+        "what rests on names that mean something else is not looked at again",
+        (f"{_BLOCKS}::test_what_waits_means_what_it_meant",),
+    ),
+    Mutation(
+        "the same launches again", "sharedoa/runtime/fusion/plans.py",
+        "self._last if key == self._last_key else", "self._last if self._last else",
+        "other launches are taken for those before", (_BLOCKS,),
+    ),
+    Mutation(
+        "numbers of another kind", "sharedoa/runtime/fusion/block.py",
+        "return value.__class__ is kind and low <= value <= high", "return low <= value <= high",
+        "numbers are kept that are to be converted", (_BLOCKS,),
     ),
     Mutation(
         "methods when launches wait", "sharedoa/runtime/fusion/block.py",

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from threading import get_ident
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary, WeakSet
@@ -31,7 +31,7 @@ from ...model.scalars import ScalarType
 from ...model.types import VOID, ArrayType, ReferenceType, Type, ValueType
 from ...model.world import World
 from .. import knobs
-from ..arguments import Binder, kept
+from ..arguments import Binder, kept, packed_as_is
 from ..bound_names import BoundNames, as_they_were
 from ..geometry import Geometry
 from ..launch import Program
@@ -45,6 +45,8 @@ _MOST_CLASSES = 16
 _WAITING = ScalarType, ArrayType, ReferenceType, ValueType
 """Types of arguments that stay what they were when a launch was asked for."""
 _KEPT = 1024
+_new_call = tuple.__new__
+"""In half of the time that the class takes to do the same."""
 
 _deferred: WeakKeyDictionary[Heap, _Deferred] = WeakKeyDictionary()
 _waiting: WeakSet[_Deferred] = WeakSet()
@@ -56,8 +58,9 @@ _Asked = tuple[Launched | PopulationCall, Key, tuple[BoundNames, ...]]
 
 class _Waiting(NamedTuple):
     """How calls of a method on all objects of a class wait, as long as ``facts`` are the same: the
-    ``programs`` of which they would be, and what takes each argument. ``key``: of all of them
-    (``key_of``), where the method takes nothing but numbers."""
+    ``programs`` of which they would be, and what takes each argument. Where all of these are
+    numbers, ``key`` is of all of them (``key_of``), and ``are_plain`` says whether so many numbers
+    are packed as they are."""
 
     method: Method
     facts: int
@@ -66,6 +69,7 @@ class _Waiting(NamedTuple):
     types: tuple[Type, ...]
     binders: tuple[Binder, ...]
     key: Key | None
+    are_plain: Callable[[tuple[Any, ...]], bool]
 
 
 class _Deferred:
@@ -77,7 +81,7 @@ class _Deferred:
         self._is_launching = False
         self._records: list[_Asked] = []
         #: By class and name of the method.
-        self._known: dict[tuple[ClassType, str], _Waiting] = {}
+        self.known: dict[tuple[ClassType, str], _Waiting] = {}
         #: Kernels that make no objects: in which world, and what they were made from.
         self._kernels: dict[Program, tuple[int, BoundNames]] = {}
         self.plans = Plans(heap)
@@ -98,16 +102,6 @@ class _Deferred:
             self._records.append(asked)
             if len(self._records) >= MOST_PARTS:
                 self._launch(_whole_rounds(self._records))
-
-    def known(self, heap: Heap, cls: ClassType, name: str) -> _Waiting | None:
-        """How calls of the method wait, if that is as it was."""
-        found = self._known.get((cls, name))
-        if found is None or found.facts != World.epoch + heap.placement.population_epoch:
-            return None
-        for names in found.names:
-            if not names.hold():
-                return None
-        return found
 
     def waits(self, program: Program) -> bool:
         """Whether launches of a kernel are known to wait."""
@@ -130,7 +124,7 @@ class _Deferred:
         heap = self._heap()
         assert heap is not None
         cls, types = objects._cls, method.signature.types
-        found = self._known.get((cls, method.name))
+        found = self.known.get((cls, method.name))
         for program in found.programs if found is not None else ():
             program.look_at_names()
         if found is None or found.facts != _facts(heap) or found.method is not method:
@@ -140,12 +134,12 @@ class _Deferred:
             if is_void and len(classes) <= _MOST_CLASSES and _all_wait(types):
                 programs = tuple(receiver_programs(objects, method, classes))
             if not programs or any(program.uses().births for program in programs):
-                self._known.pop((cls, method.name), None)
+                self.known.pop((cls, method.name), None)
                 return None
-            if len(self._known) >= _KEPT:
-                self._known.clear()
+            if len(self.known) >= _KEPT:
+                self.known.clear()
             have_numbers = all(isinstance(type, ScalarType) for type in types)
-            found = self._known[cls, method.name] = _Waiting(
+            found = self.known[cls, method.name] = _Waiting(
                 method,
                 _facts(heap),
                 programs,
@@ -153,6 +147,7 @@ class _Deferred:
                 types,
                 tuple(programs[0].plan.binders[1:]),
                 (cls, method, *[None] * len(types)) if have_numbers else None,
+                _plain_numbers([type for type in types if isinstance(type, ScalarType)]),
             )
         return found
 
@@ -183,9 +178,11 @@ class _Deferred:
         token = recording.set(None)
         self._is_launching = True
         try:
-            every = {names for _, _, own in records for names in own}
-            if all(names.hold() or names.are_equal() for names in every):
-                self.plans.run([each[0] for each in records], tuple([each[1] for each in records]))
+            asked, keys, names = zip(*records, strict=True)
+            every = {each for own in names for each in own}
+            held = {each for each in every if each.hold()}
+            if len(held) == len(every) or all(each.are_equal() for each in every - held):
+                self.plans.run(asked, keys, held)
             else:
                 self._launch_as_it_was(records)
         except BaseException:
@@ -202,6 +199,24 @@ class _Deferred:
         for record, key, names in records:
             with as_they_were(names):
                 self.plans.run([record], (key,))
+
+
+def _plain_numbers(types: Sequence[ScalarType]) -> Callable[[tuple[Any, ...]], bool]:
+    every = [packed_as_is(type) for type in types]
+    if len(every) == 1:  # as most often, and this is asked in every call
+        ((kind, low, high),) = every
+
+        def is_plain(given: tuple[Any, ...]) -> bool:
+            (value,) = given
+            return value.__class__ is kind and low <= value <= high
+
+        return is_plain
+
+    def are_plain(given: tuple[Any, ...]) -> bool:
+        pairs = zip(given, every, strict=True)
+        return all(v.__class__ is kind and low <= v <= high for v, (kind, low, high) in pairs)
+
+    return are_plain
 
 
 def _facts(heap: Heap) -> int:
@@ -314,17 +329,24 @@ class Fusion(Deferrer):
 
     def call_again(self, objects: Population, name: str, given: tuple[Any, ...]) -> bool:
         """As ``defer_population_call``, of calls as there were before."""
-        heap, own = self.heap, self._deferred
-        if own is None or objects._heap is not heap or not self.is_recording:
+        heap, own, block = self.heap, self._deferred, self._block
+        if own is None or objects._heap is not heap or block is None or not block.is_open:
             return False
-        waiting = own.known(heap, objects._class, name)
-        if waiting is None or len(given) != len(waiting.binders):
+        waiting = own.known.get((objects._class, name))
+        if waiting is None or waiting.facts != World.epoch + heap.placement.population_epoch:
             return False
-        if get_ident() != heap.upkeep.thread:
+        for names in waiting.names:
+            if not names.hold():
+                return False
+        if len(given) != len(waiting.binders) or get_ident() != heap.upkeep.thread:
             return False
         numbers: list[Any] = []
         try:
             if waiting.key is not None:
+                if waiting.are_plain(given):
+                    call = _new_call(PopulationCall, (objects, waiting.method, given))
+                    own.add((call, waiting.key, waiting.names))
+                    return True
                 for bind, value in zip(waiting.binders, given, strict=True):
                     bind(value, numbers)
                 call = PopulationCall(objects, waiting.method, tuple(numbers))

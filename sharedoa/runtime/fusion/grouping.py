@@ -6,7 +6,7 @@ the arguments are known to be; ``Grouping.holds`` asks whether that is so still.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
@@ -16,6 +16,7 @@ from ...ir.job import Facts, Question
 from ...ir.thread_accesses import Field
 from ...model.classes import ClassType, Method
 from ...model.world import World
+from ..bound_names import BoundNames
 from ..chained_methods import chained
 from ..geometry import Geometry
 from ..launch import Program
@@ -108,10 +109,14 @@ class Grouping:
         they are."""
         return self.fuses or any(side != ALONE for side in self.sides)
 
-    def holds(self, heap: Heap, records: Sequence[Record]) -> bool:
-        """Whether the same launches would be found again."""
+    def holds(
+        self, heap: Heap, records: Sequence[Record], held: Collection[BoundNames] = ()
+    ) -> bool:
+        """Whether the same launches would be found again; ``held``: names that mean what they
+        did."""
         for program in self.programs:
-            program.look_at_names()
+            if program.names not in held:
+                program.look_at_names()
         if self.facts != _facts(heap):
             return False
         for number, place, known in self.runs:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ...heap.heap import Heap
+from ..bound_names import BoundNames
 from ..launch import Program
 from ..population_plan import PopulationCall
 from ..unit import Unit
@@ -33,18 +34,23 @@ class Plans:
         self._plans: dict[tuple[Any, ...], _Plan] = {}
         self._trials: dict[tuple[Any, ...], Trial] = {}
         self._last: _Plan | None = None
+        #: What it is of.
+        self._last_key: tuple[Key, ...] = ()
         #: How many were made.
         self.made = 0
 
-    def run(self, records: Records, keys: tuple[Key, ...]) -> None:
+    def run(
+        self, records: Records, keys: tuple[Key, ...], held: Collection[BoundNames] = ()
+    ) -> None:
         """Launch ``records``, in their order as far as anybody can tell; ``keys``: of each
-        ``key_of``."""
+        ``key_of``; ``held``: names that have just been looked at, and mean what they did."""
         heap = self._heap()
         assert heap is not None
         if len(records) == 1:
             _launch(heap, records[0])
             return
-        plan = self._last = self._plan(heap, records, keys)
+        plan = self._plan(heap, records, keys, held)
+        self._last, self._last_key = plan, keys
         if not plan.grouping.fuses:
             for record in records:
                 _launch(heap, record)
@@ -73,9 +79,12 @@ class Plans:
             filter(None, [plan.grouping.explain(), last if plan.grouping.fuses else ""])
         )
 
-    def _plan(self, heap: Heap, records: Records, key: tuple[Key, ...]) -> _Plan:
-        found = self._plans.get(key)
-        if found is not None and found.grouping.holds(heap, records):
+    def _plan(
+        self, heap: Heap, records: Records, key: tuple[Key, ...], held: Collection[BoundNames]
+    ) -> _Plan:
+        # The same ones again as before are compared by identity, which takes less than hashing.
+        found = self._last if key == self._last_key else self._plans.get(key)
+        if found is not None and found.grouping.holds(heap, records, held):
             return found
         grouping = grouped(heap, records)
         self.made += 1
