@@ -81,7 +81,7 @@ class ArgumentPlan:
             if isinstance(type, ArrayType)
         ]
         self._numbers = [
-            (place, *_packed_as_is(type))
+            (place, *packed_as_is(type))
             for place, type in enumerate(signature.types)
             if isinstance(type, ScalarType)
         ]

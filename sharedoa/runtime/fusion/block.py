@@ -180,9 +180,8 @@ class _Deferred:
         try:
             asked, keys, names = zip(*records, strict=True)
             every = {each for own in names for each in own}
-            held = {each for each in every if each.hold()}
-            if len(held) == len(every) or all(each.are_equal() for each in every - held):
-                self.plans.run(asked, keys, held)
+            if all(each.hold() or each.are_equal() for each in every):
+                self.plans.run(asked, keys, every)
             else:
                 self._launch_as_it_was(records)
         except BaseException:
