@@ -3,8 +3,9 @@
 A block has BLOCK elements in shared memory, which neighbouring threads load side by side. It
 combines them in chunks, the chunks of these, and those of these. Upwards it writes all of them
 combined, and what the next block has to know of them; downwards the sums of these three levels,
-which go on from what lies before the block. So elements are read twice and written once, those of
-one block once, and what is combined with what is as in ``scan``, bit by bit.
+which go on from what lies before the block. Of up to CHUNK * CHUNK blocks each sums up itself what
+lies before it; more are the elements of a level above. So elements are read twice and written once,
+those of one block once, and what is combined with what is as in ``scan``, bit by bit.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from ..model.functions import DeviceFunction
 from ..model.intrinsics import grid, shared, syncthreads
 from ..model.scalars import ScalarType, i32, i64
 from ..model.types import Type
-from ..runtime.kernel import Kernel, kernel
+from ..runtime.kernel import Kernel, general, kernel
 from .operators import same
 from .plans import Between, planned
 from .scratch import scratch
@@ -31,6 +32,7 @@ _PADDED, _PADDED_CHUNKS = BLOCK + THREADS, THREADS + CHUNK
 bank of shared memory."""
 _EDGE = 2 * CHUNK
 """What a block says of itself to the next one: its parts, and the chunks of the last one."""
+_UPWARDS, _DOWNWARDS, _FROM_THE_TOP = 1, 0, 2
 _LARGEST = 8
 """Bytes of an element: there are no more than 48 KiB of shared memory."""
 
@@ -59,7 +61,7 @@ def scan_into(
 ) -> None:
     """The same with the result in an array that is there, which may be ``values``."""
     heap, element, length = values._heap, values.__sharedoa_element__, len(values)
-    key = ScanPlan, element, total, lift, combine, length
+    key = ScanPlan, element, total, lift, combine, length, CHUNK**2
     planned(heap, key, lambda: ScanPlan(heap, *key[1:]), values, result)
 
 
@@ -67,8 +69,8 @@ def combine_blocks(
     values: Array, total: ScalarType, lift: DeviceFunction, combine: DeviceFunction
 ) -> Array:
     """An array of one element: all of ``values`` combined."""
-    plan = ScanPlan(values._heap, values.__sharedoa_element__, total, lift, combine, len(values))
-    return plan.combine(values)
+    heap, element = values._heap, values.__sharedoa_element__
+    return ScanPlan(heap, element, total, lift, combine, len(values), 1).combine(values)
 
 
 class _Level(NamedTuple):
@@ -90,11 +92,13 @@ class ScanPlan:
         lift: DeviceFunction,
         combine: DeviceFunction,
         length: int,
+        most: int,
     ) -> None:
+        """Levels until there are at most so many blocks."""
         self._levels: list[_Level] = []
         wanted: list[tuple[ScalarType, int]] = []
         count = length
-        while not wanted or count > 1:
+        while not wanted or count > most:
             blocks = -(-count // BLOCK)
             run = _kernel(element, total, lift, combine)[blocks * THREADS, THREADS]
             self._levels.append(_Level(run, count))
@@ -107,33 +111,35 @@ class ScanPlan:
         between = self._between.arrays(values._heap)
         elements = [values, *between[1::2]]
         top = len(self._levels) - 1
-        for place in range(top):
-            self._launch(place, 1, elements, between, between[1])
+        for place in range(top + (self._levels[top].length > BLOCK)):
+            self._launch(place, _UPWARDS, elements, between, between[1])
         for place in range(top, -1, -1):
-            # What it writes to is what the level above has combined, one block each.
-            self._launch(place, 0, elements, between, elements[place] if place else result)
+            # What it writes to is what the level below has of blocks.
+            way = _FROM_THE_TOP if place == top else _DOWNWARDS
+            self._launch(place, way, elements, between, elements[place] if place else result)
 
     def combine(self, values: Array) -> Array:
         """All of them, in an array of one element."""
         between = self._between.arrays(values._heap)
         for place in range(len(self._levels)):
-            self._launch(place, 1, [values, *between[1::2]], between, between[1])
+            self._launch(place, _UPWARDS, [values, *between[1::2]], between, between[1])
         return between[-1]
 
     def _launch(
-        self, place: int, upwards: int, elements: list[Array], between: list[Array], result: Array
+        self, place: int, way: int, elements: list[Array], between: list[Array], result: Array
     ) -> None:
         run, length = self._levels[place]
-        run(elements[place], length, upwards, *between[2 * place : 2 * place + 2], result)
+        run(elements[place], length, way, *between[2 * place : 2 * place + 2], result)
 
 
 @cache
 def _kernel(E: Any, T: ScalarType, lift: DeviceFunction, combine: DeviceFunction) -> Kernel:
+    @general
     @kernel
     def kernel_scan_blocks(
         values: Array[E],
         length: i64,
-        upwards: i32,
+        way: i32,
         edges: Array[T],
         blocks: Array[T],
         result: Array[T],
@@ -143,6 +149,7 @@ def _kernel(E: Any, T: ScalarType, lift: DeviceFunction, combine: DeviceFunction
         parts = shared(T, CHUNK)
         before = shared(T, _EDGE)  # the edge of the block before
         starts = shared(T, 2)  # what lies before the block, by the lowest two levels
+        ends = shared(T, 2)  # all up to the block before, and up to the one before that
         thread = grid(1)
         block = thread // THREADS
         lane = i32(thread % THREADS)
@@ -152,19 +159,38 @@ def _kernel(E: Any, T: ScalarType, lift: DeviceFunction, combine: DeviceFunction
             place = row * THREADS + lane
             if place < count:
                 staged[place + place // CHUNK] = lift(values[first + place])
-        if upwards == 0 and block > 0:
+        if way != _UPWARDS and block > 0:
             for place in range(lane, _EDGE, THREADS):
                 before[place] = edges[(block - 1) * _EDGE + place]
+            if way == _DOWNWARDS and lane < min(block, 2):
+                ends[lane] = blocks[block - 1 - lane]
+            elif way == _FROM_THE_TOP and lane * CHUNK < block:
+                total = blocks[lane * CHUNK]
+                for k in range(lane * CHUNK + 1, min(lane * CHUNK + CHUNK, block)):
+                    total = combine(total, blocks[k])
+                parts[lane] = total
         of_chunks = (count + (CHUNK - 1)) // CHUNK
         of_parts = (of_chunks + (CHUNK - 1)) // CHUNK
         syncthreads()
+        if way == _FROM_THE_TOP and lane < min(block, 2):
+            place = i32(block) - 1 - lane
+            chunk = place // CHUNK
+            total = blocks[chunk * CHUNK]
+            if chunk > 0:
+                lower = parts[0]
+                for k in range(1, chunk):
+                    lower = combine(lower, parts[k])
+                total = combine(lower, total)
+            for k in range(chunk * CHUNK + 1, place + 1):
+                total = combine(total, blocks[k])
+            ends[lane] = total
         if lane < of_chunks:
             start = lane * (CHUNK + 1)
             total = staged[start]
             for k in range(1, min(count - lane * CHUNK, CHUNK)):
                 total = combine(total, staged[start + k])
             chunks[lane + lane // CHUNK] = total
-            if upwards > 0 and lane >= THREADS - CHUNK:
+            if way == _UPWARDS and lane >= THREADS - CHUNK:
                 edges[block * _EDGE + (lane - (THREADS - CHUNK) + CHUNK)] = total
         syncthreads()
         if lane < of_parts:
@@ -173,10 +199,10 @@ def _kernel(E: Any, T: ScalarType, lift: DeviceFunction, combine: DeviceFunction
             for k in range(1, min(of_chunks - lane * CHUNK, CHUNK)):
                 total = combine(total, chunks[start + k])
             parts[lane] = total
-            if upwards > 0:
+            if way == _UPWARDS:
                 edges[block * _EDGE + lane] = total
         syncthreads()
-        if upwards > 0:
+        if way == _UPWARDS:
             if lane == 0:
                 total = parts[0]
                 for k in range(1, of_parts):
@@ -189,14 +215,14 @@ def _kernel(E: Any, T: ScalarType, lift: DeviceFunction, combine: DeviceFunction
                     # The last part of the block before, and its last chunk, as that block has them.
                     edge = before[0]
                     if block > 1:
-                        edge = combine(blocks[block - 2], edge)
+                        edge = combine(ends[1], edge)
                     for k in range(1, CHUNK - 1):
                         edge = combine(edge, before[k])
                     starts[0] = combine(edge, before[CHUNK - 1])
                     for k in range(CHUNK):
                         edge = combine(edge, before[CHUNK + k])
                     starts[1] = edge
-                    total = combine(blocks[block - 1], total)
+                    total = combine(ends[0], total)
                 parts[0] = total
                 for k in range(1, of_parts):
                     total = combine(total, parts[k])

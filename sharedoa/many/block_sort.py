@@ -24,7 +24,7 @@ from ..heap.heap import Heap
 from ..model.functions import func
 from ..model.intrinsics import atomic_add, atomic_exch, grid, gridsize, shared, syncthreads
 from ..model.scalars import ScalarType, i32, i64, u16, u32, u64
-from ..runtime.kernel import Kernel, kernel
+from ..runtime.kernel import Kernel, general, kernel
 from .plans import Between, planned
 from .scratch import scratch
 
@@ -174,6 +174,7 @@ def _kernel_of_counts(keys: Keys, S: ScalarType, has_numbers: bool) -> Kernel:
     TILE = THREADS * EACH
     COUNTS = PASSES * DIGITS
 
+    @general
     @kernel
     def kernel_count_digits(values: Array[U], length: i64, totals: Array[S]) -> None:
         tallies = shared(u32, COUNTS)
@@ -212,6 +213,7 @@ def _kernel_of_moves(keys: Keys, S: ScalarType, has_numbers: bool, is_alone: boo
     # What a tile says: nothing, its own count, or that of all tiles to itself.
     OWN, ALL = 1 << (S.bits - 2), 1 << (S.bits - 1)
 
+    @general
     @kernel
     def kernel_move_digits(
         values: Array[U],

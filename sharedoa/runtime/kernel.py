@@ -44,6 +44,8 @@ class Kernel(Generic[P]):
     """
 
     __name__: str
+    #: ``launch.Source.is_general``.
+    is_general = False
 
     def __init__(self, function: Callable[P, Any], local: dict[str, Any]) -> None:
         self.function = function
@@ -82,6 +84,7 @@ class Kernel(Generic[P]):
                 function,
                 self._use.barrier,
                 add_to=lambda builder, symbol: builder.add_kernel(symbol, self.function, signature),
+                is_general=self.is_general,
                 origin=self.function,
             )
         )
@@ -175,6 +178,13 @@ def kernel(function: Callable[P, None]) -> Kernel[P]:
     frame = sys._getframe(1)
     local = local_names(frame)
     return Kernel(function, local)
+
+
+def general(kernel: Kernel[P]) -> Kernel[P]:
+    """A kernel of ours that takes long to compile and is called with few sets of numbers: no code
+    is made that knows them."""
+    kernel.is_general = True
+    return kernel
 
 
 def _vectorised_call(objects: Any, name: str, arguments: tuple[Any, ...]) -> Any:

@@ -76,6 +76,8 @@ class Source:
     in_order: bool = False
     #: Makes it a function of another kernel's program, under a symbol; None if that cannot be.
     add_to: Callable[[ProgramBuilder, str], None] | None = None
+    #: Whether its code knows none of the numbers that it is given, however long they stay the same.
+    is_general: bool = False
     #: The user's function that it runs; None for several.
     origin: Callable[..., Any] | None = None
 
@@ -346,7 +348,8 @@ class Program:
             known_block = None
             if heap.backend.target.is_device:
                 known_block = self._block(heap.backend, geometry)
-            constants = self.specialisation.fixed(words_of(slots, scalars), known_block)
+            if not self.source.is_general:
+                constants = self.specialisation.fixed(words_of(slots, scalars), known_block)
         if not is_watched or not self._may_specialise(heap, debug):
             scalars = []
         if scalars:
@@ -386,7 +389,7 @@ class Program:
     def _may_specialise(self, heap: Heap, debug: bool) -> bool:
         """Whether numbers that stay the same may become constants. Fast arithmetic of constants is
         not that of variables, and results are not to depend on when code is replaced."""
-        is_asked = not debug and knobs.specialise.value()
+        is_asked = not debug and not self.source.is_general and knobs.specialise.value()
         return is_asked and not heap.fastmath
 
     def read_frozen(self, heap: Heap, constants: Constants) -> None:

@@ -2,7 +2,8 @@
 
 Two algorithms with the same results. On a device a launch takes as long as adding up a million
 numbers, and threads of a block can wait for each other: ``PrefixSumByPieces``. On a processor
-launches take little, waiting much: ``PrefixSumByChunks``.
+launches take little, waiting much: ``PrefixSumByChunks``. Why they are not scans of
+``sharedoa.many``, whose trees are made for floats: docs/performance.md, "Sums, scans and sorting".
 """
 
 from __future__ import annotations

@@ -120,6 +120,7 @@ def results(backend: Any) -> list[bytes]:
         found += [oa.scan(sum32, array), other.argsort(), other.min(), other.sum()]
         found += [oa.array(f32, [0.0, -0.0, 1.0]).min(), oa.array(f32, [-0.0, 0.0]).max()]
         found += [oa.where(array, other[1], 2), oa.array(i16, given[:50].astype(np.int16)).sum()]
+        found += [oa.array(f32, numbers(f32, 4200)).cumsum()]
         found += [array.argsort(), oa.array(i16, numbers(i16, 700)).argsort()]
         for each in (oa.array(i8, numbers(i8, 450)), oa.array(f32, given), other):
             each.sort()
@@ -224,6 +225,7 @@ def test_scans_and_sorts_in_a_recorded_step(small_tree: None) -> None:
         assert len(kept) == 3
         for plan in kept:
             plan._between = None
+        move = block_sort._kernel_of_moves(sorting.Keys.of(f32), u32, True, True)
         with oa.capture() as step:
             sums = array.cumsum()
             order = array.argsort()
@@ -232,6 +234,7 @@ def test_scans_and_sorts_in_a_recorded_step(small_tree: None) -> None:
         heap.wait()
         assert np.array_equal(order, np.argsort(given, kind="stable"))
         assert np.array_equal(array, np.sort(given))
+        assert not move.program.specialisation._variants, "code is made for each call"
         assert same(sums[149], given.cumsum()[-1], 1e-3)
 
 

@@ -44,6 +44,12 @@ MUTATIONS = (
         "the last part of the block before is counted twice", _BITS,
     ),
     Mutation(
+        "what lies before a block without the last one", "sharedoa/many/block_scan.py",
+        "            for k in range(chunk * CHUNK + 1, place + 1):",
+        "            for k in range(chunk * CHUNK + 1, place):",
+        "blocks go on from less than what lies before them", _BITS,
+    ),
+    Mutation(
         "keys that are equal change places", "sharedoa/many/block_sort.py",
         "            for k in reversed(range(EACH)):",
         "            for k in range(EACH):",
@@ -71,6 +77,11 @@ MUTATIONS = (
         "a recorded step with the memory of others", "sharedoa/many/plans.py",
         "    if is_recorded(heap):", "    if False:",
         "what a step computes between is overwritten by calls of another thread", _RECORDED,
+    ),
+    Mutation(
+        "sorting with its numbers as constants", "sharedoa/runtime/kernel.py",
+        "                is_general=self.is_general,", "                is_general=False,",
+        "recorded steps that sort compile long kernels for each of their passes", _RECORDED,
     ),
     Mutation(
         "plans that fill a heap", "sharedoa/many/plans.py",
