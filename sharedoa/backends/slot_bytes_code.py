@@ -77,11 +77,11 @@ class Chunk:
 
 
 def own_region(
-    builder: ir.IRBuilder, leaves: list[ir.Value], thread: ir.Value
+    builder: ir.IRBuilder, count: int, leaves: list[ir.Value], thread: ir.Value
 ) -> tuple[ir.Value, list[ir.Value], ir.Value]:
-    """The number of the region that a thread is for, what the leaves have for that, and the
-    thread's number in it. The leaves of each begin with its first thread."""
-    size = len(leaves) // REGIONS
+    """The number of the region that a thread is for, of so many, what the leaves have for that, and
+    the thread's number in it. The leaves of each begin with its first thread."""
+    size = len(leaves) // count
     regions = [leaves[first : first + size] for first in range(0, len(leaves), size)]
     number: ir.Value = I64(0)
     own = regions[0]

@@ -6,7 +6,7 @@ once, or side by side. Without warps each thread is one by itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -36,10 +36,10 @@ from .slot_list_code import ALSO_LEAVES, LIST_LEAVES, STORED, emit_headers, emit
 
 
 def _emit_settle(
-    warp: Lanes, builder: ir.IRBuilder, leaves: list[ir.Value], thread: ir.Value
+    warp: Lanes, count: int, builder: ir.IRBuilder, leaves: list[ir.Value], thread: ir.Value
 ) -> None:
     _, (chunks, live, freed, used, report, counts, *levels), chunk = own_region(
-        builder, leaves, thread
+        builder, count, leaves, thread
     )
     gone_at, last_at, deletion_at = (
         builder.inttoptr(builder.add(report, I64(place)), POINTER)
@@ -135,10 +135,10 @@ def _emit_sums(
 
 
 def _emit_total(
-    warp: Lanes, builder: ir.IRBuilder, leaves: list[ir.Value], thread: ir.Value
+    warp: Lanes, count: int, builder: ir.IRBuilder, leaves: list[ir.Value], thread: ir.Value
 ) -> None:
-    _, (top, count, at), thread = own_region(builder, leaves, thread)
-    total = emit_sum_before(builder, warp, top, count)
+    _, (top, tops, at), thread = own_region(builder, count, leaves, thread)
+    total = emit_sum_before(builder, warp, top, tops)
     with builder.if_then(builder.icmp_unsigned("==", thread, I64(0))):
         builder.store(builder.trunc(total, I32), builder.inttoptr(at, POINTER))
 
@@ -176,32 +176,39 @@ CLEAR = OwnKernel("sharedoa_slots_clear", 1, _emit_clear)
 
 
 class RegionKernels(NamedTuple):
-    """For up to REGIONS regions, each with whole warps; ``leaves`` are those of each in a row.
+    """Kernels for one region, for two, and so on up to REGIONS, each with whole warps; ``leaves``
+    are those of each region in a row.
 
     All begin with the region's first thread. ``settle``, with one thread a chunk: how many chunks;
     address of the bytes; as ``Settling`` has them; whether the sums are not right yet; addresses of
     the levels. ``total``, with one warp: address and number of the last level's sums, where to
     write how many live. ``list``, with one thread a chunk: the number of the region that the list
     begins with; slots that are looked at; 0 for those that live or 1 for free ones; address and
-    number of the last level's sums; address of the bytes, how many at most, where to, bytes of
-    each; addresses of how many are listed before and after; address of a limit, how many times
-    that, and the first region and the one after the last one of what is added to it; first, shift,
-    block and lane; addresses of the levels. After those of all regions: how many threads there are;
+    number of the last level's sums, and how far a chunk's number is shifted for those; address of
+    the bytes, how many at most, where to, bytes of each; addresses of how many are listed before
+    and after; address of a limit, how many times that, and the first region and the one after the
+    last one of what is added to it; first, shift, block and lane; addresses of the levels, of the
+    first one also where there is none. After those of all regions: how many threads there are;
     address and number of words to zero; where to write words, a bit for each of those to write, and
     the words.
     """
 
     warp: Lanes
-    settle: OwnKernel
-    total: OwnKernel
-    list: OwnKernel
+    settle: Sequence[OwnKernel]
+    total: Sequence[OwnKernel]
+    list: Sequence[OwnKernel]
 
 
 def region_kernels(warp: Lanes) -> RegionKernels:
     """Those for threads that work together in such warps."""
 
-    def made(name: str, leaves: int, emit: Callable[..., None], more: int = 0) -> OwnKernel:
-        return OwnKernel(f"sharedoa_slots_{name}", REGIONS * leaves + more, partial(emit, warp))
+    def made(
+        name: str, leaves: int, emit: Callable[..., None], more: int = 0
+    ) -> Sequence[OwnKernel]:
+        return [
+            OwnKernel(f"sharedoa_slots_{name}_{n}", n * leaves + more, partial(emit, warp, n))
+            for n in range(1, REGIONS + 1)
+        ]
 
     return RegionKernels(
         warp,

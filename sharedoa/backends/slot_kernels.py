@@ -10,6 +10,8 @@ import numpy as np
 
 from ..forks import renew_in_child
 from ..heap.slot_lists import (
+    CHUNK,
+    GROUP,
     MOST_LEVELS,
     NOTHING,
     Also,
@@ -49,6 +51,12 @@ def _batches(regions: Sequence[T]) -> list[Sequence[T]]:
     return [regions[first : first + REGIONS] for first in range(0, len(regions), REGIONS)]
 
 
+def _levels_of_list(slots: SlotBytes) -> list[int]:
+    """Those below the last one; in place of others, which are not read, the first."""
+    below = [address for address, _ in slots.levels[:-1]]
+    return [*below, *[below[0]] * (MOST_LEVELS - len(below))]
+
+
 def _list_leaves(some: Sequence[Listing], place: int) -> list[int]:
     """The leaves of one of the lists that a launch writes, but for its first thread."""
 
@@ -60,6 +68,8 @@ def _list_leaves(some: Sequence[Listing], place: int) -> list[int]:
 
     one, first = some[place], head(place)
     slots, how = one.slots, one.numbers
+    assert how.shift < CHUNK.bit_length()
+    top_shift = (len(slots.levels) - 1) * (GROUP.bit_length() - 1)
     most, (limit, times), (limit_first, limit_stop) = one.most, one.limit, (0, 0)
     for number, earlier in enumerate(some[:place]):
         if limit and earlier.after == limit:
@@ -69,10 +79,10 @@ def _list_leaves(some: Sequence[Listing], place: int) -> list[int]:
             limit = some[limit_first].before
             break
     return [
-        first, slots.slots, 0 if one.live else 1, *slots.levels[-1],
+        first, slots.slots, 0 if one.live else 1, *slots.levels[-1], top_shift,
         slots.live, most, one.to, one.item, some[first].before, one.after,
         limit, times, limit_first, limit_stop,
-        how.first, how.shift, how.block, how.lane, *_levels(slots),
+        how.first, how.shift, how.block, how.lane, *_levels_of_list(slots),
     ]  # fmt: skip
 
 
@@ -139,7 +149,7 @@ class SlotKernels:
 
     def _launch_all(
         self,
-        kernel: OwnKernel,
+        kernels: Sequence[OwnKernel],
         regions: Sequence[tuple[int, list[int]]],
         more: Sequence[int] = (),
     ) -> None:
@@ -151,9 +161,8 @@ class SlotKernels:
             for count, own in some:
                 leaves += [threads, *own]
                 threads += -(-count // width) * width
-            none = [threads, *[0] * len(regions[0][1])]
-            leaves += none * (REGIONS - len(some))
-            self._launch(kernel, threads, [*leaves, threads, *more] if more else leaves)
+            leaves += [threads, *more] if more else []
+            self._launch(kernels[len(some) - 1], threads, leaves)
 
     def write_headers(
         self, most: int, numbers: Numbering, header: bytes, at: int, before: int, after: int

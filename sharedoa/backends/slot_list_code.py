@@ -15,33 +15,31 @@ from .slot_bytes_code import (
     AT_ONCE,
     GROUP_SHIFT,
     I32,
-    REGIONS,
     WORD,
     Chunk,
     bits_of,
     emit_sum_before,
     is_any,
-    load_sum,
     own_region,
     pointer_to,
 )
 
 STORED = 32
 """Words that one launch writes at most, beside lists or alone."""
-_ROWS = 2
-"""Of sums of each level that a thread loads at once: all, where a warp has 32 threads."""
 #: Of the leaves of a list: what tells how many a region has
 _TOTALS = 5
 #: Of each region of a list, and of what it writes by the way
-LIST_LEAVES, ALSO_LEAVES = 1 + _TOTALS + 14 + MOST_LEVELS, 5 + STORED
+LIST_LEAVES, ALSO_LEAVES = 1 + _TOTALS + 15 + MOST_LEVELS, 5 + STORED
 
 
-def emit_list(warp: Lanes, builder: ir.IRBuilder, leaves: list[ir.Value], thread: ir.Value) -> None:
-    leaves, also = leaves[: REGIONS * LIST_LEAVES], leaves[REGIONS * LIST_LEAVES :]
+def emit_list(
+    warp: Lanes, count: int, builder: ir.IRBuilder, leaves: list[ir.Value], thread: ir.Value
+) -> None:
+    leaves, also = leaves[: count * LIST_LEAVES], leaves[count * LIST_LEAVES :]
     number = thread
-    region, own, thread = own_region(builder, leaves, thread)
+    region, own, thread = own_region(builder, count, leaves, thread)
     (head, slots, others, top, tops), own = own[:_TOTALS], own[_TOTALS:]
-    live, most, to, item, before_at, stop_at, *own = own
+    top_shift, live, most, to, item, before_at, stop_at, *own = own
     (limit_at, times, limit_first, limit_stop), own = own[:4], own[4:]
     numbers, levels = own[:4], own[4:]
 
@@ -56,7 +54,7 @@ def emit_list(warp: Lanes, builder: ir.IRBuilder, leaves: list[ir.Value], thread
 
     listed = _emit_word(builder, before_at, I64(0))
     limit = _emit_word(builder, limit_at, I64(0))
-    for place in range(REGIONS - 1):
+    for place in range(count - 1):
         slots_there, others_there, *top_there = leaves[place * LIST_LEAVES + 2 :][: _TOTALS - 1]
         is_before = in_order(head, place, region)
         limits = in_order(limit_first, place, limit_stop)
@@ -78,72 +76,88 @@ def emit_list(warp: Lanes, builder: ir.IRBuilder, leaves: list[ir.Value], thread
         stop = builder.select(builder.icmp_unsigned("<", stop, most), stop, most)
         with builder.if_then(builder.icmp_unsigned("==", lane, I64(0))):
             builder.store(stop, builder.inttoptr(stop_at, POINTER))
-    before = _emit_before(builder, warp, levels, top, chunk)
+    before = _emit_before(builder, warp, levels, top, top_shift, chunk)
     # From here on 32 bits do: multiplying 64 takes several instructions.
     left = builder.sub(slots, builder.mul(thread, I64(CHUNK)))
     is_one = builder.icmp_signed(">", left, I64(0))
     found = Chunk(builder, live, builder.select(is_one, thread, I64(0)), is_one)
-    wanted = found.slots([bits_of(builder, word, LIVED) for word in found.words])
-    wants_live = builder.icmp_unsigned("==", others, I64(0))
-    wanted = builder.select(wants_live, wanted, builder.not_(wanted))
-    is_whole = builder.icmp_signed(">=", left, I64(CHUNK))
-    some = builder.sub(builder.shl(I32(1), builder.trunc(left, I32)), I32(1))
-    some = builder.select(is_one, some, I32(0))
-    wanted = builder.and_(wanted, builder.select(is_whole, I32(-1), some))
-    place = builder.trunc(
-        builder.add(listed, of(builder.mul(chunk, I64(CHUNK)), before, others)), I32
-    )
-    count = builder.ctpop(wanted)
-    place = builder.add(place, builder.sub(_sum_up_to(builder, warp, count), count))
-    row = wanted, place, builder.trunc(builder.mul(chunk, I64(CHUNK)), I32)
-    _emit_rows(builder, warp, row, (to, item, builder.trunc(most, I32)), numbers)
+    place = builder.add(listed, of(builder.mul(chunk, I64(CHUNK)), before, others))
+    with builder.if_then(builder.icmp_unsigned("<", place, most)):
+        wanted = found.slots([bits_of(builder, word, LIVED) for word in found.words])
+        wants_live = builder.icmp_unsigned("==", others, I64(0))
+        wanted = builder.select(wants_live, wanted, builder.not_(wanted))
+        is_whole = builder.icmp_signed(">=", left, I64(CHUNK))
+        some = builder.sub(builder.shl(I32(1), builder.trunc(left, I32)), I32(1))
+        some = builder.select(is_one, some, I32(0))
+        wanted = builder.and_(wanted, builder.select(is_whole, I32(-1), some))
+        before_this = builder.sub(_sum_up_to(builder, warp, wanted), builder.ctpop(wanted))
+        place = builder.add(builder.trunc(place, I32), before_this)
+        row = wanted, place, builder.trunc(builder.mul(chunk, I64(CHUNK)), I32)
+        is_wide = builder.icmp_unsigned("==", item, I64(WORD))
+        with builder.if_else(is_wide) as ways:
+            for way, type in zip(ways, (I64, I32), strict=True):
+                with way:
+                    _emit_rows(builder, warp, row, (to, type, builder.trunc(most, I32)), numbers)
     _emit_also(builder, also, number)
 
 
 def _emit_before(
-    builder: ir.IRBuilder, warp: Lanes, levels: list[ir.Value], top: ir.Value, chunk: ir.Value
+    builder: ir.IRBuilder,
+    warp: Lanes,
+    levels: list[ir.Value],
+    top: ir.Value,
+    top_shift: ir.Value,
+    chunk: ir.Value,
 ) -> ir.Value:
     """How many live before a chunk, the first one of a warp. A thread's loads of all levels are
-    under way together: the last level is TOP // GROUP pieces like those of the others."""
-    first = builder.and_(chunk, I64(-GROUP))
-    pieces = [(levels[0], 1, first, chunk)]
-    at_top: ir.Value = I64(0)
-    for number, sums in enumerate(levels[1:], 1):
-        place = builder.lshr(chunk, I64(number * GROUP_SHIFT))
-        is_top = builder.icmp_unsigned("==", sums, top)
-        at_top = builder.select(is_top, place, at_top)
-        first = builder.and_(place, I64(-GROUP))
-        is_level = builder.and_(is_any(builder, sums), builder.not_(is_top))
+    under way together, of two sums each: the last level is TOP // GROUP pieces as the others."""
+    chunk, top_shift = builder.trunc(chunk, I32), builder.trunc(top_shift, I32)
+    pieces = [(levels[0], 1, builder.and_(chunk, I32(-GROUP)), chunk)]
+    for number, sums in enumerate(levels[1:-1], 1):
+        place = builder.lshr(chunk, I32(number * GROUP_SHIFT))
+        first = builder.and_(place, I32(-GROUP))
+        is_level = builder.icmp_unsigned("<", I32(number * GROUP_SHIFT), top_shift)
         pieces.append((sums, 4, first, builder.select(is_level, place, first)))
-    pieces += [(top, 4, I64(first), at_top) for first in range(0, TOP, GROUP)]
+    at_top = builder.lshr(chunk, top_shift)
+    pieces += [(top, 4, I32(first), at_top) for first in range(0, TOP, GROUP)]
     entry = builder.block
     row, done = builder.append_basic_block("row"), builder.append_basic_block("counted")
     builder.branch(row)
     builder.position_at_end(row)
-    place, total = builder.phi(I64), builder.phi(I32)
-    place.add_incoming(I64(0), entry)
+    place, total = builder.phi(I32), builder.phi(I32)
+    place.add_incoming(I32(0), entry)
     total.add_incoming(I32(0), entry)
-    own = builder.add(place, builder.zext(warp.lane(builder), I64))
+    own = builder.shl(builder.add(place, warp.lane(builder)), I32(1))
     count: ir.Value = total
-    rows = min(_ROWS, GROUP // warp.width)
-    for number in range(0, rows * warp.width, warp.width):
-        for sums, size, first, stop in pieces:
-            at = builder.add(builder.add(first, own), I64(number))
-            is_one = builder.icmp_unsigned("<", at, stop)
-            base = builder.select(is_one, sums, levels[0])
-            pointer = pointer_to(builder, base, builder.select(is_one, at, I64(0)), size)
-            found = load_sum(builder, pointer, size)
-            count = builder.add(count, builder.select(is_one, found, I32(0)))
-    following = builder.add(place, I64(rows * warp.width))
+    for sums, size, first, stop in pieces:
+        at = builder.add(first, own)
+        is_one = builder.icmp_unsigned("<", at, stop)
+        index = builder.zext(builder.select(is_one, at, I32(0)), I64)
+        pair = ir.IntType(16 * size)
+        pointer = pointer_to(builder, sums, index, size)
+        found = builder.load(pointer, typ=pair, align=2 * size)
+        shifted = builder.lshr(found, pair(8 * size))
+        low, high = (_sum_in(builder, each, size) for each in (found, shifted))
+        is_other = builder.icmp_unsigned("<", builder.add(at, I32(1)), stop)
+        count = builder.add(count, builder.select(is_one, low, I32(0)))
+        count = builder.add(count, builder.select(is_other, high, I32(0)))
+    following = builder.add(place, I32(warp.width))
     place.add_incoming(following, row)
     total.add_incoming(count, row)
-    builder.cbranch(builder.icmp_unsigned("<", following, I64(GROUP)), row, done)
+    builder.cbranch(builder.icmp_unsigned("<", following, I32(GROUP // 2)), row, done)
     builder.position_at_end(done)
     return builder.zext(warp.reduce(builder, "add", count), I64)
 
 
-def _sum_up_to(builder: ir.IRBuilder, warp: Lanes, value: ir.Value) -> ir.Value:
-    """The sum of the values of a warp's threads up to this one."""
+def _sum_in(builder: ir.IRBuilder, pair: ir.Value, size: int) -> ir.Value:
+    """i32: the lower one of two sums of so many bytes."""
+    found = builder.trunc(pair, ir.IntType(8 * size))
+    return found if size == 4 else builder.zext(found, I32)
+
+
+def _sum_up_to(builder: ir.IRBuilder, warp: Lanes, bits: ir.Value) -> ir.Value:
+    """How many bits the threads of a warp up to this one have."""
+    value: ir.Value = builder.ctpop(bits)
     lane, distance = warp.lane(builder), 1
     while distance < warp.width:
         from_there = warp.shuffle(builder, value, builder.sub(lane, I32(distance)))
@@ -157,15 +171,29 @@ def _emit_rows(
     builder: ir.IRBuilder,
     warp: Lanes,
     own: tuple[ir.Value, ir.Value, ir.Value],
-    target: tuple[ir.Value, ir.Value, ir.Value],
+    target: tuple[ir.Value, ir.IntType, ir.Value],
     numbers: list[ir.Value],
 ) -> None:
     """Write numbers of slots of a warp's chunks, side by side. ``own``: which slots of the thread's
     own chunk, as bits, the place of the first of them in the list, and the first slot of the warp;
-    ``target``: where the list is, bytes of each, and how many it takes."""
+    ``target``: where the list is, of what type, and how many it takes."""
     wanted, place, first_slot = own
-    to, item, most = target
+    to, type, most = target
     lane, width = warp.lane(builder), warp.width
+    # Chunks are whole blocks of a numbering.
+    first_number = _emit_number(builder, first_slot, numbers)
+    _, shift, block, _ = numbers
+    each_chunk = builder.mul(block, builder.lshr(I64(CHUNK), shift))
+
+    def within(bit: ir.Value) -> tuple[ir.Value, ir.Value, ir.Value]:
+        """Of a slot in a chunk: its number, its bit, and the bits of those before."""
+        own = builder.add(first_number, _emit_number(builder, bit, [I64(0), *numbers[1:]]))
+        own = own if type == I64 else builder.trunc(own, type)
+        mask = builder.shl(I32(1), bit)
+        return own, mask, builder.sub(mask, I32(1))
+
+    # In warps of 32 threads it is the same one in every chunk.
+    same = within(lane) if width == CHUNK else None
     entry = builder.block
     test, look, done = (builder.append_basic_block(name) for name in ("test", "look", "listed"))
     builder.branch(test)
@@ -180,24 +208,21 @@ def _emit_rows(
     builder.cbranch(goes_on, look, done)
     builder.position_at_end(look)
     for number in range(AT_ONCE):
-        slot = builder.add(builder.add(first, I32(number * width)), lane)
-        chunk = builder.udiv(builder.add(first, I32(number * width)), I32(CHUNK))
+        slot = builder.add(first, I32(number * width))
+        chunk = builder.udiv(slot, I32(CHUNK))
+        bit = builder.and_(builder.add(slot, lane), I32(CHUNK - 1))
+        own_number, mask, is_before = same or within(bit)
         bits = warp.shuffle(builder, wanted, chunk)
         start = warp.shuffle(builder, place, chunk)
-        bit = builder.and_(slot, I32(CHUNK - 1))
-        is_before = builder.sub(builder.shl(I32(1), bit), I32(1))
         at = builder.add(start, builder.ctpop(builder.and_(bits, is_before)))
-        is_wanted = builder.trunc(builder.lshr(bits, bit), I1)
+        is_wanted = is_any(builder, builder.and_(bits, mask))
         has_room = builder.icmp_unsigned("<", at, most)
+        distance = _product(builder, chunk, each_chunk)
+        distance = distance if type == I64 else builder.trunc(distance, type)
+        value = builder.add(own_number, distance)
         with builder.if_then(builder.and_(is_wanted, has_room)):
-            value = _emit_number(builder, builder.add(first_slot, slot), numbers)
-            here = builder.inttoptr(builder.add(to, _product(builder, at, item)), POINTER)
-            is_wide = builder.icmp_unsigned("==", item, I64(WORD))
-            with builder.if_else(is_wide) as (wide, narrow):
-                with wide:
-                    builder.store(value, here)
-                with narrow:
-                    builder.store(builder.trunc(value, I32), here)
+            index = builder.zext(at, I64)
+            builder.store(value, pointer_to(builder, to, index, type.width // 8))
     first.add_incoming(builder.add(first, I32(AT_ONCE * width)), builder.block)
     builder.branch(test)
     builder.position_at_end(done)
