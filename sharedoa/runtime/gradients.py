@@ -337,10 +337,11 @@ def launch_taped(
     debug: Any,
     leave: Leave,
     words: Words | None = None,
+    way: Way | None = None,
 ) -> TapedLaunch | None:
     """Launch, and keep what it takes to reverse that; None if nothing is to be reversed.
-    ``words``: where to keep that."""
-    way = way_of(program, heap, geometry, arguments, debug, loads_again=True)
+    ``words``: where to keep that; ``way``: how, if all that may be is loaded again."""
+    way = way or way_of(program, heap, geometry, arguments, debug, loads_again=True)
     again = way.gradient.made.again
     if again and not (way.is_apart and leave(again, arguments, geometry)):
         way = way_of(program, heap, geometry, arguments, debug, loads_again=False)

@@ -30,16 +30,17 @@ from ..heap.objects import ManyObjects
 from ..heap.population import Population
 from ..heap.recording import Recorder, recording
 from ..model.object import Object
+from ..model.world import World
 from .heap_state import Saved
 from .planned_clusters import remind
 from .tape_words import TapeWords
 from .traced import Read, Traced
 from .untouched import Untouched
-from .vectorised import geometry_of, planned_again
+from .vectorised import PlannedLaunch, geometry_of, planned_again
 
 if TYPE_CHECKING:
     from .geometry import Geometry
-    from .gradients import Gradient, TapedLaunch
+    from .gradients import Gradient, TapedLaunch, Way
     from .launch import Program
 
 
@@ -63,6 +64,8 @@ class Tape(Recorder):
         self._events: list[TapedLaunch | Read | Saved | None] = []
         self._population = self._now()
         self._gradients: dict[str, Gradient] = {}
+        #: Of calls of all objects of a class.
+        self._calls: dict[tuple[PlannedLaunch, ...], list[_Call]] = {}
 
     def __del__(self) -> None:
         heap = getattr(self, "heap", None)
@@ -126,19 +129,34 @@ class Tape(Recorder):
         arguments: tuple[Any, ...],
         mode: Any = None,
         debug: Any = None,
+        way: Way | None = None,
     ) -> None:
-        """Launch what arguments of this heap are known to suit, and keep what that takes."""
-        from .gradients import launch_taped
+        """Launch what arguments of this heap are known to suit, and keep what that takes. ``way``:
+        that of the same launch before."""
+        from .gradients import launch_taped, way_of
 
-        untouched = self._untouched
-        saved = untouched.before(program.uses().program, arguments)
+        heap, untouched, events = self.heap, self._untouched, self._events
+        how = program, heap, geometry, arguments
+        way = way or way_of(*how, debug, loads_again=True)
+        now = untouched.now(way)
+        step = untouched.known(now)
+        if step is not None:
+            saved = untouched.again(step)
+            if saved is not None:
+                events.append(saved)
+            events.append(step.way.record(arguments, arguments, mode, debug, self._words))
+            return
+        saved = untouched.before(way.gradient.original, arguments)
         if saved is not None:
-            self._events.append(saved)
-        how = program, self.heap, geometry, arguments, mode, debug
-        taped = launch_taped(*how, untouched.leave, self._words)
+            events.append(saved)
+        taped = launch_taped(*how, mode, debug, untouched.leave, self._words, way)
         if taped is not None:
-            self._events.append(taped)
+            events.append(taped)
             self._gradients[program.source.name] = taped.gradient
+            is_debug = heap.debug if debug is None else bool(debug)
+            is_usual = taped.arguments is arguments and taped.way.room is not None
+            if is_usual and (way.is_safe or is_debug):
+                untouched.note(now, taped.way, saved)
 
     def call_again(self, objects: Population, name: str, arguments: tuple[Any, ...]) -> bool:
         """Launch a method of all objects of a class, if its launches are those of the call before;
@@ -146,14 +164,22 @@ class Tape(Recorder):
         heap = self.heap
         if self._checkpoints is not None or objects._heap is not heap or not self.is_recording:
             return False
-        launches = planned_again(objects, name, arguments)
-        if not launches:
+        launches = planned_again(objects, name)
+        if launches is None:
             return False
+        calls = self._calls.get(launches)
+        if calls is None:
+            calls = self._calls[launches] = [_Call(each, heap) for each in launches]
+        given = [(*each.first, *arguments) for each in calls]
+        if arguments:
+            for each, values in zip(calls, given, strict=True):
+                if not each.program.plan.lie_in(heap, values):
+                    return False
         self._refuse_others()
         token = recording.set(None)
         try:
-            for each, given in launches:
-                self._launch(each.program, geometry_of(each.threads), given)
+            for each, values in zip(calls, given, strict=True):
+                self._launch(each.program, each.geometry, values, way=each.way_of(heap, values))
         finally:
             recording.reset(token)
         return True
@@ -281,6 +307,31 @@ class Tape(Recorder):
         """Make all adjoints of the heap zero."""
         adjoints_of(self.heap).zero()
         remind(self.heap)
+
+
+class _Call:
+    """A launch of a call of all objects of a class: its arguments, but for the method's."""
+
+    def __init__(self, planned: PlannedLaunch, heap: Heap) -> None:
+        self.program, self.geometry = planned.program, geometry_of(planned.threads)
+        self.first = (*planned.arrays(heap), *planned.first_threads)
+        self._way: tuple[int, Way] | None = None
+
+    def way_of(self, heap: Heap, arguments: tuple[Any, ...]) -> Way:
+        """How it is recorded, by what the program means now."""
+        from .gradients import way_of
+
+        known = self._way
+        rest = arguments[len(self.first) :]
+        if (
+            known is not None
+            and known[0] == World.epoch
+            and all(e.__class__ is float for e in rest)
+        ):
+            return known[1]
+        found = way_of(self.program, heap, self.geometry, arguments, None, loads_again=True)
+        self._way = World.epoch, found
+        return found
 
 
 def _gradient(shape: tuple[int, ...], given: Any) -> np.ndarray[Any, Any]:

@@ -37,7 +37,7 @@ class TapeWords:
         heap, length = self._heap, -(-size // 8)
         if heap.backend.copies is None or not size:
             return None
-        if 2 * length > self._next:
+        if 2 * length > _MOST:
             return device_array(heap, u64, length)
         made = self(u64, length)
         assert made._storage is not None
@@ -45,12 +45,13 @@ class TapeWords:
 
     def __call__(self, element: Type, length: int) -> Array:
         """So many numbers of a type of 8 bytes."""
-        if 2 * length > self._next:
+        if 2 * length > _MOST:
             return new_words(self._heap, element, length)
         piece = self._piece
         if piece is None or self._used + length > len(piece):
-            piece = self._piece = new_words(self._heap, u64, self._next)
-            self._used, self._next = 0, min(2 * self._next, _MOST)
+            size = max(self._next, 2 * length)
+            piece = self._piece = new_words(self._heap, u64, size)
+            self._used, self._next = 0, min(2 * size, _MOST)
         address = piece._address + 8 * self._used
         self._used += -(-length // _STEP) * _STEP
         return make_array(self._heap, element, piece._storage, address, length)

@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from .. import ir
@@ -25,6 +25,9 @@ from ..ir.roles import Role, element_role, may_meet
 from .geometry import Geometry
 from .heap_state import Copies, Piece, Saved, array_piece, arrays_made, memory_by_role
 from .tape_words import TapeWords
+
+if TYPE_CHECKING:
+    from .gradients import Way
 
 _LEAST, _EACH = 1 << 19, 512
 """Bytes of memory that a launch may leave: what is copied at once, and for each of its threads.
@@ -64,6 +67,16 @@ class _Known:
 _stored: WeakKeyDictionary[ir.Program, _Stored] = WeakKeyDictionary()
 
 
+@dataclass(frozen=True)
+class Step:
+    """What was done for a launch: how it was recorded, what was copied before it, and by number
+    what was left after it."""
+
+    way: Way
+    saved: Sequence[Piece]
+    number: int
+
+
 class Untouched:
     """Of one tape."""
 
@@ -73,6 +86,12 @@ class Untouched:
         self._copies: Copies | None = None
         #: By address: what launches have left since it was copied, with its roles.
         self._left: dict[int, tuple[Piece, frozenset[Role]]] = {}
+        #: A number for what is left; None where nobody has looked since it changed. What is left
+        #: by a number is not changed any more.
+        self._number: int | None = 0
+        self._numbers: dict[frozenset[tuple[int, frozenset[Role]]], int] = {frozenset(): 0}
+        self._by_number: list[dict[int, tuple[Piece, frozenset[Role]]]] = [self._left]
+        self._steps: dict[tuple[Way, int, int], Step] = {}
         #: All that will be put back.
         self._pieces: dict[int, Piece] = {}
         self._end: Saved | None = None
@@ -92,7 +111,7 @@ class Untouched:
             return False
         if self._copies is None:
             self._copies = Copies(heap)
-        left = self._left
+        left = self._changing()
         for each in known.left:
             piece, roles = each
             before = left.get(piece.address)
@@ -150,10 +169,45 @@ class Untouched:
 
     def _saved(self, pieces: list[Piece]) -> Saved:
         made = Saved(self._heap, pieces, self._words)
+        left = self._changing()
         for piece in pieces:
             self._pieces[piece.address] = piece
-            del self._left[piece.address]
+            del left[piece.address]
         return made
+
+    # ------------------------------------------------------------ as before
+
+    def now(self, way: Way) -> tuple[Way, int, int]:
+        """What decides what happens to memory before and after a launch."""
+        number = self._number
+        if number is None:
+            left = self._left
+            key = frozenset([(address, roles) for address, (_, roles) in left.items()])
+            number = self._number = self._numbers.setdefault(key, len(self._by_number))
+            if number == len(self._by_number):
+                self._by_number.append(left)
+        return way, number, self._heap.memory.arrays_made.total()
+
+    def known(self, now: tuple[Way, int, int]) -> Step | None:
+        """What such a launch did before."""
+        return None if self._heap.upkeep.is_shared else self._steps.get(now)
+
+    def note(self, now: tuple[Way, int, int], way: Way, saved: Saved | None) -> None:
+        """A launch was recorded in some way, after copies of what it was about to change."""
+        _, number, _ = self.now(way)
+        self._steps[now] = Step(way, [] if saved is None else saved.pieces, number)
+
+    def again(self, step: Step) -> Saved | None:
+        """Do what was done before a launch."""
+        made = Saved(self._heap, step.saved, self._words) if step.saved else None
+        self._number, self._left = step.number, self._by_number[step.number]
+        return made
+
+    def _changing(self) -> dict[int, tuple[Piece, frozenset[Role]]]:
+        """What is left, to be changed."""
+        if self._number is not None:
+            self._number, self._left = None, dict(self._left)
+        return self._left
 
     @property
     def bytes(self) -> int:

@@ -151,7 +151,7 @@ class _Listed:
     storage: ArrayStorage
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PlannedLaunch:
     """A launch without what differs from call to call: the arguments of the method. Nothing in here
     refers to the heap, which else would never go."""
@@ -216,26 +216,16 @@ def _facts(heap: Heap) -> tuple[int, ...]:
     return placement.population_version, placement.layout_epoch, World.epoch
 
 
-def planned_again(
-    objects: Population, name: str, arguments: tuple[Any, ...]
-) -> list[tuple[PlannedLaunch, tuple[Any, ...]]]:
-    """The launches of the last call with their arguments, if they are those of this one, too; none
-    if it has to be looked at."""
+def planned_again(objects: Population, name: str) -> tuple[PlannedLaunch, ...] | None:
+    """The launches of the last call, if they are those of this one, too, whose arguments are
+    numbers; None if it has to be looked at."""
     heap, cls = objects._heap, objects._cls
     plan = _plans.get(heap, {}).get((cls, name))
     if plan is None or heap.upkeep.is_shared or get_ident() != heap.upkeep.thread:
-        return []
+        return None
     for planned in plan.launches:
         planned.program.look_at_names()
-    if plan.facts != _facts(heap):
-        return []
-    found = []
-    for planned in plan.launches:
-        given = *planned.arrays(heap), *planned.first_threads, *arguments
-        if not planned.program.plan.lie_in(heap, given):
-            return []
-        found.append((planned, given))
-    return found
+    return plan.launches if plan.facts == _facts(heap) else None
 
 
 def planned_launches(

@@ -6,6 +6,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from itertools import pairwise
+from random import Random
 from types import ModuleType
 from typing import Any
 
@@ -146,6 +147,67 @@ def test_other_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
         loss = y.sum()
     recorded.backward(loss)
     np.testing.assert_allclose(oa.grad(x), [4.0, 32.0, 6.0, 8.0])
+
+
+@oa.kernel
+def moved(x: oa.Array[f64], to: oa.Array[i32], y: oa.Array[f64]) -> None:
+    i = oa.grid(1)
+    y[to[i]] = x[i] * 2.0
+
+
+@oa.kernel
+def turned(to: oa.Array[i32], step: i32) -> None:
+    i = oa.grid(1)
+    to[i] = i * step
+
+
+def test_threads_that_may_meet_are_looked_at_each_time() -> None:
+    x, y, to = oa.array(f64, [1.0, 2.0]), oa.zeros(2, f64), oa.array(i32, [1, 0])
+    with oa.tape():
+        for _ in range(3):
+            moved[2](x, to, y)
+            turned[2](to, 1)
+        moved[2](x, to, y)
+        turned[2](to, 0)
+        with pytest.raises(oa.DeviceError, match="thread"):
+            moved[2](x, to, y)
+
+
+@oa.kernel
+def mixed(x: oa.Array[f64], y: oa.Array[f64]) -> None:
+    i = oa.grid(1)
+    y[i] = 0.3 * x[i] * x[i] + 0.5 * y[i]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_what_is_left_differs(seed: int) -> None:
+    """The same launch is about to change what others have left, or is not: random launches, some of
+    them over and over."""
+    random = Random(seed)
+    launches: list[tuple[int, int]] = []
+    for _ in range(4):
+        some = [(random.randrange(4), random.randrange(4)) for _ in range(random.randint(1, 3))]
+        launches += some * random.choice((1, 2, 4))
+    begun = np.linspace(0.5, 1.5, 8).reshape(4, 2)
+    arrays = [oa.array(f64, row) for row in begun]
+    values, found = begun.copy(), []
+    with oa.tape() as recorded:
+        for one, other in launches:
+            mixed[2](arrays[one], arrays[other])
+            found.append(values.copy())
+            values[other] = 0.3 * values[one] ** 2 + 0.5 * values[other]
+        loss = sum((k + 1.0) * array.sum() for k, array in enumerate(arrays))
+    slopes = np.repeat(np.arange(1.0, 5.0)[:, None], 2, axis=1)
+    for (one, other), was in zip(reversed(launches), reversed(found), strict=True):
+        after = slopes[other].copy()
+        slopes[other] = 0.5 * after
+        slopes[one] += 0.6 * was[one] * after
+    for array, row in zip(arrays, values, strict=True):
+        np.testing.assert_allclose(array, row, rtol=1e-13)
+        array[:] = -7.0
+    recorded.backward(loss)
+    np.testing.assert_allclose([oa.grad(each) for each in arrays], slopes, rtol=1e-12)
+    assert all((array.numpy() == -7.0).all() for array in arrays)
 
 
 def test_launches_of_many_sizes() -> None:
