@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from llvmlite import binding as llvm
+
 from ..errors import BackendError, InternalError
 
 
@@ -57,5 +59,11 @@ def link_code_object(object_code: bytes) -> bytes:
             f"a kernel needs functions that are not there for AMD's GPUs: {done.stderr.strip()}",
             "functions called __ocml_ are in ROCm's device libraries: set ROCM_PATH to where ROCm "
             "is; modes cuda and concord need a malloc, which is not there: use another mode",
+        )
+    if "unknown abi version" in done.stderr:
+        raise BackendError(
+            f"{find_lld()} is older than the code objects for AMD's GPUs that LLVM "
+            f"{'.'.join(map(str, llvm.llvm_version_info))} makes",
+            "install a newer ROCm and set ROCM_PATH to it, or ld.lld of LLVM 19 or newer",
         )
     raise InternalError(f"ld.lld refuses the code of a kernel: {done.stderr.strip()}")
