@@ -7,8 +7,9 @@ nobody needs are dropped afterwards (``ir.passes.unused``). Evaluation order is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from .. import ir
@@ -17,7 +18,7 @@ from ..ir.core import Location, LvalueType, Operation, Region, Value
 from ..model.scalars import boolean, weak_int
 from ..model.types import VOID, InlineType, ListType, Type
 from . import tree
-from .walk import nodes_in
+from .walk import found_below
 
 _EXPRESSIONS: dict[type, Callable[[_Converter, Any], Value]] = {}
 _STATEMENTS: dict[type, Callable[[_Converter, Any], None]] = {}
@@ -34,7 +35,8 @@ def to_ir(program: tree.Program) -> ir.Program:
 
 def _convert_function(function: tree.Function) -> ir.Function:
     body = Region([Value(v.type, v.name) for v in function.parameters])
-    converter = _Converter(body, dict(zip(function.parameters, body.arguments, strict=True)))
+    values = dict(zip(function.parameters, body.arguments, strict=True))
+    converter = _Converter(body, values, _Assigned(function.body))
     converter.run(function.body)
     if not converter.is_dead:
         at = function.location
@@ -44,6 +46,29 @@ def _convert_function(function: tree.Function) -> ir.Function:
         function.symbol, function.name, function.kind, function.result, body, function.location,
         function.owner, gradient=function.gradient,
     )  # fmt: skip
+
+
+class _Assigned:
+    """Which variables the statements of a function assign to."""
+
+    def __init__(self, body: list[tree.Statement]) -> None:
+        self._body = body
+
+    @cached_property
+    def _below(self) -> dict[int, Sequence[tree.Variable]]:
+        # Once for all, as branches lie in branches; few functions have any.
+        return found_below(
+            self._body, lambda node: node.variable if isinstance(node, _ASSIGNS) else None
+        )
+
+    def within(self, parts: Iterable[Any]) -> list[tree.Variable]:
+        """Those of ``parts``, nodes or lists of them, in the order of their names: it shows in the
+        code, and so in the keys of its cache."""
+        found = {variable: None for part in parts for variable in self._below[id(part)]}
+        return sorted(found, key=lambda variable: variable.name)
+
+
+_ASSIGNS = (tree.Assign, tree.ForRange)
 
 
 @dataclass
@@ -59,6 +84,7 @@ class _Converter:
 
     region: Region
     values: dict[tree.Variable, Value]
+    assigned: _Assigned
     loops: list[_Loop] = field(default_factory=list)
     is_dead: bool = False
 
@@ -136,7 +162,7 @@ class _Converter:
         self, arguments: Sequence[Value], values: dict[tree.Variable, Value]
     ) -> tuple[_Converter, Region]:
         region = Region([*arguments])
-        return _Converter(region, dict(values), self.loops), region
+        return _Converter(region, dict(values), self.assigned, self.loops), region
 
     def leave(self, kind: str, operands: Sequence[Value], location: Location) -> None:
         self.add(kind, operands, location)
@@ -153,7 +179,7 @@ class _Converter:
     ) -> Value:
         """``then`` or ``otherwise``, of which only one is evaluated; ``parts`` are the expressions
         that they may evaluate."""
-        changed, regions = _assigned_in([*parts]), []
+        changed, regions = self.assigned.within(parts), []
         for produce in (then, otherwise):
             arm, region = self.within([], self.values)
             produced = produce(arm)
@@ -208,16 +234,6 @@ def _statement(node: type) -> Callable[[Any], Any]:
         return convert
 
     return register
-
-
-def _assigned_in(part: Any) -> list[tree.Variable]:
-    """The variables that statements assign to, in the order of their names: it shows in the code,
-    and so in the keys of its cache."""
-    found = (node.variable for node in nodes_in(part) if isinstance(node, _ASSIGNS))
-    return sorted(dict.fromkeys(found), key=lambda variable: variable.name)
-
-
-_ASSIGNS = (tree.Assign, tree.ForRange)
 
 
 # ---------------------------------------------------------------- expressions
@@ -433,7 +449,7 @@ def _evaluate(to: _Converter, node: tree.Evaluate) -> None:
 @_statement(tree.If)
 def _if(to: _Converter, node: tree.If) -> None:
     test = to.evaluate(node.test)
-    variables = _assigned_in([*node.then, *node.otherwise])
+    variables = to.assigned.within([node.then, node.otherwise])
     arms = []
     for statements in (node.then, node.otherwise):
         arm, region = to.within([], to.values)
@@ -444,7 +460,7 @@ def _if(to: _Converter, node: tree.If) -> None:
 
 @_statement(tree.While)
 def _while(to: _Converter, node: tree.While) -> None:
-    carried = _assigned_in(node)
+    carried = to.assigned.within([node])
     first = [to.read(v, node.location) for v in carried]
     regions = []
 
@@ -470,7 +486,7 @@ def _while(to: _Converter, node: tree.While) -> None:
 @_statement(tree.ForRange)
 def _for_range(to: _Converter, node: tree.ForRange) -> None:
     bounds = [to.evaluate(bound) for bound in (node.start, node.stop, node.step)]
-    carried = _assigned_in(node)
+    carried = to.assigned.within([node])
     first = [to.read(v, node.location) for v in carried]
     regions = []
 

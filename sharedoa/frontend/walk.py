@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
-from typing import Any
+from itertools import chain
+from typing import Any, TypeVar
 
 from . import tree
+
+T = TypeVar("T")
 
 #: What fields of nodes are declared as when no node is in them.
 _NO_NODES = frozenset({
@@ -17,18 +20,28 @@ _NO_NODES = frozenset({
 })  # fmt: skip
 
 
-def nodes_in(part: Any) -> Iterator[Any]:
-    """A node, or a list of them, with every node below."""
+def found_below(part: Any, look: Callable[[Any], T | None]) -> dict[int, Sequence[T]]:
+    """What ``look`` finds in ``part``, a node or a list of them, and in all nodes and lists below:
+    for each of these, by its identity, what is found in it and below, each thing once."""
+    order: list[tuple[Any, Sequence[Any]]] = []
     pending: list[Any] = [part]
     while pending:
         node = pending.pop()
-        if isinstance(node, list):
-            pending += node
-            continue
-        names = _part_names(node.__class__)
-        if names is not None:
-            yield node
-            pending += [getattr(node, name) for name in names]
+        parts: Sequence[Any] = node
+        if not isinstance(node, list):
+            names = _part_names(node.__class__)
+            if names is None:
+                continue
+            parts = [getattr(node, name) for name in names]
+        order.append((node, parts))
+        pending += parts
+    found: dict[int, Sequence[T]] = {}
+    for node, parts in reversed(order):
+        some = [more for each in parts if (more := found.get(id(each)))]
+        if not isinstance(node, list) and (own := look(node)) is not None:
+            some.append((own,))
+        found[id(node)] = some[0] if len(some) == 1 else (*dict.fromkeys(chain(*some)),)
+    return found
 
 
 @cache

@@ -15,7 +15,7 @@ import pytest
 import sharedoa as oa
 from sharedoa import f32, i32
 from sharedoa.frontend import Translation, translate_kernel, tree
-from sharedoa.frontend.walk import nodes_in
+from sharedoa.frontend.walk import found_below
 from sharedoa.model.world import World
 
 from ..source_files import load_module
@@ -194,10 +194,10 @@ def kernel(runner: Runner, out: oa.Array[i32]):
         translate_kernel(m.kernel)
         redefine(m, "Fast", "class Fast(Runner):\n    SPEED: ClassVar[int] = 5\n")
     assert not holds(translations[0])
-    kinds = [
-        {type(node) for each in made.program.functions.values() for node in nodes_in(each.body)}
-        for made in (translations[0], translate_kernel(varying.kernel))
-    ]
+    kinds: list[set[type]] = [set(), set()]
+    for made, kind in zip((translations[0], translate_kernel(varying.kernel)), kinds, strict=True):
+        for each in made.program.functions.values():
+            found_below(each.body, lambda node, kind=kind: kind.add(type(node)))
     assert [tree.TypeTest in kind for kind in kinds] == [False, True]
     redefine(varying, "Table", "class Table(Runner):\n    SPEED: ClassVar[tuple] = (1, 2)\n")
     with pytest.raises(oa.CompileError) as caught:

@@ -55,6 +55,24 @@ def test_what_is_evaluated_and_how_often(backend: str, debug: bool) -> None:
 
 
 @oa.kernel
+def assigning(out: oa.Array[i32], n: i32) -> None:
+    x = y = z = 1
+    out[0] = (x := 5) if n > 2 else (y := 7)
+    if n > 1 and (z := n * 2) > 3 or (x := 9) > 9:
+        y += 100
+    out[1], out[2], out[3] = x, y, z
+
+
+@pytest.mark.parametrize("backend", ["python", "cpu"])
+def test_what_arms_of_expressions_assign(backend: str) -> None:
+    with oa.Heap(backend=backend, capacity="64MiB"):
+        for n, expected in ((0, [7, 9, 7, 1]), (2, [7, 1, 107, 4]), (3, [5, 5, 101, 6])):
+            out = oa.zeros(4, i32)
+            assigning[1](out, n)
+            assert list(out) == expected
+
+
+@oa.kernel
 def smallest(out: oa.Array[f32], a: oa.Array[f32]) -> None:
     out[0] = min(x for x in a if x > 0)
 

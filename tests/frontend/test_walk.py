@@ -11,7 +11,7 @@ import pytest
 
 from apps.raytracer.natural import kernels as rays
 from sharedoa.frontend import tree
-from sharedoa.frontend.walk import nodes_in
+from sharedoa.frontend.walk import found_below
 from sharedoa.runtime.kernel import Kernel
 from tests.apps import vehicle_kernels as roads
 from tests.apps.game_of_life import method_kernels as cells
@@ -38,5 +38,17 @@ def _every_part(value: Any) -> Iterator[Any]:
 def test_no_field_that_is_left_out_holds_a_node(kernel: Kernel) -> None:
     program = kernel.program.translation().program
     expected = [node for f in program.functions.values() for node in _every_part(f.body)]
-    found = [node for f in program.functions.values() for node in nodes_in(f.body)]
+    found: list[Any] = []
+    for function in program.functions.values():
+        found_below(function.body, found.append)
     assert Counter(map(id, found)) == Counter(map(id, expected))
+
+
+@pytest.mark.parametrize("kernel", _KERNELS, ids=lambda kernel: kernel.name)
+def test_each_node_has_what_is_found_below(kernel: Kernel) -> None:
+    for function in kernel.program.translation().program.functions.values():
+        found = found_below(function.body, lambda node: getattr(node, "variable", None))
+        for node in (*_every_part(function.body), function.body):
+            below = (getattr(each, "variable", None) for each in _every_part(node))
+            assert {*found[id(node)]} == {each for each in below if each is not None}
+            assert len({*found[id(node)]}) == len(found[id(node)])

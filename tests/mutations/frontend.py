@@ -65,9 +65,11 @@ MUTATIONS = (
     ),
     Mutation(
         "arms that assign", "sharedoa/frontend/to_ir.py",
-        "        changed, regions = _assigned_in([*parts]), []",
-        "        changed, regions = _assigned_in([]), []",
-        "what := assigns within and is lost", ("tests/differential/test_programs.py",),
+        "        changed, regions = self.assigned.within(parts), []",
+        "        changed, regions = self.assigned.within([]), []",
+        "what := assigns within and is lost",
+        ("tests/frontend/test_iteration.py::test_what_arms_of_expressions_assign",
+         "tests/differential/test_programs.py"),
     ),
     Mutation(
         "variables of comprehensions", "sharedoa/frontend/folds.py",
