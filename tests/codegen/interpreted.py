@@ -16,26 +16,35 @@ from sharedoa.heap.provider import HostProvider, Slab
 from sharedoa.targets.base import Stages, Target
 from sharedoa.targets.nvptx import NvptxTarget
 from tests.ptxpass.interpreter import Machine
+from tests.ptxpass.interpreter.memory import Block, Memory
 from tests.ptxpass.interpreter.warps import Choose, all_of_them
 
 _SMALL_BLOCK = 64
-_SLAB, _MALLOC = "a slab", "malloc("
-"""How the names of memory begin that all machines have."""
 
 
 class _Provider(HostProvider):
-    def __init__(self) -> None:
+    """Slabs are blocks of ``memory``."""
+
+    def __init__(self, memory: Memory) -> None:
         super().__init__()
-        self.slabs: dict[int, Slab] = {}
+        self._memory = memory
+        self._blocks: dict[int, Block] = {}
+        self._given_back: list[Block] = []
 
     def allocate(self, size: int) -> Slab:
         slab = super().allocate(size)
-        self.slabs[slab.address] = slab
+        block = self._memory.add(slab.address, memoryview(slab.memory), "global", "a slab")
+        self._blocks[slab.address] = block
         return slab
 
     def free(self, slab: Slab) -> None:
         super().free(slab)
-        del self.slabs[slab.address]
+        self._given_back.append(self._blocks.pop(slab.address))
+
+    def forget_given_back(self) -> None:
+        """Between launches, as heaps that are collected give their slabs back at any time."""
+        while self._given_back:
+            self._memory.remove(self._given_back.pop())
 
 
 class SlabStaging(HostStaging):
@@ -67,10 +76,8 @@ class InterpretedGpu(CpuBackend):
         self._target = NvptxTarget(architecture)
         self.collectives: Counter[str] = Counter()
         self.choose: Choose = all_of_them
-        #: What kernels have got from malloc, which all modules of a GPU have together, and the
-        #: machine that knows which addresses come next.
-        self._mallocs: dict[int, tuple[bytearray | memoryview, str]] = {}
-        self._last: Machine | None = None
+        #: Slabs, and what kernels have got from malloc: all modules of a GPU have them together.
+        self._memory = Memory()
         #: As in ``Machine``, if it is not None.
         self.unwritten: Callable[[], int] | None = None
 
@@ -80,7 +87,7 @@ class InterpretedGpu(CpuBackend):
 
     @cached_property
     def provider(self) -> _Provider:
-        return _Provider()
+        return _Provider(self._memory)
 
     def load(  # type: ignore[override]
         self,
@@ -92,7 +99,7 @@ class InterpretedGpu(CpuBackend):
     ) -> Loaded:
         ptx = stages["ptx"]
         assert isinstance(ptx, str)
-        return Loaded(symbol, Machine(ptx))
+        return Loaded(symbol, Machine(ptx, heap=self._memory))
 
     def set_state(self, handle: Loaded, state: Sequence[int]) -> None:  # type: ignore[override]
         memory = handle.machine.memory
@@ -111,7 +118,7 @@ class InterpretedGpu(CpuBackend):
         if 0 in launch.threads:
             return
         machine = launch.handle.machine
-        self._show_memory(machine)
+        self.provider.forget_given_back()
         machine.choose = self.choose
         if self.unwritten is not None:
             machine.unwritten = self.unwritten
@@ -119,28 +126,10 @@ class InterpretedGpu(CpuBackend):
         (nx, ny), (bx, by) = launch.threads, launch.block
         blocks = -(-nx // bx), -(-ny // by), 1
         leaves = launch.slots[: launch.count]
-        try:
-            machine.launch(launch.handle.symbol, [*leaves, nx, ny], blocks, (bx, by, 1))
-        finally:
-            self._last = machine
-            own = (block for block in machine.memory.blocks if block.name.startswith(_MALLOC))
-            self._mallocs = {block.start: (block.data, block.name) for block in own}
+        machine.launch(launch.handle.symbol, [*leaves, nx, ny], blocks, (bx, by, 1))
         self.collectives.update(machine.counts.collectives)
 
     def usual_block(self, threads: tuple[int, int], block: tuple[int, int]) -> tuple[int, int]:
         """That of the CUDA backend for launches as small as tests' are."""
         bx, by = block
         return (_SMALL_BLOCK, 1) if by == 1 else (bx, max(1, _SMALL_BLOCK // bx))
-
-    def _show_memory(self, machine: Machine) -> None:
-        """Give the machine the memory that there is now."""
-        memory, slabs = machine.memory, self.provider.slabs
-        for block in memory.blocks:
-            if block.name.startswith((_SLAB, _MALLOC)):
-                memory.remove(block)
-        for slab in list(slabs.values()):  # heaps that are collected meanwhile give theirs back
-            memory.add(slab.address, memoryview(slab.memory), "global", _SLAB)
-        for start, (data, name) in self._mallocs.items():
-            memory.add(start, data, "global", name)
-        if self._last is not None:
-            memory.continue_from(self._last.memory, "heap")

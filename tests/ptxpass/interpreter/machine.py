@@ -54,11 +54,17 @@ class Counts:
 
 
 class Machine:
-    """One loaded module, its memory and its heap."""
+    """One loaded module, its memory and its heap, which it may share with others: ``heap``."""
 
-    def __init__(self, module: str | Module, addresses: Addresses | None = None) -> None:
+    def __init__(
+        self,
+        module: str | Module,
+        addresses: Addresses | None = None,
+        heap: Memory | None = None,
+    ) -> None:
         self.module = read_module(module) if isinstance(module, str) else module
-        self.memory = Memory()
+        self.memory = Memory(heap)
+        self._heap = heap or self.memory
         self.counts = Counts()
         self.grid = Grid()
         #: Which of the lanes at an ``activemask`` are together.
@@ -80,16 +86,16 @@ class Machine:
     def allocate(self, size: int, name: str = "an allocation", data: bytes = b"") -> int:
         """Global memory; the address of ``size`` bytes, or of ``data``."""
         size = size or len(data)
-        start = self.memory.reserve("heap", size, _MEMORY_ALIGNMENT)
+        start = self._heap.reserve("heap", size, _MEMORY_ALIGNMENT)
         contents = bytearray(data.ljust(size, bytes([UNWRITTEN])))
-        self.memory.add(start, contents, "global", name)
+        self._heap.add(start, contents, "global", name)
         return start
 
     def free(self, address: int) -> None:
-        block = self.memory.at(address)
+        block = self._heap.at(address)
         if block is None or not block.writable or address < WINDOWS["heap"]:
             raise AccessFault(f"free of {address:#x}, which malloc did not give")
-        self.memory.remove(block)
+        self._heap.remove(block)
 
     def address_of(self, name: str) -> int:
         """The generic address of a variable or function."""

@@ -82,14 +82,17 @@ def in_window_of(address: int, name: str) -> bool:
 
 
 class Memory:
-    def __init__(self) -> None:
+    """``outer``: memory that others have, too; its blocks lie elsewhere than one's own."""
+
+    def __init__(self, outer: Memory | None = None) -> None:
+        self._outer = outer
         self._starts: list[int] = []
         self._blocks: dict[int, Block] = {}
         self._next = {name: start + FIRST_OFFSET for name, start in WINDOWS.items()}
 
     @property
     def blocks(self) -> list[Block]:
-        """In order of address."""
+        """One's own, in order of address."""
         return [self._blocks[start] for start in self._starts]
 
     def reserve(self, window: str, size: int, alignment: int) -> int:
@@ -117,9 +120,9 @@ class Memory:
         del self._blocks[block.start]
         self._starts.remove(block.start)
 
-    def continue_from(self, other: Memory, window: str | None = None) -> None:
-        """Give out the addresses that ``other`` would give out next, of a window or of all."""
-        self._next |= other._next if window is None else {window: other._next[window]}
+    def continue_from(self, other: Memory) -> None:
+        """Give out the addresses that ``other`` would give out next."""
+        self._next |= other._next
 
     def at(self, start: int) -> Block | None:
         """The block that starts there."""
@@ -134,23 +137,36 @@ class Memory:
             raise AccessFault(f"{address:#x} has upper bits set (tag {address >> ADDRESS_BITS})")
         if address % alignment:
             raise AccessFault(f"{address:#x} is not aligned to {alignment} bytes")
-        place = bisect_right(self._starts, address) - 1
-        if place >= 0:
-            block = self._blocks[self._starts[place]]
-            offset = address - block.start
-            if offset + size <= len(block.data):
-                if space and space != block.space:
-                    raise AccessFault(f"{block.name} lies in .{block.space}, not in .{space}")
-                return block, offset
+        found = self._find(address, size)
+        if found is None and self._outer is not None:
+            found = self._outer._find(address, size)
+        if found is not None:
+            block, _ = found
+            if space and space != block.space:
+                raise AccessFault(f"{block.name} lies in .{block.space}, not in .{space}")
+            return found
         raise AccessFault(f"{size} bytes at {address:#x} {self._neighbour(address)}")
+
+    def _find(self, address: int, size: int) -> tuple[Block, int] | None:
+        place = bisect_right(self._starts, address) - 1
+        if place < 0:
+            return None
+        block = self._blocks[self._starts[place]]
+        offset = address - block.start
+        return (block, offset) if offset + size <= len(block.data) else None
 
     def _neighbour(self, address: int) -> str:
         if address < FIRST_OFFSET:
             return "are next to null"
-        place = bisect_right(self._starts, address) - 1
-        if place < 0:
+        known = [self, *([] if self._outer is None else [self._outer])]
+        before = [
+            each._blocks[each._starts[place]]
+            for each in known
+            if (place := bisect_right(each._starts, address) - 1) >= 0
+        ]
+        if not before:
             return "lie before all memory"
-        block = self._blocks[self._starts[place]]
+        block = max(before, key=lambda block: block.start)
         return f"are not allocated ({address - block.start} bytes after the start of {block.name})"
 
     def load(self, space: str, address: int, size: int) -> int:
