@@ -24,6 +24,9 @@ from sharedoa.runtime.pipeline import Compilation
 from sharedoa.runtime.specialisation import policy
 
 from .modes import few_places
+from .quick_code import quick_code
+
+__all__ = ["quick_code"]
 
 settings.register_profile(
     "ci",

@@ -1,5 +1,9 @@
-"""Machine code that LLVM makes in a quarter of the time, for tests that look at what programs
-leave behind: instructions are selected one by one. All that optimises programs is as always."""
+"""Machine code that LLVM makes in a quarter of the time: instructions are selected one by one. All
+that optimises programs is as always.
+
+So it is for all tests but the slow ones, those that are given time, and those whose subject is
+machine code: they import ``usual_code``.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +17,21 @@ from llvmlite import binding as llvm
 
 from sharedoa.targets.host import HostTarget
 
+from .differential.effort import IS_THOROUGH
+
 
 @pytest.fixture(autouse=True)
-def quick_code() -> Iterator[None]:
+def quick_code(request: pytest.FixtureRequest) -> Iterator[None]:
+    if IS_THOROUGH or request.node.get_closest_marker("slow"):
+        yield
+        return
     with made_quickly():
         yield
+
+
+@pytest.fixture(autouse=True, name="quick_code")
+def usual_code() -> None:
+    """In the place of ``quick_code``."""
 
 
 @contextmanager

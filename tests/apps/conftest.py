@@ -1,4 +1,4 @@
-"""Where the tests of the programs find real data; their machine code is made quickly."""
+"""Where the tests of the programs find real data."""
 
 from __future__ import annotations
 
@@ -6,10 +6,6 @@ import os
 from pathlib import Path
 
 import pytest
-
-from ..quick_code import quick_code
-
-__all__ = ["data", "quick_code"]
 
 
 @pytest.fixture

@@ -9,6 +9,10 @@ import pytest
 from sharedoa.backends import Backend, open_backend
 from sharedoa.errors import BackendError
 
+from ..quick_code import usual_code
+
+__all__ = ["usual_code"]
+
 
 def _open(name: str) -> Backend:
     try:
