@@ -33,6 +33,12 @@ def quick_modes(*quick: str) -> list[Any]:
     return _parameters(MODES, quick)
 
 
+def half_of(modes: Sequence[str], half: Literal[0, 1]) -> list[Any]:
+    """Parameters: the modes, every second marked slow. For random programs, which are others in
+    each mode."""
+    return _parameters(modes, modes[half::2])
+
+
 def _parameters(modes: Sequence[str], quick: Sequence[str]) -> list[Any]:
     return [
         pytest.param(mode, marks=() if mode in quick else pytest.mark.slow, id=mode)

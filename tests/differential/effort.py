@@ -17,6 +17,12 @@ def examples(usual: int) -> int:
     return max(1, usual * EXAMPLES // _USUAL)
 
 
+def programs(usual: int, thorough: int = 0) -> int:
+    """How many of random programs: the first one is the smallest that there is, so two at least.
+    ``thorough``: that many times ``EXAMPLES``, where there is time."""
+    return thorough * EXAMPLES if IS_THOROUGH and thorough else max(2, examples(usual))
+
+
 def layout_for(mode: str, seed: int) -> str:
     """Half of the seeds in tiles, where the mode has them; another half in the next mode."""
     in_tiles = (seed + MODES.index(mode)) % 2

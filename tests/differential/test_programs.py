@@ -14,7 +14,7 @@ from dispatch.mode import MODES
 from sharedoa.targets.ptxas import assemble
 
 from ..modes import rotated
-from .effort import EXAMPLES, examples, layout_for, references_for
+from .effort import EXAMPLES, layout_for, programs, references_for
 from .populations import make_history
 from .programs import MAX_CLASSES, MAX_LEVELS, Program, Size, make_program, numbered
 from .running import Observation, PlainWorld, SharedWorld, load, observe
@@ -64,7 +64,7 @@ def report(program: Program, expected: Observation, got: Observation) -> str:
 
 
 @pytest.mark.parametrize("mode", MODES)
-@settings(max_examples=EXAMPLES)
+@settings(max_examples=programs(2, thorough=1))
 @given(seed=seeds, size=sizes)
 def test_compiled_programs_agree(
     tmp_path_factory: pytest.TempPathFactory, mode: str, seed: int, size: Size
@@ -74,7 +74,7 @@ def test_compiled_programs_agree(
 
 
 @pytest.mark.parametrize("mode", ["cuda", "concord", "typepointer", "range+switch"])
-@settings(max_examples=EXAMPLES)
+@settings(max_examples=programs(2, thorough=1))
 @given(seed=seeds, size=safe_sizes)
 def test_programs_agree_in_debug_mode(
     tmp_path_factory: pytest.TempPathFactory, mode: str, seed: int, size: Size
@@ -83,7 +83,7 @@ def test_programs_agree_in_debug_mode(
 
 
 @pytest.mark.parametrize("mode", ["coal", "typepointer", "range+switch"])
-@settings(max_examples=examples(2))
+@settings(max_examples=programs(2))
 @given(seed=seeds, size=sizes)
 def test_programs_become_machine_code_for_gpus(
     tmp_path_factory: pytest.TempPathFactory, mode: str, seed: int, size: Size
@@ -97,7 +97,7 @@ def test_programs_become_machine_code_for_gpus(
 
 
 @pytest.mark.parametrize("mode", ["cuda", "typepointer", "range+switch"])
-@settings(max_examples=4 * EXAMPLES)
+@settings(max_examples=programs(6, thorough=4))
 @given(seed=seeds, size=sizes)
 def test_programs_that_cpython_runs_on_proxies_agree(
     tmp_path_factory: pytest.TempPathFactory, mode: str, seed: int, size: Size

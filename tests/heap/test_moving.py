@@ -19,6 +19,7 @@ from sharedoa.model.classes import ClassType
 
 from ..codegen.interpreted import InterpretedGpu
 from ..many.small import small_sizes
+from ..modes import rotated
 from .nodes import Named, Node, Pair, Thing
 
 
@@ -37,17 +38,17 @@ class Holder(oa.Object):
     loner: Loner
 
 
-@pytest.fixture(
-    params=[
-        ("python", "auto", "aos", False), ("cpu", "auto", "aos", False),
-        ("cpu", "auto", "tile", False), ("cpu", "coal", "tile", False),
-        ("cpu", "typepointer", "aos", False), ("cpu", "header+vtable", "aos", False),
-        ("cpu", "auto", "tile", True), ("warps", "auto", "tile", False),
-        pytest.param(("cuda", "auto", "tile", False), marks=pytest.mark.gpu),
-        pytest.param(("cuda", "coal", "aos", True), marks=pytest.mark.gpu),
-    ],
-    ids=lambda each: "-".join(map(str, each)),
-)  # fmt: skip
+HEAPS = [
+    ("python", "auto", "aos", False), ("cpu", "auto", "aos", False),
+    ("cpu", "auto", "tile", False), ("cpu", "coal", "tile", False),
+    ("cpu", "typepointer", "aos", False), ("cpu", "header+vtable", "aos", False),
+    ("cpu", "auto", "tile", True), ("warps", "auto", "tile", False),
+    pytest.param(("cuda", "auto", "tile", False), marks=pytest.mark.gpu),
+    pytest.param(("cuda", "coal", "aos", True), marks=pytest.mark.gpu),
+]  # fmt: skip
+
+
+@pytest.fixture(params=HEAPS, ids=lambda each: "-".join(map(str, each)))
 def heap(request: pytest.FixtureRequest) -> Iterator[oa.Heap]:
     backend, mode, layout, debug = request.param
     opened: Any = InterpretedGpu() if backend == "warps" else backend
@@ -111,7 +112,7 @@ class World:
         return nodes, arrays, pairs, out.numpy().tolist(), self.loners.value.numpy().tolist()
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("heap", "seed"), rotated(HEAPS, range(3)), indirect=["heap"])
 def test_every_reference_follows(heap: oa.Heap, seed: int) -> None:
     world = World(seed)
     for turn in range(3):

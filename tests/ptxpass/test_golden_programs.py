@@ -164,8 +164,8 @@ def _counts(name: str, *modes: str) -> Iterator[tuple[str, Counts]]:
 
 @cache
 def _read(name: str) -> Sequence[str]:
-    """For time, half of the modes of each program, unless time is given."""
-    return READ if IS_THOROUGH else Random(name).sample(READ, 3)
+    """For time, a third of the modes of each program, unless time is given."""
+    return READ if IS_THOROUGH else Random(name).sample(READ, 2)
 
 
 @pytest.mark.parametrize("name", marked(PROGRAMS))
@@ -239,8 +239,8 @@ def _variant(name: str) -> bool:
 
 
 def _modes_for_ptxas(name: str) -> Sequence[str]:
-    """For time, two of those that are read, and one for a source compiled in another way."""
-    return [mode for mode in _read(name) if mode in MODES][: 1 if _variant(name) else 2]
+    """For time, one of those that are read."""
+    return [mode for mode in _read(name) if mode in MODES][:1]
 
 
 @pytest.mark.parametrize(

@@ -88,18 +88,26 @@ def test_golden_programs(name: str) -> None:
     # With the code that makes objects some may lie elsewhere; without it, none. For time, one of
     # these for further variants of a program.
     both, first = IS_THOROUGH or _is_first(path), Random(name).random() < 0.5
+    modes = _modes(path)
+    # Where both are run in two modes, each in one of these.
+    halves = (modes[:1], modes[1:]) if len(modes) == 2 else (modes, modes)
     if both or first:
-        _compare_golden(path, text, scenario, Random(1))
+        _compare_golden(path, text, scenario, Random(1), halves[0])
     if first and not both:
         return
     if not scenario.heap_makes:
-        _compare_golden(path, without_makers(text, scenario), scenario, Random(2))
+        _compare_golden(path, without_makers(text, scenario), scenario, Random(2), halves[1])
         return
-    _compare_golden(path, for_heap(text), scenario, Random(2), from_heap=True)
+    _compare_golden(path, for_heap(text), scenario, Random(2), halves[1], from_heap=True)
 
 
 def _compare_golden(
-    path: Path, text: str, scenario: Scenario, random: Random, from_heap: bool = False
+    path: Path,
+    text: str,
+    scenario: Scenario,
+    random: Random,
+    modes: Sequence[tuple[str, bool]],
+    from_heap: bool = False,
 ) -> None:
     first = rewrite(text, parse_mode("cuda"), path.name)
     scene = Scene(read_module(path.read_text(), path.name), scenario, random)
@@ -108,7 +116,7 @@ def _compare_golden(
     classes = [found.symbol for found in first.classes]
     world = scene.world(classes, lambda: not elsewhere or random.random() < 0.7)
     comparison = Comparison(path.name, text, scene, world)
-    for name, debug in _modes(path):
+    for name, debug in modes:
         mode = parse_mode(name)
         rewriting = rewrite(text, mode, path.name, debug=debug)
         unread = all_rewritten(rewriting, mode) and not some and not scenario.keeps_headers

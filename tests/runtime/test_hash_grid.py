@@ -183,7 +183,7 @@ def heap(request: pytest.FixtureRequest) -> Iterator[oa.Heap]:
 
 
 @pytest.mark.parametrize(
-    ("heap", "cls", "periodic"), rotated(HEAPS, KINDS, [False, True], each=3), indirect=["heap"]
+    ("heap", "cls", "periodic"), rotated(HEAPS, KINDS, [False, True], each=2), indirect=["heap"]
 )
 def test_everywhere(heap: oa.Heap, cls: type, periodic: bool) -> None:
     size = (5.0, 4.0, 3.0)[: KINDS[cls][0]]

@@ -92,7 +92,7 @@ def test_programs_that_touch_much(
         looked_at(monkeypatch, module.run.program.translation().ir, heap, 45, given)
 
 
-@settings(max_examples=examples(20))
+@settings(max_examples=examples(10))
 @given(SEEDS)
 def test_programs_of_the_differential_tests(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, seed: int
