@@ -86,7 +86,7 @@ def test_objects_of_both_languages_have_the_same_size(mode, _nvrtc):
 # ---------------------------------------------------------------- code
 
 
-@pytest.mark.parametrize(("mode", "types"), rotated(MODES, WIDTHS, each=2))
+@pytest.mark.parametrize(("mode", "types"), rotated(MODES, WIDTHS))
 def test_every_class_keeps_its_body(mode, types, _nvrtc):
     chosen = parse_mode(mode)
     decision = require_distinct_bodies(made_family(types, cxx_fields()), chosen)
