@@ -44,7 +44,7 @@ PROTEUS = (
     Row(
         "P-2", "blocks and their bounds are known to the code",
         (f"{_STEPS}::test_blocks_are_known", f"{_STEPS}::test_blocks_alone_are_no_reason"),
-        missing="no .maxntid, which changes nothing: with .maxnreg the same machine code (ptxas 13.5)",
+        missing="no .maxntid: with .maxnreg beside it the same machine code (ptxas 13.5)",
     ),
     Row(
         "P-3", "bounds of ranges in the code: regions may touch, no load before the choice",
