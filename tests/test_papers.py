@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from .papers import FUSER, PROTEUS, TABLE, Row
+from .papers import ENZYME, FUSER, PROTEUS, TABLE, Row
 
 ROOT = Path(__file__).parents[1]
 
@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[1]
 def test_every_row_is_there() -> None:
     assert [row.number for row in PROTEUS] == [f"P-{number}" for number in range(1, 14)]
     assert [row.number for row in FUSER] == [f"F-{number}" for number in range(1, 14)]
+    assert [row.number for row in ENZYME] == [f"E-{number}" for number in range(1, 13)]
 
 
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: row.number)

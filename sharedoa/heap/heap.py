@@ -466,8 +466,11 @@ class Heap:
             self.synchronize()
 
     def note_thread(self) -> None:
-        """The calling thread, which is not known to use the heap, does so."""
-        upkeep = self.upkeep
+        """The calling thread, which is not known to use the heap, does so. Raises HeapError if
+        another one has it for itself."""
+        upkeep, alone = self.upkeep, self.memory.alone
+        if alone is not None and self.memory.is_apart:
+            alone.launch()
         if upkeep.is_shared:
             return
         upkeep.note_thread()

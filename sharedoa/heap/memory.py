@@ -20,6 +20,7 @@ from ..model.layout import Layout
 from ..model.reference import NarrowReference
 from ..model.types import ArrayType, Type
 from ..uninterrupted import interruptible, uninterrupted
+from .alone import Alone
 from .array_memory import Addresses, ArrayMemory, ArrayStorage
 from .births import Births
 from .births_by_class import BirthsByClass
@@ -88,6 +89,8 @@ class HeapMemory:
         self.beginning = renew_in_child(threading.RLock())
         #: Launches that wait for others (``oa.fuse``).
         self.deferred: Deferred | None = None
+        #: Who has the heap for itself, if a thread does.
+        self.alone: Alone | None = None
         tell_child(self)
         self.residency = (
             Residency(backend.prefetch, backend.transfer) if on_device else Residency(None)

@@ -230,6 +230,8 @@ class Program:
                 if is_usual:
                     self.binding = binding
             refuse_others(heap)
+            if heap.memory.alone is not None:
+                heap.memory.alone.launch()  # raises, where it is another thread's
             self._look_at_arrays(binding.stores_references, arguments, heap)
             if geometry.is_empty:
                 return

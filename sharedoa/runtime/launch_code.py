@@ -54,10 +54,11 @@ def launcher(number, geometry):
                     starts = binding.starts
                     start = starts[number] if number in starts else None
                     memory = heap.memory
-                    launching, deferred = memory.launching, memory.deferred
+                    launching = memory.launching
                     this = object()
                     launching[this] = is_mine
                     try:
+                        deferred = memory.deferred
                         if (
                             start is not None
                             and (deferred is None or deferred.is_launching_here())

@@ -16,13 +16,14 @@ Launches in the block run at once, and keep on a tape of words what their way ba
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from contextlib import closing
+from contextlib import closing, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import ArgumentError, HeapError
 from ..heap.adjoints import AdjointFields, adjoints_of
+from ..heap.alone import alone
 from ..heap.arrays import Array, FieldView
 from ..heap.blocks import Block, exit_of_block
 from ..heap.heap import Heap, current_heap
@@ -236,7 +237,8 @@ class Tape(Recorder):
         arrays, or an array of one element. Of several numbers ``gradient`` has theirs.
 
         Raises ArgumentError for what does not come from this tape, HeapError if objects were
-        deleted or have moved since.
+        deleted or have moved since. Where memory is put back meanwhile, other threads that use the
+        heap get a HeapError.
         """
         if self.is_recording:
             raise HeapError(
@@ -259,7 +261,12 @@ class Tape(Recorder):
         before = adjoints.take()  # of other tapes, too: they are no seeds of this one
         if isinstance(loss, (Array, FieldView)):
             _add(loss, seeds[None])
-        with self._untouched.as_it_was(), closing(self._backwards()) as events:
+        puts_back = self._checkpoints is not None or self._untouched.puts_back
+        with (
+            alone(heap) if puts_back else nullcontext(),
+            self._untouched.as_it_was(),
+            closing(self._backwards()) as events,
+        ):
             distance = adjoints.distance
             for event in events:
                 if isinstance(event, Saved):

@@ -214,6 +214,11 @@ class Untouched:
         """Of the last copy."""
         return 0 if self._end is None else self._end.bytes
 
+    @property
+    def puts_back(self) -> bool:
+        """Whether memory is other than it seems while a way back runs."""
+        return bool(self._pieces)
+
     @contextmanager
     def as_it_was(self) -> Iterator[None]:
         """In the block memory may be put back; afterwards it is as before. Raises HeapError if it

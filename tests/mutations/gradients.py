@@ -8,6 +8,7 @@ _EVERYTHING = (f"{_RULES}::test_everything_in_two_classes_and_two_steps",)
 _TAPES = "tests/gradients/test_records.py"
 _COPIES = "tests/gradients/test_device_copies.py"
 _AGAIN = "tests/gradients/test_untouched.py"
+_ALONE = "tests/gradients/test_alone.py"
 _REPEATS = "tests/gradients/test_repeats.py"
 _WORDS = "tests/gradients/test_tape_words.py"
 
@@ -236,6 +237,30 @@ MUTATIONS = (
         "self._number = None",
         "copies are made where nothing was left, or not where something was",
         (f"{_REPEATS}::test_what_is_left_differs",),
+    ),
+    Mutation(
+        "others look at memory as it was",
+        "sharedoa/heap/heap.py",
+        "if alone is not None and self.memory.is_apart:",
+        "if False:",
+        "another thread reads fields as launches have found them",
+        (f"{_ALONE}::test_whatever_others_do",),
+    ),
+    Mutation(
+        "others launch on memory as it was",
+        "sharedoa/heap/alone.py",
+        "memory.deferred = memory.alone = made",
+        "memory.alone = made",
+        "what another thread's kernel has written is gone",
+        (f"{_ALONE}::test_whatever_others_do",),
+    ),
+    Mutation(
+        "who has always used the heap is not asked",
+        "sharedoa/heap/alone.py",
+        "before, upkeep.thread = upkeep.thread, get_ident()",
+        "before = upkeep.thread",
+        "the heap's own thread reads fields while PyTorch's goes back",
+        (f"{_ALONE}::test_whatever_others_do",),
     ),
     Mutation(
         "launches share words",
