@@ -36,8 +36,16 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 #: Address, and bytes: what they are after everything launched before.
 Read = Callable[[int, int], bytes]
+_MOST_TOGETHER = 1 << 18
+"""Chunks that a launch lists of several regions."""
 #: Pieces, and bytes of each.
 OpenStaging = Callable[[int, int], ReportStaging]
+
+
+def _parts(some: Sequence[Listing]) -> Sequence[Sequence[Listing]]:
+    """Large regions have a launch each: a kernel for one region alone takes half as long."""
+    is_large = sum(one.slots.chunks for one in some) > _MOST_TOGETHER
+    return [[one] for one in some] if is_large else [some]
 
 
 def _levels(slots: SlotBytes) -> list[int]:
@@ -126,7 +134,7 @@ class SlotKernels:
 
     def list_slots(self, listings: Sequence[Listing], also: Also = NOTHING) -> None:
         """See ``heap.slot_lists.SlotLists``."""
-        batches = _batches(listings)
+        batches = [part for some in _batches(listings) for part in _parts(some)]
         words, zeros = also.words, also.zeros
         if not batches or len(words) > STORED:
             self.store(also.address, words)

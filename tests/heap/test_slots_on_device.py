@@ -11,6 +11,7 @@ import pytest
 import sharedoa as oa
 from dispatch.births import BORN, ENDED, LIVED
 from sharedoa import i32
+from sharedoa.backends import slot_kernels
 from sharedoa.heap.slot_lists import (
     CHUNK,
     GROUP,
@@ -102,6 +103,13 @@ def test_lists_are_in_order(memory: Memory, count: int) -> None:
     assert len(kept)
 
 
+@pytest.fixture(params=[1 << 18, 0], ids=["together", "apart"])
+def together(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether regions have a launch in common."""
+    monkeypatch.setattr(slot_kernels, "_MOST_TOGETHER", request.param)
+
+
+@pytest.mark.usefixtures("together")
 @pytest.mark.parametrize("limit", [None, 0, 3, 50, 10_000])
 def test_lists_of_several_regions(memory: Memory, limit: int | None) -> None:
     """One of six regions, which begins where another one ends."""
@@ -134,6 +142,7 @@ def test_lists_of_several_regions(memory: Memory, limit: int | None) -> None:
     assert memory.of(words)[: len(free)].tolist() == stops.tolist()
 
 
+@pytest.mark.usefixtures("together")
 @pytest.mark.parametrize("before", [0, 3])
 def test_a_table_beside_lists(memory: Memory, before: int) -> None:
     """What a list is limited to is counted in the same launch, or, with more regions before, in
