@@ -70,11 +70,11 @@ def test_a_film_is_made_small_enough(tmp_path, monkeypatch):
     image = pytest.importorskip("PIL.Image")
     entry = gallery.Entry(["classes"], None, film={"size": 30, "steps": 12})
     monkeypatch.setitem(gallery.ENTRIES, "schelling", entry)
-    monkeypatch.setattr(gallery, "MOST_FILM_BYTES", 12_000)
+    monkeypatch.setattr(gallery, "MOST_FILM_BYTES", 16_000)
     file = gallery.film("schelling", tmp_path)
-    assert file.name == "schelling.gif" and file.stat().st_size < 12_000
+    assert file.name == "schelling.gif" and file.stat().st_size < 16_000
     with image.open(file) as opened:
-        assert opened.n_frames > 4
+        assert 4 < opened.n_frames < 12
 
 
 def test_a_picture_is_made_small_enough(tmp_path, monkeypatch):
