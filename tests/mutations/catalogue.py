@@ -14,6 +14,7 @@ from . import (
     host,
     many,
     passes,
+    ptx_text,
     summaries,
 )
 from .mutation import Mutation
@@ -22,6 +23,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     *frontend.MUTATIONS,
     *passes.MUTATIONS,
     *dispatch.MUTATIONS,
+    *ptx_text.MUTATIONS,
     *constants.MUTATIONS,
     *decisions.MUTATIONS,
     *births.MUTATIONS,

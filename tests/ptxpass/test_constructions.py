@@ -8,6 +8,7 @@ from dispatch.mode import parse_mode
 from ptxpass.text import read_module, rewrite
 from ptxpass.text.constructions import constructions, is_ours
 from ptxpass.text.names import is_destructor
+from ptxpass.text.syntax import Function
 from ptxpass.text.table_stores import TableUses
 
 from .golden import FOLDER
@@ -69,3 +70,47 @@ def test_destructors_of_existing_objects_make_none() -> None:
     module = read_module((FOLDER / "destructors.ptx").read_text())
     makers = [found.where for found in constructions(module, TableUses(module))]
     assert makers == ["_Z4makePP8Resourcei"]
+
+
+STORES = """.version 8.0
+.target sm_80
+.address_size 64
+.global .align 8 .u64 _ZTV4Leaf[4] = {0, 0, 0, 0};
+.global .align 8 .u64 _ZTV4Twig[4] = {0, 0, 0, 0};
+.func make(.param .b64 place, .param .b32 which)
+{
+    .reg .pred %p<2>;
+    .reg .b32 %r<2>;
+    .reg .b64 %rd<6>;
+    ld.param.b64 %rd1, [place];
+    ld.param.b32 %r1, [which];
+    setp.ne.b32 %p1, %r1, 0;
+    mov.b64 %rd2, _ZTV4Leaf;
+    add.s64 %rd3, %rd2, 16;
+    mov.b64 %rd4, _ZTV4Twig;
+    STATEMENTS
+    ret;
+}
+"""
+LEAF, TWIG = ("_ZTV4Leaf", 16), ("_ZTV4Twig", 0)
+
+
+@pytest.mark.parametrize(
+    ("statements", "expected"),
+    [
+        ("st.b64 [%rd1+8], %rd3;", [(8, {LEAF})]),
+        ("st.v2.b64 [%rd1+8], {%rd3, %rd4};", [(8, {LEAF}), (16, {TWIG})]),
+        ("st.v2.b64 [%rd1], {%rd1, %rd4};", [(8, {TWIG})]),
+        ("mov.b64 %rd5, %rd3; @%p1 mov.b64 %rd5, %rd4; st.b64 [%rd1], %rd5;", [(0, {LEAF, TWIG})]),
+        ("selp.b64 %rd5, %rd3, %rd4, %p1; st.b64 [%rd1], %rd5;", [(0, {LEAF, TWIG})]),
+    ],
+    ids=["one", "two at once", "the second of two", "one of two by a guard", "one of two"],
+)
+def test_what_is_stored_where(
+    statements: str, expected: list[tuple[int, set[tuple[str, int]]]]
+) -> None:
+    module = read_module(STORES.replace("STATEMENTS", statements.replace("; ", ";\n    ")))
+    (function,) = (item for item in module.items if isinstance(item, Function))
+    stores = TableUses(module).stores(function)
+    assert [(store.offset, set(store.tables)) for store in stores.all] == expected
+    assert not stores.escapes
