@@ -44,16 +44,27 @@ def alone(heap: Heap) -> Iterator[None]:
     """In the block the heap is the calling thread's alone, after all that others have launched.
     Raises HeapError if it is another one's already."""
     memory, upkeep, made = heap.memory, heap.upkeep, Alone()
-    while True:
-        heap.launch_deferred()
+    before = upkeep.thread
+
+    def give_back() -> None:
         with heap.lock:
-            if memory.deferred is None:
-                memory.deferred = memory.alone = made
-                # Whoever is another one has to say so before it looks at anything.
-                before, upkeep.thread = upkeep.thread, get_ident()
-                break
+            if memory.alone is made:
+                upkeep.thread, memory.deferred, memory.alone = before, None, None
+
     try:
-        heap.synchronize()
-        yield
+        try:
+            # A signal that comes while the lock is held is handled as soon as it is not.
+            while memory.alone is not made:
+                heap.launch_deferred()
+                with heap.lock:
+                    if memory.deferred is None:
+                        memory.deferred = memory.alone = made
+                        # Whoever is another one has to say so before it looks at anything.
+                        before, upkeep.thread = upkeep.thread, get_ident()
+            heap.synchronize()
+            yield
+        finally:
+            give_back()
     finally:
-        upkeep.thread, memory.deferred, memory.alone = before, None, None
+        # An interruption may have come before the first one did anything.
+        give_back()

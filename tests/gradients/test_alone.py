@@ -12,7 +12,10 @@ import pytest
 
 import sharedoa as oa
 from sharedoa import f64
+from sharedoa.heap.alone import alone
 from sharedoa.runtime import gradients
+
+from ..heap.invariants import interrupt_everywhere
 
 
 class Seed(oa.Object):
@@ -186,3 +189,14 @@ def test_a_way_back_that_fails_gives_the_heap_back(
     there.start()
     there.join()
     assert seen == [[1.0, 2.0]]
+
+
+def test_an_interruption_gives_the_heap_back(heap: oa.Heap) -> None:
+    def work() -> None:
+        with alone(heap):
+            pass
+
+    def check() -> None:
+        assert heap.memory.alone is None and heap.memory.deferred is None
+
+    assert interrupt_everywhere(work, check, 1000) >= 15

@@ -263,6 +263,14 @@ MUTATIONS = (
         (f"{_ALONE}::test_whatever_others_do",),
     ),
     Mutation(
+        "an interruption as the heap is taken",
+        "sharedoa/heap/alone.py",
+        "did anything.\n        give_back()",
+        "did anything.\n        pass",
+        "nobody else may ever use the heap again",
+        (f"{_ALONE}::test_an_interruption_gives_the_heap_back",),
+    ),
+    Mutation(
         "launches share words",
         "sharedoa/runtime/tape_words.py",
         "self._used += -(-length // _STEP) * _STEP",
