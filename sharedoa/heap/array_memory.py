@@ -32,8 +32,16 @@ class ArrayStorage:
 
     is_foreign = False
 
-    def __init__(self, extent: Extent, size: int, element: Type, held_as: set[ClassType]) -> None:
-        self.address = extent.address
+    def __init__(
+        self,
+        address: int,
+        size: int,
+        element: Type,
+        held_as: set[ClassType] | None = None,
+        extent: Extent | None = None,
+    ) -> None:
+        """``extent``: what it is memory of, if it is the heap's own, and is kept with it."""
+        self.address = address
         self.size = size
         self.element = element
         self.version = 0
@@ -41,7 +49,7 @@ class ArrayStorage:
         self.without_null: tuple[Any, int, int] | None = None
         """What ``ObjectArray._contents`` was when the references between two addresses were looked
         at and none was null."""
-        self.held_as = held_as
+        self.held_as: set[ClassType] = set() if held_as is None else held_as
         """Of arrays of objects: as arrays of what objects hold it (``held_arrays``)."""
         self.known: tuple[int, int] | None = None
         """Of references: after how many deletions, and launches that may store references, all of
@@ -98,7 +106,7 @@ class ArrayMemory:
         extent = self._allocate(size, zeros)
         held_as: set[ClassType] = set()
         try:
-            storage = ArrayStorage(extent, size, element, held_as)
+            storage = ArrayStorage(extent.address, size, element, held_as, extent)
             block = _Block(extent, size, element, held_as, self._watch(storage))
             self._blocks[extent.address] = block
         except BaseException:
@@ -144,7 +152,8 @@ class ArrayMemory:
     def _storage(self, block: _Block) -> ArrayStorage:
         storage = block.storage()
         if storage is None:
-            storage = ArrayStorage(block.extent, block.size, block.element, block.held_as)
+            extent = block.extent
+            storage = ArrayStorage(extent.address, block.size, block.element, block.held_as, extent)
             block.storage = self._watch(storage)
         return storage
 

@@ -39,10 +39,7 @@ class DeviceStorage(ArrayStorage):
     is_foreign = True
 
     def __init__(self, copies: DeviceCopies, address: int, size: int, element: Type) -> None:
-        self.address, self.size, self.element = address, size, element
-        self.version = self.lived = 0
-        self.without_null = self.known = None
-        self.held_as = set()
+        super().__init__(address, size, element)
         finalize(self, copies.release, address, size).atexit = False
 
     @property

@@ -40,10 +40,7 @@ class ForeignStorage(ArrayStorage):
         is_read_only: bool,
     ) -> None:
         self.owner, self.stream, self.is_read_only = owner, stream, is_read_only
-        self.address, self.size, self.element = address, size, element
-        self.version = self.lived = 0
-        self.without_null = self.known = None
-        self.held_as = set()
+        super().__init__(address, size, element)
 
     @property
     def __array_interface__(self) -> dict[str, Any]:

@@ -70,7 +70,7 @@ class PopulationLists:
             return None
         if known is None or known.version != version or known.extent is not extent:
             self._write(cls, extent.address)
-        made = ArrayStorage(extent, size, element, set())
+        made = ArrayStorage(extent.address, size, element, extent=extent)
         self._of_class[cls] = _List(extent, version, ref(made))
         return made
 

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
+from weakref import finalize
 
 import numpy as np
 
@@ -212,3 +213,16 @@ class SlotLists(Protocol):
         """What launches nothing, and the list that it appends its launches to, each with arguments
         of its own (``backends.base.KernelLaunch``). It cannot ``read``."""
         ...
+
+
+def staging_of(owner: object, backend: Any, pieces: int, piece_bytes: int) -> ReportStaging:
+    """Pieces that go with ``owner``, after what is under way, which may still write to them."""
+    staging: ReportStaging = backend.slot_lists.staging(pieces, piece_bytes)
+    finalize(owner, _close, backend, staging).atexit = False
+    return staging
+
+
+def _close(backend: Any, staging: ReportStaging) -> None:
+    if not backend.is_lost:
+        backend.synchronize()
+        staging.close()

@@ -7,7 +7,6 @@ once, and reads.
 
 from __future__ import annotations
 
-import weakref
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,6 +14,7 @@ from ..heap.array_memory import ArrayStorage
 from ..heap.arrays import Array, make_array
 from ..heap.heap import Heap
 from ..heap.recording import is_recorded, refuse_access
+from ..heap.slot_lists import staging_of
 from ..model.functions import DeviceFunction
 from ..model.intrinsics import grid, shared, syncthreads
 from ..model.scalars import ScalarType, i64
@@ -26,7 +26,6 @@ from .scratch import scratch_storage
 
 if TYPE_CHECKING:
     from ..backends import Backend
-    from ..heap.slot_lists import ReportStaging
 
 GROUP = 8
 """Rows that a thread reads before it combines any: one after the other it would wait for each."""
@@ -90,21 +89,10 @@ class _Result(ArrayStorage):
     """An array of one number in memory that host and device both reach."""
 
     def __init__(self, backend: Backend, type: ScalarType) -> None:
-        self._staging = backend.slot_lists.staging(1, _RESULT_BYTES)
-        # Who has yet to launch what writes to it keeps it.
-        weakref.finalize(self, _close, backend, self._staging).atexit = False
+        # Who has yet to launch what writes to it keeps this storage.
+        self._staging = staging_of(self, backend, 1, _RESULT_BYTES)
         self.number = self._staging.memory(0)[: type.dtype.itemsize].view(type.dtype)
-        self.address, self.size, self.element = self._staging.address(0), _RESULT_BYTES, type
-        self.version = self.lived = 0
-        self.without_null = self.known = None
-        self.held_as = set()
-
-
-def _close(backend: Backend, staging: ReportStaging) -> None:
-    """Give back memory that what is under way may still write to."""
-    if not backend.is_lost:
-        backend.synchronize()
-        staging.close()
+        super().__init__(self._staging.address(0), _RESULT_BYTES, type)
 
 
 @cache

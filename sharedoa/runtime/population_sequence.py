@@ -8,7 +8,6 @@ say another run might not have room, it waits for later ones, and then makes mor
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -16,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..backends.base import Backend, KernelLaunch
+from ..backends.base import KernelLaunch
 from ..errors import HeapError
 from ..heap.births_by_class import SlotPlaces
 from ..heap.heap import Heap
@@ -27,9 +26,9 @@ from ..heap.slot_lists import (
     REPORT_BYTES,
     REPORT_USED,
     Listing,
-    ReportStaging,
     SlotBytes,
     SlotLists,
+    staging_of,
 )
 from ..heap.slots_on_device import (
     begin_reports,
@@ -331,8 +330,8 @@ class _Reports:
         self.lists: SlotLists = heap.backend.slot_lists
         self._memory = heap.zeros(max(1, len(looks)) * REPORT_BYTES // 4, i32)
         self.address = self._memory._address
-        self._staging = self.lists.staging(_PIECES, max(1, len(looks)) * REPORT_BYTES)
-        weakref.finalize(self, _close, heap.backend, self._staging).atexit = False
+        report_bytes = max(1, len(looks)) * REPORT_BYTES
+        self._staging = staging_of(self, heap.backend, _PIECES, report_bytes)
         self._runs = self._known = 0
         self._counts: Counts = {}
 
@@ -376,13 +375,6 @@ class _Reports:
         for region, count in zip(self.looks, used, strict=False):
             self._counts[region.cls] += count
         self._known += 1
-
-
-def _close(backend: Backend, staging: ReportStaging) -> None:
-    """Give back memory for reports; what is under way may still write to it."""
-    if not backend.is_lost:
-        backend.synchronize()
-        staging.close()
 
 
 class _Surroundings:
