@@ -210,10 +210,12 @@ def test_numba_works_on_ours_and_we_on_its_own() -> None:
     """On our array, on a field of records, whose elements lie apart, and on an array of Numba's."""
     try:
         from numba import cuda
-    except (ImportError, AttributeError) as error:  # of releases older than NumPy's
-        pytest.skip(f"Numba is not there: {error}")
-    if not cuda.is_available():
-        pytest.skip("Numba finds no GPU")
+
+        if not cuda.is_available():
+            pytest.skip("Numba finds no GPU")
+        cuda.jit("void(float32[:])")(lambda values: None)
+    except (ImportError, AttributeError) as error:  # of a Numba that is older than this NumPy
+        pytest.skip(f"Numba does not work here: {error}")
 
     @cuda.jit
     def add(values: Any, by: Any) -> None:
