@@ -31,6 +31,7 @@ NAMES = (
     "cpu_numba",
     "cpu_mesa",
     "sweep",
+    "source_lines",
     "reproduce",
 )
 

@@ -35,7 +35,7 @@ MODES = ("coal",)
 #: have another form.
 TESTED_APART = (
     "virtual_call_cxx", "cpu_numba", "cpu_mesa", "dispatch_grid", "field_layout", "page_migrations",
-    "programs", "sweep",
+    "programs", "sweep", "source_lines",
 )  # fmt: skip
 
 

@@ -73,8 +73,14 @@ ROWS = {
     ("double", "22"): (1 + 6 + 4, 680),
     ("captured step", "43"): (6, None),
 }
-#: Lines of 64 bytes that launches touch: of 4-byte numbers side by side, read or written.
-LINES = {("fill", "17"): 7 * 7 + 6, ("double", "22"): 2 * (3 + 6 * 7 + 4)}
+#: Bytes that launches touch, in lines of 64 on processors and sectors of 32 on GPUs: of 4-byte
+#: numbers side by side, read or written.
+TOUCHED = {
+    "cpu": {"fill": 64 * (7 * 7 + 6), "double": 64 * 2 * (3 + 6 * 7 + 4)},
+    "cuda": {"fill": 32 * (7 * 13 + 6 * 2), "double": 32 * 2 * (5 + 6 * 13 + 4 * 2)},
+}
+#: Of the first launch of `fill`.
+FIRST = {"cpu": 7 * 64, "cuda": 13 * 32}
 
 
 def profile(folder: Path, script: str, *options: str, backend: str = "cpu", **variables: str):
@@ -94,7 +100,7 @@ def rows_of(output: str) -> dict[tuple[str, str], list[str]]:
     return {(name, where.removeprefix("script.py:")): cells for name, where, *cells in rows}
 
 
-@pytest.mark.parametrize("backend", ["cpu", "python"])
+@pytest.mark.parametrize("backend", ["cpu", "python", pytest.param("cuda", marks=pytest.mark.gpu)])
 def test_a_script_and_its_trace(tmp_path, backend):
     ending = 'sys.exit("no good" if numbers[99] else 3)\n'
     done = profile(tmp_path, SCRIPT + ending, "--trace", "out/trace.json", backend=backend)
@@ -112,9 +118,9 @@ def test_a_script_and_its_trace(tmp_path, backend):
     if backend == "python":
         assert {*moved.values()} == {""} and "GB/s in a copy" not in done.stdout
     else:
-        for (name, _), lines in LINES.items():
+        for name, touched in TOUCHED[backend].items():
             assert float(next(mb for key, mb in moved.items() if key[0] == name)) == pytest.approx(
-                64e-6 * lines, rel=0.03
+                touched / 1e6, rel=0.03
             )
         assert "GB/s in a copy" in done.stdout
         limits = [re.sub(r" \d+%", "", row[8]) for row in rows.values()]
@@ -125,8 +131,8 @@ def test_a_script_and_its_trace(tmp_path, backend):
     compiled = sum(int(row[9].split("(")[1].rstrip(")")) for row in rows.values() if row[9])
     assert times["compile"] == compiled
     bytes = [each["args"]["bytes"] for each in events if each["name"] == "fill"]
-    assert (7 * 64 in bytes) == (backend == "cpu")
-    assert compiled >= 3 if backend == "cpu" else compiled == 0
+    assert backend == "python" or FIRST[backend] in bytes
+    assert compiled == 0 if backend == "python" else compiled >= 3
     assert len({each["tid"] for each in events if each["name"] == "double"}) == 2
     for each in events:
         assert each["ph"] == "X" and each["ts"] >= 0 and each["dur"] >= 0 and each["name"]
