@@ -1,10 +1,19 @@
 """What a change costs: this tree and another one, measured in turns on one machine.
 
-``python -m bench.two_trees FOLDER`` with a checkout of the other tree. Each round starts a process
-for each tree, in alternating order, which measures everything once; the record holds all samples,
-and the table the ratio of the medians, this tree by the other. Only what both trees have is used.
-``--busy``, for machines that do other things, takes the least instead of medians, and for calls the
-time of the processor instead of the clock's.
+``python -m bench.two_trees FOLDER`` with a checkout of the other tree. For each row two processes
+live side by side, one of each tree, on one core, and are asked for short samples in turns, A B B A:
+what the machine does meanwhile it does to both. The ratio of the two samples of a turn is a *pair*.
+Each row is measured by several such twins of processes, as what differs between two processes of
+one program (where their memory lies, what hash seeds make of dictionaries) is more than what
+differs between samples of one. The table has the median of the pairs, this tree by the other, and
+between what it lies with 95 % certainty: twins are drawn, then pairs of each (a bootstrap of
+clusters, A. C. Davison and D. V. Hinkley, Bootstrap Methods and their Application, 1997, section
+3.8). Expected of a change that costs nothing: 1 lies within.
+
+Programs and workloads are those of the other tree in both, as programs change, too; both have to
+compute the same. Rows run on all given cores at once, one twins on each. ``--seconds`` ends it:
+first come the first twins of all rows, so what is missing then are the last ones. ``--busy``, for
+machines that do other things, takes the time of the processor instead of the clock's.
 """
 
 from __future__ import annotations
@@ -12,232 +21,247 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import statistics
+import queue
 import subprocess
 import sys
+import tempfile
+import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-import sharedoa as oa
-from sharedoa import f32
+from bench.two_trees_rows import PARTS
 
-_ROUNDS = 5
-_CALLS, _BATCH = 40, 50
-_typical: Callable[[list[float]], float] = statistics.median
-_now: Callable[[], float] = time.perf_counter
-#: Size and steps of workloads on a CPU, about half a second each.
-_ON_CPU = {
-    "TRAF": (200, 200),
-    "GOL": (600, 60),
-    "STUT": (4000, 10),
-    "GEN": (600, 60),
-    "BFS (vE)": (30_000, 40),
-    "CC (vE)": (30_000, 40),
-    "PR (vE)": (30_000, 40),
-    "BFS (vEN)": (30_000, 40),
-    "CC (vEN)": (30_000, 40),
-    "PR (vEN)": (30_000, 40),
-    "RAY": (256, 2),
-}
+_ROWS = Path(__file__).with_name("two_trees_rows.py")
+#: Samples are at least so long; shorter rows are repeated within.
+_SAMPLE_SECONDS = 0.05
+_WARM_UP_SECONDS = 0.5
+_MOST_TIMES = 1 << 20
+_DRAWS = 2000
+THIS, OTHER = "this", "other"
+
+#: What a tree runs on, taken from it; all else is taken from the other one.
+_RUNTIME = ("dispatch", "ptxpass", "sharedoa")
+_PROGRAMS = ("apps", "bench")
+
+#: A sample: seconds of the clock, and of the processor.
+Sample = tuple[float, float]
 
 
-class Body(oa.Object):
-    mass: f32
+@dataclass
+class Pairs:
+    """All samples of a row: for each twins of processes those of both trees, in turns."""
 
-    def grow(self) -> None:
-        self.mass += 1.0
+    part: str
+    name: str
+    twins: list[dict[str, list[Sample]]] = field(default_factory=list)
 
-
-class Star(Body):
-    def grow(self) -> None:
-        self.mass += 2.0
-
-
-class Twig(oa.Object):
-    mass: f32
-    left: Twig
-    right: Twig
+    def ratios(self, clock: int) -> list[list[float]]:
+        """Of each twins' pairs; ``clock`` 0 is the host's, 1 the processor's."""
+        return [
+            [a[clock] / b[clock] for a, b in zip(each[THIS], each[OTHER], strict=True)]
+            for each in self.twins
+        ]
 
 
-@oa.kernel
-def one(numbers: oa.Array[f32]) -> None:
-    numbers[0] = 1.0
+def interval(ratios: Sequence[Sequence[float]], seed: int = 1) -> tuple[float, float, float]:
+    """The median of pairs in clusters, and the ends of what it lies within with 95 % certainty."""
+    draw = np.random.default_rng(seed)
+    clusters = [np.asarray(each) for each in ratios]
+    medians = []
+    for _ in range(_DRAWS):
+        chosen = draw.integers(len(clusters), size=len(clusters))
+        pairs = [clusters[each][draw.integers(len(clusters[each]), size=len(clusters[each]))]
+                 for each in chosen]  # fmt: skip
+        medians.append(np.median(np.concatenate(pairs)))
+    low, high = np.quantile(medians, [0.025, 0.975])
+    return float(np.median(np.concatenate(clusters))), float(low), float(high)
 
 
-@oa.kernel
-def visit(bodies: oa.Array[Body]) -> None:
-    i = oa.grid(1)
-    if i < len(bodies):
-        bodies[i].grow()
+class _Served:
+    """A process of one tree that measures one row."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+        #: What the programs of the last sample counted; it is the same each time.
+        self.counts: Any = None
+
+    def sample(self, times: int) -> Sample:
+        """Raises RuntimeError if the process ended."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.write(f"{times}\n")
+        self._process.stdin.flush()
+        line = self._process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"a process ended with {self._process.wait()}")
+        clock, processor, self.counts = json.loads(line)
+        return clock, processor
 
 
-def _seconds(call: Callable[[], object], wait: Callable[[], object], batch: int = _BATCH) -> float:
-    """Of one call of the host: typical of batches that are waited for afterwards."""
-    for _ in range(batch):
-        call()
-    wait()
-    found = []
-    for _ in range(_CALLS):
-        begun = _now()
-        for _ in range(batch):
-            call()
-        found.append((_now() - begun) / batch)
-        wait()
-    return _typical(found)
-
-
-def _calls(backend: str) -> Iterator[tuple[str, float]]:
-    """What the host pays for a call."""
-    with oa.Heap(backend=backend) as heap:
-        wait = heap.synchronize
-        numbers = oa.zeros(8, f32)
-        few = oa.concat(oa.new(Body, 1000), oa.new(Star, 1000))
-        order = np.random.default_rng(1).permutation(1 << 20)
-        many = oa.concat(oa.new(Body, 1 << 19), oa.new(Star, 1 << 19))[order]
-        star = oa.new(Star)
-        launch, launch_few, launch_many = one[1], visit[len(few)], visit[len(many)]
-        yield "launch of one thread", _seconds(lambda: launch(numbers), wait)
-        yield "launch on 2,000 objects", _seconds(lambda: launch_few(few), wait)
-        yield "launch on 1 Mi shuffled objects", _seconds(lambda: launch_many(many), wait, 10)
-        yield "vectorised call of 2,000", _seconds(few.grow, wait)
-        yield "vectorised call of 1 Mi shuffled", _seconds(many.grow, wait, 10)
-        yield "population call", _seconds(oa.all(Body).grow, wait)
-        with oa.capture() as step:
-            launch(numbers)
-            launch_few(few)
-        yield "captured step", _seconds(step.run, wait)
-        yield "one field read", _seconds(lambda: star.mass, wait)
-        yield "one field written", _seconds(lambda: setattr(star, "mass", 1.0), wait)
-        yield "one element read", _seconds(lambda: numbers[3], wait)
-        yield (
-            "1,000 objects made and deleted",
-            _seconds(lambda: oa.delete(oa.new(Star, 1000)), wait),
-        )
-        yield "one object made and deleted", _seconds(lambda: oa.delete(oa.new(Star)), wait)
-        leaf, kept = Twig(mass=1.0), []
-        twig = Twig(mass=1.0, left=leaf)
-        yield (
-            "one object with references made",
-            _seconds(lambda: kept.append(Twig(mass=1.0, left=leaf, right=twig)), wait),
-        )
-        yield "one reference read", _seconds(lambda: twig.left, wait)
-        yield "one reference written", _seconds(lambda: setattr(twig, "right", leaf), wait)
-
-
-def _workloads(backend: str) -> Iterator[tuple[str, float]]:
-    """Seconds of all kernels of a run."""
-    from apps.interface import RunOptions
-    from apps.registry import APPS
-    from bench.reproduction.workloads import NATURAL, WORKLOADS, kernel_seconds
-
-    for workload in (*WORKLOADS, *NATURAL):
-        name = f"{workload.name}{', natural' if workload.natural else ''}"
-        if backend == "cpu":
-            if workload.name not in _ON_CPU:
-                continue
-            size, steps = _ON_CPU[workload.name]
-            options = RunOptions(
-                size=size, steps=steps, natural=workload.natural, backend=backend, time_kernels=True
-            )
-            for _ in range(2):  # the first run compiles
-                result = APPS[workload.app].run(options, **dict(workload.arguments))
-        else:
-            workload.run("auto", backend, full=False)
-            result = workload.run("auto", backend, full=True)
-        yield name, sum(kernel_seconds(result).values())
-
-
-def _measure(backend: str, parts: list[str]) -> dict[str, float]:
-    found: dict[str, float] = {}
-    for part in parts:
-        found |= _PARTS[part](backend)
-    return found
-
-
-_PARTS: dict[str, Callable[[str], Iterator[tuple[str, float]]]] = {
-    "calls": _calls,
-    "workloads": _workloads,
-}
-
-
-def _in_tree(tree: Path, given: argparse.Namespace) -> dict[str, float]:
-    """Measure in a process that imports everything from ``tree``."""
-    command = [sys.executable, "-P", __file__, "--here", "--backend", given.backend]
-    command += ["--busy"] if given.busy else []
+@contextmanager
+def _serving(tree: Path, asked: dict[str, Any]) -> Iterator[_Served]:
     path = os.pathsep.join(filter(None, [str(tree), os.environ.get("PYTHONPATH", "")]))
-    done = subprocess.run(
-        [*command, "--parts", *given.parts],
-        env={**os.environ, "PYTHONPATH": path},
-        cwd=tree,
-        stdout=subprocess.PIPE,
-        check=True,
-    )
-    found: dict[str, float] = json.loads(done.stdout)
-    return found
+    environment = {**os.environ, "PYTHONPATH": path, "SHAREDOA_CACHE_DIR": str(tree / "cache")}
+    with subprocess.Popen(
+        [sys.executable, "-P", str(_ROWS)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment, cwd=tree,
+    ) as process:  # fmt: skip
+        assert process.stdin is not None
+        process.stdin.write(json.dumps(asked) + "\n")
+        try:
+            yield _Served(process)
+        finally:
+            process.kill()
+
+
+def _times(served: _Served) -> int:
+    """How often a row is repeated for a sample, after it was repeated until it is warm."""
+    times, begun = 1, time.monotonic()
+    while True:
+        clock, processor = served.sample(times)
+        is_long = max(clock, processor) * times >= _SAMPLE_SECONDS or times == _MOST_TIMES
+        if is_long and time.monotonic() - begun >= _WARM_UP_SECONDS:
+            return times
+        if not is_long:
+            times *= 2
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two trees, and how they are measured."""
+
+    trees: dict[str, Path]
+    backend: str
+    pairs: int
+    deadline: float
+
+    def measure(self, row: Pairs, core: int | None) -> None:
+        """One twins' pairs of a row more; fewer where time is up, none if there was not one."""
+        asked = {"part": row.part, "row": row.name, "backend": self.backend, "core": core}
+        with ExitStack() as stack:
+            served = {
+                which: stack.enter_context(_serving(tree, asked))
+                for which, tree in self.trees.items()
+            }
+            times = max(_times(each) for each in served.values())
+            if served[THIS].counts != served[OTHER].counts:
+                raise RuntimeError(f"{served[THIS].counts}, and {served[OTHER].counts} there")
+            found: dict[str, list[Sample]] = {THIS: [], OTHER: []}
+            for number in range(self.pairs):
+                if time.monotonic() > self.deadline:
+                    break
+                for which in (THIS, OTHER) if number % 2 else (OTHER, THIS):
+                    found[which].append(served[which].sample(times))
+        if found[THIS]:
+            row.twins.append(found)
+
+
+def compare(
+    comparison: Comparison, rows: list[Pairs], twins: int, cores: Sequence[int | None]
+) -> None:
+    """Measure all rows, twins of each on all cores at once."""
+    waiting: queue.SimpleQueue[Pairs] = queue.SimpleQueue()
+    for _ in range(twins):
+        for row in rows:
+            waiting.put(row)
+
+    def work(core: int | None) -> None:
+        while time.monotonic() < comparison.deadline:
+            try:
+                row = waiting.get_nowait()
+            except queue.Empty:
+                return
+            try:
+                comparison.measure(row, core)
+            except (RuntimeError, OSError) as error:
+                print(f"{row.name}: {error}", file=sys.stderr)
+
+    workers = [threading.Thread(target=work, args=(core,)) for core in cores]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+
+
+def _mixed(folder: Path, runtime: Path, programs: Path) -> Path:
+    """A tree that has its runtime from one and its programs from another one."""
+    folder.mkdir()
+    for tree, packages in ((runtime, _RUNTIME), (programs, _PROGRAMS)):
+        for package in packages:
+            (folder / package).symlink_to(tree / package)
+    return folder
 
 
 def main() -> None:
     """The command line."""
-    global _typical, _now
     parser = argparse.ArgumentParser(prog="python -m bench.two_trees", description=__doc__)
-    parser.add_argument(
-        "other", type=Path, nargs="?", help="a checkout of the tree to compare with"
-    )
+    parser.add_argument("other", type=Path, help="a checkout of the tree to compare with")
     parser.add_argument("--backend", default="cpu", choices=("cpu", "cuda"))
-    parser.add_argument("--rounds", type=int, default=_ROUNDS)
-    parser.add_argument("--parts", nargs="+", default=list(_PARTS), choices=_PARTS)
+    parser.add_argument("--parts", nargs="+", default=list(PARTS), choices=PARTS)
+    parser.add_argument("--rows", nargs="+", help="of these names alone")
+    parser.add_argument("--twins", type=int, default=3, help="of processes, for a row")
+    parser.add_argument("--pairs", type=int, default=20, help="of samples, for twins")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="then it ends")
+    parser.add_argument("--cores", type=int, nargs="+", help="one twins at a time on each; all")
     parser.add_argument("--out", type=Path, help="folder of the record")
     parser.add_argument("--label", default="two-trees", help="how its name begins")
-    parser.add_argument("--busy", action="store_true", help="the least, not the median")
-    parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--busy", action="store_true", help="count the processor's time")
     given = parser.parse_args()
-    if given.busy:
-        _typical, _now = min, time.process_time
-    if given.here:
-        print(json.dumps(_measure(given.backend, given.parts)))
+    rows = [
+        Pairs(part, name)
+        for part in given.parts
+        for name in PARTS[part][0]
+        if given.rows is None or name in given.rows
+    ]
+    cores = given.cores or sorted(os.sched_getaffinity(0))
+    if given.backend != "cpu":
+        cores = [None]  # there is one device
+    trees = {THIS: Path(__file__).resolve().parents[1], OTHER: given.other.resolve()}
+    deadline = time.monotonic() + given.seconds
+    with tempfile.TemporaryDirectory() as scratch:
+        mixed = {
+            which: _mixed(Path(scratch, which), tree, trees[OTHER]) for which, tree in trees.items()
+        }
+        comparison = Comparison(mixed, given.backend, given.pairs, deadline)
+        compare(comparison, rows, given.twins, cores)
+    _record(rows, given)
+    for row in rows:
+        if row.twins:
+            print(_line(row, given.busy))
+
+
+def _line(row: Pairs, is_busy: bool) -> str:
+    ratio, low, high = interval(row.ratios(int(is_busy)))
+    this, other = (_typical(row, which, is_busy) * 1e6 for which in (THIS, OTHER))
+    count = sum(len(each[THIS]) for each in row.twins)
+    return (
+        f"{row.name:36} {this:12,.2f} us {other:12,.2f} us  {ratio:.3f} [{low:.3f}, {high:.3f}]"
+        f"  {count} pairs of {len(row.twins)} twins"
+    )
+
+
+def _typical(row: Pairs, which: str, is_busy: bool) -> float:
+    return float(np.median([s[int(is_busy)] for each in row.twins for s in each[which]]))
+
+
+def _record(rows: list[Pairs], given: argparse.Namespace) -> None:
+    if given.out is None:
         return
-    if given.other is None:
-        parser.error("name a checkout of the other tree")
-    _compare(given)
-
-
-def _compare(given: argparse.Namespace) -> None:
-    trees = {"this": Path(__file__).resolve().parents[1], "other": given.other.resolve()}
-    samples: dict[str, dict[str, list[float]]] = {}
-    for number in range(given.rounds):
-        for which in ("this", "other") if number % 2 else ("other", "this"):
-            for name, seconds in _in_tree(trees[which], given).items():
-                samples.setdefault(name, {"this": [], "other": []})[which].append(seconds)
-        if given.out:  # a run that is ended leaves what it has
-            _record(samples, given, number + 1)
-    for name, both in samples.items():
-        this, other = (_typical(both[which]) for which in ("this", "other"))
-        print(f"{name:40} {this * 1e6:12,.2f} us {other * 1e6:12,.2f} us {this / other:8.3f}")
-    print(f"{'geometric mean':40} {'':15} {'':15} {_mean_ratio(samples):8.3f}")
-
-
-def _ratio(both: dict[str, list[float]]) -> float:
-    return _typical(both["this"]) / _typical(both["other"])
-
-
-def _mean_ratio(samples: dict[str, dict[str, list[float]]]) -> float:
-    return statistics.geometric_mean(map(_ratio, samples.values()))
-
-
-def _record(
-    samples: dict[str, dict[str, list[float]]], given: argparse.Namespace, rounds: int
-) -> None:
     from bench.harness import Result, write
 
-    mean = _mean_ratio(samples)
-    settings = {"rounds": rounds, "parts": given.parts, "geometric_mean": mean}
-    settings["typical"] = "least" if given.busy else "median"
-    settings["clock"] = "of the processor" if given.busy else "of the host"
+    clock = "of the processor" if given.busy else "of the host"
+    settings = {"parts": given.parts, "twins": given.twins, "pairs": given.pairs, "clock": clock}
     result = Result(given.label, given.backend, settings)
-    result.rows += [{"what": n, "ratio": _ratio(both), **both} for n, both in samples.items()]
+    for row in rows:
+        if row.twins:
+            ratio, low, high = interval(row.ratios(int(given.busy)))
+            found = {"ratio": ratio, "low": low, "high": high, "twins": row.twins}
+            result.rows.append({"part": row.part, "what": row.name, **found})
     write(result, given.out)
 
 
