@@ -35,7 +35,7 @@ def main(folder: Path, sizes: dict[str, list[int]], repeats: int) -> None:
         given = [folder] * workers, [workers] * workers, [sizes["intersections"][0]] * workers
         list(executor.map(ready, *given))
         began = perf_counter()
-        to = folder / "runs.parquet"
+        to = folder / "runs.csv"
         oa.sweep(traffic, sizes, repeats=repeats, seed=1, executor=executor, to=to)
         print(perf_counter() - began, flush=True)
 

@@ -131,8 +131,8 @@ def _description(name: str) -> str:
 
         return f"{hip_device(0).description}; {_UNTRIED}"
     if name == "cpu":
+        from ..cores import worker_count
         from .native_code import host_target
-        from .thread_pool import worker_count
 
         return f"{worker_count()} threads, {host_target().fingerprint}"
     return "CPython itself"

@@ -7,7 +7,6 @@ others, or the other way round; a kernel takes values from the buffer to where t
 from __future__ import annotations
 
 import math
-import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from ..cores import worker_count
 from ..errors import HeapError
 from ..model.field_address import LANES, WORD
 from ..model.record import scalars
@@ -243,7 +243,7 @@ def _threads(pieces: int) -> Iterator[Any]:
     # Imported here, and threads of their own: see ``heap.parallel``.
     from concurrent.futures import ThreadPoolExecutor
 
-    with ThreadPoolExecutor(min(pieces, _HOST_PIECES, os.cpu_count() or 1)) as pool:
+    with ThreadPoolExecutor(min(pieces, _HOST_PIECES, worker_count())) as pool:
         yield pool
 
 

@@ -10,15 +10,14 @@ wrong guess costs is bounded by the next piece.
 from __future__ import annotations
 
 import _thread
-import os
 import sys
 import threading
 import time
 from collections.abc import Callable
-from functools import cache
 from time import monotonic, perf_counter
 from typing import Any
 
+from ..cores import worker_count
 from ..forks import call_in_child
 from ..once import once
 from ..uninterrupted import uninterrupted
@@ -282,14 +281,6 @@ _EXPORTS = ("prepare_pool", "serve", "share", "run_alone")
 _IMPORTS = ("this_thread", "begin_launch", "call_guarded")
 _ALONE_TYPE = "int64_t(*)(Code *, int64_t, int64_t, int64_t, int64_t, int64_t, void *)"
 _SHARE_TYPE = "int64_t(*)(int64_t, Code *, int64_t, int64_t, int64_t, int64_t, int64_t, void *)"
-
-
-@cache
-def worker_count() -> int:
-    """Cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 class _Pool:

@@ -5,8 +5,9 @@ NumPy lets other threads run while it copies, so ordinary Python threads will do
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
+
+from ..cores import worker_count
 
 CHUNK_BYTES = 1 << 21
 """What one call works on: stays in a core's cache from one field to the next, and is long enough
@@ -22,8 +23,7 @@ def in_chunks(count: int, item_bytes: int, work: Callable[[int, int], None]) -> 
     size = max(1, CHUNK_BYTES // item_bytes)
     chunks = [(first, min(first + size, count)) for first in range(0, count, size)]
     threads = len(chunks) // _CHUNKS_A_THREAD
-    if threads > 1:
-        threads = min(os.cpu_count() or 1, threads)  # to ask takes longer than writing one object
+    threads = min(worker_count(), threads)
     if threads <= 1:
         for chunk in chunks:
             work(*chunk)

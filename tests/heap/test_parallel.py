@@ -29,7 +29,7 @@ class Grain(oa.Object):
 def small_chunks(monkeypatch):
     """A few objects a chunk, so that few objects take all threads."""
     monkeypatch.setattr(parallel, "CHUNK_BYTES", 256)
-    monkeypatch.setattr(parallel.os, "cpu_count", lambda: 3)
+    monkeypatch.setattr(parallel, "worker_count", lambda: 3)
 
 
 @given(count=st.integers(0, 5000), item=st.integers(1, 300))

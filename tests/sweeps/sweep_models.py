@@ -10,6 +10,7 @@ from typing import Any
 
 import sharedoa as oa
 from sharedoa import f32
+from sharedoa.cores import worker_count
 
 
 class Car(oa.Object):
@@ -24,7 +25,8 @@ def cars(count: int, dawdle: float, seed: int) -> dict[str, Any]:
     for _ in range(3):
         oa.all(Car).step(dawdle)
     speeds = oa.all(Car).speed.numpy()
-    return {"cars": len(speeds), "speed": float(speeds.sum()), "place": where()}
+    mine = {"place": where(), "cores": worker_count()}
+    return {"cars": len(speeds), "speed": float(speeds.sum()), **mine}
 
 
 def where() -> str:

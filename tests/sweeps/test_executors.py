@@ -34,11 +34,12 @@ def importable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHAREDOA_BACKEND", "cpu")
 
 
-def check(executor: Executor, name: str) -> None:
+def check(executor: Executor, name: str) -> Any:
     table = oa.sweep(cars, {"count": [2, 30], "dawdle": [0.5]}, repeats=5, executor=executor)
     assert table["error"].isna().all() and list(table["cars"]) == [2] * 5 + [30] * 5, name
     speeds = table["count"] * (table["seed"] % 5 + 3 * (1 - table["dawdle"]))
     assert list(table["speed"]) == list(speeds)
+    return table
 
 
 def test_processes_of_the_library() -> None:
@@ -70,7 +71,8 @@ def test_a_dask_cluster_with_a_worker_killed(tmp_path: Path) -> None:
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
-        check(client.get_executor(), "Dask")
+        table = check(client.get_executor(), "Dask")
+        assert {*table["cores"]} == {1}, "a worker uses the cores of others"
         pids = client.run(os.getpid)
 
         def kill() -> None:
@@ -118,7 +120,6 @@ def test_mpi(tmp_path: Path) -> None:
 def test_mpi_with_a_worker_killed() -> None:
     """MPI ends all; what was done is kept, and the same call goes on."""
     pytest.importorskip("mpi4py")
-    pytest.importorskip("pyarrow")
     if not (Path(sys.executable).parent / "mpiexec").exists() and shutil.which("mpiexec") is None:
         pytest.skip("there is no mpiexec")
     given: dict[str, Any] = {"intersections": [20], "steps": [2, 3]}

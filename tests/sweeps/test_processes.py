@@ -51,6 +51,7 @@ SCRIPT = '''
 import json, os, sys
 import sharedoa as oa
 from sharedoa import f32
+from sharedoa.cores import worker_count
 
 class Car(oa.Object):
     speed: f32
@@ -65,7 +66,7 @@ def model(n, seed):
     print("from a model")
     if os.path.exists(sys.argv[1]):
         raise RuntimeError("the worker has run all of the script")
-    cores = len(os.sched_getaffinity(0))
+    cores = worker_count()
     return {"total": float(oa.all(Car).speed.sum()), "pid": os.getpid(), "cores": cores}
 
 table = oa.sweep(model, {"n": [2, 3, 400]}, repeats=2)
@@ -85,14 +86,16 @@ def test_a_script_needs_no_guard(tmp_path: Path) -> None:
 
 def test_what_a_prompt_defined_runs_in_forked_workers() -> None:
     code = (
-        "import os, sharedoa as oa; k = 3\n"
-        "table = oa.sweep(lambda a, seed: {'x': k * a, 'pid': os.getpid()}, {'a': [1, 2]})\n"
+        "import os, sharedoa as oa; from sharedoa.cores import worker_count as cores; k = cores()\n"
+        "model = lambda a, seed: {'x': k * a, 'pid': os.getpid(), 'cores': cores()}\n"
+        "table = oa.sweep(model, {'a': [1, 2]})\n"
         "assert os.getpid() not in set(table.pid) and table.error.isna().all(), table\n"
-        "print(*table.x)"
+        "print(k, *table.x, *table.cores)"
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "SHAREDOA_BACKEND": "cpu"}
     told = subprocess.check_output([sys.executable, "-c", code], env=environment, text=True)
-    assert told.split() == ["3", "6"]
+    all_cores, *found = map(int, told.split())
+    assert found == [all_cores, 2 * all_cores, 1, 1]
 
 
 def test_runs_of_a_killed_worker_are_given_to_others(

@@ -24,7 +24,7 @@ def test_every_combination_in_a_heap_of_its_own() -> None:
     oa.new(Car, 7)
     with ThreadPoolExecutor(2) as executor:
         table = oa.sweep(cars, PARAMETERS, repeats=3, seed=1, executor=executor)
-    own = ["run", "seed", "cars", "speed", "place", "seconds", "error"]
+    own = ["run", "seed", "cars", "speed", "place", "cores", "seconds", "error"]
     assert list(table.columns) == ["count", "dawdle", *own]
     assert list(table["run"]) == list(range(12)) and table["error"].isna().all()
     assert [*zip(table["count"], table["dawdle"], strict=True)] == [
