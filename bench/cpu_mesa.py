@@ -26,7 +26,7 @@ from apps.common.launches import Launches
 from bench.agents import PROGRAMS
 from bench.comparison.toolset import ROOT, Tool
 from bench.harness import MILLISECONDS, Options, Result, main, show, summary
-from sharedoa.backends.thread_pool import worker_count
+from sharedoa.cores import worker_count
 from sharedoa.errors import ConfigurationError
 
 _MESA = Tool("Mesa", "", "agents in Python, one after another", "MESA")

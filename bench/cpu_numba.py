@@ -33,7 +33,7 @@ from apps.traffic.generated import generate
 from apps.traffic.network import build
 from bench.harness import MILLISECONDS, Options, Result, main, show, summary
 from dispatch.mode import AUTO
-from sharedoa.backends.thread_pool import worker_count
+from sharedoa.cores import worker_count
 
 LAYOUTS = ("aos", "tile")
 SEED = 42
