@@ -13,6 +13,8 @@ from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..errors import HeapError
 
 if TYPE_CHECKING:
@@ -91,6 +93,15 @@ class DeviceMemory:
         device = self._device
         device.enter()
         device.checked(self._copy(target, source, size, device.stream), "MemcpyDtoDAsync")
+
+    def clear(self, start: int, size: int) -> None:
+        """See ``heap.device_copies.DeviceCopies``."""
+        self._device.call("MemsetD8Async", start, 0, size, self._device.stream)
+
+    def write(self, target: int, values: np.ndarray[Any, Any]) -> None:
+        """See ``heap.device_copies.DeviceCopies``."""
+        device, source = self._device, int(values.ctypes.data)
+        device.call("MemcpyHtoDAsync", target, source, values.nbytes, device.stream)
 
 
 def _rounded(size: int) -> int:

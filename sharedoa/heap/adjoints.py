@@ -9,6 +9,7 @@ it, the mirror is made anew.
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -60,6 +61,12 @@ class _Mirror:
         start = -(-address // _UNIT) * _UNIT
         self.distance = start - self.low
         self.memory: Bytes = memory[start - address :][: self.high - self.low]
+        #: From where to where what it mirrors was used since it was zero.
+        self._touched: list[tuple[int, int]] = []
+
+    def touch(self, used: Sequence[tuple[int, int]]) -> None:
+        """Somebody may write to what mirrors these."""
+        self._touched = [*_merged([*self._touched, *used])]
 
     def can_be_kept(self) -> bool:
         """Whether it is one of a device, which takes long to make, of which nobody has a view and
@@ -71,13 +78,15 @@ class _Mirror:
 
     def clear(self) -> None:
         """Make it zero again, where it is."""
-        transfer, size = self._backend.transfer, self.memory.nbytes
-        if transfer is None or not transfer.ready():
-            self.memory[...] = 0
-            return
-        start = self.low + self.distance
-        self._backend.prefetch(start, size, True)
-        transfer.clear(start, start + size)
+        copies, touched = self._backend.copies, self._touched
+        self._touched = []
+        for low, high in touched:
+            start, size = low + self.distance, high - low
+            if copies is None:
+                self.at(low, size)[...] = 0
+            else:
+                self._backend.prefetch(start, size, True)
+                copies.clear(start, size)
 
     def at(self, start: int, size: int) -> Bytes:
         """What mirrors ``size`` bytes from ``start`` on."""
@@ -98,6 +107,8 @@ class Adjoints:
         #: One that was made zero, for the next time.
         self._spare: _Mirror | None = None
         self._layout: tuple[Layout, int] | None = None
+        #: Changes when other memory may be used.
+        self._used: tuple[int, int] | None = None
 
     @property
     def _there(self) -> Heap:
@@ -131,10 +142,28 @@ class Adjoints:
                 made = _Mirror(heap, low, high + (0 if mirror is None else high - low))
             if mirror is not None:
                 made.at(mirror.low, mirror.high - mirror.low)[...] = mirror.memory
+                made.touch([(mirror.low, mirror.high)])
             self._mirror, self._layout = made, known
             heap.upkeep.has_adjoints = True
-            mirror = made
+            mirror, self._used = made, None
+        used = heap.books.layout_epoch, heap.memory.arrays_made.total()
+        if self._used != used:
+            with heap.lock:
+                mirror.touch(heap.memory.used())
+            self._used = used
         return mirror
+
+    def begin_with(self, array: Array, values: np.ndarray[Any, Any]) -> bool:
+        """Let the device write the first adjoints that are not zero, those of an array; False, and
+        nothing, where the host has to add them. ``values`` stay as they are until it has waited."""
+        heap, copies = self._there, self._there.backend.copies
+        is_right = values.dtype == array._dtype.base and values.shape == array.shape
+        if copies is None or not values.nbytes or not (is_right and values.flags.c_contiguous):
+            return False
+        address = array._address + self.distance
+        heap.note_launch(False, ())
+        copies.write(address, values)
+        return True
 
     def zero(self) -> None:
         """All adjoints are zero."""
@@ -226,6 +255,19 @@ def _floats_in(values: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
     if values.dtype.names is not None:
         return [each for name in values.dtype.names for each in _floats_in(values[name])]
     return [values] if values.dtype.kind == "f" else []
+
+
+def _merged(spans: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """The same as spans that do not touch."""
+    spans.sort()
+    low, high = spans[0] if spans else (0, 0)
+    for start, end in spans[1:]:
+        if start > high:
+            yield low, high
+            low = start
+        high = max(high, end)
+    if spans:
+        yield low, high
 
 
 _adjoints: WeakKeyDictionary[Heap, Adjoints] = WeakKeyDictionary()

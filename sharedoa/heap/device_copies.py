@@ -6,6 +6,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import finalize
 
+import numpy as np
+
 from ..errors import HeapError
 from ..model.types import Type
 from .array_memory import ArrayStorage
@@ -30,6 +32,15 @@ class DeviceCopies(Protocol):
 
     def copy(self, target: int, source: int, size: int) -> None:
         """Copy between memory that ``reserve`` gave and the provider's."""
+        ...
+
+    def clear(self, start: int, size: int) -> None:
+        """Make memory of the provider's zero."""
+        ...
+
+    def write(self, target: int, values: np.ndarray[Any, Any]) -> None:
+        """Copy what the host has side by side to the provider's memory. It must stay as it is until
+        somebody has waited."""
         ...
 
 

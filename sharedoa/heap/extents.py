@@ -28,6 +28,8 @@ SLAB_SIZE = 64 << 20
 """Bytes of a slab, unless one request needs more or the capacity leaves less."""
 
 
+_NEAR = 1 << 20
+"""Bytes between two extents that others need not tell from one."""
 _MOST_OUTSIDE = 4
 """Slabs out of reach before the search for one within ends."""
 
@@ -171,6 +173,22 @@ class Extents:
         """From the lowest slab to the end of the highest; (0, 0) without any."""
         slabs = self._slabs.values()
         return (slabs[0].address, slabs[-1].end) if slabs else (0, 0)
+
+    def used(self) -> list[tuple[int, int]]:
+        """From where to where extents lie, with little between them that is free."""
+        found: list[tuple[int, int]] = []
+        for slab in self._slabs.values():
+            at, first = slab.address, len(found)
+            pieces = self._free[
+                bisect_left(self._free, (at,)) : bisect_left(self._free, (slab.end,))
+            ]
+            for start, size in [*pieces, (slab.end, 0)]:
+                if at < start:
+                    is_near = len(found) > first and at - found[-1][1] < _NEAR
+                    low = found.pop()[0] if is_near else at
+                    found.append((low, start))
+                at = start + size
+        return found
 
     def reserve_outside(self, size: int) -> None:
         """Count ``size`` bytes that the platform's own allocator hands out. Raises NoRoom."""

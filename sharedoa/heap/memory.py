@@ -235,6 +235,10 @@ class HeapMemory:
         """Where all of it lies, of objects that are placed by class."""
         return self._extents.span()
 
+    def used(self) -> list[tuple[int, int]]:
+        """From where to where there is something in it, more or less."""
+        return self._extents.used()
+
     def send(self, column: Column, values: Values) -> bool:
         """Let the device write an array's elements, where it can; otherwise nothing happens."""
         end = column.start + column.count * column.record_bytes

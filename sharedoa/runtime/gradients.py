@@ -159,7 +159,10 @@ def _made(
     own: frozenset[int],
 ) -> Gradient:
     receivers, races = program.source.receivers, facts.races
-    made = differentiate(original, receivers, facts.is_own, atomic, debug, lanes, loads_again, own)
+    made = differentiate(
+        original, receivers, facts.is_own, atomic, debug, lanes, loads_again, own,
+        are_exact=program.source.are_exact,
+    )  # fmt: skip
     if made.forward is None or made.reverse is None:
         return Gradient(original, made, None, None, None, races, lanes)
     words: list[tuple[str, Type]] = [("_tape", ArrayType(u64)), ("_room", i64)]

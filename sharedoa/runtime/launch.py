@@ -67,6 +67,8 @@ class Source:
     calls_all: bool = False
     #: How many of the first parameters are receivers of a method that is called on all of them.
     receivers: int = 0
+    #: Whether these are arrays with objects of their very class.
+    are_exact: bool = False
     #: Whether references that it stores go only to arrays that nobody knows as runs.
     keeps_arrays: bool = False
     #: Whether it was made of another program: compiled on every backend, and nothing to learn from

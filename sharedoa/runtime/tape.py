@@ -259,7 +259,11 @@ class Tape(Recorder):
         heap.synchronize()
         seeds = self._seeds(loss, gradient)
         before = adjoints.take()  # of other tapes, too: they are no seeds of this one
-        if isinstance(loss, (Array, FieldView)):
+        if isinstance(loss, Array) and loss.dtype.kind == "f":
+            seeds[None] = np.ascontiguousarray(seeds[None], loss.dtype)
+            if not adjoints.begin_with(loss, seeds[None]):
+                _add(loss, seeds[None])
+        elif isinstance(loss, (Array, FieldView)):
             _add(loss, seeds[None])
         puts_back = self._checkpoints is not None or self._untouched.puts_back
         with (

@@ -72,6 +72,7 @@ def call_program(
             _in_cpython(methods, form),
             uses_barrier=False,
             receivers=len(methods),
+            are_exact=form.exact,
             calls_all=not (form.exact or form.counted),
             add_to=lambda builder, symbol: _Kernel(
                 name, [(c, _as_now(c, m)) for c, m in methods], signature, form, builder

@@ -43,6 +43,12 @@ class _Copies:
         self.count += 1
         self.device.queue(lambda: ctypes.memmove(target, source, size))
 
+    def clear(self, start: int, size: int) -> None:
+        self.device.queue(lambda: ctypes.memset(start, 0, size))
+
+    def write(self, target: int, values: np.ndarray) -> None:
+        self.device.queue(lambda: ctypes.memmove(target, values.ctypes.data, values.nbytes))
+
 
 class CopyingDevice(PretendDevice):
     def __init__(self, room: int) -> None:
@@ -149,3 +155,45 @@ def test_adjoints_are_cleared_where_they_are() -> None:
         assert same(found[0], found[1]) and same(found[0], found[2]) and found[0][0].any()
         assert mirrors[0] is mirrors[1] and mirrors[1] is not mirrors[2]
         assert np.array_equal(seen, found[1][0][:3])
+
+
+@oa.kernel
+def _squares(numbers: oa.Array[f64], total: oa.Array[f64]) -> None:
+    oa.atomic_add(total, 0, numbers[oa.grid(1)] ** 2)
+
+
+def test_adjoints_of_what_lies_where_something_else_lay() -> None:
+    """Only what was used is cleared: memory that was given back has adjoints left in it."""
+    with oa.Heap("auto", CopyingDevice(1 << 30), capacity="64MiB", initial_region=16) as heap:
+        total = oa.zeros(1, f64)
+        places = []
+        for count in (1 << 17, 100, 1 << 16, 1 << 17):
+            numbers = oa.array(f64, np.full(count, 3.0))
+            places.append(range(numbers.address, numbers.address + 8 * count))
+            with oa.tape() as tape:
+                _squares[count](numbers, total)
+            tape.backward(total)
+            assert (oa.grad(numbers) == 6.0).all() and oa.grad(total).tolist() == [1.0]
+            del tape, numbers
+            heap.synchronize()
+            oa.grad(oa.zeros(10, f64))  # other memory is used before there are zeros again
+            adjoints_of(heap).zero()
+        assert places[-1].start in places[0] or places[0].start in places[-1]
+
+
+def test_seeds_of_a_device() -> None:
+    with oa.Heap("auto", CopyingDevice(1 << 30), capacity="64MiB", initial_region=16):
+        numbers, squares = oa.array(f64, [1.0, 2.0, 3.0]), oa.zeros(3, f64)
+        with oa.tape() as tape:
+            _square[3](numbers, squares)
+        for seed in ([1.0, 2.0, -1.0], 2.0, np.array([1, 0, 1], np.int32)):
+            tape.backward(squares, seed)
+            seeds = np.broadcast_to(np.asarray(seed, float), 3)
+            np.testing.assert_array_equal(oa.grad(numbers), 2 * seeds * [1.0, 2.0, 3.0])
+            tape.zero()
+
+
+@oa.kernel
+def _square(numbers: oa.Array[f64], squares: oa.Array[f64]) -> None:
+    i = oa.grid(1)
+    squares[i] = numbers[i] ** 2

@@ -205,3 +205,25 @@ def test_memory_outside_counts():
         extents.allocate(MIB)
     extents.release_outside(MIB // 2)
     assert extents.allocate(MIB).size == MIB
+
+
+def test_what_is_used_lies_in_few_spans():
+    rng = random.Random(4)
+    extents = new_extents(Provider(), 1 << 30)
+    live: dict[int, Extent] = {}
+    for _ in range(300):
+        if live and rng.random() < 0.45:
+            extents.free(live.pop(rng.choice([*live])))
+        else:
+            size = rng.choice([256, 10_000, MIB, 30 * MIB]) if len(live) < 20 else 256
+            made = extents.allocate(size, from_top=rng.random() < 0.5)
+            live[made.address] = made
+        spans = extents.used()
+        assert all(a[1] < b[0] for a, b in itertools.pairwise(spans)) or len(extents._slabs) > 1
+        for each in live.values():
+            assert any(low <= each.address and each.end <= high for low, high in spans)
+        free = sum(high - low for low, high in spans) - sum(each.size for each in live.values())
+        assert free <= len(live) * MIB
+    for each in live.values():
+        extents.free(each)
+    assert extents.used() == []

@@ -3,9 +3,9 @@ object alone."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from ..core import Operation, Program, Value, operations_in, unconverted
+from ..core import Program, Value, operations_in, unconverted
 from ..origins import own
 from ..passes.calls import callees
 from ..roles import Role, may_meet
@@ -20,7 +20,9 @@ def own_roles(program: Program, receivers: int) -> Callable[[Role], bool]:
     arrays = program.kernel.parameters[:receivers]
     foreign: set[Role] = set()
     for operation in operations_in(program.kernel):
-        is_own = operation.kind == "call" and _is_of(operation, arrays)
+        is_own = operation.kind == "call" and (
+            array_with(operation.operands[0], arrays) is not None
+        )
         for symbol in callees(operation):
             foreign.update(
                 access.role
@@ -34,10 +36,10 @@ def own_roles(program: Program, receivers: int) -> Callable[[Role], bool]:
     return lambda role: not any(may_meet(role, each) for each in foreign)
 
 
-def _is_of(call: Operation, arrays: list[Value]) -> bool:
-    """Whether the receiver is an element of one of the arrays."""
-    receiver = unconverted(call.operands[0]).source
-    if receiver is None or receiver.kind != "load":
-        return False
-    place = receiver.operands[0].source
-    return place is not None and place.kind == "element" and place.operands[0] in arrays
+def array_with(receiver: Value, arrays: Sequence[Value]) -> Value | None:
+    """That of the arrays of which an object is loaded; None if it comes from elsewhere."""
+    source = unconverted(receiver).source
+    place = None if source is None or source.kind != "load" else source.operands[0].source
+    if place is None or place.kind != "element" or place.operands[0] not in arrays:
+        return None
+    return place.operands[0]

@@ -34,6 +34,7 @@ from ..uniformity import shared_lvalues
 from . import custom
 from .again import Again, array_of
 from .bounds import Bounds
+from .exact import specialise_by_class
 from .forward import Forward
 from .frames import Frame
 from .inlined import inline_small
@@ -76,6 +77,7 @@ def differentiate(
     lanes: int = 1,
     loads_again: bool = False,
     own: Collection[int] = (),
+    are_exact: bool = False,
 ) -> Differentiated:
     """The way there and back of a program. ``receivers``: how many of the kernel's first parameters
     are arrays whose elements are what they were, whenever. ``is_own``: whether no other thread adds
@@ -83,10 +85,13 @@ def differentiate(
     ``lanes``: so many threads have their words of the tape by turns, a power of two.
     ``loads_again``: whether the way back finds memory that the program does not change as it was.
     ``own``: parameters of the kernel of whose elements each is touched by one thread alone.
+    ``are_exact``: whether those arrays hold objects of their very class.
 
     Raises CompileError, with every place, for what has no adjoint.
     """
     program = copy_program(program)
+    if are_exact:
+        specialise_by_class(program, receivers)
     inline_small(program)
     differentiable = _differentiable(program)
     for function in differentiable.values():
