@@ -1,19 +1,20 @@
 """What a change costs: this tree and another one, measured in turns on one machine.
 
 ``python -m bench.two_trees FOLDER`` with a checkout of the other tree. For each row two processes
-live side by side, one of each tree, on one core, and are asked for short samples in turns, A B B A:
-what the machine does meanwhile it does to both. The ratio of the two samples of a turn is a *pair*.
-Each row is measured by several such twins of processes, as what differs between two processes of
-one program (where their memory lies, what hash seeds make of dictionaries) is more than what
-differs between samples of one. The table has the median of the pairs, this tree by the other, and
-between what it lies with 95 % certainty: twins are drawn, then pairs of each (a bootstrap of
-clusters, A. C. Davison and D. V. Hinkley, Bootstrap Methods and their Application, 1997, section
-3.8). Expected of a change that costs nothing: 1 lies within.
+live side by side, one of each tree, on the same core (or ``--width`` cores: launches take another
+way where there is one), and are asked for short samples in turns, A B B A: what the machine does
+meanwhile it does to both. The ratio of the two samples of a turn is a *pair*. Each row is measured
+by several such twins of processes, as what differs between two processes of one program (where
+their memory lies, what hash seeds make of dictionaries) is more than what differs between samples
+of one. The table has the median of the pairs, this tree by the other, and between what it lies with
+95 % certainty: twins are drawn, then pairs of each (a bootstrap of clusters, A. C. Davison and D.
+V. Hinkley, Bootstrap Methods and their Application, 1997, section 3.8). Expected of a change that
+costs nothing: 1 lies within.
 
 Programs and workloads are those of the other tree in both, as programs change, too; both have to
-compute the same. Rows run on all given cores at once, one twins on each. ``--seconds`` ends it:
-first come the first twins of all rows, so what is missing then are the last ones. ``--busy``, for
-machines that do other things, takes the time of the processor instead of the clock's.
+compute the same. Rows run on all given cores at once. ``--seconds`` ends it: first come the first
+twins of all rows, so what is missing then are the last ones. ``--busy``, for machines that do other
+things, takes the time of the processor instead of the clock's.
 """
 
 from __future__ import annotations
@@ -140,9 +141,9 @@ class Comparison:
     pairs: int
     deadline: float
 
-    def measure(self, row: Pairs, core: int | None) -> None:
+    def measure(self, row: Pairs, cores: list[int]) -> None:
         """One twins' pairs of a row more; fewer where time is up, none if there was not one."""
-        asked = {"part": row.part, "row": row.name, "backend": self.backend, "core": core}
+        asked = {"part": row.part, "row": row.name, "backend": self.backend, "cores": cores}
         with ExitStack() as stack:
             served = {
                 which: stack.enter_context(_serving(tree, asked))
@@ -162,26 +163,26 @@ class Comparison:
 
 
 def compare(
-    comparison: Comparison, rows: list[Pairs], twins: int, cores: Sequence[int | None]
+    comparison: Comparison, rows: list[Pairs], twins: int, places: Sequence[list[int]]
 ) -> None:
-    """Measure all rows, twins of each on all cores at once."""
+    """Measure all rows, twins of each in all places at once, which are cores."""
     waiting: queue.SimpleQueue[Pairs] = queue.SimpleQueue()
     for _ in range(twins):
         for row in rows:
             waiting.put(row)
 
-    def work(core: int | None) -> None:
+    def work(cores: list[int]) -> None:
         while time.monotonic() < comparison.deadline:
             try:
                 row = waiting.get_nowait()
             except queue.Empty:
                 return
             try:
-                comparison.measure(row, core)
+                comparison.measure(row, cores)
             except (RuntimeError, OSError) as error:
                 print(f"{row.name}: {error}", file=sys.stderr)
 
-    workers = [threading.Thread(target=work, args=(core,)) for core in cores]
+    workers = [threading.Thread(target=work, args=(cores,)) for cores in places]
     for worker in workers:
         worker.start()
     for worker in workers:
@@ -207,7 +208,8 @@ def main() -> None:
     parser.add_argument("--twins", type=int, default=3, help="of processes, for a row")
     parser.add_argument("--pairs", type=int, default=20, help="of samples, for twins")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="then it ends")
-    parser.add_argument("--cores", type=int, nargs="+", help="one twins at a time on each; all")
+    parser.add_argument("--cores", type=int, nargs="+", help="that may be used; all")
+    parser.add_argument("--width", type=int, default=1, help="cores of twins")
     parser.add_argument("--out", type=Path, help="folder of the record")
     parser.add_argument("--label", default="two-trees", help="how its name begins")
     parser.add_argument("--busy", action="store_true", help="count the processor's time")
@@ -218,9 +220,10 @@ def main() -> None:
         for name in PARTS[part][0]
         if given.rows is None or name in given.rows
     ]
-    cores = given.cores or sorted(os.sched_getaffinity(0))
+    cores, width = given.cores or sorted(os.sched_getaffinity(0)), given.width
+    places = [cores[at : at + width] for at in range(0, len(cores) - width + 1, width)]
     if given.backend != "cpu":
-        cores = [None]  # there is one device
+        places = [cores]  # there is one device
     trees = {THIS: Path(__file__).resolve().parents[1], OTHER: given.other.resolve()}
     deadline = time.monotonic() + given.seconds
     with tempfile.TemporaryDirectory() as scratch:
@@ -228,7 +231,7 @@ def main() -> None:
             which: _mixed(Path(scratch, which), tree, trees[OTHER]) for which, tree in trees.items()
         }
         comparison = Comparison(mixed, given.backend, given.pairs, deadline)
-        compare(comparison, rows, given.twins, cores)
+        compare(comparison, rows, given.twins, places)
     _record(rows, given)
     for row in rows:
         if row.twins:
@@ -256,6 +259,7 @@ def _record(rows: list[Pairs], given: argparse.Namespace) -> None:
 
     clock = "of the processor" if given.busy else "of the host"
     settings = {"parts": given.parts, "twins": given.twins, "pairs": given.pairs, "clock": clock}
+    settings["width"] = given.width
     result = Result(given.label, given.backend, settings)
     for row in rows:
         if row.twins:

@@ -219,8 +219,7 @@ PARTS: dict[str, tuple[list[str], Callable[[str, str], Any]]] = {
 def main() -> None:
     """Serve one row."""
     asked = json.loads(input())
-    if asked["core"] is not None:
-        os.sched_setaffinity(0, {asked["core"]})
+    os.sched_setaffinity(0, asked["cores"])
     answers, sys.stdout = sys.stdout, sys.stderr  # programs may print
     _, measures = PARTS[asked["part"]]
     with measures(asked["row"], asked["backend"]) as row:
