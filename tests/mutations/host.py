@@ -310,4 +310,11 @@ MUTATIONS = (
         "each cell of a notebook that runs again takes memory",
         ("tests/runtime/test_left_behind.py::test_records_are_used_again",),
     ),
+    Mutation(
+        "forward references keep classes", "sharedoa/model/annotations.py",
+        "WeakValueDictionary[tuple[str, str], type] = WeakValueDictionary()",
+        "dict[tuple[str, str], type] = {}",
+        "modules that programs write and drop stay in memory, and all that was compiled of them",
+        ("tests/runtime/test_left_behind.py::test_modules_that_are_no_more",),
+    ),
 )  # fmt: skip
