@@ -111,7 +111,7 @@ MUTATIONS = (
     ),
     Mutation(
         "functions with a way back of their own vanish",
-        "sharedoa/ir/adjoint/inlined.py",
+        "sharedoa/ir/small_functions.py",
         " or function.gradient is not None:",
         ":",
         "a way back that somebody wrote is not taken",
