@@ -217,8 +217,8 @@ MUTATIONS = (
     Mutation(
         "a call is as the one before, whatever has changed",
         "sharedoa/runtime/vectorised.py",
-        "return plan.launches if plan.facts == _facts(heap) else None",
-        "return plan.launches",
+        "return launches if plans is not None and plans.facts == _facts(heap) else None",
+        "return launches",
         "objects that were made since are left out, and names mean what they meant",
         (f"{_REPEATS}::test_other_objects",),
     ),

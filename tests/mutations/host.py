@@ -113,6 +113,12 @@ MUTATIONS = (
         "a method is called on what has come to the place of a deleted object", _OTHERS,
     ),
     Mutation(
+        "one look after a launch is enough", "sharedoa/heap/residency.py",
+        "        self._read_from.clear()\n", "",
+        "a page comes and goes for each number that a loop looks at between launches",
+        ("tests/heap/test_launches.py::test_what_the_host_used_moves_before_the_next_launch",),
+    ),
+    Mutation(
         "a captured run launches before it has the books",
         "sharedoa/runtime/population_sequence.py",
         "        with heap.lock:\n            # Not before: who",
