@@ -264,7 +264,7 @@ MUTATIONS = (
     ),
     Mutation(
         "others look at memory as it was",
-        "sharedoa/heap/heap.py",
+        "sharedoa/heap/launches.py",
         "if alone is not None and self.memory.is_apart:",
         "if False:",
         "another thread reads fields as launches have found them",
@@ -370,7 +370,7 @@ MUTATIONS = (
     ),
     Mutation(
         "the host changes what it likes",
-        "sharedoa/heap/heap.py",
+        "sharedoa/heap/launches.py",
         "        refuse_change(self)\n",
         "",
         "adjoints go back beyond what the host has overwritten",
