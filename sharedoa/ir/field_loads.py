@@ -3,7 +3,7 @@ and rounds, and in the functions that it is passed to."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from ..model.classes import ClassType
@@ -19,6 +19,7 @@ from .core import (
     Value,
     constant_of,
     element_of,
+    root_of,
     unconverted,
 )
 from .operations import Effects, effects_of
@@ -32,11 +33,13 @@ _PARTS = ("member", "inline_element")
 
 class Place(NamedTuple):
     """A scalar or reference of objects of ``owner``: its field, then the members, and indices, that
-    lead to it. ``lvalue`` is one of those that name it, or another element of the same array."""
+    lead to it. ``lvalue`` is one of those that name it, or another element of the same array; then
+    it is not known which one is meant (``is_known``)."""
 
     owner: ClassType
     steps: tuple[str | int, ...]
     lvalue: Value
+    is_known: bool
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Place) and self[:2] == other[:2]
@@ -94,7 +97,8 @@ def places_of(lvalue: Value) -> tuple[Value, list[Place]] | None:
             else:
                 return None
         ways = [(*way, step) for way in ways for step in steps]
-    return root.operands[0], [Place(root["owner"], way, lvalue) for way in ways]
+    owner, is_known = root["owner"], len(ways) == 1
+    return root.operands[0], [Place(owner, way, lvalue, is_known) for way in ways]
 
 
 class Found(NamedTuple):
@@ -111,57 +115,60 @@ class FieldLoads:
     def __init__(self, program: Program) -> None:
         self._program = program
         self._functions: dict[str, _InFunction] = {}
-        self._through: dict[tuple[str, int], frozenset[Place]] = {}
-        self._first: dict[tuple[str, int], tuple[Place, ...]] = {}
+        self._through: dict[tuple[str, int], Sequence[Place]] = {}
+        self._first: dict[tuple[str, int], Sequence[Place] | None] = {}
 
-    def through(self, symbol: str, number: int) -> frozenset[Place]:
-        """All that a function may load through a parameter."""
+    def through(self, symbol: str, number: int) -> Sequence[Place]:
+        """All that a function may load through a parameter, each once."""
         key = symbol, number
-        found = self._through.get(key)
-        if found is None:
-            self._through[key] = frozenset()  # of one that calls itself, what the others load
+        if key not in self._through:
+            self._through[key] = ()  # of one that calls itself, what the others load
             function = self._program.functions[symbol]
-            value = function.parameters[number]
             if not isinstance(function.known.get(number), Lane):
-                found = self._through[key] = frozenset(
-                    place for each in self.found(function, value) for place in each.places
-                )
-            else:
-                found = frozenset()
-        return found
+                found = self.found(function, function.parameters[number])
+                every = (place for each in found for place in each.places)
+                self._through[key] = tuple(dict.fromkeys(every))
+        return self._through[key]
 
-    def first(self, symbol: str, number: int) -> tuple[Place, ...]:
+    def first(self, symbol: str, number: int) -> Sequence[Place] | None:
         """What a function loads through a parameter in every call, before anything else but
-        computing, loads and stores."""
+        computing, loads and stores; None if nothing."""
         key = symbol, number
-        found = self._first.get(key)
-        if found is None:
-            self._first[key] = ()
+        if key not in self._first:
+            self._first[key] = None
             function = self._program.functions[symbol]
-            is_object = not isinstance(function.known.get(number), Lane)
-            found = self._first[key] = tuple(
-                place
-                for operation in _straight(function.body.operations)
-                for place in self.certain(operation, function.parameters[number])
-                if is_object
-            )
-        return found
+            if not isinstance(function.known.get(number), Lane):
+                operations = _straight(function.body.operations)
+                self._first[key] = self._of_all(operations, function.parameters[number])
+        return self._first[key]
 
-    def certain(self, operation: Operation, value: Value) -> Sequence[Place]:
-        """What an operation loads through a value whenever it is run."""
+    def certain(self, operation: Operation, value: Value) -> Sequence[Place] | None:
+        """What an operation loads through a value whenever it is run, as far as that is known; None
+        if nothing."""
         if operation.kind == "load":
-            found = places_of(operation.operands[0])
-            is_one = found is not None and len(found[1]) == 1 and unconverted(found[0]) is value
-            return found[1] if found is not None and is_one else []
+            root = root_of(operation.operands[0])
+            if root is None or root.kind != "field" or unconverted(root.operands[0]) is not value:
+                return None
+            known = places_of(operation.operands[0])
+            return [] if known is None else known[1]
         symbols = callees(operation)
         if len(symbols) != 1:
-            return []
-        return [
-            place
-            for number, operand in enumerate(operation.operands)
-            if unconverted(operand) is value
-            for place in self.first(symbols[0], number)
+            return None
+        numbers = [
+            n for n, operand in enumerate(operation.operands) if unconverted(operand) is value
         ]
+        found = [places for n in numbers if (places := self.first(symbols[0], n)) is not None]
+        return [place for places in found for place in places] if found else None
+
+    def first_in(self, region: Region, value: Value) -> Operation | None:
+        """The first operation of a region that loads through a value."""
+        certain = (o for o in region.operations if self.certain(o, value) is not None)
+        return next(certain, None)
+
+    def _of_all(self, operations: Iterable[Operation], value: Value) -> Sequence[Place] | None:
+        every = (self.certain(operation, value) for operation in operations)
+        found = [places for places in every if places is not None]
+        return [place for places in found for place in places] if found else None
 
     def found(self, function: Function, value: Value) -> Iterator[Found]:
         """All loads through a value of a function, and calls that load."""

@@ -89,7 +89,7 @@ PIPELINE: Sequence[Pass] = (
     Pass("cut_branches", lambda program, job: cut_branches(program), _in_warps),
     Pass("call_melding", lambda program, job: meld_calls(program), _in_warps),
     Pass("flatten_loops", flatten_loops, _reorders),
-    Pass("early_loads", lambda program, job: load_early(program), _in_warps),
+    Pass("early_loads", load_early, _in_warps),
     Pass("limit_copies", lambda program, job: limit_copies(program), _on_device),
     Pass("write_out_lists", lambda program, job: write_out_lists(program), _on_device),
     Pass("unroll_copies", lambda program, job: unroll_copies(program), _reorders),

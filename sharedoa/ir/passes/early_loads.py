@@ -25,29 +25,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from ...model.scalars import ScalarType, boolean, weak_int
-from ...model.types import InlineType, ReferenceType
+from ...model.layout import Layout
+from ...model.scalars import ScalarType
+from ...model.types import ReferenceType
 from ..core import (
     Function,
     Lane,
-    Location,
     Operation,
     Program,
     Region,
     Remark,
-    Type,
     Value,
-    constant_of,
-    defined_in,
-    element_of,
     operations_in,
     regions_in,
     rounds_of,
     unconverted,
 )
 from ..field_loads import FieldLoads, Place
+from ..job import Job
+from ..next_elements import NextElement, load_next, next_element
 from ..operations import Effects, effects_of, kind_of
 from ..rewrite import make, replace_uses
 from ..small_functions import in_place, is_small
@@ -68,9 +66,9 @@ class _First(NamedTuple):
     next: NextElement | None
 
 
-def load_early(program: Program) -> None:
+def load_early(program: Program, job: Job) -> None:
     """Load fields of objects, in loops of unknown length, with the first of them."""
-    seeker, called = _Seeker(program), _called_in_loops(program)
+    seeker, called = _Seeker(program, job.layout), _called_in_loops(program)
     for function in program.functions.values():
         if any(isinstance(fact, Lane) for fact in function.known.values()):
             continue
@@ -158,8 +156,8 @@ class _Order:
 class _Seeker:
     """Looks for objects of which more than one field is loaded."""
 
-    def __init__(self, program: Program) -> None:
-        self._program = program
+    def __init__(self, program: Program, layout: Layout) -> None:
+        self._program, self._layout = program, layout
         self.loads = FieldLoads(program)
         self._branches = _Inside(program, lambda o: bool(o.regions or effects_of(o) & _BRANCHING))
         self._loops = _Inside(program, _is_loop)
@@ -173,20 +171,28 @@ class _Seeker:
         for value in [*region.arguments, *made]:
             if not isinstance(value.type, ReferenceType) or unconverted(value) is not value:
                 continue
-            first = next((o for o in region.operations if self.loads.certain(o, value)), None)
+            first = self.loads.first_in(region, value)
             if first is None:
                 continue
-            at_once, ancestry = {*self.loads.certain(first, value)}, {*value.type.cls.ancestry()}
+            at_once = {*(self.loads.certain(first, value) or ())}
+            ancestry = {*value.type.cls.ancestry()}
             places = [
                 place
                 for place in self._wanted(function, value, first, order, homes)
-                if place not in at_once and place.owner in ancestry
+                if place not in at_once and place.owner in ancestry and self._is_cheap(place)
             ]
             following = None
             if order.branches[-1] > order.branches[order.place[first]]:
-                following = _next_element(self._program, loop, region, value)
+                following = next_element(self._program, loop, region, value)
             if (places or following) and len(places) <= MOST_PLACES:
                 yield _First(value, at_once, places, following)
+
+    def _is_cheap(self, place: Place) -> bool:
+        """Whether it is needed, or lies beside others of the object: elements of which one is meant
+        have a row each, and memory moves 32 bytes for each row."""
+        return (
+            place.is_known or self._layout.addressing(place.owner, str(place.steps[0])).scale == 1
+        )
 
     def _wanted(
         self,
@@ -281,136 +287,6 @@ def _fed(function: Function) -> dict[Value, set[Value]]:
     return found
 
 
-# ------------------------------------------------------------------ the next element
-
-
-class NextElement(NamedTuple):
-    """What names an element of an array, or of an inline one: ``base`` is the array, or where it
-    lies. ``like``: the operation that names it, perhaps in a function that is called."""
-
-    base: Value
-    path: Sequence[Operation]
-    place: Value
-    step: int
-    like: Operation
-
-
-def _next_element(
-    program: Program, loop: Operation | None, region: Region, value: Value
-) -> NextElement | None:
-    """The element of an array that rounds of the loop load ``value`` from, if they go along it."""
-    if loop is None or value.source not in region.operations:
-        return None
-    found = _element(program, value)
-    if found is None:
-        return None
-    root, path, index, like = found
-    step = _step_of(loop, region, index)
-    inside = {each for part in loop.regions for each in defined_in(part)}
-    if step is None or root in inside or like.operands[1].type != weak_int:
-        return None
-    return NextElement(root, path, index, step, like)
-
-
-def _element(
-    program: Program, value: Value
-) -> tuple[Value, Sequence[Operation], Value, Operation] | None:
-    """The array or object, what names the inline array in it, the index, and what names the
-    element, if the value is loaded from one."""
-    source = value.source
-    if source is None:
-        return None
-    if source.kind == "load":
-        element = source.operands[0].source
-        if element is None or element.kind not in ("element", "inline_element"):
-            return None
-        base, index = element.operands
-        path: list[Operation] = []
-        if element.kind == "inline_element":
-            while base.source is not None and base.source.kind in ("field", "member"):
-                path.insert(0, base.source)
-                base = base.source.operands[0]
-            if not path or path[0].kind != "field":
-                return None
-        return unconverted(base), path, index, element
-    symbols = callees(source)
-    if len(symbols) != 1:
-        return None
-    callee = program.functions[symbols[0]]
-    last = callee.body.terminator
-    if last.kind != "return" or len(last.operands) != 1:
-        return None
-    found = _element(program, unconverted(last.operands[0]))
-    if found is None:
-        return None
-    base, steps, index, element = found
-    given = dict(zip(callee.parameters, source.operands, strict=True))
-    if base not in given or unconverted(index) not in given:
-        return None
-    return unconverted(given[base]), steps, given[unconverted(index)], element
-
-
-def _step_of(loop: Operation, region: Region, index: Value) -> int | None:
-    """How much larger the index is in the next round, if that is always so much."""
-    counter = index
-    while counter.source is not None:
-        source = counter.source
-        if source.kind == "binary" and source["operator"] in ("add", "sub"):
-            if constant_of(source.operands[1]) is None:
-                return None
-        elif source.kind != "convert":
-            return None
-        counter = source.operands[0]
-    if loop.kind == "for" and region is loop.regions[0] and counter is region.arguments[0]:
-        step = constant_of(loop.operands[2])
-        return None if step is None else int(step)
-    if loop.kind != "while" or counter not in region.arguments:
-        return None
-    last = region.terminator
-    if last.kind != "continue":
-        return None
-    next = last.operands[region.arguments.index(counter)].source
-    if next is None or next.kind != "binary" or next["operator"] not in ("add", "sub"):
-        return None
-    distance = constant_of(next.operands[1])
-    if distance is None or unconverted(next.operands[0]) is not counter:
-        return None
-    return int(distance) if next["operator"] == "add" else -int(distance)
-
-
-def _load_next(element: NextElement, at: Location) -> list[Operation]:
-    """Operations that load the next element, or this one again where that is outside."""
-    made: list[Operation] = []
-
-    def write(kind: str, operands: list[Value], type: Type, **attributes: Any) -> Value:
-        made.append(make(kind, operands, at, [type], **attributes))
-        return made[-1].result
-
-    base = element.base
-    for each in element.path:
-        base = write(each.kind, [base], each.result.type, **each.attributes)
-    counts = element.like.operands[1].type
-    index = element.place
-    if index.type != counts:
-        index = write("convert", [index], counts)
-    step = write("constant", [], counts, value=element.step)
-    zero = write("constant", [], counts, value=0)
-    if element.like.kind == "element":
-        length = write("length", [base], weak_int)
-    else:
-        type = element_of(base)
-        assert isinstance(type, InlineType)
-        length = write("constant", [], counts, value=type.shape[0])
-    next = write("binary", [index, step], counts, operator="add")
-    for operator, bound in (("lt", length), ("ge", zero)):
-        is_inside = write("compare", [next, bound], boolean, operator=operator)
-        next = write("select", [is_inside, next, index], counts)
-    attributes = element.like.attributes
-    lvalue = write(element.like.kind, [base, next], element.like.result.type, **attributes)
-    write("load", [lvalue], element_of(lvalue))
-    return made
-
-
 # ------------------------------------------------------------------ writing
 
 
@@ -435,7 +311,7 @@ class _Writer:
             early.append(made[-1].result)
         if first.next is not None:
             base, index = map(self._current, (first.next.base, first.next.place))
-            made += _load_next(first.next._replace(place=index, base=base), at)
+            made += load_next(first.next._replace(place=index, base=base), at)
             early.append(made[-1].result)
         value = operation.result
         together = make("together", [value, *early], at, [value.type])
@@ -450,12 +326,12 @@ class _Writer:
         """The first operation that loads a field of the object, and gives a number or reference.
         Small functions stand in the place of their calls, so that it is the load itself."""
         while True:
-            found = next((o for o in region.operations if self._loads.certain(o, object)), None)
+            found = self._loads.first_in(region, object)
             if found is None or found.kind == "load":
                 return found
             (symbol,) = callees(found)
             function = self._program.functions[symbol]
-            if function is self._function or function.known or not is_small(function):
+            if function is self._function or function.known or not is_small(function, True):
                 return found if isinstance(found.result.type, ScalarType) else None
             body, result = in_place(function, found.operands, found)
             where = region.operations.index(found)
