@@ -32,7 +32,8 @@ MUTATIONS = (
     Mutation(
         "fields of subclasses", _PASS,
         "if place not in at_once and place.owner in ancestry", "if place not in at_once",
-        "a field is read of an object that has none", (f"{_TESTS}::test_fields_of_subclasses_are_not",),
+        "a field is read of an object that has none",
+        (f"{_TESTS}::test_fields_of_subclasses_are_not",),
     ),
     Mutation(
         "before the first load", _LOADS,
