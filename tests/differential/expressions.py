@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from random import Random
 
-from .library import GRID, GRID_ELEMENT, VECTORS, combined, drawn, number_of
+from .library import GRID, GRID_ELEMENT, combined, drawn, element_of, number_of
 from .signatures import (
     ARRAY,
     COMBINATIONS,
@@ -303,12 +303,13 @@ class Expressions:
     def _struct(self, type: str, scope: Scope, depth: int) -> str:
         if self.random.random() < 0.5:
             return self._constructor(type, scope, depth)
-        if type in VECTORS:
-            return combined(self.random, type, lambda other: self.make(other, scope, depth))
+        if element_of(type) is not None:
+            known = [name for name in self.structs if element_of(name) is not None]
+            return combined(self.random, type, known, lambda each: self.make(each, scope, depth))
         return f"({self.make(type, scope, depth)} + {self.make(type, scope, depth)})"
 
     def _vectors_of(self, type: str) -> list[str]:
-        return [name for name in self.structs if name in VECTORS and VECTORS[name][0] == type]
+        return [name for name in self.structs if element_of(name) == type]
 
     def _of_vector(self, type: str, scope: Scope, depth: int) -> str:
         name = self.random.choice(self._vectors_of(type))

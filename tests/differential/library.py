@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from random import Random
 
+from .matrices import MATRICES, QUATERNION, matrices, vector_of
+from .matrices import combined as combined_matrices
+from .matrices import number_of as number_of_matrix
 from .signatures import FLOATS, INTEGERS, Named, Routine, Struct
 
 #: Type and names of the components.
@@ -27,10 +30,13 @@ Make = Callable[[str], str]
 """Makes an expression of a type."""
 
 
-def vectors(random: Random) -> list[Struct]:
-    """Some of the types, as structs whose constructors and sums are as of any."""
+def structs(random: Random, later: Random) -> list[Struct]:
+    """Some of the types, as structs whose constructors and sums are as of any. What ``later`` draws
+    are matrices: where there are none, vectors of a seed are as before there were any."""
     names = random.sample(sorted(VECTORS), random.randint(0, 2))
-    return [_struct(name, *VECTORS[name]) for name in names]
+    needed, made = matrices(later)
+    names += [name for name in needed if name not in names]
+    return [*(_struct(name, *VECTORS[name]) for name in names), *made]
 
 
 def _struct(name: str, element: str, letters: str) -> Struct:
@@ -42,8 +48,21 @@ def _struct(name: str, element: str, letters: str) -> Struct:
     return made
 
 
-def combined(random: Random, name: str, make: Make) -> str:
-    """A vector made of others."""
+def element_of(name: str) -> str | None:
+    """The type of the components; None of another type."""
+    if name in VECTORS:
+        return VECTORS[name][0]
+    return "f32" if name in MATRICES or name == QUATERNION else None
+
+
+def combined(random: Random, name: str, known: Collection[str], make: Make) -> str:
+    """A vector, a matrix or a quaternion made of others, which are of ``known`` types."""
+    if name not in VECTORS:
+        return combined_matrices(random, name, known, make)
+    if any(each not in VECTORS for each in known) and random.random() < 0.4:
+        made = vector_of(random, name, known, make)
+        if made is not None:
+            return made
     element = VECTORS[name][0]
     division = ("/",) if element in FLOATS else ()
     match random.randint(0, 3):
@@ -56,7 +75,9 @@ def combined(random: Random, name: str, make: Make) -> str:
 
 
 def number_of(random: Random, name: str, make: Make) -> str:
-    """A component, or what a function makes of vectors."""
+    """A component, or what a function makes of vectors, matrices or quaternions."""
+    if name not in VECTORS:
+        return number_of_matrix(random, name, make)
     letters = VECTORS[name][1]
     match random.randint(0, 2):
         case 0:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import operator
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -51,6 +52,7 @@ def conversion(name: str) -> Callable[[Any], Any]:
             return dtype(limits.min) if value <= low else dtype(int(value))
         return np.array(int(value) & (2**limits.bits - 1), np.uint64).astype(dtype)[()]
 
+    call.__name__ = name
     return call
 
 
@@ -133,6 +135,22 @@ def value(cls: type) -> type:
     return cls
 
 
+def _shared(type: Any, count: int) -> InlineArray:
+    """Memory of the block: for each thread the first, the second one and so on."""
+    if THREAD.made == len(THREAD.tiles):
+        THREAD.tiles.append(InlineArray(type.__name__, [0] * count))
+    THREAD.made += 1
+    found: InlineArray = THREAD.tiles[THREAD.made - 1]
+    return found
+
+
+def _atomic(apply: Callable[[Any, Any], Any]) -> Callable[[Any, Any, Any], None]:
+    def call(target: Any, place: Any, value: Any) -> None:
+        target[place] = apply(target[place], value)
+
+    return call
+
+
 class _Subscripted:
     def __getitem__(self, item: Any) -> Any:
         return item
@@ -147,6 +165,11 @@ OA = SimpleNamespace(
     grid=lambda axes: THREAD.index,
     Array=_Subscripted(),
     inline=_Subscripted(),
+    shared=_shared,
+    atomic_add=_atomic(operator.add),
+    atomic_sub=_atomic(operator.sub),
+    atomic_min=_atomic(min),
+    atomic_max=_atomic(max),
 )
 
 #: Globals of such a program.
@@ -158,9 +181,21 @@ NAMES: dict[str, Any] = {
 }
 
 
-def launch(kernel: Callable[..., Any], threads: int, *arguments: Any) -> None:
-    """Run a kernel for every thread, one after another."""
+def launch(kernel: Callable[..., Any], threads: int, *arguments: Any, block: int = 1) -> None:
+    """Run a kernel for every thread, one after another; those of a block from barrier to barrier,
+    if it is a generator that yields at barriers."""
     with np.errstate(all="ignore"):
-        for index in range(threads):
-            THREAD.index = index
-            kernel(*arguments)
+        for first in range(0, threads, block):
+            THREAD.tiles = []
+            running = {}
+            for index in range(first, min(first + block, threads)):
+                THREAD.index = index
+                running[index] = kernel(*arguments)
+            while any(running.values()):
+                for index, steps in running.items():
+                    THREAD.index, THREAD.made = index, 0
+                    if steps is not None and next(steps, _ENDED) is _ENDED:
+                        running[index] = None
+
+
+_ENDED = object()

@@ -17,7 +17,10 @@ import sharedoa as oa
 
 from . import plain
 from .library import VECTORS
+from .plain_matrices import with_matrices
 
+_METHODS = ("dot", "cross", "length", "normalize", "inverse", "outer", "transpose", "determinant")
+_FUNCTIONS = dict(zip(_METHODS, _METHODS, strict=True)) | {"min": "minimum", "max": "maximum"}
 RANDOM = ("random", "random64", "randint", "normal", "exponential")
 
 
@@ -42,6 +45,7 @@ def _vector(name: str, element: str, letters: str) -> type:
         )
 
     body: dict[str, Any] = {
+        "__array_ufunc__": None,  # NumPy's numbers leave operators to it
         "__annotations__": dict.fromkeys(letters, element),
         "__iter__": lambda self: iter([getattr(self, letter) for letter in letters]),
         "__len__": lambda self: len(letters),
@@ -67,8 +71,10 @@ def _drawn(name: str) -> Callable[..., Any]:
 
 def names() -> dict[str, Any]:
     """What ``oa`` has of these in such a program."""
+    vectors = {name: _vector(name, *what) for name, what in VECTORS.items()}
     return {
-        **{name: _vector(name, *what) for name, what in VECTORS.items()},
-        **{name: _call_of(name) for name in ("dot", "cross", "length")},
+        **vectors,
+        **with_matrices(vectors),
+        **{name: _call_of(method) for name, method in _FUNCTIONS.items()},
         **{name: _drawn(name) for name in RANDOM},
     }

@@ -13,9 +13,10 @@ from random import Random
 
 import numpy as np
 
+from .blocks import Blocks
 from .bodies import Access, Body, Lines, indent
 from .expressions import Expressions, Scope, Table
-from .library import GRID, vectors
+from .library import GRID, structs
 from .signatures import (
     ARRAY,
     DTYPES,
@@ -56,6 +57,12 @@ class Program:
     classes: list[Class]
     structs: list[Struct]
     results: list[str]
+    #: Threads of a block, where they share memory; all blocks are whole then.
+    block: int | None = None
+
+    def threads(self, objects: int) -> int:
+        """Of a launch."""
+        return objects if self.block is None else -(-objects // self.block) * self.block
 
     @property
     def concrete(self) -> list[Class]:
@@ -65,12 +72,14 @@ class Program:
 
 def make_program(seed: int, size: Size) -> Program:
     """The program of that seed and size; always the same."""
-    return _Builder(Random(seed), size).program()
+    return _Builder(Random(seed), Random(f"{seed} later"), size).program()
 
 
 class _Builder:
-    def __init__(self, random: Random, size: Size) -> None:
-        self.random, self.size = random, size
+    def __init__(self, random: Random, later: Random, size: Size) -> None:
+        """``later`` draws what programs have not always had: where there is none of that, the
+        programs of a seed are what they were."""
+        self.random, self.later, self.size = random, later, size
         self.structs: list[Struct] = []
         self.functions: list[Routine] = []
         self.pairs: list[Routine] = []
@@ -82,12 +91,14 @@ class _Builder:
         #: Constants and properties of Root, which classes below override.
         self.constants: list[Named] = []
         self.properties: list[Named] = []
+        self.block: int | None = None
+        self.results: list[str] = []
         self.with_array, self.with_grid = random.random() < 0.5, random.random() < 0.3
         self.aux = Routine("aux", (Named("x", random.choice(SCALARS)),), random.choice(SCALARS))
 
     def program(self) -> Program:
         lines: Lines = ["from typing import ClassVar"]
-        self.structs += vectors(self.random)
+        self.structs += structs(self.random, self.later)
         lines += [f"{struct.name} = oa.{struct.name}" for struct in self.structs]
         for number in range(self.random.randint(0, 3)):
             lines += self._table(f"TABLE{number}")
@@ -107,9 +118,9 @@ class _Builder:
         lines += self._others()
         for cls in self.classes:
             lines += self._class(cls)
-        results = [method.result for method in self.methods]
         lines += self._kernel()
-        return Program("\n".join(lines) + "\n", self.classes, self.structs, results)
+        text = "\n".join(lines) + "\n"
+        return Program(text, self.classes, self.structs, self.results, self.block)
 
     # ------------------------------------------------------ structs, functions
 
@@ -397,22 +408,30 @@ class _Builder:
     # ---------------------------------------------------------------- kernel
 
     def _kernel(self) -> Lines:
-        parameters = ["objects: oa.Array[Root]", "data: oa.Array[i32]", f"cells: {GRID}"]
-        parameters += [f"out{k}: oa.Array[{m.result}]" for k, m in enumerate(self.methods)]
-        lines = [
-            "@oa.kernel",
-            f"def run({', '.join(parameters)}):",
-            "    i = oa.grid(1)",
-            "    if i < len(objects):",
-            "        o = objects[i]",
-            "        n = data[i]",
-        ]
-        scope = Scope([Named("n", "i32")], array="data", grid="cells")
+        lines: Lines = ["i = oa.grid(1)"]
+        scope, seen = Scope([Named("n", "i32")], array="data", grid="cells"), list[Named]()
+        if self.later.random() < 0.3:
+            shared = self._blocks().made(scope)
+            self.block, scope = shared.threads, shared.scope
+            lines += [*shared.declared, "n = data[i % len(data)]", *shared.lines]
+            seen = shared.read
         expressions = self._expressions()
-        for number, method in enumerate(self.methods):
-            call = expressions.call("o.", method, scope.with_counter("i % 11"), 1)
-            lines.append(f"        out{number}[i] = {call}")
-        return lines
+        found = [
+            Named(expressions.call("o.", method, scope.with_counter("i % 11"), 1), method.result)
+            for method in self.methods
+        ] + seen
+        self.results = [each.type for each in found]
+        calls = [f"out{number}[i] = {each.text}" for number, each in enumerate(found)]
+        parameters = ["objects: oa.Array[Root]", "data: oa.Array[i32]", f"cells: {GRID}"]
+        parameters += [f"out{k}: oa.Array[{each.type}]" for k, each in enumerate(found)]
+        lines += ["if i < len(objects):", *indent(["o = objects[i]", "n = data[i]", *calls])]
+        return ["@oa.kernel", f"def run({', '.join(parameters)}):", *indent(lines)]
+
+    def _blocks(self) -> Blocks:
+        make = Expressions(self.later, self.structs, self.tables, safe=self.size.safe)
+        fields = [f for f in self.classes[0].fields if f.type in SCALARS]
+        inquiries = [method for method in self.methods if method.pure]
+        return Blocks(self.later, make, self._types(), fields, inquiries)
 
 
 def _declare(parameters: tuple[Named, ...] | list[Named]) -> str:

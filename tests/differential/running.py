@@ -15,6 +15,7 @@ from sharedoa.model.scalars import SCALARS
 
 from ..source_files import load_module
 from . import plain, plain_library
+from .blocks import BARRIER
 from .populations import Specimen, Step
 from .programs import Program
 from .reductions import by_loops, by_sharedoa, chosen
@@ -94,8 +95,8 @@ class PlainWorld:
         self._program = program
         library = SimpleNamespace(**vars(plain.OA), **plain_library.names())
         self._names: dict[str, Any] = {**plain.NAMES, "oa": library}
-        exec(compile("from __future__ import annotations\n" + program.text, "plain", "exec"),
-             self._names)  # fmt: skip
+        text = "from __future__ import annotations\n" + program.text.replace(BARRIER, "yield")
+        exec(compile(text, "plain", "exec"), self._names)
         self._objects: dict[int, Any] = {}
         self._reductions = chosen(program.text, program.results) if reduces else []
 
@@ -134,7 +135,8 @@ class PlainWorld:
         data = [np.int32(value) for value in step.data]
         outs = [_Results(type_, len(objects)) for type_ in self._program.results]
         cells = np.array(step.cells, np.float32)
-        plain.launch(self._names["run"], len(objects), objects, data, cells, *outs)
+        block, threads = self._program.block or 1, self._program.threads(len(objects))
+        plain.launch(self._names["run"], threads, objects, data, cells, *outs, block=block)
         found = [[seen_as(self._program, value) for value in out] for out in outs]
         for number, name in self._reductions if objects else ():
             made = by_loops(outs[number], self._program.results[number], name)
@@ -211,7 +213,10 @@ class SharedWorld:
         data = heap.array(i32, np.array(step.data, np.int32))
         outs = [heap.zeros(len(workers), self._type(name)) for name in self._program.results]
         cells = heap.array(f32, np.array(step.cells, np.float32))
-        self._module.run[len(workers)](objects, data, cells, *outs)
+        block, run = self._program.block, self._module.run
+        threads = self._program.threads(len(workers))
+        launch = run[threads] if block is None else run[threads, block]
+        launch(objects, data, cells, *outs)
         found = [[seen_as(self._program, out[k]) for k in range(len(out))] for out in outs]
         for number, name in self._reductions if workers else ():
             found.append([seen(value) for value in by_sharedoa(outs[number], name)])

@@ -212,6 +212,13 @@ MUTATIONS = (
         "-1 and the last number are taken for different elements", _OF_COPIES,
     ),
     Mutation(
+        "stores that wait behind a barrier", _SINK,
+        "effects_of(operation) & ~Effects.ASKS_THREAD\n",
+        "effects_of(operation) & ~(Effects.ASKS_THREAD | Effects.WAITS)\n",
+        "other threads of the block read shared memory before it is written",
+        ("tests/differential/test_blocks.py::test_programs_agree",),
+    ),
+    Mutation(
         "calls while stores wait", _SINK,
         "effects_of(operation) & ~Effects.ASKS_THREAD\n            or operation.regions\n",
         "operation.regions\n",
