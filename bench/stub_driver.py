@@ -6,6 +6,7 @@ memory of this process, and no kernel ever runs.
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 from collections.abc import Callable
 from typing import Any
@@ -72,6 +73,11 @@ class StubDriver:
 
     def cuGetProcAddress(self, symbol: bytes, version: int, flags: int) -> tuple[Any, int, Any]:
         return self._success, self._nothing.address("nothing"), None
+
+    def cuMemcpyDtoHAsync(self, target: int, source: int, size: int, stream: Any) -> tuple[Any]:
+        if any(m.ctypes.data <= source < m.ctypes.data + m.nbytes for m in self._memory):
+            ctypes.memmove(target, source, size)
+        return (self._success,)
 
     def cuMemHostAlloc(self, size: int, flags: int) -> tuple[Any, int]:
         return self.cuMemAllocManaged(size, flags)

@@ -73,8 +73,14 @@ def run(options: Options) -> Result:
     settings["libraries"] = ["distributed", *["mpi4py"] * with_mpi]
     result = Result("sweep", "cpu", settings)
     samples: dict[tuple[str, int], list[float]] = {}
+    tables: list[Any] = []
     with result.attempt("sweep"):
-        _measure(samples, sizes, repeats, rounds, cores, with_mpi)
+        _by_dask(samples, tables, sizes, repeats, rounds, cores)
+    if with_mpi:
+        with result.attempt("MPI"):
+            _by_mpi(samples, tables, sizes, repeats, rounds, cores)
+    with result.attempt("tables"):
+        _require_equal(tables)
     alone = {what: np.median(each) for (what, workers), each in samples.items() if workers == 1}
     for (what, workers), each in samples.items():
         # Sweeps share the runs; of those who count each counts as much.
@@ -133,28 +139,36 @@ def _show(result: Result, runs: int) -> None:
     )
 
 
-def _measure(
+def _by_dask(
     samples: dict[tuple[str, int], list[float]],
+    tables: list[Any],
     sizes: dict[str, list[int]],
     repeats: int,
     rounds: int,
     cores: int,
-    with_mpi: bool,
 ) -> None:
-    tables: list[Any] = []
     for _ in range(rounds):
         for what, workers in (("sweep", 1), ("sweep", cores), ("killed", cores)):
             seconds, table = _swept(sizes, repeats, workers, kill=what == "killed")
             samples.setdefault((what, workers), []).append(seconds)
             tables.append(table)
-        by_mpi = [("by MPI", 1), ("by MPI", cores), ("MPI killed", cores)] if with_mpi else []
-        for what, workers in by_mpi:
+        for workers in (1, cores):
+            samples.setdefault(("counting", workers), []).append(_counting(workers))
+
+
+def _by_mpi(
+    samples: dict[tuple[str, int], list[float]],
+    tables: list[Any],
+    sizes: dict[str, list[int]],
+    repeats: int,
+    rounds: int,
+    cores: int,
+) -> None:
+    for _ in range(rounds):
+        for what, workers in (("by MPI", 1), ("by MPI", cores), ("MPI killed", cores)):
             seconds, table = swept_by_mpi(sizes, repeats, workers, kill=what == "MPI killed")
             samples.setdefault((what, workers), []).append(seconds)
             tables.append(table)
-        for workers in (1, cores):
-            samples.setdefault(("counting", workers), []).append(_counting(workers))
-    _require_equal(tables)
 
 
 def _swept(

@@ -26,6 +26,8 @@ python_use_unqualified_type_names = True
 html_theme = "furo"
 html_title = "sharedoa"
 html_theme_options = {"navigation_with_keys": True}
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 
 
 def redirect(app: Sphinx, error: Exception | None) -> None:

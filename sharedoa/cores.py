@@ -12,8 +12,10 @@ from .forks import call_in_child
 def worker_count() -> int:
     """Cores that this process may use: those that the system gives it, but no more than
     ``OMP_NUM_THREADS`` says, by which Dask and Ray share a machine among their workers."""
-    given = hasattr(os, "sched_getaffinity")
-    cores = len(os.sched_getaffinity(0)) if given else os.cpu_count() or 1
+    if hasattr(os, "sched_getaffinity"):
+        cores = len(os.sched_getaffinity(0))
+    else:
+        cores = os.cpu_count() or 1
     # A list has a number for each level of nesting.
     asked = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
     return min(cores, int(asked) or cores) if asked.isdecimal() else cores

@@ -199,6 +199,10 @@ class Backend(Protocol):
         """Move provider memory to where it is used next, in order with launches."""
         ...
 
+    def read(self, address: int, size: int) -> bytes:
+        """Bytes of provider memory after everything launched, which stays where it is."""
+        ...
+
     def free_memory(self) -> int:
         """Bytes that the provider can still hand out."""
         ...

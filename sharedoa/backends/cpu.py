@@ -80,7 +80,7 @@ class CpuBackend:
 
     @cached_property
     def slot_lists(self) -> SlotLists:
-        return SlotKernels(self, self._read, self._staging)
+        return SlotKernels(self, self.read, self._staging)
 
     @cached_property
     def object_moves(self) -> ObjectMoves:
@@ -89,7 +89,7 @@ class CpuBackend:
     def _staging(self, pieces: int, piece_bytes: int) -> ReportStaging:
         return HostStaging(self.synchronize, pieces, piece_bytes)
 
-    def _read(self, address: int, size: int) -> bytes:
+    def read(self, address: int, size: int) -> bytes:
         self.synchronize()
         return ctypes.string_at(address, size)
 

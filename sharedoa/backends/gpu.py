@@ -114,7 +114,7 @@ class GpuBackend(ABC):
 
     @cached_property
     def slot_lists(self) -> SlotLists:
-        return SlotKernels(self, self._read, partial(PinnedStaging, self.device))
+        return SlotKernels(self, self.read, partial(PinnedStaging, self.device))
 
     @cached_property
     def object_moves(self) -> ObjectMoves:
@@ -153,9 +153,9 @@ class GpuBackend(ABC):
     def read_global(self, module: GpuModule, symbol: str) -> bytes:
         """The bytes of a variable of a loaded module, after everything launched before."""
         address, size = self.device.call("ModuleGetGlobal", module.handle, symbol.encode())
-        return self._read(address, size)
+        return self.read(address, size)
 
-    def _read(self, address: int, size: int) -> bytes:
+    def read(self, address: int, size: int) -> bytes:
         device = self.device
         found = ctypes.create_string_buffer(size)
         device.call("MemcpyDtoHAsync", ctypes.addressof(found), address, size, device.stream)

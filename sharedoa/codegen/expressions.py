@@ -51,6 +51,13 @@ def _opaque(emitter: FunctionEmitter, operation: Operation) -> ir.Value:
     return value if warp is None else warp.opaque(emitter.builder, value)
 
 
+@emits("together")
+def _together(emitter: FunctionEmitter, operation: Operation) -> ir.Value:
+    first, *others = emitter.values(operation.operands)
+    warp = emitter.program.target.warp
+    return first if warp is None else warp.together(emitter.builder, first, others)
+
+
 @emits("select")
 def _select(emitter: FunctionEmitter, operation: Operation) -> ir.Value:
     test, then, otherwise = emitter.values(operation.operands)

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import CodeType
-from typing import Any
+from typing import Any, TypeVar
 
 from ..errors import CompileError, Diagnostic
 from ..model.source_text import source_text
@@ -44,6 +44,9 @@ _parsed: dict[str, tuple[list[str], _Functions]] = {}
 #: function of a file asks for them.
 _Codes = dict[tuple[str, int], list[CodeType]]
 _compiled: dict[str, tuple[list[str], _Codes]] = {}
+#: Of so many files what was read last is kept: each cell of a notebook is one.
+_MOST_FILES = 256
+_Kept = TypeVar("_Kept")
 
 
 def source_of(function: Callable[..., Any], name: str) -> Source:
@@ -121,8 +124,16 @@ def _codes_of(file: str, lines: list[str]) -> _Codes:
             found = pending.pop()
             codes.setdefault(_place(found), []).append(found)
             pending += [each for each in found.co_consts if isinstance(each, CodeType)]
-        known = _compiled[file] = (lines, codes)
+        known = lines, codes
+        _keep(_compiled, file, known)
     return known[1]
+
+
+def _keep(kept: dict[str, _Kept], file: str, known: _Kept) -> None:
+    """Of files that were read first are forgotten those that are too many."""
+    kept[file] = known
+    for oldest in list(kept)[:-_MOST_FILES]:
+        kept.pop(oldest, None)
 
 
 def _are_equal(one: Any, other: Any) -> bool:
@@ -148,7 +159,8 @@ def _functions_of(file: str, lines: list[str]) -> _Functions:
             module = ast.parse("".join(lines))
         except SyntaxError:
             return {}
-        known = _parsed[file] = (lines, _by_place(module, lines))
+        known = lines, _by_place(module, lines)
+        _keep(_parsed, file, known)
     return known[1]
 
 

@@ -152,11 +152,27 @@ class Array(NumPyLike, Generic[T_co]):
 
     def _place(self, index: int) -> Values:
         """The one element at ``index``, which may count from the end."""
+        place = self._in_range(index)
+        self._heap.wait()
+        return self._raw(place, place + 1)
+
+    def _one(self, index: int) -> Values:
+        """As ``_place``, to be looked at: from where it is, if the host has not used the array."""
+        place, storage = self._in_range(index), self._storage
+        self._heap.wait()
+        residency, dtype = self._heap.residency, self._dtype
+        if residency.moves and storage is not None and not storage.is_foreign:
+            address = self._address + place * dtype.itemsize
+            found = residency.read_few(storage.address, address, dtype.itemsize)
+            if found is not None:
+                return elements_in(np.frombuffer(found, np.uint8), dtype)
+        return self._raw(place, place + 1)
+
+    def _in_range(self, index: int) -> int:
         place = index + self._length if index < 0 else index
         if not 0 <= place < self._length:
             raise IndexError(f"index {index} is outside an array of {self._length} elements")
-        self._heap.wait()
-        return self._raw(place, place + 1)
+        return place
 
     @overload
     def __getitem__(self, key: One) -> T_co: ...
@@ -172,7 +188,7 @@ class Array(NumPyLike, Generic[T_co]):
         if not is_slice and is_traced(self):
             return hooks.traced_element(self, key)
         if isinstance(key, (int, np.integer)):
-            return to_host(self.__sharedoa_element__, self._place(int(key))[0], self._heap)
+            return to_host(self.__sharedoa_element__, self._one(int(key))[0], self._heap)
         if isinstance(key, str):
             type, values = self._component(key)
             return self._heap.array_of(type, values) if holds_references(type) else values
@@ -419,9 +435,9 @@ class ObjectArray(ManyObjects[T_co], Array[T_co]):
         if storage is None:
             return super().__getitem__(key)
         if isinstance(key, (int, np.integer)):
-            place = self._place(int(key))
-            self._refuse_deleted(place)
-            return to_host(self.__sharedoa_element__, place[0], self._heap)
+            one = self._one(int(key))
+            self._refuse_deleted(one)
+            return to_host(self.__sharedoa_element__, one[0], self._heap)
         found = super().__getitem__(key)
         if isinstance(found, ObjectArray) and found._storage not in (None, storage):
             assert found._storage is not None

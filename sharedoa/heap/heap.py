@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Collection
 from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any
@@ -27,11 +26,9 @@ from ..model.object import (
 from ..model.reference import ReferenceEncoding
 from ..model.types import InlineType, ReferenceType, Type
 from ..model.values import to_host
-from ..uninterrupted import BooksLock
 from . import new_arrays, one_field, one_object
 from .array_memory import ArrayStorage
 from .arrays import Array, ObjectArray, make_array
-from .automatic import Upkeep
 from .blocks import Block, entered, exit_of_block, without
 from .construction import (
     arguments_of_each,
@@ -40,12 +37,11 @@ from .construction import (
     initialise,
 )
 from .conversion import other_heap, raw_value
-from .distinct_fields import Field
 from .field_view import FieldView
 from .held_arrays import HeldArrays
+from .launches import HeapOfLaunches
 from .left_behind import LeftBehind
 from .living import references_of
-from .memory import HeapMemory
 from .objects_of_classes import ObjectsOfClasses
 from .placement import (
     FieldPath,
@@ -58,7 +54,7 @@ from .placement import (
 from .population import Population, RunsOfClasses
 from .proxies import Proxies, proxy_of
 from .quarantine import user_line
-from .recording import is_recorded, refuse_access, refuse_change, require_executing
+from .recording import is_recorded, require_executing
 from .settings import HeapSettings
 from .statistics import HeapStatistics
 
@@ -72,7 +68,7 @@ _PUBLIC = (
 )  # fmt: skip
 
 
-class Heap:
+class Heap(HeapOfLaunches):
     """Objects of any classes, placed as ``mode`` says; the environment gives what is not given.
 
     ``with oa.Heap(...)`` makes it the current heap. ``backend`` says where its kernels run: "cuda"
@@ -101,8 +97,8 @@ class Heap:
         settings = HeapSettings.resolve(
             mode, backend, layout, capacity, initial_region, debug, references, fastmath, ordered
         )
+        super().__init__(settings)
         self.mode: Mode = settings.mode
-        self.backend = settings.backend
         #: Bytes.
         self.capacity = settings.capacity
         self.layout: Layout = settings.layout
@@ -112,12 +108,6 @@ class Heap:
         self.ordered = settings.ordered
         #: The same object each time, so that who holds it need not call it to know the heap.
         self.weak = ref(self)
-        #: Launches that may have stored references in arrays.
-        self.reference_writes = 0
-        self._waited_for: object = None
-        #: Held by whatever makes, frees or moves objects or arrays.
-        self.lock = BooksLock()
-        self._hooks: list[Callable[[], None]] = []
         self.proxies = Proxies()
         #: What makes an object (``one_object``), reads and writes a field of one (``one_field``).
         self.makers: dict[Any, one_object.Make] = {}
@@ -125,14 +115,9 @@ class Heap:
         self.writers: dict[tuple[type, str], one_field.Write] = {}
         self._reference_types: dict[ClassType, ReferenceType] = {}
         self.of_classes = ObjectsOfClasses()
-        self.upkeep = Upkeep()
-        self.memory = HeapMemory(settings)
         #: Without a look at whether captured steps have changed it (``settle``).
         self.books: Placement = self.memory.placement
-        self.residency = self.memory.residency
         self.runs_of_classes = RunsOfClasses(self.books, self.lock.plain)
-        self.pieces = self.memory.pieces
-        self.distinct = self.memory.distinct
         self.pieces.watch(self.books)
         self.held_arrays = HeldArrays(self.memory)
         tell_child(self)
@@ -420,102 +405,6 @@ class Heap:
             self.memory.rearrange(layout)
             self.layout = layout
             self.forget_ways()
-
-    # ------------------------------------------------------------------ launches
-
-    def launch_state(self, debug: bool = False) -> list[int]:
-        """The words of a module's state block that this heap determines (``dispatch.state``);
-        ``debug``: for code that checks references."""
-        with self.lock:
-            return self.memory.launch_words(debug)
-
-    def before_launch(self) -> None:
-        """Start moving to the device what the host has used since the last launch."""
-        self.residency.before_launch()
-
-    def note_launch(
-        self, stores_references: bool = True, stores_fields: Collection[Field] | None = None
-    ) -> None:
-        """A kernel is about to be launched: from now on the host waits before it looks at anything.
-        ``stores_references``: whether it may change elements of arrays of references;
-        ``stores_fields``: which watched fields (``distinct``), None: any."""
-        if stores_references:
-            self.note_reference_writes()
-        fields = self.distinct.watched if stores_fields is None else stores_fields
-        if fields:
-            self.distinct.stored(fields)
-        self.memory.last_launch = object()
-
-    def note_reference_writes(self) -> None:
-        """Elements of arrays of references may change from now on."""
-        self.reference_writes += 1
-        self.pieces.forget_all()
-
-    def wait(self) -> None:
-        """Wait for launches, of any thread, if there are any that nobody has waited for. Every
-        access by the host comes through here; while launches are recorded it is refused with
-        HeapError. Not for launches under way where the caller is part of one."""
-        memory = self.memory
-        if _get_ident() != self.upkeep.thread:
-            self.note_thread()
-        if (
-            memory.last_launch is not self._waited_for
-            or (memory.launching and memory.others_are_launching())
-            or is_recorded(self)
-        ):
-            self.synchronize()
-
-    def note_thread(self) -> None:
-        """The calling thread, which is not known to use the heap, does so. Raises HeapError if
-        another one has it for itself."""
-        upkeep, alone = self.upkeep, self.memory.alone
-        if alone is not None and self.memory.is_apart:
-            alone.launch()
-        if upkeep.is_shared:
-            return
-        upkeep.note_thread()
-        # A launch that CPython runs may have the lock, and this thread be one of it.
-        if upkeep.thread != _get_ident() and self.memory.is_apart:
-            with self.lock:
-                upkeep.is_shared = True
-
-    def wait_for_others(self) -> None:
-        """Until the caller lets go of the heap's lock, no launch of another thread is under way, if
-        there are other threads: what is free may be somebody else's then."""
-        if self.upkeep.is_shared:
-            self.memory.stand_still()
-
-    def before_change(self) -> None:
-        """Wait, as the host is about to change memory. Raises HeapError within a tape's block."""
-        refuse_change(self)
-        self.wait()
-
-    def synchronize(self) -> None:
-        """Wait for all launches. Raises DeviceError if a kernel failed."""
-        if is_recorded(self):
-            raise refuse_access()
-        self.launch_deferred()
-        memory = self.memory
-        memory.finish_launching()
-        last = memory.last_launch
-        self.backend.synchronize()
-        self._waited_for = last  # another thread may have launched since
-        for hook in self._hooks:
-            hook()
-        if memory.has_garbage:
-            with self.lock:
-                if memory.last_launch is last and not memory.launching:
-                    memory.collect()
-
-    def launch_deferred(self) -> None:
-        """Launch what waits for other launches, whichever thread has asked for it."""
-        deferred = self.memory.deferred
-        if deferred is not None:
-            deferred.launch()
-
-    def add_synchronize_hook(self, hook: Callable[[], None]) -> None:
-        """Call ``hook`` after every wait for launches."""
-        self._hooks.append(hook)
 
     # ------------------------------------------------------------------ the heap as a whole
 

@@ -51,6 +51,12 @@ class PopulationLists:
     def _lists(self) -> SlotLists:
         return self._new_lists()
 
+    def has(self, storage: ArrayStorage | None) -> bool:
+        """Whether this is the list of a class as it is now, until the population changes."""
+        return storage is not None and any(
+            each.storage() is storage for each in self._of_class.values()
+        )
+
     def of(self, cls: ClassType, element: ReferenceType) -> ArrayStorage | None:
         """References to all objects of exactly this class, region by region, in order of slots.
         None where the host knows which live, or there is no memory for them. The caller holds the

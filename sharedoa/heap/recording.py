@@ -16,6 +16,7 @@ from .blocks import Block, entered
 
 if TYPE_CHECKING:
     from .heap import Heap
+    from .launches import HeapOfLaunches
 
 
 class Recorder(ABC):
@@ -152,7 +153,7 @@ def recorder() -> Recorder | None:
     return found
 
 
-def is_recorded(heap: Heap) -> bool:
+def is_recorded(heap: HeapOfLaunches) -> bool:
     """Whether this thread's launches on ``heap`` are being recorded, and not executed."""
     found = recording.get()
     if found is None or found.executes or found.is_lazy:
@@ -160,13 +161,13 @@ def is_recorded(heap: Heap) -> bool:
     return found.heap is heap and found.is_recording
 
 
-def is_taped(heap: Heap) -> bool:
+def is_taped(heap: HeapOfLaunches) -> bool:
     """Whether a tape of this thread has a record of what happens to ``heap``."""
     found = recording.get()
     return found is not None and found.executes and found.heap is heap and found.is_recording
 
 
-def refuse_change(heap: Heap) -> None:
+def refuse_change(heap: HeapOfLaunches) -> None:
     """Raise HeapError if the host changes memory in the block of a tape, which would not know."""
     if is_taped(heap):
         raise HeapError(

@@ -17,6 +17,7 @@ from .passes.candidates import narrow_candidates
 from .passes.constant_arguments import fold_constants
 from .passes.cut_branches import cut_branches
 from .passes.dispatch import choose_dispatch
+from .passes.early_loads import load_early
 from .passes.flatten_loops import flatten_loops
 from .passes.idle_threads import ask_idle_threads
 from .passes.limit_copies import limit_copies
@@ -88,6 +89,7 @@ PIPELINE: Sequence[Pass] = (
     Pass("cut_branches", lambda program, job: cut_branches(program), _in_warps),
     Pass("call_melding", lambda program, job: meld_calls(program), _in_warps),
     Pass("flatten_loops", flatten_loops, _reorders),
+    Pass("early_loads", load_early, _in_warps),
     Pass("limit_copies", lambda program, job: limit_copies(program), _on_device),
     Pass("write_out_lists", lambda program, job: write_out_lists(program), _on_device),
     Pass("unroll_copies", lambda program, job: unroll_copies(program), _reorders),

@@ -149,7 +149,7 @@ def _type_problem(operation: Operation, program: Program) -> str | None:
         return "loads another type"
     if kind == "switch" and len(operation["cases"]) != len(operation.regions) - 1:
         return f"{len(operation['cases'])} cases for {len(operation.regions)} regions"
-    if kind == "opaque" and operands[0].type != results[0].type:
+    if kind in ("opaque", "together") and operands[0].type != results[0].type:
         return "gives another type"
     if kind == "store" and operands[1].type != LvalueType(type_of(operands[0])):
         return "stores another type"
@@ -175,7 +175,18 @@ _TAKES_LVALUES = frozenset(
 _SAME = {"binary": 0, "select": 1}
 #: Kinds of which more is asked than that they take no lvalues.
 _TYPED = frozenset(
-    {*_SAME, *_LOOPS, "switch", "opaque", "compare", "load", "store", "call", "call_virtual"}
+    {
+        *_SAME,
+        *_LOOPS,
+        "switch",
+        "opaque",
+        "together",
+        "compare",
+        "load",
+        "store",
+        "call",
+        "call_virtual",
+    }
 )
 
 

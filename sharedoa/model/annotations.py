@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
+from weakref import WeakValueDictionary
 
 from ..errors import ClassError, UnresolvedNameError
 from .scalars import SCALARS, ScalarType, boolean
@@ -102,7 +103,8 @@ class InlineMarker:
 inline = InlineMarker()
 
 #: Most recent shared or value class of each (module, name): what a forward reference means.
-_declared: dict[tuple[str, str], type] = {}
+#: It does not keep one that nobody else has: modules may be made and dropped without end.
+_declared: WeakValueDictionary[tuple[str, str], type] = WeakValueDictionary()
 
 
 def declare(python_class: type) -> None:

@@ -11,7 +11,7 @@ long as nothing of the following has changed, that would give the same answers:
 
 The first three are ``HOLDS``, an expression: a function for them would cost launches that are one
 function of their own (``launch_code``) a tenth of all they do. The fourth is ``write_runs``, the
-last ``FITS``; launches whose arguments stay the same ask ``has_runs`` instead of both.
+last ``FITS``; launches whose arguments stay the same compare the runs alone.
 """
 
 from __future__ import annotations
@@ -138,10 +138,6 @@ class Binding:
             else:
                 return False
         return True
-
-    def has_runs(self, arguments: tuple[Any, ...]) -> bool:
-        """Whether the runs among ``arguments`` are the very ones that this was made for."""
-        return all(arguments[place]._run is run for place, _, run in self.run_places)
 
 
 def _start_and_count(start: Callable[[], None], binding: Binding) -> None:

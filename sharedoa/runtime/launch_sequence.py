@@ -17,6 +17,7 @@ from ..errors import HeapError
 from ..heap.arrays import ObjectArray
 from ..heap.distinct_fields import Field
 from ..heap.heap import Heap
+from ..heap.run import Run
 from . import cpython
 from .geometry import Geometry
 
@@ -93,15 +94,20 @@ class LaunchSequence:
         self._programs: list[Program] = []
         #: What the launches were bound to last.
         self._bound: list[Binding] = []
-        #: The same, once a unit, and with their arguments those whose arguments may be runs; empty
-        #: where they are to be bound again.
+        #: The same, once a unit; empty where they are to be bound again.
         self._bindings: list[Binding] = []
-        self._with_runs: list[tuple[Binding, tuple[Any, ...]]] = []
+        #: Those that are looked at again after some launches.
+        self._counted: list[Binding] = []
+        self._are_arrays_settled = False
+        #: Arguments that may be runs, each once, and the run that it was.
+        self._runs: list[tuple[ObjectArray, Run | None]] = []
         self._is_settled = False
         self._stores_references = False
         self._stores_fields: frozenset[Field] = frozenset()
         self._key: list[Any] = []
-        self._ready: Any = None
+        #: Where a run is cut in two, of which the backend records each; 0 for nowhere.
+        self._cut = 0
+        self._ready: list[Any] = []
 
     def add(self, launch: RecordedLaunch) -> None:
         self._launches.append(launch)
@@ -150,18 +156,23 @@ class LaunchSequence:
             may_store_null = self._stores_references and self._called_all
             times = count if self._is_settled and not may_store_null else 1
             if not self._is_settled:
-                if not is_new:
-                    for binding in self._bound:
-                        binding.count()
-                if not all(each.is_settled and each.left > 0 for each in self._bound):
-                    self._bindings = []
+                self._look_again(counts=not is_new)
             heap.before_launch()
             heap.note_launch(self._stores_references, self._stores_fields)
-            heap.backend.replay(self._ready, times)
+            for part in self._ready:
+                heap.backend.replay(part, times)
             heap.memory.last_launch = object()
             return times
         finally:
             launching.pop(this, None)
+
+    def _look_again(self, counts: bool) -> None:
+        """A run goes the way that was found: bind again before the next one, if that is to be
+        looked at. ``counts``: whether it has not been looked at itself."""
+        for binding in self._counted if counts else ():
+            binding.count()
+        if not self._are_arrays_settled or any(each.left <= 0 for each in self._counted):
+            self._bindings = []
 
     @cached_property
     def _called_all(self) -> list[tuple[ObjectArray, str]]:
@@ -202,8 +213,8 @@ class LaunchSequence:
         for binding in self._bindings:
             if not binding.holds(heap):
                 return False
-        for binding, arguments in self._with_runs:
-            if not binding.has_runs(arguments):
+        for array, run in self._runs:
+            if array._run is not run:
                 return False
         return bool(self._bindings)
 
@@ -220,15 +231,23 @@ class LaunchSequence:
             heap.note_launch(stores_fields=())
             bound = [each.bind(heap) for each in launches]
         self._stores_fields = frozenset().union(*(each.stores_fields for each in bound))
-        prepared = [one for each in launches for one in each.prepared(heap)]
-        key = [(each.handle, each.block, bytes(each.slots)[: 8 * each.count]) for each in prepared]
+        parts = [launches[: self._cut], launches[self._cut :]] if self._cut else [launches]
+        prepared = [[one for each in part for one in each.prepared(heap)] for part in parts]
+        key = [[(e.handle, e.block, bytes(e.slots)[: 8 * e.count]) for e in p] for p in prepared]
         if key != self._key:
-            self._ready = heap.backend.record(prepared)
+            self._ready = [heap.backend.record(part) for part in prepared]
             self._key = key
         self._bound = bound
         self._is_settled = all(each.is_settled and each.counted is None for each in bound)
-        pairs = zip(bound, launches, strict=True)
-        self._with_runs = [(each, launch.arguments) for each, launch in pairs if each.run_places]
+        self._counted = [each for each in bound if each.counted is not None]
+        self._are_arrays_settled = all(each.are_arrays_settled for each in bound)
+        found = {
+            (id(array), id(run)): (array, run)
+            for each, launch in zip(bound, launches, strict=True)
+            for place, _, run in each.run_places
+            for array in (launch.arguments[place],)
+        }
+        self._runs = [*found.values()]
         # What the others of a unit were bound to was the same, or is no more.
         self._bindings = [*{each.unit: each for each in bound}.values()]
         if len({each.epoch for each in bound}) > 1:

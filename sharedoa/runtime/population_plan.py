@@ -12,6 +12,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..heap.living import births_by_class
@@ -73,10 +75,14 @@ class Planned:
     def most_threads(self, counts: Mapping[ClassType, int]) -> int:
         return sum(counts[cls] for cls in self.receivers) or self.threads
 
-    @property
+    @cached_property
     def made(self) -> dict[ClassType, int]:
         """How many objects each thread makes at most."""
         return {cls: each for cls, each in self.births.made.items() if each is not None}
+
+
+#: See ``spans_of``.
+Spans = Sequence[tuple[set[ClassType], Planned | None]]
 
 
 @dataclass
@@ -95,19 +101,24 @@ class Plan:
     def made(self) -> set[ClassType]:
         return {cls for each in self.launches for cls in each.made}
 
-    def most(self, counts: Mapping[ClassType, int], runs: int) -> Counts:
+    def most(self, counts: Mapping[ClassType, int], runs: int, rest: Spans = ()) -> Counts:
         """How many objects of each counted class there may be at most when a launch of the next
-        ``runs`` runs begins, if there are so many now."""
+        ``runs`` runs begins, if there are so many now, before the ``rest`` of another one."""
         now = dict(counts)
         most = dict(counts)
-        for _ in range(runs):
-            for launch in self.launches:
-                for cls in (*launch.receivers, *launch.made):
+        for spans in (rest, *repeat(self._spans, runs)):
+            for classes, launch in spans:
+                for cls in classes:
                     most[cls] = max(most[cls], now[cls])
-                threads = launch.most_threads(now)
-                for cls, each in launch.made.items():
-                    now[cls] += threads * each
+                if launch is not None:
+                    threads = launch.most_threads(now)
+                    for cls, each in launch.made.items():
+                        now[cls] += threads * each
         return most
+
+    @cached_property
+    def _spans(self) -> Spans:
+        return spans_of(self.launches)
 
     def room(self, most: Mapping[ClassType, int]) -> Counts:
         """How many free slots of each class its launches list, with so many objects at most."""
@@ -121,6 +132,19 @@ class Plan:
         """Threads and free slots of a run, with so many objects at most."""
         threads = sum(launch.most_threads(most) for launch in self.launches)
         return threads + sum(self.room(most).values())
+
+
+def spans_of(launches: Iterable[Planned]) -> Spans:
+    """The launches up to each that makes objects, and those after the last: of which classes they
+    are in need, and that one."""
+    found: list[tuple[set[ClassType], Planned | None]] = []
+    classes: set[ClassType] = set()
+    for launch in launches:
+        classes |= {*launch.receivers, *launch.made}
+        if launch.made:
+            found.append((classes, launch))
+            classes = set()
+    return [*found, (classes, None)]
 
 
 def plan_of(

@@ -3,11 +3,15 @@
 The launches of a run (``population_plan``) and those with which the device lists and settles slots
 are recorded as one. While such runs are under way the heap's books are behind; whoever needs them
 waits (``Heap.settle``). The host looks at reports of earlier runs as they arrive: if by what they
-say another run might not have room, it waits for later ones, and then makes more room.
+say another run might not have room, it waits for later ones, and then makes more room. Where each
+run has to wait for the one before, runs are cut before the last launch that makes objects, and
+report there, too: what is left of a run makes few objects by comparison, and the next one is there
+when it ends.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -52,13 +56,16 @@ from .population_plan import (
     Plan,
     Planned,
     PopulationCall,
+    Spans,
     plan_of,
+    spans_of,
 )
 from .populations import classes_below
 from .vectorised import geometry_of
 
 _PIECES = 4
 """Runs that are under way at most."""
+_REPORTS = 2 * _PIECES
 _ROOM = (2, 2), (2, 1), (1.25, 1), (1, 1)
 """How many times as many objects there may be as when a plan is made, and for how many runs after
 that there is to be room. The first that there is memory for is taken, and of which those runs do
@@ -66,6 +73,8 @@ not need too much: more room means more threads without objects."""
 _MOST_NEEDED = 8
 """How many times the threads and free slots of the last of _ROOM a plan has at most. Where each
 object may make several, another run ahead takes several times as many."""
+_PATIENCE = 4
+"""Runs in a row that had to wait for the one before until they are cut."""
 _MOST_ANEW = 63
 """Runs with a look at the heap between two attempts at a plan at most. There are none after the
 first that fails, and after each other one twice as many and one more."""
@@ -90,6 +99,10 @@ class PopulationSequence(LaunchSequence):
         self._room: Counts = {}
         self._watched: set[ClassType] = set()
         self._ahead = 1
+        #: How many runs in a row began when nothing else was under way any more.
+        self._waited = 0
+        #: What comes after the cut.
+        self._rest: Spans = ()
         self._failures = self._anew = 0
         self._looks: dict[Region, SlotBytes] = {}
         self._has_run = False
@@ -175,6 +188,7 @@ class PopulationSequence(LaunchSequence):
                 raise CannotPlanError  # empty ones had to go for what is recorded
             self._programs = sorted({each.program for each in self._launches}, key=id)
             self._plan, self._room, self._key, self._bindings = plan, room, [], []
+            self._cut, self._waited, self._rest = 0, 0, ()
             # By what the plan was made from: another thread may have changed it since.
             placement = memory.placement
             self._made_at = world, placement.layout_epoch, placement.moves, plan.settled
@@ -212,12 +226,18 @@ class PopulationSequence(LaunchSequence):
         surroundings = _Surroundings(self.heap, reports)
         while True:
             table = memory.table
-            # Of those without threads there will be another plan before there are any.
-            launches = [each for each in plan.launches if each.most_threads(room)]
+            launches = _with_threads(plan, room)
             found = [self._record(each, room, surroundings) for each in launches]
             if memory.table == table:
                 return found
             surroundings.forget()
+
+    def _cut_in_two(self, plan: Plan) -> None:
+        """Let runs from the next one on say half-way how many objects there are."""
+        launches = _with_threads(plan, self._room)
+        self._cut = max((n for n, each in enumerate(launches) if each.made), default=0)
+        if self._cut:
+            self._rest, self._bindings = spans_of(launches[self._cut :]), []
 
     def _record(
         self, planned: Planned, room: Counts, surroundings: _Surroundings
@@ -259,10 +279,7 @@ class PopulationSequence(LaunchSequence):
             if self._made_at != self._now():
                 return
             self._prepare()
-        for binding in self._bound:
-            binding.count()
-        if not all(each.are_arrays_settled and each.left > 0 for each in self._bound):
-            self._bindings = []
+        self._look_again(counts=True)
         with heap.lock:
             # Not before: who has the lock may wait for all that are launching.
             launching[this] = is_part
@@ -276,12 +293,13 @@ class PopulationSequence(LaunchSequence):
                     return
                 heap.before_launch()
                 heap.note_launch(self._stores_references, self._stores_fields)
-                heap.backend.replay(self._ready, 1)
-                heap.memory.last_launch = object()
-                if plan.counted:
-                    # Before the host makes or ends any, the device is to have listed who lives.
-                    heap.memory.unsettled = reports
-                    reports.send()
+                for part in self._ready:
+                    heap.backend.replay(part, 1)
+                    heap.memory.last_launch = object()
+                    if plan.counted:
+                        # Before the host makes or ends any, the device is to have listed who lives.
+                        heap.memory.unsettled = reports
+                        reports.send(is_end=part is self._ready[-1])
                 self._has_run = True
             finally:
                 launching.pop(this, None)
@@ -289,16 +307,28 @@ class PopulationSequence(LaunchSequence):
     def _has_room(self, plan: Plan, reports: _Reports) -> bool:
         """Whether another run has room for all that its threads may make. Waits for earlier ones if
         what is known of them does not say so, and where too many are under way."""
+        has_waited = False
         while True:
-            counts, runs = reports.newest()
+            counts, runs, is_amid = reports.newest()
             # With less than the plan was made for, each run would wait for the one before.
-            most = plan.most(counts, runs + 1 if runs else self._ahead)
+            ahead = runs + 1 if runs or is_amid else self._ahead
+            most = plan.most(counts, ahead, self._rest if is_amid else ())
             has_room = all(most[cls] <= self._room[cls] for cls in plan.counted)
-            if has_room and runs < _PIECES:
+            is_idle = not runs and not is_amid
+            if has_room and reports.under_way < _PIECES:
+                self._waited = self._waited + 1 if has_waited and is_idle else 0
+                if self._waited == _PATIENCE:
+                    self._cut_in_two(plan)
                 return True
-            if not runs:
+            if is_idle:
                 return False
             reports.wait()
+            has_waited = True
+
+
+def _with_threads(plan: Plan, room: Counts) -> list[Planned]:
+    """The launches that have any: before there are others there will be another plan."""
+    return [each for each in plan.launches if each.most_threads(room)]
 
 
 def _looks(plan: Plan, most: Counts, regions: Sequence[Region]) -> dict[Region, SlotBytes]:
@@ -331,13 +361,18 @@ class _Reports:
         self._memory = heap.zeros(max(1, len(looks)) * REPORT_BYTES // 4, i32)
         self.address = self._memory._address
         report_bytes = max(1, len(looks)) * REPORT_BYTES
-        self._staging = staging_of(self, heap.backend, _PIECES, report_bytes)
-        self._runs = self._known = 0
+        self._staging = staging_of(self, heap.backend, _REPORTS, report_bytes)
+        self._sent = self._known = 0
+        #: Of the reports of which nothing is known: whether it is that of a whole run.
+        self._ends: deque[bool] = deque()
+        self._is_amid = False
         self._counts: Counts = {}
 
     def begin(self) -> None:
         """The books are settled: there were no runs since."""
-        self._runs = self._known = 0
+        self._sent = self._known = 0
+        self._ends.clear()
+        self._is_amid = False
         self._counts = {cls: self._placement.count(cls) for cls in self.classes}
         begin_reports(self.lists, self.address, self.looks, self._placement.deletions + 1)
         count_living(self._placement, self.looks, self.lists)
@@ -346,34 +381,40 @@ class _Reports:
         """See ``memory.Unsettled``."""
         return note_reports(self._placement, self.lists, self.classes, self.looks, self.address, {})
 
-    def send(self) -> None:
-        """There was a run, with fewer than _PIECES under way: let the host see what it reports."""
-        piece = self._runs % _PIECES
-        report_totals(self.lists, self.looks, self.address)
-        count = len(self.looks) * REPORT_BYTES // 4
-        self.lists.copy(self.address, self._staging.address(piece), count)
+    def send(self, is_end: bool) -> None:
+        """There was a run, or some of it, with fewer than _PIECES under way: let the host see how
+        many live."""
+        piece = self._sent % _REPORTS
+        report_totals(self.lists, self.looks, self._staging.address(piece))
         self._staging.mark(piece)
-        self._runs += 1
+        self._ends.append(is_end)
+        self._sent += 1
 
-    def newest(self) -> tuple[Counts, int]:
-        """How many objects there were after the newest run of which that is known, and how many
-        runs there were since."""
-        while self._known < self._runs and self._staging.has_ended(self._known % _PIECES):
+    @property
+    def under_way(self) -> int:
+        """How many runs, as far as is known."""
+        return sum(self._ends)
+
+    def newest(self) -> tuple[Counts, int, bool]:
+        """How many objects there were when the device reported last, as far as that is known, how
+        many runs there were since, and whether it was amid a run."""
+        while self._ends and self._staging.has_ended(self._known % _REPORTS):
             self._read()
-        return self._counts, self._runs - self._known
+        return self._counts, self.under_way - self._is_amid, self._is_amid
 
     def wait(self) -> None:
-        """Wait for the oldest run of which nothing is known."""
+        """Wait for the oldest report of which nothing is known."""
         with interruptible():
-            self._staging.wait(self._known % _PIECES)
+            self._staging.wait(self._known % _REPORTS)
         self._read()
 
     def _read(self) -> None:
-        memory = self._staging.memory(self._known % _PIECES).view(np.uint32)
+        memory = self._staging.memory(self._known % _REPORTS).view(np.uint32)
         used = memory.reshape(-1, REPORT_BYTES // 4)[:, REPORT_USED // 4].tolist()
         self._counts = dict.fromkeys(self.classes, 0)
         for region, count in zip(self.looks, used, strict=False):
             self._counts[region.cls] += count
+        self._is_amid = not self._ends.popleft()
         self._known += 1
 
 

@@ -8,7 +8,7 @@ a new array. For ``oa.all`` calls are direct, and ``stretches`` says which launc
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from threading import get_ident
 from typing import Any
@@ -173,20 +173,21 @@ def _receivers(heap: Heap, objects: Run | _Listed, count: int) -> RunOfObjects |
     return ObjectArray(heap, objects.element, objects.storage, objects.storage.address, count)
 
 
-@dataclass(frozen=True)
-class _Plan:
+@dataclass
+class _Plans:
     """The launches of ``oa.all(C).method(...)``, as long as ``facts`` are the same."""
 
     facts: tuple[int, ...]
-    launches: tuple[PlannedLaunch, ...]
+    launches: dict[tuple[ClassType, str], tuple[PlannedLaunch, ...]] = field(default_factory=dict)
 
 
-_plans: WeakKeyDictionary[Heap, dict[tuple[ClassType, str], _Plan]] = WeakKeyDictionary()
+_plans: WeakKeyDictionary[Heap, _Plans] = WeakKeyDictionary()
 
 
 def _call_by_plan(objects: Population, method: Method, given: list[Any]) -> bool:
-    """Call ``method`` on all objects, where they are runs, nothing has one element an object and
-    nothing is returned: then the launches are those of the last call. False if that is not so."""
+    """Call ``method`` on all objects, where they are runs, or lists of a device that stay, nothing
+    has one element an object and nothing is returned: then the launches are those of the last call.
+    False if that is not so."""
     heap, signature = objects._heap, method.signature
     types = signature.types
     if not heap.uses_runs or signature.result is not VOID:
@@ -194,21 +195,30 @@ def _call_by_plan(objects: Population, method: Method, given: list[Any]) -> bool
     for value, type in zip(given, types, strict=True):
         if isinstance(value, Array) and not isinstance(type, (ArrayType, Array2Type)):
             return False
-    plans = _plans.get(heap)
-    if plans is None:
-        plans = _plans.setdefault(heap, {})
-    plan = plans.get((objects._cls, method.name))
-    for planned in plan.launches if plan is not None else ():
-        planned.program.look_at_names()  # how objects are shared out rests on what they mean
-    facts = _facts(heap)
-    if plan is None or plan.facts != facts:
+    key = objects._cls, method.name
+    launches = _planned(heap, key)
+    if launches is None:
+        facts = _facts(heap)
+        plans = _plans.get(heap)
+        if plans is None or plans.facts != facts:
+            # At once: lists of what lived before may go.
+            plans = _plans[heap] = _Plans(facts)
         launches = planned_launches(objects, method, (False,) * len(types))
         if launches is None:
             return False
-        plan = plans[objects._cls, method.name] = _Plan(facts, launches)
-    for launch in plan.launches:
+        plans.launches[key] = launches
+    for launch in launches:
         launch.launch(*launch.arrays(heap), *launch.first_threads, *given)
     return True
+
+
+def _planned(heap: Heap, key: tuple[ClassType, str]) -> tuple[PlannedLaunch, ...] | None:
+    """The launches of the last call, if they are those of this one, too."""
+    plans = _plans.get(heap)
+    launches = plans.launches.get(key) if plans is not None else None
+    for planned in launches or ():
+        planned.program.look_at_names()  # how objects are shared out rests on what they mean
+    return launches if plans is not None and plans.facts == _facts(heap) else None
 
 
 def _facts(heap: Heap) -> tuple[int, ...]:
@@ -220,20 +230,18 @@ def planned_again(objects: Population, name: str) -> tuple[PlannedLaunch, ...] |
     """The launches of the last call, if they are those of this one, too, whose arguments are
     numbers; None if it has to be looked at."""
     heap, cls = objects._heap, objects._cls
-    plan = _plans.get(heap, {}).get((cls, name))
-    if plan is None or heap.upkeep.is_shared or get_ident() != heap.upkeep.thread:
+    if heap.upkeep.is_shared or get_ident() != heap.upkeep.thread:
         return None
-    for planned in plan.launches:
-        planned.program.look_at_names()
-    return plan.launches if plan.facts == _facts(heap) else None
+    return _planned(heap, (cls, name))
 
 
 def planned_launches(
     objects: Population, method: Method, elementwise: tuple[bool, ...]
 ) -> tuple[PlannedLaunch, ...] | None:
-    """The launches of a call; None if some objects are in no run."""
+    """The launches of a call; None if some objects are neither in a run nor in a list that stays as
+    long as they do."""
     stretches = _stretches(objects, method) or []
-    if not all(isinstance(stretch.objects, RunOfObjects) for stretch in stretches):
+    if not all(_stays(objects._heap, stretch.objects) for stretch in stretches):
         return None
     if _are_too_many(objects, method, stretches):
         return None
@@ -243,11 +251,24 @@ def planned_launches(
     for shared in share_out(objects._heap, stretches, []):
         program, threads = _program(objects._cls, shared, elementwise, is_located=False)
         *first_threads, _ = shared.first_threads()
-        objects_of = (stretch.objects for stretch in shared.stretches)
-        runs = tuple((o._run, len(o)) for o in objects_of if isinstance(o, RunOfObjects))
+        receivers = tuple((_kept(each.objects), len(each.objects)) for each in shared.stretches)
         launch = program.launcher(geometry_of(threads))
-        found.append(PlannedLaunch(program, launch, runs, tuple(first_threads[1:]), threads))
+        found.append(PlannedLaunch(program, launch, receivers, tuple(first_threads[1:]), threads))
     return tuple(found)
+
+
+def _stays(heap: Heap, objects: ObjectArray | RunOfObjects) -> bool:
+    """Whether objects of a class are a run, or a device has listed them."""
+    lists = heap.memory.population_lists
+    return isinstance(objects, RunOfObjects) or (lists is not None and lists.has(objects._storage))
+
+
+def _kept(objects: ObjectArray | RunOfObjects) -> Run | _Listed:
+    if isinstance(objects, RunOfObjects):
+        return objects._run
+    element, storage = objects.__sharedoa_element__, objects._storage
+    assert isinstance(element, ReferenceType) and storage is not None
+    return _Listed(element, storage)
 
 
 def receiver_programs(
@@ -267,11 +288,9 @@ def _launch_of_list(
 ) -> PlannedLaunch:
     program = _program_of_any(objects._cls, method, elementwise)
     listed = _as_array(objects)
-    threads, storage = len(listed), listed._storage
-    assert storage is not None and isinstance(listed.__sharedoa_element__, ReferenceType)
-    receivers = _Listed(listed.__sharedoa_element__, storage), threads
+    threads = len(listed)
     launch = program.launcher(geometry_of(threads))
-    return PlannedLaunch(program, launch, (receivers,), (), threads)
+    return PlannedLaunch(program, launch, ((_kept(listed), threads),), (), threads)
 
 
 def _stretches(objects: ObjectArray | Population, method: Method) -> list[Stretch] | None:

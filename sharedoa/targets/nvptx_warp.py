@@ -6,6 +6,8 @@ warp comes to them, or they wait for ever.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import reduce
 from typing import Literal
 
 from llvmlite import ir
@@ -67,6 +69,21 @@ class NvptxWarp:
     def opaque(self, builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
         return builder.asm(ir.FunctionType(I32, [I32]), "mov.b32 $0, $1;", "=r,r", [value], False)
 
+    def together(
+        self, builder: ir.IRBuilder, value: ir.Value, others: Sequence[ir.Value]
+    ) -> ir.Value:
+        # All that is of the others is taken away again, by a number that is always 0: grids have
+        # one layer. ptxas, which moves loads behind branches, does not know that.
+        text = "{\n\t.reg .b32 t;\n\tmov.u32 t, %ctaid.z;\n\tmov.b64 $0, {t, t};\n\t}"
+        none = builder.asm(ir.FunctionType(I64, []), text, "=l", [], False)
+        every = reduce(builder.or_, [_as_bits(builder, each, I64) for each in others])
+        taken = builder.and_(every, none)
+        if value.type == I1:
+            return builder.or_(value, builder.icmp_unsigned("!=", taken, I64(0)))
+        width = ir.IntType(_WIDTHS.get(str(value.type), 0) or value.type.width)
+        bits = builder.or_(_as_bits(builder, value, width), _as_bits(builder, taken, width))
+        return builder.bitcast(bits, value.type)
+
     def _register(self, builder: ir.IRBuilder, name: str) -> ir.Value:
         symbol = f"llvm.nvvm.read.ptx.sreg.{name}"
         return builder.call(declare(builder.module, symbol, I32, []), [])
@@ -82,3 +99,16 @@ class NvptxWarp:
     ) -> ir.Value:
         function = declare(builder.module, f"llvm.nvvm.shfl.sync.{kind}.i32", I32, [I32] * 4)
         return builder.call(function, [mask, value, other, clamp])
+
+
+_WIDTHS = {"half": 16, "float": 32, "double": 64}
+
+
+def _as_bits(builder: ir.IRBuilder, value: ir.Value, type: ir.IntType) -> ir.Value:
+    """A number as an integer with at least its bits, or those that fit."""
+    if str(value.type) in _WIDTHS:
+        value = builder.bitcast(value, ir.IntType(_WIDTHS[str(value.type)]))
+    if value.type.width == type.width:
+        return value
+    change = builder.zext if value.type.width < type.width else builder.trunc
+    return change(value, type)

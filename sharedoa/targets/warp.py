@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, Protocol
 
 from llvmlite import ir
@@ -69,4 +70,11 @@ class Warp(Lanes, Protocol):
     def opaque(self, builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
         """The same number, of which no compiler knows that: it would lead each way past the place
         where threads meet."""
+        ...
+
+    def together(
+        self, builder: ir.IRBuilder, value: ir.Value, others: Sequence[ir.Value]
+    ) -> ir.Value:
+        """The same value, which no compiler takes to be known before the others are: all of them
+        are then under way at once. Numbers, of up to 64 bits."""
         ...

@@ -7,6 +7,7 @@ here as it does on a GPU.
 from __future__ import annotations
 
 import ctypes
+import threading
 from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
@@ -34,6 +35,8 @@ class PretendDevice(CpuBackend):
         self._target = PretendTarget()
         self._queue: deque[Callable[[], None]] = deque()
         self._done = 0
+        #: Who waits in another thread lets nothing overtake what was queued before.
+        self._running = threading.RLock()
         self.transfer = BulkTransfer(self, lambda: PretendStaging(self, piece_bytes))
 
     @property
@@ -59,20 +62,21 @@ class PretendDevice(CpuBackend):
         return self._done + len(self._queue)
 
     def run_until(self, launches: int) -> None:
-        while self._done < launches:
-            self._done += 1
-            self._queue.popleft()()
+        with self._running:
+            while self._done < launches:
+                self._done += 1
+                self._queue.popleft()()
 
     def synchronize(self) -> None:
         self.run_until(self.launched())
 
 
 class PretendStaging:
-    def __init__(self, device: PretendDevice, piece_bytes: int) -> None:
+    def __init__(self, device: PretendDevice, piece_bytes: int, pieces: int = PIECES) -> None:
         self.piece_bytes = piece_bytes
         self._device = device
-        self._memory = np.full((PIECES, piece_bytes), 0xAB, np.uint8)
-        self._marks = [0] * PIECES
+        self._memory = np.full((pieces, piece_bytes), 0xAB, np.uint8)
+        self._marks = [0] * pieces
 
     def address(self, piece: int) -> int:
         return int(self._memory[piece].ctypes.data)

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
+PATH = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
 SCRIPT = """\
 from __future__ import annotations
 
@@ -89,7 +90,7 @@ def profile(folder: Path, script: str, *options: str, backend: str = "cpu", **va
     return subprocess.run(
         [sys.executable, "-m", "sharedoa", "profile", *options, "script.py", "--steps", "3", "-h"],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT), **settings, **variables},
+        env={**os.environ, "PYTHONPATH": PATH, **settings, **variables},
         capture_output=True,
         text=True,
     )

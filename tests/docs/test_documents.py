@@ -16,6 +16,7 @@ from bench.reproduction.document import with_tables
 from bench.reproduction.records import CUPTI, EVENTS, merge, timer_of
 from bench.reproduction.tables import tables
 from dispatch.mode import MODES
+from sharedoa.ir.pipeline import PIPELINE
 from sharedoa.runtime import knobs
 
 ROOT = Path(__file__).parents[2]
@@ -106,6 +107,11 @@ def test_what_others_use_is_here(tmp_path):
 def test_every_mode_is_described():
     text = (ROOT / "docs/dispatch.md").read_text()
     assert not [mode for mode in MODES if f"`{mode}`" not in text]
+
+
+def test_every_pass_has_its_section_in_the_order_in_which_they_run():
+    text = (ROOT / "docs/passes.md").read_text()
+    assert re.findall(r"^## (.*)", text, re.M) == [each.name for each in PIPELINE]
 
 
 def test_every_setting_is_described():

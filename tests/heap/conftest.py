@@ -3,6 +3,7 @@ tagged and narrow references."""
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterator
 
 import pytest
@@ -67,6 +68,9 @@ class CountingDevice:
 
     def prefetch(self, address: int, size: int, to_device: bool) -> None:
         self.moved.append((address, size, to_device))
+
+    def read(self, address: int, size: int) -> bytes:
+        return ctypes.string_at(address, size)
 
     def synchronize(self) -> None:
         self.waits += 1

@@ -190,9 +190,32 @@ def test_what_the_host_used_moves_before_the_next_launch(on_device, device):
     assert device.moved == [(start + 2 * size, 3 * size, True)]
     device.moved.clear()
     circle.radius = 2.0
-    assert numbers[5] == 5
+    assert numbers[5] == 5, "copied, the first one after a launch"
     on_device.before_launch()
-    assert device.moved == [(start + 3 * size, size, True), (numbers.address + 20, 4, True)]
+    assert device.moved == [(start + 3 * size, size, True)]
+    device.moved.clear()
+    assert [numbers[5], numbers[6]] == [5, 6], "the first one is copied again, and no more"
+    numbers[7] = 8
+    assert numbers[7] == 8
+    on_device.before_launch()
+    assert device.moved == [(numbers.address + 24, 8, True)]
+
+
+@oa.value
+class Pair:
+    a: oa.i32
+    b: oa.vec2
+
+
+def test_an_element_of_any_type_is_copied(on_device, device):
+    circles = oa.concat(oa.new(Circle, 2))
+    pairs = oa.array(Pair, [Pair(1, oa.vec2(2, 3)), Pair(4, oa.vec2(5, 6))])
+    truths, vectors = oa.array(bool, [True, False]), oa.array(oa.vec2, [[1, 2], [3, 4]])
+    on_device.before_launch()
+    device.moved.clear()
+    assert (pairs[-1].a, pairs[0].b.y, vectors[1].x) == (4, 3, 3) and truths[1] is False
+    assert circles[1] is not None and circles[0] != circles[1]
+    assert device.moved == []
 
 
 def test_a_bulk_access_fetches_first(device):

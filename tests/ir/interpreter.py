@@ -493,6 +493,7 @@ _COMPUTE: dict[str, Callable[[Operation, list[Any]], Any]] = {
     "nothing": _nothing,
     "anything": lambda operation, given: ANYTHING,
     "opaque": lambda operation, given: given[0],
+    "together": lambda operation, given: given[0],
     "convert": lambda operation, given: convert(given[0], operation.result.type),
     "truth": _truth,
     "unary": _unary,

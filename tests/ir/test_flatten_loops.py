@@ -57,6 +57,16 @@ class Place(oa.Object):
             return self.value
         return 1
 
+    def turned(self, n: i32) -> i32:
+        found = n
+        if self.kind == 0:
+            return self.value
+        else:
+            found = self.value + n
+        if self.value == 2:
+            return found
+        return found * 2
+
     def again(self, n: i32) -> i32:
         other = self.other
         return 1 if other is None or n < 1 else other.again(n - 1)
@@ -85,8 +95,8 @@ BEGIN = "t = oa.grid(1)\nc = a[t]\ns = i32(0)\nr = i32(1)\n"
 END = "\nout[t] = s + r * 1000"
 
 
-def program_of(folder: Path, body: str) -> ir.Program:
-    names = {"oa": oa, "i32": i32, "f32": f32, "Place": Place}
+def program_of(folder: Path, body: str, **more: Any) -> ir.Program:
+    names = {"oa": oa, "i32": i32, "f32": f32, "Place": Place, **more}
     return program_from(folder, PARAMETERS, BEGIN + body + END, **names)
 
 
@@ -102,7 +112,13 @@ def flattened(program: ir.Program, classes: Sequence[type[Place]]) -> bool:
     return program_text(program) != before
 
 
-def outcome(program: ir.Program, seed: int, classes: Sequence[type[Place]], w: int = PLACES) -> Any:
+def outcome(
+    program: ir.Program,
+    seed: int,
+    classes: Sequence[type[Place]],
+    w: int = PLACES,
+    threads: int = THREADS,
+) -> Any:
     random = Random(seed)
     places = [Thing(random.choice(classes).__sharedoa__, {}) for _ in range(PLACES)]
     for place in places:
@@ -113,10 +129,10 @@ def outcome(program: ir.Program, seed: int, classes: Sequence[type[Place]], w: i
             "kind": random.randrange(3),
             "links": tuple(random.choice([None, *places]) for _ in range(3)),
         }
-    numbers = [random.randrange(w - PLACES - 4, w + 4) for _ in range(THREADS)]
+    numbers = [random.randrange(w - PLACES - 4, w + 4) for _ in range(threads)]
     numbers = [min(each, LARGEST) for each in numbers]
-    out = [0] * THREADS
-    Machine(program, 0).run((places, numbers, out, w), THREADS)
+    out = [0] * threads
+    Machine(program, 0).run((places, numbers, out, w), threads)
     return out, [each.fields["value"] for each in places]
 
 

@@ -251,8 +251,8 @@ MUTATIONS = (
         "an array that is no run any more is read as one", _OF_FACTS,
     ),
     Mutation(
-        "runs of captured steps", _BINDING,
-        "all(arguments[place]._run is run for", "all(True for",
+        "runs of captured steps", "sharedoa/runtime/launch_sequence.py",
+        "if array._run is not run:", "if run is array:",
         "a step does not notice that its array is no run any more", _OF_FACTS,
     ),
     Mutation(

@@ -35,7 +35,33 @@ _LOANS = ("tests/heap/test_loans.py",)
 _PLACES = ("tests/dispatch/test_births.py",)
 _ORDER, _IN_ORDER = "sharedoa/heap/birth_order.py", ("tests/runtime/test_birth_order.py",)
 
+_AMID = ("tests/runtime/test_population_room.py::test_runs_that_report_amid_follow_each_other",)
+
 MUTATIONS = (
+    Mutation(
+        "what a run has yet to make when it reports", _SEQUENCE,
+        "self._is_amid = not self._ends.popleft()",
+        "self._is_amid = self._ends.popleft() < 0",
+        "the next run has no room for all that live", _AMID,
+    ),
+    Mutation(
+        "runs are never cut", _SEQUENCE,
+        "if self._waited == _PATIENCE:", "if self._waited < 0:",
+        "the device waits for the host after each run", _AMID,
+    ),
+    Mutation(
+        "what is left of a run makes nothing", _PLAN,
+        "for spans in (rest, *repeat(self._spans, runs)):",
+        "for spans in repeat(self._spans, runs):",
+        "the next run has no room for all that live", _AMID,
+    ),
+    Mutation(
+        "lists of those that lived before", "sharedoa/runtime/vectorised.py",
+        "    placement = heap.placement\n    return placement.population_version,",
+        "    placement = heap.placement\n    return 0,",
+        "a method is called on what was there at the call before",
+        ("tests/runtime/test_population_room.py::test_calls_between_runs_take_who_lives_now",),
+    ),
     Mutation(
         "references of a list that is not there", "sharedoa/heap/moving.py",
         "                self._list(cls, self._target_list)\n", "",

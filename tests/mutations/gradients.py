@@ -111,7 +111,7 @@ MUTATIONS = (
     ),
     Mutation(
         "functions with a way back of their own vanish",
-        "sharedoa/ir/adjoint/inlined.py",
+        "sharedoa/ir/small_functions.py",
         " or function.gradient is not None:",
         ":",
         "a way back that somebody wrote is not taken",
@@ -217,8 +217,8 @@ MUTATIONS = (
     Mutation(
         "a call is as the one before, whatever has changed",
         "sharedoa/runtime/vectorised.py",
-        "return plan.launches if plan.facts == _facts(heap) else None",
-        "return plan.launches",
+        "return launches if plans is not None and plans.facts == _facts(heap) else None",
+        "return launches",
         "objects that were made since are left out, and names mean what they meant",
         (f"{_REPEATS}::test_other_objects",),
     ),
@@ -264,7 +264,7 @@ MUTATIONS = (
     ),
     Mutation(
         "others look at memory as it was",
-        "sharedoa/heap/heap.py",
+        "sharedoa/heap/launches.py",
         "if alone is not None and self.memory.is_apart:",
         "if False:",
         "another thread reads fields as launches have found them",
@@ -370,7 +370,7 @@ MUTATIONS = (
     ),
     Mutation(
         "the host changes what it likes",
-        "sharedoa/heap/heap.py",
+        "sharedoa/heap/launches.py",
         "        refuse_change(self)\n",
         "",
         "adjoints go back beyond what the host has overwritten",

@@ -113,6 +113,12 @@ MUTATIONS = (
         "a method is called on what has come to the place of a deleted object", _OTHERS,
     ),
     Mutation(
+        "one look after a launch is enough", "sharedoa/heap/residency.py",
+        "        self._read_from.clear()\n", "",
+        "a page comes and goes for each number that a loop looks at between launches",
+        ("tests/heap/test_launches.py::test_what_the_host_used_moves_before_the_next_launch",),
+    ),
+    Mutation(
         "a captured run launches before it has the books",
         "sharedoa/runtime/population_sequence.py",
         "        with heap.lock:\n            # Not before: who",
@@ -309,5 +315,12 @@ MUTATIONS = (
         "records.left.append, self._loaded", "str, self._loaded",
         "each cell of a notebook that runs again takes memory",
         ("tests/runtime/test_left_behind.py::test_records_are_used_again",),
+    ),
+    Mutation(
+        "forward references keep classes", "sharedoa/model/annotations.py",
+        "WeakValueDictionary[tuple[str, str], type] = WeakValueDictionary()",
+        "dict[tuple[str, str], type] = {}",
+        "modules that programs write and drop stay in memory, and all that was compiled of them",
+        ("tests/runtime/test_left_behind.py::test_modules_that_are_no_more",),
     ),
 )  # fmt: skip

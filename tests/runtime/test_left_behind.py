@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import sharedoa as oa
+from sharedoa.frontend import source
 from sharedoa.model.classes import ClassType
 from sharedoa.runtime.launch import Program
 from sharedoa.runtime.unit import records_of, release_left
@@ -43,6 +44,14 @@ def divide(numbers: oa.Array[i32], by: i32) -> None:
 """
 
 
+def run_in(module: types.ModuleType, number: int) -> dict[str, Any]:
+    """Runs the cell in a module, whose namespace it returns."""
+    name = f"<cell {number}>"
+    linecache.cache[name] = len(CELL), None, CELL.splitlines(True), name
+    exec(compile(CELL, name, "exec"), module.__dict__)
+    return module.__dict__
+
+
 @pytest.fixture
 def run_cell() -> Iterator[Callable[[], dict[str, Any]]]:
     """Runs the cell once more in one namespace, which it returns."""
@@ -52,10 +61,7 @@ def run_cell() -> Iterator[Callable[[], dict[str, Any]]]:
     def run() -> dict[str, Any]:
         nonlocal number
         number += 1
-        name = f"<cell {number}>"
-        linecache.cache[name] = len(CELL), None, CELL.splitlines(True), name
-        exec(compile(CELL, name, "exec"), module.__dict__)
-        return module.__dict__
+        return run_in(module, number)
 
     yield run
     del sys.modules[module.__name__]
@@ -83,6 +89,26 @@ def test_a_cell_that_runs_again(backend: str, run_cell: Callable[[], dict[str, A
         del heap
         counts.append(count())
     assert counts[1] == counts[2] == counts[3]
+
+
+def test_modules_that_are_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each under a name of its own, as programs that write programs load them."""
+    counts = []
+    for number in range(3):
+        module = types.ModuleType(f"a_module_{number}")
+        with monkeypatch.context() as patch, oa.Heap(backend="cpu", capacity="16MiB") as heap:
+            patch.setitem(sys.modules, module.__name__, module)
+            use(heap, run_in(module, number))
+        del heap, module
+        counts.append(count())
+    assert counts[0] == counts[1] == counts[2]
+
+
+def test_few_files_are_remembered() -> None:
+    for number in range(2 * source._MOST_FILES):
+        made = run_in(types.ModuleType("a_notebook"), number)
+        assert source.source_of(made["divide"].function, "divide").definition.name == "divide"
+    assert len(source._parsed) == source._MOST_FILES
 
 
 def test_records_are_used_again(run_cell: Callable[[], dict[str, Any]]) -> None:

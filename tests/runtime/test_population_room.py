@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 import sharedoa as oa
-from sharedoa import i64
+from sharedoa import i32, i64
 from sharedoa.backends.staging import HostStaging
 from sharedoa.errors import DeviceError, HeapError
-from sharedoa.runtime import population_sequence
+from sharedoa.runtime import population_sequence, vectorised
 
-from ..backends.pretend_device import PretendDevice
+from ..backends.pretend_device import PretendDevice, PretendStaging
 from ..heap.invariants import check_invariants
 from .evolution import Animal, Being, Clock, EagerDevice, Plant, evolving, plans, run, state_of
 
@@ -219,3 +219,111 @@ def test_room_where_each_object_may_make_several(capacity: str) -> None:
             assert len(heap.all(Spore)) == 1000 << runs
             assert len(heap.all(Husk)) == 500 << runs
         check_invariants(heap)
+
+
+class Seed(oa.Object):
+    number: i64
+    seen: i32
+
+    def see(self, by: i32) -> None:
+        self.seen += by
+
+    def sprout(self) -> None:
+        self.number += 1
+        if self.number % 16 == 0:
+            Shoot(number=self.number)
+            oa.delete(self)
+
+
+class Shoot(oa.Object):
+    """Of eight places that may have a seed each, as many have as the season gives."""
+
+    number: i64
+
+    def sow(self, season: oa.Array[i32]) -> None:
+        for place in range(8):
+            if place < season[0]:
+                oa.new(Seed, number=self.number + place)
+        oa.delete(self)
+
+
+class _Marked(PretendStaging):
+    def has_ended(self, piece: int) -> bool:
+        return self._device._done >= self._marks[piece]
+
+    def close(self) -> None:
+        """Other launches may be under way."""
+
+
+class LateDevice(PretendDevice):
+    """Waits for no more than it has to; ``under_way``: launches at the beginning of each part."""
+
+    def __init__(self) -> None:
+        super().__init__(1 << 16)
+        self.under_way: list[int] = []
+
+    def _staging(self, pieces: int, piece_bytes: int) -> Any:
+        return _Marked(self, piece_bytes, pieces)
+
+    def replay(self, recorded: Any, times: int) -> None:
+        self.under_way.append(len(self._queue))
+        super().replay(recorded, times)
+
+
+def test_runs_that_report_amid_follow_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How many seeds there may be after a run says little, before its last launch it says enough:
+    the next run is there before the one before it has ended."""
+    device, made = LateDevice(), plans(monkeypatch)
+    with oa.Heap(backend=device, initial_region=32) as heap:
+        numbers, season = [*range(1000)], oa.array(i32, [1])
+        oa.new(Seed, 1000, number=numbers)
+        with oa.capture() as step:
+            oa.all(Seed).sprout()
+            oa.all(Shoot).sow(season)
+
+        def run(count: int, each: int) -> None:
+            nonlocal numbers
+            season[0] = each
+            for _ in range(count):
+                step.run()
+                grown = [number + 1 for number in numbers]
+                sown = [n + place for n in grown if n % 16 == 0 for place in range(each)]
+                numbers = [n for n in grown if n % 16] + sown
+
+        run(40, 1)
+        idle = device.under_way.count(0)
+        assert len(made) == 1 and len(device.under_way) > 70, "most runs are cut in two"
+        assert idle < 10
+        # More than what a run leaves before its last launch come in that.
+        run(5, 8)
+        run(3, 1)
+        assert sorted(heap.all(Seed).number.numpy().tolist()) == sorted(numbers)
+        assert len(made) > 1
+        check_invariants(heap)
+
+
+def test_calls_between_runs_take_who_lives_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They list them once, and list them again when others live."""
+    planned: list[Any] = []
+    usual = vectorised.planned_launches
+
+    def noting(*given: Any) -> Any:
+        planned.append(given)
+        return usual(*given)
+
+    monkeypatch.setattr(vectorised, "planned_launches", noting)
+    with oa.Heap(backend=LateDevice(), initial_region=32) as heap:
+        oa.new(Seed, 1000, number=range(1000))
+        season = oa.array(i32, [1])
+        with oa.capture() as step:
+            oa.all(Seed).sprout()
+            oa.all(Shoot).sow(season)
+        seeds = heap.all(Seed)
+        for _ in range(8):
+            step.run()
+            before = len(planned)
+            for by in (1, 10, 100):
+                seeds.see(by)
+            assert len(planned) == before + 1
+            assert set((seeds.seen.numpy() % 1000).tolist()) == {111}
+            seeds.seen = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -30,7 +31,7 @@ pytestmark = [
 @pytest.fixture(autouse=True)
 def importable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(ROOT)
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
     monkeypatch.setenv("SHAREDOA_BACKEND", "cpu")
 
 
@@ -51,6 +52,23 @@ def test_loky() -> None:
     loky = pytest.importorskip("loky")
     with loky.ProcessPoolExecutor(2) as executor:
         check(executor, "loky")
+
+
+def test_ray() -> None:
+    """By the class that the guide has."""
+    ray = pytest.importorskip("ray")
+    guide = (ROOT / "docs/guides/sweeps.md").read_text()
+    (code,) = re.findall(r"^```py\n(.*?)^```", guide, re.M | re.S)
+    names: dict[str, Any] = {"__name__": "guide"}
+    exec(code, names)
+    variables = {name: os.environ[name] for name in ("PYTHONPATH", "SHAREDOA_BACKEND")}
+    runtime: dict[str, Any] = {"env_vars": variables}
+    ray.init(num_cpus=2, include_dashboard=False, logging_level="error", runtime_env=runtime)
+    try:
+        table = check(names["RayExecutor"](), "Ray")
+    finally:
+        ray.shutdown()
+    assert {*table["cores"]} == {1}
 
 
 def test_a_broken_pool_is_told(tmp_path: Path) -> None:

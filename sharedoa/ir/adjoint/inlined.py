@@ -8,14 +8,10 @@ Enzyme" (Moses et al., SC 2021), where it is the largest factor.
 
 from __future__ import annotations
 
-from ..core import Function, Operation, Program, Region, Value, operations_in
-from ..operations import Effects, effects_of, kind_of
+from ..core import Operation, Program, Region, Value
 from ..passes.calls import called_by
-from ..rewrite import copy_operations, replace_uses
-
-_MOST = 40
-"""Operations of a function that stands where it is called."""
-_LEAVES = Effects.RETURNS | Effects.LEAVES_LOOP | Effects.OWNS
+from ..rewrite import replace_uses
+from ..small_functions import in_place, is_small
 
 
 def inline_small(program: Program) -> None:
@@ -31,7 +27,7 @@ def inline_small(program: Program) -> None:
             if called not in begun:
                 visit(called)
         found: dict[Value, Value] = {}
-        small = {s for s in done if _is_small(program.functions[s])}
+        small = {s for s in done if is_small(program.functions[s])}
         _region(program, function.body, small, found)
         replace_uses(function, {value: _last(value, found) for value in found})
         done.add(symbol)
@@ -39,21 +35,6 @@ def inline_small(program: Program) -> None:
     for symbol in list(program.functions):
         if symbol not in begun:
             visit(symbol)
-
-
-def _is_small(function: Function) -> bool:
-    """Whether its body is a few operations that end with its only ``return``."""
-    operations = [*operations_in(function)]
-    *inside, last = function.body.operations
-    if len(operations) > _MOST or last.kind != "return" or function.gradient is not None:
-        return False
-    return not any(effects_of(each) & _LEAVES or _is_loop(each) for each in inside)
-
-
-def _is_loop(operation: Operation) -> bool:
-    kind = kind_of(operation)
-    inside = (each for region in operation.regions for each in region.operations)
-    return kind is None or kind.is_loop or any(map(_is_loop, inside))
 
 
 def _region(program: Program, region: Region, small: set[str], found: dict[Value, Value]) -> None:
@@ -65,12 +46,10 @@ def _region(program: Program, region: Region, small: set[str], found: dict[Value
             made.append(operation)
             continue
         called = program.functions[operation["symbol"]]
-        values = dict(zip(called.parameters, operation.operands, strict=True))
-        *inside, last = called.body.operations
-        made += copy_operations(inside, values)
-        if last.operands:
-            (given,) = last.operands
-            found[operation.result] = values.get(given, given)
+        body, result = in_place(called, operation.operands, operation)
+        made += body
+        if result is not None:
+            found[operation.result] = result
     region.operations = made
 
 

@@ -1,0 +1,346 @@
+"""In loops that end nobody knows when, what is loaded of an object behind tests is loaded with the
+first of its fields.
+
+On a GPU a test of what was loaded waits for it, and what is loaded behind the test waits again. A
+round that asks an object for one field after another waits as often as it asks, and few threads go
+so far, so that nothing else hides it. Where a round loads the first field of an object, that object
+is one: its other fields may be read there, too, whatever comes of it. So they are, all together,
+and the first one's value is known when all are there (``together``). What was loaded is not kept:
+where it is needed it is loaded again, from the first-level cache, or LLVM knows it to be the same.
+So nothing has to be known of stores and of other threads.
+
+    %c = load (field %o <name = "car">)            %c = load (field %o <name = "car">)
+    %t = compare %c, %null                         %e = load (field %o <name = "exits">)
+    if %t { break } { yield }              ->      %k = together %c, %e
+    %e = load (field %o <name = "exits">)          %t = compare %k, %null
+                                                   if %t { break } { yield }
+                                                   %e.2 = load (field %o <name = "exits">)
+
+The same for an object that the next round begins with; and where rounds go along the elements of an
+array, the next element is loaded with the first field of this one. Memory that is read so is that
+of an object whose field is read there, or of an element that is inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import accumulate
+from typing import NamedTuple
+
+from ...model.layout import Layout
+from ...model.scalars import ScalarType
+from ...model.types import ReferenceType
+from ..core import (
+    Function,
+    Lane,
+    Operation,
+    Program,
+    Region,
+    Remark,
+    Value,
+    operations_in,
+    regions_in,
+    rounds_of,
+    unconverted,
+)
+from ..field_loads import FieldLoads, Place
+from ..job import Job
+from ..next_elements import NextElement, load_next, next_element
+from ..operations import Effects, effects_of, kind_of
+from ..rewrite import make, replace_uses
+from ..small_functions import in_place, is_small
+from .calls import called_by, callees
+
+MOST_PLACES = 6
+"""Loaded with a first field: each takes a register, and memory moves 32 bytes for it."""
+_TEXT = "with the first field of an object, this loop loads what it asks for behind tests: "
+
+
+class _First(NamedTuple):
+    """What the operation that first loads a field of an object loads at once, and what to load with
+    it."""
+
+    object: Value
+    at_once: Collection[Place]
+    places: Sequence[Place]
+    next: NextElement | None
+
+
+def load_early(program: Program, job: Job) -> None:
+    """Load fields of objects, in loops of unknown length, with the first of them."""
+    seeker, called = _Seeker(program, job.layout), _called_in_loops(program)
+    for function in program.functions.values():
+        if any(isinstance(fact, Lane) for fact in function.known.values()):
+            continue
+        found = [
+            (region, first)
+            for region, loop in _rounds(function, function.symbol in called)
+            for first in seeker.firsts(function, region, loop)
+        ]
+        fed = _fed(function)
+        writer = _Writer(program, seeker.loads, function)
+        for region, first in found:
+            known: set[Place] = set()
+            for _, other in found:
+                if other.object in fed.get(first.object, ()):
+                    known.update(other.places, other.at_once)
+            left = [place for place in first.places if place not in known]
+            if left or first.next is not None:
+                writer.write(region, first._replace(places=left))
+
+
+# ------------------------------------------------------------------ where
+
+
+def _is_long(operation: Operation) -> bool:
+    """Whether it is a loop of which nobody knows how many rounds a thread runs."""
+    kind = kind_of(operation)
+    is_loop = kind is not None and kind.is_loop and "shared" not in operation.attributes
+    return is_loop and (operation.kind != "for" or rounds_of(operation) is None)
+
+
+def _called_in_loops(program: Program) -> set[str]:
+    """Functions that such loops call."""
+    found: set[str] = set()
+    pending = [
+        symbol
+        for function in program.functions.values()
+        for operation in operations_in(function)
+        if _is_long(operation)
+        for symbol in _called(operation)
+    ]
+    while pending:
+        symbol = pending.pop()
+        if symbol not in found:
+            found.add(symbol)
+            pending += called_by(program.functions[symbol])
+    return found
+
+
+def _called(operation: Operation) -> Iterator[str]:
+    for region in operation.regions:
+        for each in operations_in(region):
+            yield from callees(each)
+
+
+def _rounds(function: Function, is_called: bool) -> Iterator[tuple[Region, Operation | None]]:
+    """Regions that are run in such loops, and the loop whose rounds they are, if they are one's."""
+    pending: list[tuple[Region, Operation | None, bool]] = [(function.body, None, is_called)]
+    while pending:
+        region, loop, is_inside = pending.pop()
+        if is_inside:
+            yield region, loop
+        for operation in region.operations:
+            is_long = _is_long(operation)
+            for inner in operation.regions:
+                is_round = is_long and inner is not operation.regions[-1]
+                pending.append((inner, operation if is_round else None, is_inside or is_round))
+
+
+# ------------------------------------------------------------------ what
+
+
+class _Order:
+    """Of one region: at which of its operations others are, and how many of those before an
+    operation branch, and have loops."""
+
+    def __init__(self, region: Region, branches: _Inside, loops: _Inside) -> None:
+        self.place = {operation: n for n, operation in enumerate(region.operations)}
+        for number, operation in enumerate(region.operations):
+            for inner in operation.regions:
+                self.place.update(dict.fromkeys(operations_in(inner), number))
+        self.branches = [*accumulate(map(branches.of, region.operations), initial=0)]
+        self.loops = [*accumulate(map(loops.of, region.operations), initial=0)]
+
+
+class _Seeker:
+    """Looks for objects of which more than one field is loaded."""
+
+    def __init__(self, program: Program, layout: Layout) -> None:
+        self._program, self._layout = program, layout
+        self.loads = FieldLoads(program)
+        self._branches = _Inside(program, lambda o: bool(o.regions or effects_of(o) & _BRANCHING))
+        self._loops = _Inside(program, _is_loop)
+
+    def firsts(
+        self, function: Function, region: Region, loop: Operation | None
+    ) -> Iterator[_First]:
+        """The objects that the region makes, or is given, with what to load of each."""
+        order, homes = self._order(region), _homes(function)
+        made = [value for operation in region.operations for value in operation.results]
+        for value in [*region.arguments, *made]:
+            if not isinstance(value.type, ReferenceType) or unconverted(value) is not value:
+                continue
+            first = self.loads.first_in(region, value)
+            if first is None:
+                continue
+            at_once = {*(self.loads.certain(first, value) or ())}
+            ancestry = {*value.type.cls.ancestry()}
+            places = [
+                place
+                for place in self._wanted(function, value, first, order, homes)
+                if place not in at_once and place.owner in ancestry and self._is_cheap(place)
+            ]
+            following = None
+            if order.branches[-1] > order.branches[order.place[first]]:
+                following = next_element(self._program, loop, region, value)
+            if (places or following) and len(places) <= MOST_PLACES:
+                yield _First(value, at_once, places, following)
+
+    def _is_cheap(self, place: Place) -> bool:
+        """Whether it is needed, or lies beside others of the object: elements of which one is meant
+        have a row each, and memory moves 32 bytes for each row."""
+        return (
+            place.is_known or self._layout.addressing(place.owner, str(place.steps[0])).scale == 1
+        )
+
+    def _wanted(
+        self,
+        function: Function,
+        value: Value,
+        first: Operation,
+        order: _Order,
+        homes: Mapping[Value, Region],
+    ) -> list[Place]:
+        """What is loaded of the object behind a branch, but not behind loops."""
+        wanted: dict[Place, None] = {}
+        begin, top = order.place[first], {*homes[value].operations}
+        for found in self.loads.found(function, value):
+            place = order.place.get(found.operation)
+            if place is not None and unconverted(found.value) is value:
+                is_behind = (
+                    found.operation is first
+                    or order.branches[place] > order.branches[begin]
+                    or found.operation not in top
+                )
+                is_far = order.loops[place + 1] > order.loops[begin]
+            else:
+                home = homes[found.value]
+                there = self._order(home)
+                place = there.place.get(found.operation)
+                is_behind, is_far = True, place is None or there.loops[place + 1] > 0
+            if is_behind and not is_far:
+                wanted.update(dict.fromkeys(found.places))
+        return [*wanted]
+
+    def _order(self, region: Region) -> _Order:
+        return _Order(region, self._branches, self._loops)
+
+
+_BRANCHING = Effects.REPORTS | Effects.RAISES
+
+
+def _is_loop(operation: Operation) -> bool:
+    kind = kind_of(operation)
+    return kind is None or kind.is_loop
+
+
+class _Inside:
+    """Whether something is so of an operation, or of one within it or in what it calls."""
+
+    def __init__(self, program: Program, holds: Callable[[Operation], bool]) -> None:
+        self._functions, self._holds = program.functions, holds
+        self._known: dict[str, bool] = {}
+
+    def of(self, operation: Operation) -> bool:
+        regions = operation.regions
+        within = (each for region in regions for each in region.operations)
+        return (
+            self._holds(operation)
+            or any(map(self._function, callees(operation)))
+            or any(map(self.of, within))
+        )
+
+    def _function(self, symbol: str) -> bool:
+        if symbol not in self._known:
+            self._known[symbol] = False
+            operations = self._functions[symbol].body.operations
+            self._known[symbol] = any(map(self.of, operations))
+        return self._known[symbol]
+
+
+def _homes(function: Function) -> dict[Value, Region]:
+    """The regions that values are made in, or given to."""
+    found: dict[Value, Region] = {}
+    for region in regions_in(function):
+        found.update(dict.fromkeys(region.arguments, region))
+        for operation in region.operations:
+            found.update(dict.fromkeys(operation.results, region))
+    return found
+
+
+def _fed(function: Function) -> dict[Value, set[Value]]:
+    """By what rounds of loops are given, what the rounds before pass on for it."""
+    found: dict[Value, set[Value]] = {}
+
+    def visit(region: Region, loop: Operation | None) -> None:
+        for operation in region.operations:
+            if operation.kind == "continue" and loop is not None:
+                own = loop.regions[0].arguments[1 if loop.kind == "for" else 0 :]
+                for argument, given in zip(own, operation.operands, strict=True):
+                    found.setdefault(argument, set()).add(unconverted(given))
+            for inner in operation.regions:
+                is_round = operation.kind in ("for", "while") and inner is not operation.regions[-1]
+                visit(inner, operation if is_round else loop)
+
+    visit(function.body, None)
+    return found
+
+
+# ------------------------------------------------------------------ writing
+
+
+class _Writer:
+    """Writes what is loaded early into one function."""
+
+    def __init__(self, program: Program, loads: FieldLoads, function: Function) -> None:
+        self._program, self._loads, self._function = program, loads, function
+        #: What stands in the place of results of calls that are gone.
+        self._now: dict[Value, Value] = {}
+
+    def write(self, region: Region, first: _First) -> None:
+        object = unconverted(self._current(first.object))
+        operation = self._first_load(region, object)
+        if operation is None:
+            return
+        at = operation.location
+        made: list[Operation] = []
+        early: list[Value] = []
+        for place in first.places:
+            made += place.load(object, at)
+            early.append(made[-1].result)
+        if first.next is not None:
+            base, index = map(self._current, (first.next.base, first.next.place))
+            made += load_next(first.next._replace(place=index, base=base), at)
+            early.append(made[-1].result)
+        value = operation.result
+        together = make("together", [value, *early], at, [value.type])
+        replace_uses(self._function, {value: together.result})
+        together.operands[0] = value
+        where = region.operations.index(operation)
+        region.operations[where : where + 1] = [*made, operation, together]
+        text = ", ".join(f"{p.owner.name}.{'.'.join(map(str, p.steps))}" for p in first.places)
+        self._program.remarks.append(Remark(at, _TEXT + (text or "the next element")))
+
+    def _first_load(self, region: Region, object: Value) -> Operation | None:
+        """The first operation that loads a field of the object, and gives a number or reference.
+        Small functions stand in the place of their calls, so that it is the load itself."""
+        while True:
+            found = self._loads.first_in(region, object)
+            if found is None or found.kind == "load":
+                return found
+            (symbol,) = callees(found)
+            function = self._program.functions[symbol]
+            if function is self._function or function.known or not is_small(function, True):
+                return found if isinstance(found.result.type, ScalarType) else None
+            body, result = in_place(function, found.operands, found)
+            where = region.operations.index(found)
+            region.operations[where : where + 1] = body
+            if result is not None:
+                self._now[found.result] = result
+                replace_uses(self._function, {found.result: result})
+
+    def _current(self, value: Value) -> Value:
+        while value in self._now:
+            value = self._now[value]
+        return value

@@ -1,0 +1,81 @@
+"""Functions that may stand in the place of their calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .core import Function, Operation, Region, Value, operations_in, type_of
+from .operations import Effects, effects_of, kind_of
+from .rewrite import copy_operations, make, replace_uses
+
+_MOST = 40
+"""Operations of a function that stands where it is called."""
+_LEAVES = Effects.RETURNS | Effects.LEAVES_LOOP | Effects.OWNS
+
+
+def is_small(function: Function, may_return_early: bool = False) -> bool:
+    """Whether its body is a few operations that end with its only ``return``, but for those that
+    end an arm of a branch, if such may be."""
+    operations = [*operations_in(function)]
+    *inside, last = function.body.operations
+    if len(operations) > _MOST or last.kind != "return" or function.gradient is not None:
+        return False
+    for each in inside:
+        leaves = effects_of(each) & _LEAVES
+        is_early = may_return_early and leaves == Effects.RETURNS and _returns_in_an_arm(each)
+        if (leaves and not is_early) or _is_loop(each):
+            return False
+    return True
+
+
+def _returns_in_an_arm(choice: Operation) -> bool:
+    """Whether it is a branch of which one arm ends the function, and nothing within does."""
+    if choice.kind != "if":
+        return False
+    ends = [arm.terminator.kind for arm in choice.regions]
+    inside = (each for arm in choice.regions for each in arm.operations[:-1])
+    return sorted(ends) == ["return", "yield"] and not any(effects_of(o) & _LEAVES for o in inside)
+
+
+def _is_loop(operation: Operation) -> bool:
+    kind = kind_of(operation)
+    inside = (each for region in operation.regions for each in region.operations)
+    return kind is None or kind.is_loop or any(map(_is_loop, inside))
+
+
+def in_place(
+    function: Function, given: Sequence[Value], call: Operation
+) -> tuple[list[Operation], Value | None]:
+    """The operations of a small function in the place of a call, and its result, if it has one."""
+    before: list[Operation] = []
+    values: dict[Value, Value] = {}
+    for parameter, value in zip(function.parameters, given, strict=True):
+        if parameter.type != value.type:  # a receiver, of a subclass
+            before.append(make("convert", [value], call.location, [type_of(parameter)]))
+            value = before[-1].result
+        values[parameter] = value
+    found, results = _until_the_end(copy_operations(function.body.operations, values))
+    return [*before, *found], results[0] if results else None
+
+
+def _until_the_end(operations: list[Operation]) -> tuple[list[Operation], list[Value]]:
+    """The operations without returns, and what they would return: what follows a branch that ends
+    the function is in its other arm."""
+    *inside, last = operations
+    for number, choice in enumerate(inside):
+        if not effects_of(choice) & Effects.RETURNS:
+            continue
+        goes_on = next(arm for arm in choice.regions if arm.terminator.kind == "yield")
+        given = dict(zip(choice.results, goes_on.terminator.operands, strict=True))
+        rest = Region([], operations[number + 1 :])
+        replace_uses(rest, given)
+        found, results = _until_the_end([*goes_on.operations[:-1], *rest.operations])
+        goes_on.operations = [*found, make("yield", results, choice.location)]
+        for arm in choice.regions:
+            if arm is not goes_on:
+                returned = arm.terminator.operands
+                arm.operations[-1] = make("yield", returned, choice.location)
+        types = [value.type for value in results]
+        made = make("if", choice.operands, choice.location, types, choice.regions)
+        return [*inside[:number], made], made.results
+    return inside, last.operands

@@ -1,0 +1,158 @@
+"""Fields and elements that are loaded early: which are, and that random loops mean the same. The
+interpreter refuses to read what is no object or element, so whatever is read too much is found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+from textwrap import dedent
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sharedoa as oa
+from sharedoa import i32, ir
+from sharedoa.ir.core import operations_in
+from sharedoa.ir.passes.early_loads import load_early
+from sharedoa.ir.verify import verify
+
+from ..differential.effort import examples
+from .programs import job, program_from
+from .test_flatten_loops import Farther, Place, outcome, program_of
+
+CLASSES = (Place, Farther)
+WALK = """
+p = places[0]
+n = i32(0)
+while n < c:
+    {}
+    n += 1
+    following = p.next
+    if following is None:
+        break
+    p = following
+"""
+#: What a round does, and how many values it loads early; of the place, the next one's is one.
+ROUNDS = {
+    "s += 1": 0,
+    "if p.value > n:\n        s += p.kind": 2,
+    "p.value = n\n    if p.value > 2:\n        s += p.kind": 2,
+    "q = p.other\n    if q is not None and q.is_live():\n        s += 1": 1,
+    # Behind a loop.
+    "s += p.kept()\n    for k in range(n):\n        s += k\n    s += p.kind": 0,
+    "s += p.both()": 1,
+    "q = p.links[n % 3]\n    if q is not None:\n        s += q.value": 1,
+    # The next element with it, which counts up to no end that is known.
+    "q = places[n]\n    if q.value > 2:\n        s += q.kind": 2,
+    "q = p.links[n]\n    if q is not None and q.value > 2:\n        s += q.kind": 1,
+    # Rounds of an inner loop go to other arrays: fields of what they find alone.
+    "for k in range(n):\n        e = p.links[k]\n        if e.value > 2:\n            p = e": 3,
+}
+
+
+def early(program: ir.Program) -> int:
+    """Load early what can be; how many values are."""
+    load_early(program, job(device=True, shares_loops=True))
+    verify(program)
+    found = [each for each in operations_in(program) if each.kind == "together"]
+    return sum(len(each.operands) - 1 for each in found)
+
+
+@pytest.mark.parametrize("body", ROUNDS)
+def test_what_is_loaded_early(tmp_path: Path, body: str) -> None:
+    assert early(program_of(tmp_path, WALK.format(body))) == ROUNDS[body]
+
+
+class Deep(Place):
+    more: i32
+
+
+def test_fields_of_subclasses_are_not(tmp_path: Path) -> None:
+    """What is a place may be no deeper one."""
+    lines = """
+        while n > 0:
+            if p.value > n:
+                n -= p.kind
+            if isinstance(p, Deep):
+                n -= p.more
+            p = p.next
+    """
+    names = {"oa": oa, "i32": i32, "Place": Place, "Deep": Deep}
+    program = program_from(tmp_path, "p: Place, n: i32", dedent(lines).strip(), **names)
+    assert early(program) == 2
+    found = [each["name"] for each in operations_in(program) if each.kind == "field"]
+    assert sorted(found) == ["kind", "kind", "more", "next", "next", "value"]
+
+
+@oa.func
+def peek(place: Place | None) -> i32:
+    if place is None:
+        return 0
+    if place.value > 1:
+        return place.kind
+    return 2
+
+
+def _statements(random: Random, depth: int) -> list[str]:
+    found: list[str] = []
+    for _ in range(random.randrange(1, 4)):
+        which = random.randrange(12)
+        inner = ["pass"] if depth > 2 else _statements(random, depth + 1)
+        if which < 4:
+            test = random.choice(
+                ["p.value > n", "p.kind == 1", "p.is_live()", "p.get() > s % 3", "p.both()"]
+            )
+            found += [f"if {test}:", *("    " + line for line in inner)]
+        elif which == 4:
+            found += [random.choice(["p.value = s % 7", "p.kind = n % 3", "r = p.put()"])]
+        elif which == 5:
+            link = random.choice(["p.next", "p.other", "p.links[n % 3]", "places[(s + n) % w]"])
+            found += [f"q = {link}", "if q is not None:", "    s += q.value", "    p = q"]
+        elif which == 6:
+            found += [random.choice(["break", "continue"])] if depth else ["s += 2"]
+        elif which == 7:
+            place, ends = random.choice(
+                [
+                    ("k", "w"), ("k", "c % w"), ("k", "0, c % w, 2"), ("k - 1", "w"),
+                    ("w - 1 - k", "w"), ("k", "w - 1, -1, -1"), ("k", "-w, w"),
+                    ("k", "-1, -w - 1, -1"),
+                ]
+            )  # fmt: skip
+            found += [
+                f"for k in range({ends}):",
+                f"    e = places[{place}]",
+                "    if e.value > n:",
+                "        s += e.kind",
+                *(["        break"] if random.random() < 0.3 else []),
+            ]
+        elif which == 8:
+            found += [
+                "for k in range(c % 4):",
+                f"    e = p.links[{random.choice(['k', 'k - 1', '2 - k', '-k'])}]",
+                "    if e is not None and e.value > 1:",
+                "        s += e.get()",
+            ]
+        else:
+            found += random.choice(
+                [
+                    ["s += p.value"], ["s += p.kind * 3"], ["s += p.late()"], ["s += p.turned(n)"],
+                    ["q = p.other", "s += peek(q)"],
+                ]
+            )  # fmt: skip
+    return found
+
+
+@settings(max_examples=examples(60))
+@given(seed=st.integers(0, 2**32 - 1))
+def test_random_loops_mean_the_same(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
+    random, folder = Random(seed), tmp_path_factory.getbasetemp()
+    lines = "\n    ".join(_statements(random, 0))
+    body = f"p = places[0]\nn = i32(0)\nwhile n < 5:\n    n += 1\n    {lines}\ns += p.value"
+    program = program_of(folder, body, peek=peek)
+    # One thread, as what it stores to others would read.
+    expected = [outcome(program, seed + each, CLASSES, threads=1) for each in range(3)]
+    early(program)
+    assert [outcome(program, seed + each, CLASSES, threads=1) for each in range(3)] == expected, (
+        body
+    )

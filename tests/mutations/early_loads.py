@@ -1,0 +1,76 @@
+"""Faults in loading early."""
+
+from .mutation import Mutation
+
+_PASS = "sharedoa/ir/passes/early_loads.py"
+_LOADS = "sharedoa/ir/field_loads.py"
+_NEXT = "sharedoa/ir/next_elements.py"
+_SMALL = "sharedoa/ir/small_functions.py"
+_TESTS = "tests/ir/test_early_loads.py"
+_RANDOM = f"{_TESTS}::test_random_loops_mean_the_same"
+_WHICH = f"{_TESTS}::test_what_is_loaded_early"
+_CODE = "tests/codegen/test_early_loads.py::test_no_branch_between_loads"
+_FILES = "tests/ir/test_files.py"
+
+MUTATIONS = (
+    Mutation(
+        "the next element is not looked at", _NEXT,
+        "next = write(\"select\", [is_inside, next, index], counts)", "pass",
+        "what is behind the last element of an array is read", (_RANDOM,),
+    ),
+    Mutation(
+        "elements before the first", _NEXT,
+        'for operator, bound in (("lt", length), ("ge", zero)):',
+        'for operator, bound in (("lt", length),):',
+        "what is before the first element of an array is read", (_RANDOM,),
+    ),
+    Mutation(
+        "arrays that rounds change", _NEXT,
+        "if step is None or root in inside or", "if step is None or",
+        "an element of another array is read than the next round's", (_RANDOM, _WHICH),
+    ),
+    Mutation(
+        "fields of subclasses", _PASS,
+        "if place not in at_once and place.owner in ancestry", "if place not in at_once",
+        "a field is read of an object that has none",
+        (f"{_TESTS}::test_fields_of_subclasses_are_not",),
+    ),
+    Mutation(
+        "before the first load", _LOADS,
+        "if operation.regions or effects_of(operation) & ~_PLAIN:", "if False:",
+        "an object's fields are read before a test that it is none", (_RANDOM, _WHICH),
+    ),
+    Mutation(
+        "several methods", _LOADS,
+        "if len(symbols) != 1:\n            return None\n        numbers",
+        "if not symbols:\n            return None\n        numbers",
+        "what one of several methods reads counts as read by all", (_RANDOM, _WHICH),
+    ),
+    Mutation(
+        "behind loops", _PASS,
+        "if is_behind and not is_far:", "if is_behind:",
+        "what is needed behind a loop is read before it", (_WHICH, _FILES),
+    ),
+    Mutation(
+        "loops of known length", _PASS,
+        'return is_loop and (operation.kind != "for" or rounds_of(operation) is None)',
+        "return is_loop",
+        "loops that are written out anyway load early", (_FILES,),
+    ),
+    Mutation(
+        "what the next round begins with", _LOADS,
+        'self._flow(operands, loop.regions[0].arguments[skipped:])', "pass",
+        "the next round waits for its object again", (_WHICH, _FILES),
+    ),
+    Mutation(
+        "together is what compilers know", "sharedoa/targets/nvptx_warp.py",
+        "taken = builder.and_(every, none)", "taken = I64(0)",
+        "ptxas moves the loads back behind the branch", (_CODE,),
+    ),
+    Mutation(
+        "what follows an early return", _SMALL,
+        "replace_uses(rest, given)", "pass",
+        "behind a branch of a function that stands in place, its results are those of nobody",
+        (_RANDOM,),
+    ),
+)  # fmt: skip
