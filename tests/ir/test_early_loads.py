@@ -94,6 +94,21 @@ def peek(place: Place | None) -> i32:
     return 2
 
 
+@oa.func
+def peek_in_a_long_function(place: Place | None, n: i32) -> i32:
+    """It stays a call."""
+    if place is None:
+        return 0
+    found = place.value * 3 + n * 5 - (n + 1) * (n + 2) + (n + 3) * (n + 4) - (n - 5) * (n + 6)
+    found += (n + 7) * (n + 8) - (n + 9) * (n + 10) + (n + 11) * (n + 12) - (n + 13) * (n - 14)
+    if found % 3 > 0:
+        return place.kind
+    return found % 5
+
+
+_CALLED = {each.__name__: each for each in (peek, peek_in_a_long_function)}
+
+
 def _statements(random: Random, depth: int) -> list[str]:
     found: list[str] = []
     for _ in range(random.randrange(1, 4)):
@@ -138,6 +153,7 @@ def _statements(random: Random, depth: int) -> list[str]:
                 [
                     ["s += p.value"], ["s += p.kind * 3"], ["s += p.late()"], ["s += p.turned(n)"],
                     ["q = p.other", "s += peek(q)"],
+                    ["q = p.other", "s += peek_in_a_long_function(q, n)"],
                 ]
             )  # fmt: skip
     return found
@@ -149,7 +165,7 @@ def test_random_loops_mean_the_same(tmp_path_factory: pytest.TempPathFactory, se
     random, folder = Random(seed), tmp_path_factory.getbasetemp()
     lines = "\n    ".join(_statements(random, 0))
     body = f"p = places[0]\nn = i32(0)\nwhile n < 5:\n    n += 1\n    {lines}\ns += p.value"
-    program = program_of(folder, body, peek=peek)
+    program = program_of(folder, body, **_CALLED)
     # One thread, as what it stores to others would read.
     expected = [outcome(program, seed + each, CLASSES, threads=1) for each in range(3)]
     early(program)
