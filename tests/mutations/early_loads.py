@@ -48,7 +48,7 @@ MUTATIONS = (
     ),
     Mutation(
         "behind loops", _PASS,
-        "if is_behind and not is_far:", "if is_behind:",
+        "place < begin or order.loops[place + 1] > order.loops[begin]:", "place < begin:",
         "what is needed behind a loop is read before it", (_WHICH, _FILES),
     ),
     Mutation(

@@ -73,9 +73,9 @@ def load_early(program: Program, job: Job) -> None:
         if any(isinstance(fact, Lane) for fact in function.known.values()):
             continue
         found = [
-            (region, first)
+            each
             for region, loop in _rounds(function, function.symbol in called)
-            for first in seeker.firsts(function, region, loop)
+            for each in seeker.firsts(function, region, loop)
         ]
         fed = _fed(function)
         writer = _Writer(program, seeker.loads, function)
@@ -164,28 +164,39 @@ class _Seeker:
 
     def firsts(
         self, function: Function, region: Region, loop: Operation | None
-    ) -> Iterator[_First]:
-        """The objects that the region makes, or is given, with what to load of each."""
-        order, homes = self._order(region), _homes(function)
+    ) -> Iterator[tuple[Region, _First]]:
+        """The objects that the region makes, or is given, with what to load of each, and where."""
+        homes = _homes(function)
         made = [value for operation in region.operations for value in operation.results]
         for value in [*region.arguments, *made]:
             if not isinstance(value.type, ReferenceType) or unconverted(value) is not value:
                 continue
-            first = self.loads.first_in(region, value)
-            if first is None:
-                continue
-            at_once = {*(self.loads.certain(first, value) or ())}
             ancestry = {*value.type.cls.ancestry()}
-            places = [
-                place
-                for place in self._wanted(function, value, first, order, homes)
-                if place not in at_once and place.owner in ancestry and self._is_cheap(place)
-            ]
-            following = None
-            if order.branches[-1] > order.branches[order.place[first]]:
-                following = next_element(self._program, loop, region, value)
-            if (places or following) and len(places) <= MOST_PLACES:
-                yield _First(value, at_once, places, following)
+            for site, first in self._sites(region, value):
+                at_once = {*(self.loads.certain(first, value) or ())}
+                places = [
+                    place
+                    for place in self._wanted(function, value, site, first, homes)
+                    if place not in at_once and place.owner in ancestry and self._is_cheap(place)
+                ]
+                order = self._order(region)
+                following = None
+                if order.branches[-1] > order.branches[order.place[first]]:
+                    following = next_element(self._program, loop, region, value)
+                if (places or following) and len(places) <= MOST_PLACES:
+                    yield site, _First(value, at_once, places, following)
+
+    def _sites(self, region: Region, value: Value) -> Iterator[tuple[Region, Operation]]:
+        """Where a field of an object is loaded first: in the region that has it, else in arms of
+        branches there."""
+        first = self.loads.first_in(region, value)
+        if first is not None:
+            yield region, first
+            return
+        for operation in region.operations:
+            if operation.kind in ("if", "switch"):
+                for arm in operation.regions:
+                    yield from self._sites(arm, value)
 
     def _is_cheap(self, place: Place) -> bool:
         """Whether it is needed, or lies beside others of the object: elements of which one is meant
@@ -198,28 +209,27 @@ class _Seeker:
         self,
         function: Function,
         value: Value,
+        site: Region,
         first: Operation,
-        order: _Order,
         homes: Mapping[Value, Region],
     ) -> list[Place]:
         """What is loaded of the object behind a branch, but not behind loops."""
         wanted: dict[Place, None] = {}
-        begin, top = order.place[first], {*homes[value].operations}
+        here, home, top = self._order(site), self._order(homes[value]), {*site.operations}
         for found in self.loads.found(function, value):
-            place = order.place.get(found.operation)
-            if place is not None and unconverted(found.value) is value:
-                is_behind = (
-                    found.operation is first
-                    or order.branches[place] > order.branches[begin]
-                    or found.operation not in top
-                )
-                is_far = order.loops[place + 1] > order.loops[begin]
-            else:
-                home = homes[found.value]
-                there = self._order(home)
-                place = there.place.get(found.operation)
-                is_behind, is_far = True, place is None or there.loops[place + 1] > 0
-            if is_behind and not is_far:
+            operation, is_behind, order, begin = found.operation, True, home, home.place[first]
+            if unconverted(found.value) is not value:
+                order, begin = self._order(homes[found.value]), 0
+            elif operation in here.place:
+                order, begin = here, here.place[first]
+                is_behind = operation is first or operation not in top
+                is_behind = is_behind or here.branches[here.place[operation]] > here.branches[begin]
+            elif home.place.get(operation) == begin:
+                continue  # in another arm
+            place = order.place.get(operation)
+            if place is None or place < begin or order.loops[place + 1] > order.loops[begin]:
+                continue
+            if is_behind:
                 wanted.update(dict.fromkeys(found.places))
         return [*wanted]
 
