@@ -39,8 +39,9 @@ the class is compiled anew."""
 @dataclass(eq=False)
 class Launched:
     """What is known of a program on one heap, with certain of its arguments runs of objects: how
-    often it was launched, up to ``LAUNCHES``; and when it was looked at last, how often it had
-    been, how many objects its largest family had, and what each class cost it."""
+    often it was launched, up to ``LAUNCHES`` and where a captured step launches it more often than
+    that; and when it was looked at last, how often it had been, how many objects its largest family
+    had, and what each class cost it."""
 
     launches: int = 0
     looked_at: int = 0
@@ -54,7 +55,7 @@ class Launched:
 
     def is_due(self, objects: int) -> bool:
         """Whether to look at a launch now, with so many objects."""
-        again = self.launches == LAUNCHES > self.looked_at
+        again = self.launches >= LAUNCHES > self.looked_at
         return self.looked_at == 0 or again or objects >= 2 * self.objects
 
 
@@ -94,7 +95,7 @@ def _look(
     programs = _known.setdefault(heap, WeakKeyDictionary())
     runs = tuple([getattr(each, "_run", None) is not None for each in arguments])
     known = programs.setdefault(program, {}).setdefault(runs, Launched())
-    known.launches = min(known.launches + 1, LAUNCHES)
+    known.launches += 1
     if known.is_due(objects):
         heap.before_launch()
         touches = sample(program.uses().program, heap, geometry.threads, arguments)
@@ -105,7 +106,7 @@ def _look(
             if layout.is_open_for(cls) and _count(heap, cls.family) >= FEWEST_OBJECTS
         }
         known.looked_at, known.objects = known.launches, objects
-        least = _LATER if known.launches == LAUNCHES else _AT_FIRST
+        least = _LATER if known.launches >= LAUNCHES else _AT_FIRST
         _choose(heap, programs, known.costs, least)
     return known if known.launches < LAUNCHES else None
 

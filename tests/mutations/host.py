@@ -113,6 +113,15 @@ MUTATIONS = (
         "a method is called on what has come to the place of a deleted object", _OTHERS,
     ),
     Mutation(
+        "a step counts sixteen launches", "sharedoa/runtime/clustering.py",
+        "    known.launches += 1\n", "    known.launches = min(known.launches + 1, LAUNCHES)\n",
+        "what a step does forty times weighs as much as what it does once",
+        (
+            "tests/runtime/test_clustering.py::"
+            "test_what_a_step_does_many_times_weighs_more",
+        ),
+    ),
+    Mutation(
         "one look after a launch is enough", "sharedoa/heap/residency.py",
         "        self._read_from.clear()\n", "",
         "a page comes and goes for each number that a loop looks at between launches",

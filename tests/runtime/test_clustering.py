@@ -421,6 +421,16 @@ def test_programs_are_weighed_by_how_often_they_run(heap: oa.Heap, looked: list[
     assert out.numpy().tolist() == list(range(COUNT))
 
 
+def test_what_a_step_does_many_times_weighs_more(heap: oa.Heap, looked: list[str]) -> None:
+    some, out = fill(heap)[SOME], heap.zeros(COUNT, f32)
+    with oa.capture() as step:
+        for _ in range(2 * clustering.LAUNCHES):
+            work[COUNT](some, 0.5, out)
+    step.run()
+    (known,) = clustering._known[heap][work.program].values()
+    assert known.launches >= 2 * clustering.LAUNCHES and len(looked) == 2
+
+
 def test_settings_say_whose_choice_it_is() -> None:
     settings = HeapSettings.resolve("auto", gpu(), None, "64MiB", None, None, None, None, None)
     assert settings.layout.is_open and settings.layout.is_open_for(CELL)
