@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -52,6 +52,30 @@ class KernelLaunch:
     is_timed: bool = True
     in_order: bool = False
     side: int = -1
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """Something that is equal for two that do the same, with what the slots hold now."""
+        return self.handle, self.block, bytes(self.slots)[: 8 * self.count]
+
+
+@dataclass(frozen=True)
+class MemoryCopy:
+    """So many bytes from ``source`` to ``target``, both memory that the device reaches, when what
+    was recorded before it has ended (``record``)."""
+
+    target: int
+    source: int
+    size: int
+    side: ClassVar[int] = -1
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """As that of a launch."""
+        return self.target, self.source, self.size
+
+
+Recordable = KernelLaunch | MemoryCopy
 
 
 def nothing() -> None:
@@ -151,10 +175,10 @@ class Backend(Protocol):
         """
         ...
 
-    def record(self, launches: Sequence[KernelLaunch]) -> Any:
+    def record(self, launches: Sequence[Recordable]) -> Any:
         """``launches``, at least one and none of 0 threads, made ready to be started together, in
         that order as far as they do not say that they may run side by side. What their slots hold
-        now is what every run of them sees.
+        now is what every run of them sees. Copies are among them only where there are ``copies``.
 
         Raises ArgumentError as ``prepare`` does.
         """

@@ -13,7 +13,7 @@ from dispatch.errors import RECORD_DTYPE
 
 from ..targets.base import Stages, Target
 from ..targets.host import BARRIER_SYMBOL, PRINT_SYMBOL
-from .base import Addresses, Bytes, KernelLaunch, Slots, nothing
+from .base import Addresses, Bytes, KernelLaunch, Recordable, Slots, nothing
 from .interruption import KernelFault, end_launch, watch_main_thread
 from .kernel_faults import report_fault
 from .kernel_print import print_address, raise_print_failure
@@ -136,8 +136,8 @@ class CpuBackend:
             return lambda: _run(run, launch, pointer)
         return parallel(run, kernel.code, nx, ny, pointer, partial(_look_after, launch))
 
-    def record(self, launches: Sequence[KernelLaunch]) -> list[Callable[[], None]]:
-        return [self.prepare(each) for each in launches]
+    def record(self, launches: Sequence[Recordable]) -> list[Callable[[], None]]:
+        return [self.prepare(each) for each in launches if isinstance(each, KernelLaunch)]
 
     def replay(self, recorded: list[Callable[[], None]], times: int) -> None:
         for _ in range(times):

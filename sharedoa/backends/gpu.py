@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from dispatch import state as state_block
 
 from ..targets.base import Stages, Target
-from .base import Addresses, Bytes, KernelLaunch, nothing
+from .base import Addresses, Bytes, KernelLaunch, Recordable, nothing
 from .bulk_transfer import PIECE_BYTES, PIECES, BulkTransfer
 from .gpu_device import GpuDevice
 from .gpu_graph import GpuGraph, capture_graph
@@ -215,7 +215,7 @@ class GpuBackend(ABC):
 
         return start
 
-    def record(self, launches: Sequence[KernelLaunch]) -> GpuGraph:
+    def record(self, launches: Sequence[Recordable]) -> GpuGraph:
         return capture_graph(self.device, launches)
 
     def replay(self, recorded: GpuGraph, times: int) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from .base import KernelLaunch
+from .base import KernelLaunch, MemoryCopy, Recordable
 from .gpu_device import UNTIMED, GpuDevice
 from .gpu_launch import PreparedLaunch, native_launch
 
@@ -27,7 +27,7 @@ class GpuGraph:
     prints: bool
 
 
-def capture_graph(device: GpuDevice, launches: Sequence[KernelLaunch]) -> GpuGraph:
+def capture_graph(device: GpuDevice, launches: Sequence[Recordable]) -> GpuGraph:
     """The graph of ``launches``, one after another, with the arguments that are in their slots now;
     those that may run side by side are branches of it.
 
@@ -44,14 +44,14 @@ def capture_graph(device: GpuDevice, launches: Sequence[KernelLaunch]) -> GpuGra
         executable = device.call("GraphInstantiate", graph, 0)
     finally:
         device.call("GraphDestroy", graph)
-    kernels = tuple(each.handle for each in launches)
+    kernels = tuple(each.handle for each in launches if isinstance(each, KernelLaunch))
     symbols = dict.fromkeys(kernel.symbol for kernel in kernels)
     made = GpuGraph(executable, kernels, symbols, any(kernel.prints for kernel in kernels))
     weakref.finalize(made, _destroy, device, executable).atexit = False
     return made
 
 
-def _captured(device: GpuDevice, launches: Sequence[KernelLaunch], stream: Any) -> Any:
+def _captured(device: GpuDevice, launches: Sequence[Recordable], stream: Any) -> Any:
     # What branches are captured with goes when nothing is captured any more.
     with ExitStack() as later:
         # Relaxed: what Python's collector frees meanwhile, such as a module, must not spoil it.
@@ -73,7 +73,7 @@ def _captured(device: GpuDevice, launches: Sequence[KernelLaunch], stream: Any) 
 
 
 def _launch_side_by_side(
-    device: GpuDevice, launches: Sequence[KernelLaunch], stream: Any, later: ExitStack
+    device: GpuDevice, launches: Sequence[Recordable], stream: Any, later: ExitStack
 ) -> None:
     """Each but the first in a stream of its own, which waits for what came before and for which
     what comes after waits: so the graph has a branch for each."""
@@ -97,7 +97,10 @@ def _launch_side_by_side(
         device.call("StreamWaitEvent", stream, end, 0)
 
 
-def _launch(device: GpuDevice, launch: KernelLaunch, stream: Any) -> None:
+def _launch(device: GpuDevice, launch: Recordable, stream: Any) -> None:
+    if isinstance(launch, MemoryCopy):
+        device.call("MemcpyDtoDAsync", launch.target, launch.source, launch.size, stream)
+        return
     prepared = PreparedLaunch(launch)
     device.enter()
     error = native_launch()(prepared.words(device.launch_function, stream))

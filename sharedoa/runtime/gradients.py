@@ -223,6 +223,7 @@ class Way:
     is_safe: bool
     #: Whether what it loads again is no part of what it stores to.
     is_apart: bool
+    geometry: Geometry
     threads: int
     forward: Launch | None
     reverse: Launch | None
@@ -261,8 +262,11 @@ class TapedLaunch:
     def reverse(self, distance: int) -> None:
         """Add to adjoints, which are ``distance`` bytes from what they are of."""
         assert self.way.reverse is not None
-        back = distance % (1 << 64)
-        self.way.reverse(*self.arguments, self.tape, self.room, back, mode=self.mode)
+        self.way.reverse(*self.reverse_arguments(distance), mode=self.mode)
+
+    def reverse_arguments(self, distance: int) -> tuple[Any, ...]:
+        """What is launched for that is given."""
+        return *self.arguments, self.tape, self.room, distance % (1 << 64)
 
 
 _WAYS_KEPT = 256
@@ -310,6 +314,7 @@ def _way_of(
         gradient.most(arguments),
         is_free_of_races(gradient.races, arguments, geometry),
         are_apart(gradient.made.again, arguments),
+        geometry,
         math.prod(geometry.threads),
         None if forward is None else forward.launcher(geometry),
         None if reverse is None else reverse.launcher(geometry),

@@ -15,10 +15,13 @@ from weakref import finalize
 import numpy as np
 
 from .. import ir
+from ..backends.base import MemoryCopy
 from ..heap.array_memory import ArrayStorage
+from ..heap.arrays import Array
 from ..heap.distinct_fields import Field
 from ..heap.heap import Heap
 from ..heap.region_selection import RegionSelection
+from ..heap.regions import Region
 from ..ir.roles import Role, element_role, may_meet, stored_roles
 from ..model.classes import ClassType
 from ..model.types import ReferenceType, Type
@@ -55,6 +58,8 @@ class Piece:
 
     address: int
     memory: np.ndarray[Any, np.dtype[np.uint8]]
+    #: What it is memory of.
+    owner: Region | ArrayStorage
     references: ArrayStorage | None = None
 
     @cached_property
@@ -65,20 +70,22 @@ class Piece:
 class Saved:
     """A copy of pieces of memory, after all that has been launched. Who has it has ``Copies``."""
 
-    def __init__(self, heap: Heap, pieces: Sequence[Piece], words: TapeWords | None = None) -> None:
-        """``words``: where the device may keep it."""
+    def __init__(
+        self,
+        heap: Heap,
+        pieces: Sequence[Piece],
+        words: TapeWords | None = None,
+        room: Array | None = None,
+    ) -> None:
+        """``words``: where the device may keep it; ``room``: memory of the device for just this."""
         self._heap, self.pieces = heap, pieces
-        places, size = [], 0
-        for piece in pieces:
-            places.append(size)
-            size += -(-piece.size // _ALIGNMENT) * _ALIGNMENT
+        #: By address, where in the copy pieces begin.
+        self._places, size = places_of(pieces)
         #: Keeps its memory.
-        self._room = (words or TapeWords(heap)).of_device(size)
+        self._room = (words or TapeWords(heap)).of_device(size) if room is None else room
         #: Where the device has it; None: the host does.
         self._device = None if self._room is None else self._room._address
         self._host = np.empty(0 if self._device is not None else size, np.uint8)
-        #: By address, where in the copy pieces begin.
-        self._places = dict(zip([piece.address for piece in pieces], places, strict=True))
         #: Of references and of watched fields, when they were copied.
         self._versions: dict[int, tuple[int, int]] = {}
         self._changes: Mapping[Field, object] = {}
@@ -87,6 +94,32 @@ class Saved:
     @property
     def bytes(self) -> int:
         return sum(each.size for each in self.pieces)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the memory that has it."""
+        return places_of(self.pieces)[1]
+
+    def copies_back(self) -> list[MemoryCopy]:
+        """What a device does to put it back, where ``is_known_now``."""
+        assert self._device is not None
+        return memory_copies(self.pieces, self._device, back=True)
+
+    @property
+    def is_known_now(self) -> bool:
+        """Whether nothing has to be noted when it is put back: neither references that it has nor
+        watched fields have changed since."""
+        heap = self._heap
+        if self._changes and dict(self._changes) != dict(heap.distinct.changes):
+            return False
+        return all(
+            each.references is None or self._is_unchanged(each, each.references)
+            for each in self.pieces
+        )
+
+    def _is_unchanged(self, piece: Piece, references: ArrayStorage) -> bool:
+        version = references.version, self._heap.reference_writes
+        return version == self._versions[piece.address]
 
     @property
     def is_on_device(self) -> bool:
@@ -109,8 +142,7 @@ class Saved:
         heap.distinct.put_back(self._changes)
         for piece in self.pieces if pieces is None else pieces:
             if piece.references is not None:
-                version = piece.references.version, heap.reference_writes
-                if version == self._versions[piece.address]:
+                if self._is_unchanged(piece, piece.references):
                     continue  # what is known of them stays so
                 heap.note_reference_writes()
                 piece.references.version += 1
@@ -148,6 +180,25 @@ class Saved:
                 memory[...] = piece.memory
 
 
+def places_of(pieces: Sequence[Piece]) -> tuple[dict[int, int], int]:
+    """By address, where in a copy of pieces they begin, and its bytes."""
+    places, size = {}, 0
+    for piece in pieces:
+        places[piece.address] = size
+        size += -(-piece.size // _ALIGNMENT) * _ALIGNMENT
+    return places, size
+
+
+def memory_copies(pieces: Sequence[Piece], address: int, back: bool) -> list[MemoryCopy]:
+    """What a device does to copy pieces, but for references, to memory from ``address`` on, or
+    ``back``."""
+    places, _ = places_of(pieces)
+    ends = [(each, address + places[each.address]) for each in pieces if each.references is None]
+    if back:
+        return [MemoryCopy(each.address, kept, each.size) for each, kept in ends]
+    return [MemoryCopy(kept, each.address, each.size) for each, kept in ends]
+
+
 class HeapState:
     """A copy of all memory in the roles that a program stores to; a context manager, in whose block
     it may be put back."""
@@ -183,8 +234,8 @@ def memory_by_role(heap: Heap, roles: Collection[Role]) -> Iterator[tuple[Piece,
         for part in selection.parts:
             start, end = part.region.span(*part.extremes())
             inside = slice(start - part.region.start, end - part.region.start)
-            yield Piece(start, part.region.memory[inside]), found
-    elements = _elements_in(heap, roles)
+            yield Piece(start, part.region.memory[inside], part.region), found
+    elements = elements_in(heap, roles)
     if elements:
         for storage in heap.memory.all_arrays(elements):
             element = element_role(storage.element)
@@ -196,10 +247,10 @@ def arrays_made(heap: Heap, roles: Collection[Role]) -> int:
     """How many arrays there have been that may be in one of the roles: as long as that is the same,
     so is ``memory_in``, unless objects are made or deleted."""
     made = heap.memory.arrays_made
-    return sum(made[type] for type in _elements_in(heap, roles))
+    return sum(made[type] for type in elements_in(heap, roles))
 
 
-def _elements_in(heap: Heap, roles: Collection[Role]) -> list[Type]:
+def elements_in(heap: Heap, roles: Collection[Role]) -> list[Type]:
     """Of which types elements of arrays are that may be in one of the roles."""
     roles = [role for role in roles if role[:1] != ("field",)]
     if not roles:
@@ -211,7 +262,8 @@ def _elements_in(heap: Heap, roles: Collection[Role]) -> list[Type]:
 def array_piece(storage: ArrayStorage) -> Piece:
     """All of an array."""
     is_of_references = isinstance(storage.element, ReferenceType)
-    return Piece(storage.address, np.asarray(storage), storage if is_of_references else None)
+    references = storage if is_of_references else None
+    return Piece(storage.address, np.asarray(storage), storage, references)
 
 
 def _may_be_in(cls: ClassType, role: Role) -> bool:

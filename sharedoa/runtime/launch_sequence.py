@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ..backends.base import KernelLaunch, Slots
+from ..backends.base import Recordable, Slots
 from ..errors import HeapError
 from ..heap.arrays import ObjectArray
 from ..heap.distinct_fields import Field
@@ -45,8 +45,8 @@ class RecordedLaunch:
     binding: Binding | None = None
     #: What it does to populations, for which the backend launches something else around it.
     births: Births | None = None
-    before: Sequence[KernelLaunch] = ()
-    after: Sequence[KernelLaunch] = ()
+    before: Sequence[Recordable] = ()
+    after: Sequence[Recordable] = ()
     #: Of one for several: the arrays on all of whose objects methods are called, and their names.
     called_all: tuple[tuple[ObjectArray, str], ...] = ()
     #: ``KernelLaunch.side``.
@@ -79,7 +79,7 @@ class RecordedLaunch:
         )
         return self.binding
 
-    def prepared(self, heap: Heap) -> list[KernelLaunch]:
+    def prepared(self, heap: Heap) -> list[Recordable]:
         assert self.binding is not None
         own = self.program.prepared(heap, self.binding.unit, self.geometry, self.slots)
         return [*self.before, replace(own, side=self.side), *self.after]
@@ -233,7 +233,7 @@ class LaunchSequence:
         self._stores_fields = frozenset().union(*(each.stores_fields for each in bound))
         parts = [launches[: self._cut], launches[self._cut :]] if self._cut else [launches]
         prepared = [[one for each in part for one in each.prepared(heap)] for part in parts]
-        key = [[(e.handle, e.block, bytes(e.slots)[: 8 * e.count]) for e in p] for p in prepared]
+        key = [[each.key for each in part] for part in prepared]
         if key != self._key:
             self._ready = [heap.backend.record(part) for part in prepared]
             self._key = key

@@ -40,6 +40,7 @@ from .untouched import Untouched
 from .vectorised import PlannedLaunch, geometry_of, planned_again
 
 if TYPE_CHECKING:
+    from .courses import Before, Done, Following
     from .geometry import Geometry
     from .gradients import Gradient, TapedLaunch, Way
     from .launch import Program
@@ -67,6 +68,11 @@ class Tape(Recorder):
         self._gradients: dict[str, Gradient] = {}
         #: Of calls of all objects of a class.
         self._calls: dict[tuple[PlannedLaunch, ...], list[_Call]] = {}
+        #: What the block has done, and how the heap was when it began; None: nobody can follow.
+        self._done: list[Done] | None = None
+        self._before: Before | None = None
+        self._following: Following | None = None
+        self._has_begun = False
 
     def __del__(self) -> None:
         heap = getattr(self, "heap", None)
@@ -77,7 +83,7 @@ class Tape(Recorder):
         placement = self.heap.placement
         return placement.population_version, placement.moves, placement.deletions
 
-    # ---------------------------------------------------------------- recording
+    # ---------------------------------------------------------------- the block
 
     def _begins(self, outer: Recorder | None) -> bool:
         if outer is not None and not outer.is_lazy:
@@ -92,7 +98,71 @@ class Tape(Recorder):
     @exit_of_block
     def __exit__(self, block: Block, kind: Any, error: Any, trace: Any) -> None:
         self._end()
+        following = self._following
+        if following is not None and kind is None and following.is_complete:
+            following.end(self._untouched)
+            self._gradients = following.course.gradients
+            return
+        self._leave_course()
         self._untouched.end()
+        if kind is None and self._done:
+            from .courses import remember
+
+            assert self._before is not None
+            end = self._untouched.copy_of_end
+            remember(self.heap, self._before, self._done, end, self._gradients)
+
+    # ---------------------------------------------------------------- as before
+
+    def _begin(self, program: Program) -> None:
+        """The first launch is one of the program: the block may be one that there was."""
+        if self._has_begun:
+            return
+        self._has_begun = True
+        if self._checkpoints is None and self.heap.backend.copies is not None:
+            from .courses import Before, follow
+
+            self._done, self._before = [], Before.of(self.heap)
+            self._following = follow(self.heap, program, self._events)
+
+    def _leave_course(self) -> None:
+        """What comes was not in the block that this one follows, if it does."""
+        following, self._following = self._following, None
+        if following is not None:
+            following.leave(self._untouched)
+            self._done = following.done()
+            self._gradients = {**following.course.gradients}
+
+    def _follow(self, take: Callable[..., bool], *given: Any) -> bool:
+        """Whether the next steps of the course were taken."""
+        token = recording.set(None)
+        try:
+            return take(*given)
+        finally:
+            recording.reset(token)
+
+    def _note(
+        self,
+        program: Program,
+        geometry: Geometry,
+        arguments: tuple[Any, ...],
+        saved: Saved | None,
+        taped: TapedLaunch | None,
+        is_usual: bool,
+    ) -> None:
+        """A launch was recorded; ``is_usual``: another one of it would be so, too."""
+        if self._done is None:
+            return
+        if not is_usual:
+            self._done = None
+            return
+        from .courses import Done, words_of
+
+        words, _ = words_of(program, arguments)
+        left = self._untouched.now_left()
+        self._done.append(Done(program, geometry, words, saved, taped, left))
+
+    # ---------------------------------------------------------------- recording
 
     def record(
         self,
@@ -104,6 +174,13 @@ class Tape(Recorder):
     ) -> None:
         """Launch, and remember how to reverse it."""
         heap = self.heap
+        self._begin(program)
+        following = self._following
+        if following is not None:
+            is_plain = mode is None and debug is None
+            if is_plain and self._follow(following.take, program, geometry, arguments):
+                return
+            self._leave_course()
         if not program.plan.lie_in(heap, arguments):
             with program.lock:  # or they are no arguments of it
                 found = program.plan.pack(program.slots, arguments) or current_heap()
@@ -145,19 +222,27 @@ class Tape(Recorder):
             saved = untouched.again(step)
             if saved is not None:
                 events.append(saved)
-            events.append(step.way.record(arguments, arguments, mode, debug, self._words))
+            taped = step.way.record(arguments, arguments, mode, debug, self._words)
+            events.append(taped)
+            is_usual = mode is None and debug is None
+            self._note(program, geometry, arguments, saved, taped, is_usual)
             return
         saved = untouched.before(way.gradient.original, arguments)
         if saved is not None:
             events.append(saved)
-        taped = launch_taped(*how, mode, debug, untouched.leave, self._words, way)
-        if taped is not None:
-            events.append(taped)
-            self._gradients[program.source.name] = taped.gradient
+        found = launch_taped(*how, mode, debug, untouched.leave, self._words, way)
+        is_usual = True
+        if found is not None:
+            events.append(found)
+            self._gradients[program.source.name] = found.gradient
             is_debug = heap.debug if debug is None else bool(debug)
-            is_usual = taped.arguments is arguments and taped.way.room is not None
+            is_usual = found.arguments is arguments and found.way.room is not None
             if is_usual and (way.is_safe or is_debug):
-                untouched.note(now, taped.way, saved)
+                untouched.note(now, found.way, saved)
+            else:
+                is_usual = False
+        is_usual = is_usual and mode is None and debug is None
+        self._note(program, geometry, arguments, saved, found, is_usual)
 
     def call_again(self, objects: Population, name: str, arguments: tuple[Any, ...]) -> bool:
         """Launch a method of all objects of a class, if its launches are those of the call before;
@@ -168,6 +253,13 @@ class Tape(Recorder):
         launches = planned_again(objects, name)
         if launches is None:
             return False
+        if not launches:
+            self._refuse_others()
+            return True
+        self._begin(launches[0].program)
+        following = self._following
+        if following is not None:
+            return self._follow(following.take_call, launches, arguments)
         calls = self._calls.get(launches)
         if calls is None:
             calls = self._calls[launches] = [_Call(each, heap) for each in launches]
@@ -266,11 +358,43 @@ class Tape(Recorder):
         elif isinstance(loss, (Array, FieldView)):
             _add(loss, seeds[None])
         puts_back = self._checkpoints is not None or self._untouched.puts_back
-        with (
-            alone(heap) if puts_back else nullcontext(),
-            self._untouched.as_it_was(),
-            closing(self._backwards()) as events,
-        ):
+        with alone(heap) if puts_back else nullcontext():
+            if not self._goes_back_as_one(seeds, adjoints.distance):
+                self._go_back(seeds)
+        heap.synchronize()
+        if before is not None:
+            adjoints.add(before)
+
+    def _goes_back_as_one(self, seeds: dict[Any, np.ndarray[Any, Any]], distance: int) -> bool:
+        """Go back as the block before did, whose course this one has followed; False if that cannot
+        be."""
+        following = self._following
+        if following is None:
+            return False
+        launched: list[TapedLaunch | Saved] = []
+        reads: list[Read] = []
+        for event in self._events:
+            if not isinstance(event, Read):
+                assert event is not None
+                launched.append(event)
+                if reads:  # between launches
+                    return False
+            elif event.values in seeds:
+                reads.append(event)
+        back = following.way_back(launched, self._untouched, distance, is_whole=not reads)
+        if back is None:
+            return False
+        with self._untouched.as_it_was() if reads else nullcontext():
+            for each in reversed(reads):
+                self.heap.synchronize()
+                _add(each.source, seeds[each.values])
+            back.run_on(self.heap, launched, distance)
+        return True
+
+    def _go_back(self, seeds: dict[Any, np.ndarray[Any, Any]]) -> None:
+        """Go back event by event."""
+        heap, adjoints = self.heap, adjoints_of(self.heap)
+        with self._untouched.as_it_was(), closing(self._backwards()) as events:
             distance = adjoints.distance
             for event in events:
                 if isinstance(event, Saved):
@@ -283,9 +407,6 @@ class Tape(Recorder):
                     heap.synchronize()
                     _add(event.source, seeds[event.values])
                 del event  # with its tape, before the next launch is recorded
-        heap.synchronize()
-        if before is not None:
-            adjoints.add(before)
 
     def _backwards(self) -> Generator[TapedLaunch | Read | Saved]:
         """What has happened, newest first."""

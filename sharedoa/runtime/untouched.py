@@ -34,6 +34,7 @@ _LEAST, _EACH = 1 << 19, 512
 Tapes of a few threads are smaller than copies of all objects that they might have met."""
 
 _Left = list[tuple[Piece, frozenset[Role]]]
+_LeftNow = dict[int, tuple[Piece, frozenset[Role]]]
 
 
 @dataclass(frozen=True)
@@ -167,6 +168,25 @@ class Untouched:
         if self._left:
             self._end = self._saved([piece for piece, _ in self._left.values()])
 
+    def now_left(self) -> _LeftNow:
+        """What is left now, which nobody changes."""
+        self._look_up()
+        return self._left
+
+    def resume(self, left: _LeftNow, copied: dict[int, Piece], copies: Copies | None) -> None:
+        """Go on where memory is left, and some was copied."""
+        self._number, self._left, self._pieces, self._copies = None, left, copied, copies
+
+    def end_with(self, end: Saved | None, copied: dict[int, Piece], copies: Copies | None) -> None:
+        """The block has ended, and all of this was copied; what is left at the end is ``end``."""
+        self._end, self._pieces, self._copies = end, copied, copies
+        self._is_shared = copies is not None and self._heap.upkeep.is_shared
+
+    @property
+    def copy_of_end(self) -> Saved | None:
+        """What was left when the block ended."""
+        return self._end
+
     def _saved(self, pieces: list[Piece]) -> Saved:
         made = Saved(self._heap, pieces, self._words)
         left = self._changing()
@@ -179,6 +199,10 @@ class Untouched:
 
     def now(self, way: Way) -> tuple[Way, int, int]:
         """What decides what happens to memory before and after a launch."""
+        return way, self._look_up(), self._heap.memory.arrays_made.total()
+
+    def _look_up(self) -> int:
+        """The number of what is left."""
         number = self._number
         if number is None:
             left = self._left
@@ -186,7 +210,7 @@ class Untouched:
             number = self._number = self._numbers.setdefault(key, len(self._by_number))
             if number == len(self._by_number):
                 self._by_number.append(left)
-        return way, number, self._heap.memory.arrays_made.total()
+        return number
 
     def known(self, now: tuple[Way, int, int]) -> Step | None:
         """What such a launch did before."""

@@ -21,6 +21,8 @@ from sharedoa.targets.host import HostTarget
 
 
 class PretendTarget(HostTarget):
+    # Kept code is not told from that for the host by what a device has compiled otherwise.
+    name = "pretended"
     is_device = True
 
 

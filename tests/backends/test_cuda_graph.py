@@ -90,6 +90,34 @@ def test_only_launches_are_captured(driver, heap):
     assert prefetches and calls == [*prefetches, *["cuGraphLaunch"] * 3]
 
 
+@oa.kernel
+def square(source: oa.Array[f32], target: oa.Array[f32]):
+    i = oa.grid(1)
+    target[i] = source[i] * source[i]
+
+
+def test_ways_back_are_captured_with_their_copies(driver, heap):
+    driver.answers["cuMemAlloc"] = 0x7000
+    numbers, squares = oa.array(f32, range(64)), oa.zeros(64, f32)
+    calls = []
+    for _ in range(4):
+        with oa.tape() as tape:
+            square[64](numbers, squares)
+            square[64](squares, numbers)  # over which what the first one has read is put back
+        names(driver)
+        tape.backward(squares, 1.0)
+        calls.append(names(driver, *RECORDING))
+        tape.zero()
+    begin, end = calls[2].index("cuStreamBeginCapture"), calls[2].index("cuStreamEndCapture")
+    around = ["cuMemcpyDtoDAsync"] * 2
+    # What there is is kept, what the block left is put back; and in the end what there was.
+    captured = [*around, "cuMemcpyDtoDAsync", "cuLaunchKernel", "cuMemcpyDtoDAsync"]
+    assert calls[2][begin + 1 : end] == [*captured, "cuLaunchKernel", *around]
+    assert [name for name in calls[3] if name.startswith(("cuLaunch", "cuGraph", "cuMemcpyD"))] == [
+        "cuGraphLaunch"
+    ]
+
+
 def test_kernels_are_captured_from_a_stream_of_their_own(driver, heap):
     capturing, later = 0x58000, 0x59000
     streams = iter([capturing, later])

@@ -21,8 +21,10 @@ class SharedProgram:
         self.program = program
         self.module = load_module(folder, program.text)
 
-    def run(self, inputs: Inputs, heap: oa.Heap, checkpoints: int | None = None) -> Outcome:
-        """Record, reverse, and look."""
+    def run(
+        self, inputs: Inputs, heap: oa.Heap, checkpoints: int | None = None, blocks: int = 1
+    ) -> Outcome:
+        """Record, reverse, and look; ``blocks``: so many times, of which the last one counts."""
         program, module = self.program, self.module
         objects: dict[int, Any] = {}
         groups_made: list[tuple[str, Any]] = []
@@ -30,38 +32,53 @@ class SharedProgram:
             numbers = [k for k, (name, _, _) in enumerate(program.objects) if name == cls]
             made = heap.new(getattr(module, cls), len(numbers))
             groups_made.append((cls, made))
-            for name in program.fields[cls]:
-                self._write(made, name, np.array([inputs.fields[k][name] for k in numbers]))
-            made.n = np.array([inputs.counts[k] for k in numbers], np.int32)
             objects |= {number: made[k] for k, number in enumerate(numbers)}
         everybody = heap.array(module.Root, [objects[k] for k in range(len(objects))])
         everybody.me = everybody
-        everybody.peer = everybody[[peer for _, peer, _ in program.objects]]
-        everybody.child = everybody[[child for _, _, child in program.objects]]
         lead = [objects[k] for k in range(program.lead)]
         groups = groups_of(program, everybody, heap.array(module.Root, lead[::-1]))
         arrays: dict[str, Any] = {
             name: heap.array(oa.f64, numbers) for name, numbers in inputs.arrays.items()
         }
         arrays["L"] = heap.zeros(1, oa.f64)
-        with oa.tape(checkpoints=checkpoints) as tape:
-            for launch in program.launches:
-                self._launch(launch, groups, arrays, heap)
         kept = {name: arrays[name] for name in NAMES}
-        after, loss = self._look(objects, kept, ""), float(arrays["L"][0])
-        everybody.peer = everybody.child = everybody[::-1]  # which makes no difference any more
-        everybody.n = 7
-        for cls, made in groups_made:
-            for name in program.fields[cls]:
-                self._write(made, name, np.full_like(self._column(made, name), -3.5))
-        for name in NAMES:
-            arrays[name][:] = -3.5
-        changed = self._look(objects, kept, "")
-        tape.backward(arrays["L"])
-        gradient = self._look(objects, kept, "grad")
-        assert same_inputs(changed, self._look(objects, kept, ""))
-        assert (everybody.n == 7).all() and everybody.peer[0] == everybody[-1]
+        for number in range(blocks):
+            self._begin(inputs, everybody, groups_made, arrays)
+            with oa.tape(checkpoints=checkpoints) as tape:
+                for launch in program.launches:
+                    self._launch(launch, groups, arrays, heap)
+            after, loss = self._look(objects, kept, ""), float(arrays["L"][0])
+            everybody.peer = everybody.child = everybody[::-1]  # which makes no difference any more
+            everybody.n = 7
+            for cls, made in groups_made:
+                for name in program.fields[cls]:
+                    self._write(made, name, np.full_like(self._column(made, name), -3.5))
+            for name in NAMES:
+                arrays[name][:] = -3.5
+            changed = self._look(objects, kept, "")
+            tape.backward(arrays["L"])
+            gradient = self._look(objects, kept, "grad")
+            assert same_inputs(changed, self._look(objects, kept, ""))
+            assert (everybody.n == 7).all() and everybody.peer[0] == everybody[-1]
+            if number < blocks - 1:
+                tape.zero()
         return Outcome(loss, after, gradient)
+
+    def _begin(
+        self, inputs: Inputs, everybody: Any, groups: list[tuple[str, Any]], arrays: dict[str, Any]
+    ) -> None:
+        """What objects and arrays hold when a block begins."""
+        program = self.program
+        for cls, made in groups:
+            numbers = [k for k, (name, _, _) in enumerate(program.objects) if name == cls]
+            for name in program.fields[cls]:
+                self._write(made, name, np.array([inputs.fields[k][name] for k in numbers]))
+            made.n = np.array([inputs.counts[k] for k in numbers], np.int32)
+        everybody.peer = everybody[[peer for _, peer, _ in program.objects]]
+        everybody.child = everybody[[child for _, _, child in program.objects]]
+        for name in NAMES:
+            arrays[name][:] = inputs.arrays[name]
+        arrays["L"][:] = 0.0
 
     def _write(self, made: Any, name: str, values: Floats) -> None:
         if values.shape[1] == 1:

@@ -3,7 +3,6 @@ long as there is room; the host has the others."""
 
 from __future__ import annotations
 
-import ctypes
 from typing import Any
 
 import numpy as np
@@ -14,50 +13,8 @@ from sharedoa import f64
 from sharedoa.heap.adjoints import adjoints_of
 from sharedoa.runtime.heap_state import Copies, Saved, memory_in
 
-from ..backends.pretend_device import PretendDevice
+from .copying_device import CopyingDevice
 from .test_checkpoints import Walker, World, same
-
-
-class _Copies:
-    """Memory of a device that has room for so many bytes."""
-
-    def __init__(self, device: CopyingDevice, room: int) -> None:
-        self.device, self.room, self.count = device, room, 0
-        self.there: dict[int, np.ndarray] = {}
-
-    def reserve(self, size: int) -> int | None:
-        if size > self.room:
-            return None
-        self.room -= size
-        memory = np.full(size, 0xAB, np.uint8)
-        address = int(memory.ctypes.data)
-        self.there[address] = memory
-        return address
-
-    def release(self, address: int, size: int) -> None:
-        assert self.there[address].nbytes == size
-        self.device.queue(lambda: self.there.pop(address))
-        self.room += size
-
-    def copy(self, target: int, source: int, size: int) -> None:
-        self.count += 1
-        self.device.queue(lambda: ctypes.memmove(target, source, size))
-
-    def clear(self, start: int, size: int) -> None:
-        self.device.queue(lambda: ctypes.memset(start, 0, size))
-
-    def write(self, target: int, values: np.ndarray) -> None:
-        self.device.queue(lambda: ctypes.memmove(target, values.ctypes.data, values.nbytes))
-
-
-class CopyingDevice(PretendDevice):
-    def __init__(self, room: int) -> None:
-        super().__init__(1 << 16)
-        self.copies = _Copies(self, room)
-
-    def to_host(self) -> list[int]:
-        """How much was moved to the host."""
-        return [size for _, size, to_device in self.moved if not to_device]
 
 
 def gradients(backend: Any, states: int | None) -> tuple[list[Any], int]:

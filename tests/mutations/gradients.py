@@ -6,6 +6,7 @@ _ADJOINT = "sharedoa/ir/adjoint"
 _RULES = "tests/gradients/test_rules.py"
 _EVERYTHING = (f"{_RULES}::test_everything_in_two_classes_and_two_steps",)
 _TAPES = "tests/gradients/test_records.py"
+_COURSES = "tests/gradients/test_courses.py"
 _COPIES = "tests/gradients/test_device_copies.py"
 _AGAIN = "tests/gradients/test_untouched.py"
 _ALONE = "tests/gradients/test_alone.py"
@@ -104,7 +105,7 @@ MUTATIONS = (
     Mutation(
         "references that have changed stay",
         "sharedoa/runtime/heap_state.py",
-        "if version == self._versions[piece.address]:",
+        "if self._is_unchanged(piece, piece.references):",
         "if True:",
         "the way back goes to other objects",
         (f"{_AGAIN}::test_references_that_the_host_changes",),
@@ -157,6 +158,94 @@ MUTATIONS = (
         "",
         "adjoints of one way back are added to those of the next",
         (f"{_COPIES}::test_adjoints_are_cleared_where_they_are",),
+    ),
+    Mutation(
+        "a block follows launches with other arguments",
+        "sharedoa/runtime/courses.py",
+        "    return words == step.words and (found or current_heap()) is heap\n",
+        "    return (found or current_heap()) is heap\n",
+        "gradients are those of the numbers that the block before had",
+        (f"{_COURSES}::test_blocks_that_differ",),
+    ),
+    Mutation(
+        "numbers that are equal are the same",
+        "sharedoa/runtime/courses.py",
+        " and a == b and a != 0)",
+        " and a == b)",
+        "a launch with -0.0 goes back with 0.0",
+        (f"{_COURSES}::test_zeros_have_signs",),
+    ),
+    Mutation(
+        "a block follows though names mean something else",
+        "sharedoa/runtime/courses.py",
+        "        program.look_at_names()\n        if self.taken",
+        "        if self.taken",
+        "launches go back through what a name meant",
+        (f"{_COURSES}::test_changes_within_a_block",),
+    ),
+    Mutation(
+        "a block follows whatever has happened to the heap",
+        "sharedoa/runtime/courses.py",
+        " and self._state == state_of(heap, self.course.types)\n",
+        "\n",
+        "copies are those of other memory",
+        (f"{_COURSES}::test_changes_within_a_block",),
+    ),
+    Mutation(
+        "a block follows though there are other arrays",
+        "sharedoa/runtime/courses.py",
+        "    of_arrays = (len(made), *[made[each] for each in arrays]) if arrays else ()\n",
+        "    of_arrays = ()\n",
+        "arrays that came since are not copied",
+        (f"{_COURSES}::test_what_a_block_copies_is_what_lies_there_now",),
+    ),
+    Mutation(
+        "a way back is taken wherever adjoints are",
+        "sharedoa/runtime/courses.py",
+        "        key = 0 if room is None else room._address, distance, is_whole\n",
+        "        key = 0 if room is None else room._address, 0, is_whole\n",
+        "adjoints are added where they were",
+        (f"{_COURSES}::test_the_same_again",),
+    ),
+    Mutation(
+        "a way back is taken wherever words are",
+        "sharedoa/runtime/courses.py",
+        "        key = 0 if room is None else room._address, distance, is_whole\n",
+        "        key = 0, distance, is_whole\n",
+        "words of another tape are read",
+        (f"{_COURSES}::test_tapes_side_by_side",),
+    ),
+    Mutation(
+        "memory stays as it was when a way back began",
+        "sharedoa/runtime/courses.py",
+        "        return [*keep, *back], memory_copies(pieces, room._address + place, back=True)\n",
+        "        return [*keep, *back], []\n",
+        "fields have changed after tape.backward",
+        (f"{_COURSES}::test_the_same_again",),
+    ),
+    Mutation(
+        "a way back begins with memory as it is",
+        "sharedoa/runtime/courses.py",
+        "        return [*keep, *back], memory",
+        "        return [*keep], memory",
+        "what the host has written since is loaded again",
+        (f"{_COURSES}::test_the_same_again",),
+    ),
+    Mutation(
+        "a block that leaves its course forgets what is left",
+        "sharedoa/runtime/courses.py",
+        "        untouched.resume(left, ",
+        "        untouched.resume({}, ",
+        "memory changes before it was copied",
+        (f"{_COURSES}::test_blocks_that_differ",),
+    ),
+    Mutation(
+        "references that have changed are put back unseen",
+        "sharedoa/runtime/heap_state.py",
+        "            each.references is None or self._is_unchanged(each, each.references)\n",
+        "            True\n",
+        "what is known of arrays of references is wrong",
+        (f"{_COURSES}::test_references_that_change_after_a_block",),
     ),
     Mutation(
         "adjoints of what was given back stay",
@@ -249,8 +338,8 @@ MUTATIONS = (
     Mutation(
         "a launch is as before whatever others have left",
         "sharedoa/runtime/untouched.py",
-        "return way, number, self._heap",
-        "return way, 0, self._heap",
+        "return way, self._look_up(), self._heap",
+        "return way, 0 * self._look_up(), self._heap",
         "the way back loads what a later launch has changed",
         (f"{_REPEATS}::test_what_is_left_differs",),
     ),
