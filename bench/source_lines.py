@@ -89,38 +89,36 @@ def marked() -> dict[str, int]:
 
 
 def lines_of_page(text: str) -> dict[int, int]:
-    """Lines of this file in a source page as CSV, each with how many of its instructions ran, in
-    whatever column that is. Rows of other files are refused with AssertionError."""
+    """Lines in a page of source beside machine code, each with how many of its instructions ran.
+    Raises AssertionError for a line of another file."""
     source = Path(__file__).read_text().splitlines()
     named: dict[int, int] = {}
-    for row in _rows(text):
-        executed = next((int(row[name]) for name in row if _counts(name) and row[name]), 0)
-        if not executed:
-            continue
-        line = int(row["#"])
-        assert source[line - 1].strip() == row["Source"].strip(), f"no line of ours: {row}"
-        named[line] = named.get(line, 0) + executed
+    for heading, row in _rows(text):
+        number = row[heading.index("Line No")]
+        if number:  # else an instruction of the line above
+            line, shown = int(number), row[heading.index("Source")]
+            assert source[line - 1].strip() == shown.strip(), f"no line of ours: {row}"
+            named[line] = int(row[heading.index("Instructions Executed")])
     return named
 
 
 def code_of_page(text: str) -> list[str]:
     """Instructions of a page of machine code with their registers, without numbers that may be
     halves of addresses, of which each process has others."""
-    return [re.sub(r"0x[0-9a-f]+", "NUMBER", row["Source"].strip()) for row in _rows(text)]
+    return [
+        re.sub(r"0x[0-9a-f]+", "NUMBER", row[heading.index("Source")].strip())
+        for heading, row in _rows(text)
+    ]
 
 
-def _counts(name: str) -> bool:
-    return "Instructions Executed" in name and "Thread" not in name
-
-
-def _rows(text: str) -> Iterator[dict[str, str]]:
-    """Rows below a heading that has a column Source, of each table in the text."""
-    heading: list[str] | None = None
+def _rows(text: str) -> Iterator[tuple[list[str], list[str]]]:
+    """Rows with their heading, which has columns Address and Source."""
+    heading: list[str] = []
     for row in csv.reader(text.splitlines()):
-        if "Source" in row:
+        if {"Address", "Source"} <= {*row}:
             heading = row
-        elif heading is not None and len(row) == len(heading) and row[0].isdecimal():
-            yield dict(zip(heading, row, strict=True))
+        elif heading and len(row) == len(heading):
+            yield heading, row
 
 
 def run(options: Options) -> Result:
@@ -170,7 +168,7 @@ def _by_nsight_compute(folder: Path) -> Iterator[dict[str, Any]]:
         page = ["ncu", "-i", f"{report}.ncu-rep", "--page", "source", "--csv", "--print-source"]
         pages[lines] = _run([*page, "sass"], lines)
         if lines == "1":
-            text = _run([*page, "cuda"], lines)
+            text = _run([*page, "cuda,sass"], lines)
     without, told = (code_of_page(pages[lines]) for lines in ("0", "1"))
     assert without, f"no instructions are shown:\n{pages['0'][:4000]}"
     differ = [*unified_diff(without, told, n=0, lineterm="")]

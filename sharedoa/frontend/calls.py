@@ -60,15 +60,27 @@ def _static_call(context: Context, callee: Static, node: ast.Call) -> tree.Expre
         return library.math_call(context, target, node)
     if not callable(target):
         context.reject(node, f"{callee.name} is not a function", "call functions and methods")
-    kernels_know = "use those of math and NumPy that kernels know, and oa's own"
-    help = _INSTEAD_OF.get(target) if inspect.isbuiltin(target) else None
-    if help is None and inspect.isfunction(target):
-        help = f"decorate it with @oa.func, or {kernels_know}"
     context.reject(
         node,
         f"{callee.name} is a Python function that kernels cannot call",
-        help or kernels_know,
+        _instead_of(target),
     )
+
+
+def _instead_of(target: Callable[..., object]) -> str:
+    if inspect.isbuiltin(target) and target in _INSTEAD_OF:
+        return _INSTEAD_OF[target]
+    owner = getattr(target, "__self__", None)
+    is_method = owner is not None and not inspect.ismodule(owner)
+    module = type(owner).__module__ if is_method else str(getattr(target, "__module__", ""))
+    if module == "random" or module.startswith("numpy.random"):
+        return "write oa.random(seed, turn, self.id), or oa.randint: the same numbers everywhere"
+    kernels_know = "use those of math and NumPy that kernels know, and oa's own"
+    if not inspect.isfunction(target):
+        return kernels_know
+    if module.startswith("sharedoa."):
+        return "it is for the host: call it there, and pass what it gives as an argument"
+    return f"decorate it with @oa.func, or {kernels_know}"
 
 
 #: What to write for builtin functions that kernels do not know.

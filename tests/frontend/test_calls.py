@@ -5,9 +5,12 @@
 
 from __future__ import annotations
 
+import math
+import random
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import sharedoa as oa
@@ -180,6 +183,29 @@ def test_calls_that_cannot_be(tmp_path: Path, expression: str, message: str) -> 
     (complaint,) = complaints(kernel)
     assert message in complaint.message
     assert complaint.help
+
+
+@pytest.mark.parametrize(
+    ("expression", "help"),
+    [
+        ("random.random()", "oa.random(seed"),
+        ("random.uniform(0, 1)", "oa.random(seed"),
+        ("np.random.randint(3)", "oa.randint"),
+        ("oa.all(Animal)", "it is for the host"),
+        ("pow(2, 3)", "write x ** y"),
+        ("host_only(1.0)", "decorate it with @oa.func"),
+        ("math.factorial(3)", "use those of math"),
+    ],
+)
+def test_what_to_write_instead_of_a_python_function(
+    tmp_path: Path, expression: str, help: str
+) -> None:
+    names = {"Animal": Animal, "random": random, "np": np, "math": math}
+    kernel = kernel_from(
+        tmp_path, "animal: Animal", f"r = {expression}", host_only=host_only, **names
+    )
+    (complaint,) = complaints(kernel)
+    assert help in (complaint.help or "")
 
 
 def test_recursion_direct_and_mutual() -> None:
