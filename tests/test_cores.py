@@ -23,11 +23,27 @@ def test_no_more_than_asked_for(
     assert cores.worker_count.__wrapped__() == (most or 8)
 
 
+def told(program: str, **variables: str) -> list[str]:
+    head = "import os, sharedoa; from sharedoa.cores import worker_count; "
+    command = [sys.executable, "-c", head + program]
+    environment = {**os.environ, "OMP_NUM_THREADS": "", **variables}
+    return subprocess.check_output(command, env=environment, text=True).split()
+
+
 def test_what_is_set_before_the_import_counts() -> None:
-    program = (
-        "import os, sharedoa; from sharedoa.cores import worker_count\n"
-        "os.environ['OMP_NUM_THREADS'] = '2'; print(worker_count())"
-    )
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    told = subprocess.check_output([sys.executable, "-c", program], env=environment, text=True)
-    assert told == "1\n"
+    program = "os.environ['OMP_NUM_THREADS'] = '2'; print(worker_count())"
+    assert told(program, OMP_NUM_THREADS="1") == ["1"]
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="cores cannot be chosen")
+def test_a_forked_process_counts_anew() -> None:
+    program = """
+cores = os.sched_getaffinity(0)
+print(worker_count() == len(cores), flush=True)
+if os.fork() == 0:
+    os.sched_setaffinity(0, {min(cores)})
+    print(worker_count(), flush=True)
+    os._exit(0)
+os.wait()
+"""
+    assert told(program) == ["True", "1"]

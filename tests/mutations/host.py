@@ -68,6 +68,18 @@ MUTATIONS = (
         "a kernel reads integers as floats",
         ("tests/cxx/test_kernels.py::test_what_pointers_point_to",),
     ),
+    Mutation(
+        "a forked worker has its parent's cores", "sharedoa/cores.py",
+        "call_in_child(worker_count.cache_clear)\n", "_ = call_in_child\n",
+        "workers of a sweep take each other's cores",
+        ("tests/test_cores.py::test_a_forked_process_counts_anew",),
+    ),
+    Mutation(
+        "a cluster's setting comes too late", "sharedoa/cores.py",
+        "asked = _asked.partition", 'asked = os.environ.get("OMP_NUM_THREADS", "").partition',
+        "where a cluster of Dask is started launches keep to one core",
+        ("tests/test_cores.py::test_what_is_set_before_the_import_counts",),
+    ),
     # ------------------------------------------- launches of other threads
     Mutation(
         "a dump beside launches", "sharedoa/heap/heap.py",
