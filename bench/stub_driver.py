@@ -75,9 +75,17 @@ class StubDriver:
         return self._success, self._nothing.address("nothing"), None
 
     def cuMemcpyDtoHAsync(self, target: int, source: int, size: int, stream: Any) -> tuple[Any]:
-        if any(m.ctypes.data <= source < m.ctypes.data + m.nbytes for m in self._memory):
+        if self._has(source):
             ctypes.memmove(target, source, size)
         return (self._success,)
+
+    def cuMemcpyHtoDAsync(self, target: int, source: int, size: int, stream: Any) -> tuple[Any]:
+        if self._has(target):
+            ctypes.memmove(target, source, size)
+        return (self._success,)
+
+    def _has(self, address: int) -> bool:
+        return any(m.ctypes.data <= address < m.ctypes.data + m.nbytes for m in self._memory)
 
     def cuMemHostAlloc(self, size: int, flags: int) -> tuple[Any, int]:
         return self.cuMemAllocManaged(size, flags)

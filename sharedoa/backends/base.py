@@ -227,6 +227,10 @@ class Backend(Protocol):
         """Bytes of provider memory after everything launched, which stays where it is."""
         ...
 
+    def write(self, address: int, data: bytes) -> None:
+        """Write bytes of provider memory after everything launched, wherever it is."""
+        ...
+
     def free_memory(self) -> int:
         """Bytes that the provider can still hand out."""
         ...

@@ -93,6 +93,10 @@ class CpuBackend:
         self.synchronize()
         return ctypes.string_at(address, size)
 
+    def write(self, address: int, data: bytes) -> None:
+        self.synchronize()
+        ctypes.memmove(address, data, len(data))
+
     def load(
         self,
         symbol: str,

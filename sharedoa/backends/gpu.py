@@ -162,6 +162,11 @@ class GpuBackend(ABC):
         device.synchronize()
         return found.raw
 
+    def write(self, address: int, data: bytes) -> None:
+        device, given = self.device, ctypes.create_string_buffer(data, len(data))
+        device.call("MemcpyHtoDAsync", address, ctypes.addressof(given), len(data), device.stream)
+        device.synchronize()
+
     def attributes(self, handle: GpuKernel) -> dict[str, int]:
         names = {
             "registers": "NUM_REGS",

@@ -150,25 +150,34 @@ class Array(NumPyLike, Generic[T_co]):
             residency.host_uses(storage.address, storage.address + start, storage.address + end)
         return elements_in(np.asarray(storage)[start:end], dtype)
 
-    def _place(self, index: int) -> Values:
-        """The one element at ``index``, which may count from the end."""
-        place = self._in_range(index)
+    def _one(self, index: int) -> Values:
+        """The one element at ``index``, to be looked at."""
+        place, dtype = self._in_range(index), self._dtype
         self._heap.wait()
+        if self._is_left_there():
+            found = self._heap.backend.read(self._address + place * dtype.itemsize, dtype.itemsize)
+            return elements_in(np.frombuffer(found, np.uint8), dtype)
         return self._raw(place, place + 1)
 
-    def _one(self, index: int) -> Values:
-        """As ``_place``, to be looked at: from where it is, if the host has not used the array."""
-        place, storage = self._in_range(index), self._storage
-        self._heap.wait()
-        residency, dtype = self._heap.residency, self._dtype
-        if residency.moves and storage is not None and not storage.is_foreign:
-            address = self._address + place * dtype.itemsize
-            found = residency.read_few(storage.address, address, dtype.itemsize)
-            if found is not None:
-                return elements_in(np.frombuffer(found, np.uint8), dtype)
-        return self._raw(place, place + 1)
+    def _put(self, place: int, raw: Any) -> None:
+        """Write one element, as memory holds it."""
+        dtype = self._dtype
+        if self._is_left_there():
+            one = np.zeros(1, dtype)
+            one[0] = raw
+            self._heap.backend.write(self._address + place * dtype.itemsize, one.tobytes())
+        else:
+            self._raw(place, place + 1)[0] = raw
+
+    def _is_left_there(self) -> bool:
+        """Whether one element had better be copied from or to where the array is."""
+        storage, residency = self._storage, self._heap.residency
+        if storage is None or storage.is_foreign or not residency.moves:
+            return False
+        return residency.copies_one(storage.address)
 
     def _in_range(self, index: int) -> int:
+        """The place of an element, which may count from the end."""
         place = index + self._length if index < 0 else index
         if not 0 <= place < self._length:
             raise IndexError(f"index {index} is outside an array of {self._length} elements")
@@ -226,10 +235,11 @@ class Array(NumPyLike, Generic[T_co]):
         self._heap.held_arrays.note_store_to(element, self, self._description())
         refuse_change(self._heap)
         if isinstance(key, (int, np.integer)):
-            place = self._place(int(key))
+            place = self._in_range(int(key))
+            self._heap.wait()
             raw = raw_value(element, value, self._description(), self._heap)
             self._note_change()
-            place[0] = raw
+            self._put(place, raw)
         elif isinstance(key, str):
             type, values = self._component(key)
             given = column(type, value, len(self), f"{self._description()}.{key}", self._heap)

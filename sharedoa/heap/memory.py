@@ -93,9 +93,7 @@ class HeapMemory:
         self.alone: Alone | None = None
         tell_child(self)
         self.residency = (
-            Residency(backend.prefetch, backend.transfer, backend.read)
-            if on_device
-            else Residency(None)
+            Residency(backend.prefetch, backend.transfer) if on_device else Residency(None)
         )
         by_type = settings.mode.placement == "by_type"
         # Where objects lie outside of slabs, these must not take the memory that objects need.

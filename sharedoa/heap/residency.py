@@ -2,9 +2,10 @@
 
 Managed memory moves page by page when it is touched on the other side; that costs a fault a page.
 So a bulk access by the host first fetches all that it is going to read or write, and a launch first
-sends back all that the host used. One value that the host looks at after a launch is copied, as a
-page that comes and goes would take longer than the launch. Many values that go to memory which is
-on the device, or come from there, are moved by the device itself, and the memory stays where it is.
+sends back all that the host used. One value that the host reads or writes after a launch is copied,
+as a page that comes and goes would take longer than the launch. Many values that go to memory which
+is on the device, or come from there, are moved by the device itself, and the memory stays where it
+is.
 """
 
 from __future__ import annotations
@@ -27,24 +28,16 @@ back."""
 
 #: address, size in bytes, whether to the device
 Prefetch = Callable[[int, int, bool], None]
-#: Address, bytes
-Read = Callable[[int, int], bytes]
 
 
 class Residency:
     """Ranges of memory that the host has used since they were last sent to the device."""
 
-    def __init__(
-        self,
-        prefetch: Prefetch | None,
-        transfer: Transfer | None = None,
-        read: Read | None = None,
-    ) -> None:
+    def __init__(self, prefetch: Prefetch | None, transfer: Transfer | None = None) -> None:
         """``prefetch`` is None where host and device are one; ``transfer`` where the device moves
-        nothing by itself; ``read`` gives what is there now, and leaves it where it is."""
+        nothing by itself."""
         self._prefetch = prefetch
         self._transfer = transfer
-        self._read = read
         self.moves = prefetch is not None
         """Whether host and device are two."""
         #: All that is to be sent back lies in these, by extent; stays empty where host and
@@ -53,15 +46,16 @@ class Residency:
         #: A part of each that is on the host for certain.
         self._fetched: dict[int, tuple[int, int]] = {}
         #: Extents of which something was copied since the last launch.
-        self._read_from: set[int] = set()
+        self._copied: set[int] = set()
 
-    def read_few(self, extent: int, address: int, size: int) -> bytes | None:
-        """A few bytes of an extent, which no launch changes now. None where the host had better
-        look itself, as it has used the extent since the last launch, or looks again."""
-        if self._read is None or extent in self.on_host or extent in self._read_from:
-            return None
-        self._read_from.add(extent)
-        return self._read(address, size)
+    def copies_one(self, extent: int) -> bool:
+        """Whether the host is to copy the few bytes of an extent that it reads or writes now: the
+        first ones after a launch. It had better use the memory itself where it has done so since,
+        or has something else to do there."""
+        if extent in self.on_host or extent in self._copied:
+            return False
+        self._copied.add(extent)
+        return True
 
     def host_uses(self, extent: int, start: int, end: int, blocks: int | None = None) -> None:
         """The host is about to read or write [start, end) of the extent that begins at ``extent``,
@@ -108,7 +102,7 @@ class Residency:
     def before_launch(self) -> None:
         if self._prefetch is None:
             return
-        self._read_from.clear()
+        self._copied.clear()
         # One at a time: other threads may use more memory meanwhile.
         for extent in list(self.on_host):
             self._fetched.pop(extent, None)
@@ -131,7 +125,7 @@ class Residency:
     def _forget_extent(self, extent: int) -> None:
         self._fetched.pop(extent, None)
         self.on_host.pop(extent, None)
-        self._read_from.discard(extent)
+        self._copied.discard(extent)
 
 
 def _joined(known: tuple[int, int] | None, start: int, end: int) -> tuple[int, int]:

@@ -100,10 +100,10 @@ class PretendDriver:
         if name in ("cuMemAllocManaged", "cuMemHostAlloc"):
             self.memory.append(np.zeros(arguments[0], np.uint8))
             return bindings.CUresult.CUDA_SUCCESS, self.memory[-1].ctypes.data
-        if name == "cuMemcpyDtoHAsync":
-            target, source, size, _ = arguments
-            if any(m.ctypes.data <= source < m.ctypes.data + m.nbytes for m in self.memory):
-                ctypes.memmove(target, source, size)
+        if name in ("cuMemcpyDtoHAsync", "cuMemcpyHtoDAsync"):
+            there = arguments[name == "cuMemcpyDtoHAsync"]
+            if any(m.ctypes.data <= there < m.ctypes.data + m.nbytes for m in self.memory):
+                ctypes.memmove(*arguments[:3])
         if name == "cuFuncGetAttribute":
             key = arguments[0].name.removeprefix("CU_FUNC_ATTRIBUTE_")
             return bindings.CUresult.CUDA_SUCCESS, self.of_functions.get(key, 0)

@@ -72,6 +72,9 @@ class CountingDevice:
     def read(self, address: int, size: int) -> bytes:
         return ctypes.string_at(address, size)
 
+    def write(self, address: int, data: bytes) -> None:
+        ctypes.memmove(address, data, len(data))
+
     def synchronize(self) -> None:
         self.waits += 1
 

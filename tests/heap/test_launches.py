@@ -199,6 +199,10 @@ def test_what_the_host_used_moves_before_the_next_launch(on_device, device):
     assert numbers[7] == 8
     on_device.before_launch()
     assert device.moved == [(numbers.address + 24, 8, True)]
+    device.moved.clear()
+    numbers[0] = 9
+    on_device.before_launch()
+    assert numbers[0] == 9 and device.moved == [], "so is one that is written"
 
 
 @oa.value
@@ -207,7 +211,7 @@ class Pair:
     b: oa.vec2
 
 
-def test_an_element_of_any_type_is_copied(on_device, device):
+def test_one_element_of_any_type_is_copied(on_device, device):
     circles = oa.concat(oa.new(Circle, 2))
     pairs = oa.array(Pair, [Pair(1, oa.vec2(2, 3)), Pair(4, oa.vec2(5, 6))])
     truths, vectors = oa.array(bool, [True, False]), oa.array(oa.vec2, [[1, 2], [3, 4]])
@@ -215,7 +219,15 @@ def test_an_element_of_any_type_is_copied(on_device, device):
     device.moved.clear()
     assert (pairs[-1].a, pairs[0].b.y, vectors[1].x) == (4, 3, 3) and truths[1] is False
     assert circles[1] is not None and circles[0] != circles[1]
-    assert device.moved == []
+    given = [(pairs, Pair(7, oa.vec2(8, 9))), (truths, True), (vectors, oa.vec2(7, 8))]
+    for array, value in [*given, (circles, None)]:
+        first = array[0]
+        on_device.before_launch()
+        device.moved.clear()
+        array[1] = value
+        on_device.before_launch()
+        assert device.moved == []
+        assert array[1] == value and array[0] == first
 
 
 def test_a_bulk_access_fetches_first(device):

@@ -135,7 +135,7 @@ MUTATIONS = (
     ),
     Mutation(
         "one look after a launch is enough", "sharedoa/heap/residency.py",
-        "        self._read_from.clear()\n", "",
+        "        self._copied.clear()\n", "",
         "a page comes and goes for each number that a loop looks at between launches",
         ("tests/heap/test_launches.py::test_what_the_host_used_moves_before_the_next_launch",),
     ),
