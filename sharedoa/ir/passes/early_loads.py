@@ -316,39 +316,57 @@ class _Writer:
         at = operation.location
         made: list[Operation] = []
         early: list[Value] = []
-        for place in first.places:
+        itself = self._loads.certain(operation, object) or ()
+        places = [place for place in first.places if place not in itself]
+        for place in places:
             made += place.load(object, at)
             early.append(made[-1].result)
         if first.next is not None:
             base, index = map(self._current, (first.next.base, first.next.place))
             made += load_next(first.next._replace(place=index, base=base), at)
             early.append(made[-1].result)
+        if not early:
+            return
         value = operation.result
         together = make("together", [value, *early], at, [value.type])
         replace_uses(self._function, {value: together.result})
         together.operands[0] = value
         where = region.operations.index(operation)
         region.operations[where : where + 1] = [*made, operation, together]
-        text = ", ".join(f"{p.owner.name}.{'.'.join(map(str, p.steps))}" for p in first.places)
+        text = ", ".join(f"{p.owner.name}.{'.'.join(map(str, p.steps))}" for p in places)
         self._program.remarks.append(Remark(at, _TEXT + (text or "the next element")))
 
     def _first_load(self, region: Region, object: Value) -> Operation | None:
         """The first operation that loads a field of the object, and gives a number or reference.
         Small functions stand in the place of their calls, so that it is the load itself."""
+        begin = 0
         while True:
-            found = self._loads.first_in(region, object)
-            if found is None or found.kind == "load":
+            left = range(begin, len(region.operations))
+            loading = (
+                n for n in left if self._loads.certain(region.operations[n], object) is not None
+            )
+            where = next(loading, None)
+            if where is None:
+                return None
+            found = region.operations[where]
+            if found.kind != "load" and self._put_in_place(region, where, found):
+                continue
+            if isinstance(found.result.type, ScalarType | ReferenceType):
                 return found
-            (symbol,) = callees(found)
-            function = self._program.functions[symbol]
-            if function is self._function or function.known or not is_small(function, True):
-                return found if isinstance(found.result.type, ScalarType) else None
-            body, result = in_place(function, found.operands, found)
-            where = region.operations.index(found)
-            region.operations[where : where + 1] = body
-            if result is not None:
-                self._now[found.result] = result
-                replace_uses(self._function, {found.result: result})
+            begin = where + 1
+
+    def _put_in_place(self, region: Region, where: int, call: Operation) -> bool:
+        """Have a small function in the place of its call; whether it is one."""
+        (symbol,) = callees(call)
+        function = self._program.functions[symbol]
+        if function is self._function or function.known or not is_small(function, True):
+            return False
+        body, result = in_place(function, call.operands, call)
+        region.operations[where : where + 1] = body
+        if result is not None:
+            self._now[call.result] = result
+            replace_uses(self._function, {call.result: result})
+        return True
 
     def _current(self, value: Value) -> Value:
         while value in self._now:
