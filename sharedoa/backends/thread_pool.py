@@ -344,7 +344,11 @@ def parallel(
     ``look_after`` gets a KernelFault, or what a handler of signals raises, when nothing runs any
     more.
     """
-    total = nx * ny
+    total, workers = nx * ny, worker_count()
+    if workers == 1:
+        return _on_one_core(run, code, nx, ny, slots, look_after)
+    # What the caller alone must have to do so that the others save more than to wake them takes.
+    worth = WAKING_SECONDS / (1 - 1 / workers)
 
     def start() -> None:
         try:
@@ -366,17 +370,32 @@ def parallel(
                     continue
                 cost = spent / (end - done)
                 done, piece = end, max(1, min(piece * GROWTH, int(PIECE_SECONDS / cost)))
-                if spent > (BELIEVED_SECONDS if end > 1 else WAKING_SECONDS):
-                    saved = cost * (total - done)
-                    # To ask for the number of cores costs as much as a short launch.
-                    if saved > WAKING_SECONDS:
-                        workers = worker_count()
-                        if workers == 1:
-                            run_alone(code, done, (nx, ny), slots)
-                            return
-                        if saved * (1 - 1 / workers) > WAKING_SECONDS:
-                            break
+                is_believed = spent > (BELIEVED_SECONDS if end > 1 else WAKING_SECONDS)
+                if is_believed and cost * (total - done) > worth:
+                    break
             _share(code, done, piece, total, (nx, ny), slots)
+        except BaseException as problem:
+            look_after(problem)
+
+    return start
+
+
+def _on_one_core(
+    run: Any, code: Any, nx: int, ny: int, slots: Any, look_after: Callable[[BaseException], None]
+) -> Callable[[], None]:
+    """``parallel`` where nobody could help, so that nothing is to be found out: as many threads as
+    need not be interrupted, and then the rest."""
+    total = nx * ny
+    first = min(total, FIRST_ALONE)
+
+    def start() -> None:
+        try:
+            if uninterrupted.has_set_handlers:
+                keep_interrupts()
+            while run(code, 0, first, nx, ny, slots):
+                settle()
+            if first < total:
+                run_alone(code, first, (nx, ny), slots)
         except BaseException as problem:
             look_after(problem)
 

@@ -298,6 +298,16 @@ def test_workers_are_woken_for_what_takes_long(
     assert shared == ([1] if is_shared else [])
 
 
+@pytest.mark.parametrize("threads", [1, thread_pool.FIRST_ALONE, thread_pool.FIRST_ALONE + 1, 5000])
+def test_on_one_core_nothing_is_found_out(cpu_backend: Backend, monkeypatch, threads):
+    """Nobody could help, so no piece is timed, and a call of native code or two do all."""
+    monkeypatch.setattr(thread_pool, "worker_count", lambda: 1)
+    monkeypatch.setattr(thread_pool, "perf_counter", None)
+    found = shared_words(cpu_backend, np.full(threads, -1))
+    Launcher(cpu_backend, store_coordinates)(address_of(found), threads=threads)
+    np.testing.assert_array_equal(found, np.arange(threads))
+
+
 def test_launches_of_several_python_threads(cpu_backend: Backend, monkeypatch):
     monkeypatch.setattr(thread_pool, "worker_count", lambda: 2)
     count, times = 20_000, 5
