@@ -76,6 +76,14 @@ def test_it_agrees_with_its_oracle(
     assert len(capsys.readouterr().out.splitlines()) >= 2
 
 
+@pytest.mark.parametrize("name", SIZES)
+def test_gpus_can_be_given_its_kernels(name: str) -> None:
+    """Also where no GPU is, and whatever was drawn for it above."""
+    kernels = [each for each in vars(program(name)).values() if isinstance(each, oa.Kernel)]
+    with oa.Heap(backend="cpu"):
+        assert all(kernel.compile("nvptx").products["ptx"] for kernel in kernels)
+
+
 def test_all_are_tested_described_and_short() -> None:
     files = sorted(FOLDER.glob("*.py"))
     assert [file.stem for file in files] == sorted(SIZES)
