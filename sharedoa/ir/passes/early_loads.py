@@ -73,9 +73,9 @@ def load_early(program: Program, job: Job) -> None:
         if any(isinstance(fact, Lane) for fact in function.known.values()):
             continue
         found = [
-            each
+            (region, first)
             for region, loop in _rounds(function, function.symbol in called)
-            for each in seeker.firsts(function, region, loop)
+            for first in seeker.firsts(function, region, loop)
         ]
         fed = _fed(function)
         writer = _Writer(program, seeker.loads, function)
@@ -164,39 +164,28 @@ class _Seeker:
 
     def firsts(
         self, function: Function, region: Region, loop: Operation | None
-    ) -> Iterator[tuple[Region, _First]]:
-        """The objects that the region makes, or is given, with what to load of each, and where."""
-        homes = _homes(function)
+    ) -> Iterator[_First]:
+        """The objects that the region makes, or is given, with what to load of each."""
+        order, homes = self._order(region), _homes(function)
         made = [value for operation in region.operations for value in operation.results]
         for value in [*region.arguments, *made]:
             if not isinstance(value.type, ReferenceType) or unconverted(value) is not value:
                 continue
+            first = self.loads.first_in(region, value)
+            if first is None:
+                continue
+            at_once = {*(self.loads.certain(first, value) or ())}
             ancestry = {*value.type.cls.ancestry()}
-            for site, first in self._sites(region, value):
-                at_once = {*(self.loads.certain(first, value) or ())}
-                places = [
-                    place
-                    for place in self._wanted(function, value, site, first, homes)
-                    if place not in at_once and place.owner in ancestry and self._is_cheap(place)
-                ]
-                order = self._order(region)
-                following = None
-                if order.branches[-1] > order.branches[order.place[first]]:
-                    following = next_element(self._program, loop, region, value)
-                if (places or following) and len(places) <= MOST_PLACES:
-                    yield site, _First(value, at_once, places, following)
-
-    def _sites(self, region: Region, value: Value) -> Iterator[tuple[Region, Operation]]:
-        """Where a field of an object is loaded first: in the region that has it, else in arms of
-        branches there."""
-        first = self.loads.first_in(region, value)
-        if first is not None:
-            yield region, first
-            return
-        for operation in region.operations:
-            if operation.kind in ("if", "switch"):
-                for arm in operation.regions:
-                    yield from self._sites(arm, value)
+            places = [
+                place
+                for place in self._wanted(function, value, first, order, homes)
+                if place not in at_once and place.owner in ancestry and self._is_cheap(place)
+            ]
+            following = None
+            if order.branches[-1] > order.branches[order.place[first]]:
+                following = next_element(self._program, loop, region, value)
+            if (places or following) and len(places) <= MOST_PLACES:
+                yield _First(value, at_once, places, following)
 
     def _is_cheap(self, place: Place) -> bool:
         """Whether it is needed, or lies beside others of the object: elements of which one is meant
@@ -209,27 +198,22 @@ class _Seeker:
         self,
         function: Function,
         value: Value,
-        site: Region,
         first: Operation,
+        here: _Order,
         homes: Mapping[Value, Region],
     ) -> list[Place]:
         """What is loaded of the object behind a branch, but not behind loops."""
         wanted: dict[Place, None] = {}
-        here, home, top = self._order(site), self._order(homes[value]), {*site.operations}
+        top = {*homes[value].operations}
         for found in self.loads.found(function, value):
-            operation, is_behind, order, begin = found.operation, True, home, home.place[first]
-            if unconverted(found.value) is not value:
+            operation, order, begin = found.operation, here, here.place[first]
+            if unconverted(found.value) is not value:  # in another round, or region
                 order, begin = self._order(homes[found.value]), 0
-            elif operation in here.place:
-                order, begin = here, here.place[first]
-                is_behind = operation is first or operation not in top
-                is_behind = is_behind or here.branches[here.place[operation]] > here.branches[begin]
-            elif home.place.get(operation) == begin:
-                continue  # in another arm
             place = order.place.get(operation)
             if place is None or place < begin or order.loops[place + 1] > order.loops[begin]:
                 continue
-            if is_behind:
+            is_at_once = order is here and operation is not first and operation in top
+            if not is_at_once or here.branches[place] > here.branches[begin]:
                 wanted.update(dict.fromkeys(found.places))
         return [*wanted]
 
