@@ -85,6 +85,19 @@ def test_fields_of_subclasses_are_not(tmp_path: Path) -> None:
     assert sorted(found) == ["kind", "kind", "more", "next", "next", "value"]
 
 
+@pytest.mark.parametrize(
+    ("ends", "place"), [("w", "k"), ("-1, -w - 1, -1", "k"), ("w", "k - 5"), ("0, w, 4", "k")]
+)
+def test_elements_at_the_ends(tmp_path: Path, ends: str, place: str) -> None:
+    """Behind the last one there is none, nor before the first."""
+    loop = f"for k in range({ends}):\n    e = places[{place}]"
+    lines = f"{loop}\n    if e.value > 1:\n        s += e.kind"
+    program = program_of(tmp_path, lines)
+    expected = [outcome(program, seed, CLASSES, threads=1) for seed in range(3)]
+    assert early(program) == 2
+    assert [outcome(program, seed, CLASSES, threads=1) for seed in range(3)] == expected
+
+
 @oa.func
 def peek(place: Place | None) -> i32:
     if place is None:

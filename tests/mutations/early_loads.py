@@ -8,6 +8,7 @@ _NEXT = "sharedoa/ir/next_elements.py"
 _SMALL = "sharedoa/ir/small_functions.py"
 _TESTS = "tests/ir/test_early_loads.py"
 _RANDOM = f"{_TESTS}::test_random_loops_mean_the_same"
+_ENDS = f"{_TESTS}::test_elements_at_the_ends"
 _WHICH = f"{_TESTS}::test_what_is_loaded_early"
 _CODE = "tests/codegen/test_early_loads.py::test_no_branch_between_loads"
 _FILES = "tests/ir/test_files.py"
@@ -16,13 +17,13 @@ MUTATIONS = (
     Mutation(
         "the next element is not looked at", _NEXT,
         "next = write(\"select\", [is_inside, next, index], counts)", "pass",
-        "what is behind the last element of an array is read", (_RANDOM,),
+        "what is behind the last element of an array is read", (_ENDS,),
     ),
     Mutation(
         "elements before the first", _NEXT,
         'for operator, bound in (("lt", length), ("ge", zero)):',
         'for operator, bound in (("lt", length),):',
-        "what is before the first element of an array is read", (_RANDOM,),
+        "what is before the first element of an array is read", (_ENDS,),
     ),
     Mutation(
         "arrays that rounds change", _NEXT,
