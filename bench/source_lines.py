@@ -123,7 +123,7 @@ def _rows(text: str) -> Iterator[tuple[list[str], list[str]]]:
 
 def run(options: Options) -> Result:
     backend = backend_name(options)
-    result = Result("source_lines", backend, {"marked": marked()})
+    result = Result("source-lines", backend, {"marked": marked()})
     if backend != "cuda":
         return result
     with result.attempt("ptxas"):
