@@ -2,8 +2,8 @@
 
 Every sample is a fresh Python process: without code caches (ours and the driver's), and with both
 as an earlier process left them. One kind of process launches the kernel once and reads the result;
-the other goes through the stages one by one (`bench/compile_probes.py`). Python's own bytecode is
-there in all of them.
+another goes through the stages one by one (`bench/compile_probes.py`), the third calls a method
+of a population of 1,000 classes. Python's own bytecode is there in all of them.
 
 Expected before running: import 120 to 200 ms, two thirds of it NumPy and llvmlite. First launch
 150 to 250 ms on a GPU: 30 to 60 ms from source to IR, 30 to 50 ms in LLVM, 10 to 40 ms in the
@@ -45,6 +45,7 @@ def run(options: Options) -> Result:
     launches = {
         "first launch": ["-m", "bench.compile_probes", "first-launch", options.backend],
         "stages": ["-m", "bench.compile_probes", "stages", options.backend],
+        "many classes": ["-m", "bench.compile_probes", "many-classes", options.backend],
     }
     backend = ""
     samples: dict[tuple[str, str, str], list[float]] = {}

@@ -12,6 +12,17 @@ from contextlib import contextmanager
 
 from .forks import tell_child
 
+_MANY = 100_000
+"""Young objects that take the collector a twentieth of a second to look at."""
+
+
+def _grow_old() -> None:
+    """Of many young objects nearly all are programs, which stay: the collector looks at them when
+    it looks at all old ones, not at once. Who has frozen objects keeps them frozen."""
+    if gc.get_count()[0] > _MANY and not gc.get_freeze_count():
+        gc.freeze()
+        gc.unfreeze()
+
 
 class _Pause:
     """The one who has turned the collector off turns it on again."""
@@ -30,6 +41,7 @@ class _Pause:
             yield
         finally:
             if is_ours:
+                _grow_old()
                 gc.enable()
                 self.is_on = False
 

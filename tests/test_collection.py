@@ -52,3 +52,18 @@ def test_a_child_collects() -> None:
     with nothing_collected():
         nothing_collected.after_fork()
         assert gc.isenabled()
+
+
+def test_what_a_compilation_has_made_is_not_looked_at_at_once() -> None:
+    gc.unfreeze()
+    try:
+        with nothing_collected():
+            kept = [[number] for number in range(150_000)]
+            assert gc.get_count()[0] > len(kept)
+        assert gc.get_count()[0] < 10_000
+        assert gc.get_freeze_count() == 0
+    finally:
+        gc.freeze()
+    with nothing_collected():
+        kept += [[number] for number in range(150_000)]
+    assert gc.get_freeze_count() > 0, "what somebody has frozen is frozen still"

@@ -76,12 +76,24 @@ class ProgramEmitter:
     is_convergent: bool = False
     _site_numbers: dict[tuple[Location, str | None], int] = field(default_factory=dict)
     _alignments: dict[ClassType, int] = field(default_factory=dict)
+    #: The block that was written to last, and addresses that were computed there, by the identity
+    #: of their references.
+    _block: ir.Block | None = None
+    _addresses: dict[int, tuple[ir.Value, ir.Value]] = field(default_factory=dict)
 
     def emit_address(self, builder: ir.IRBuilder, reference: ir.Value) -> ir.Value:
-        """i64: the address of the object that a reference names."""
-        space = self.target.constant_space
-        address: ir.Value = self.encoding.emit_address(builder, reference, space)
-        return address
+        """i64: the address of the object that a reference names; ``builder`` stands at the end of a
+        block. Computed once in a block: what LLVM would find to be the same takes longest to
+        write."""
+        if builder.block is not self._block:
+            self._block = builder.block
+            self._addresses.clear()
+        known = self._addresses.get(id(reference))
+        if known is None:
+            space = self.target.constant_space
+            address = self.encoding.emit_address(builder, reference, space)
+            known = self._addresses[id(reference)] = reference, address
+        return known[1]
 
     def emit_address_or_null(self, builder: ir.IRBuilder, reference: ir.Value) -> ir.Value:
         """The same, and 0 for null."""
@@ -233,9 +245,13 @@ class FunctionEmitter:
             self.builder.debug_metadata = program.lines.location(self._subprogram, at)
 
     def finish(self) -> None:
-        """Close the entry block, which holds the stack slots."""
+        """Close the entry block, which holds the stack slots; without any there is none."""
+        entry = self._entry.block
+        if not entry.instructions:
+            self.llvm_function.blocks.remove(entry)
+            return
         # Targets put stack slots of their own there.
-        self._entry.position_at_end(self._entry.block)
+        self._entry.position_at_end(entry)
         self._entry.branch(self._first)
 
     # -------------------------------------------------------------- values

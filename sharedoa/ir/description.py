@@ -130,10 +130,20 @@ def _class(cls: ClassType, types: TypeTexts) -> str:
         raise InternalError(f"no text for {cls!r}, which another compiler has laid out")
     base = "none" if cls.base is None else types.named(cls.base)
     family = f"{types.named(cls.family.root)} {cls.family.layout} {cls.family.entries}"
-    slots = f"{cls.entry_base} {cls.slots!r}"
+    slots = f"{cls.entry_base} {_slots(cls)}"
     kind = f"{cls.is_abstract} {cls.is_resolved} {cls.frozen} {sorted(cls.unordered)!r}"
     fields = _fields(cls.own_fields, types) if cls.is_resolved else "?"
     return f"class {types.named(cls)} {base} ({family}) ({slots}) {kind} {{{fields}}}"
+
+
+def _slots(cls: ClassType) -> str:
+    """Those that the base class has, which is described, too, are not told again: of a thousand
+    classes that would be most of the text."""
+    inherited = {} if cls.base is None else cls.base.slots
+    if not inherited or not inherited.items() <= cls.slots.items():
+        return repr(cls.slots)
+    own = {name: slot for name, slot in cls.slots.items() if name not in inherited}
+    return f"of the base and {own!r}"
 
 
 def _struct(struct: ValueType, types: TypeTexts) -> str:

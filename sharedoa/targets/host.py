@@ -33,7 +33,7 @@ from .base import (
     private_text,
 )
 from .mathematics import LIBRARY_NAMES, emit_exact, emit_intrinsic, emit_library_call
-from .optimise import emit_native, optimise, parse
+from .optimise import copy_no_ends, emit_native, optimise, parse
 from .thread_loops import emit_groups, emit_threads
 
 #: Provided by the CPU backend to every module that it loads.
@@ -245,6 +245,7 @@ class HostTarget:
     def compile(self, ir_text: str) -> Stages:
         module = parse(ir_text)
         optimise(module, self.machine)
+        copy_no_ends(module)
         return emit_native(module, self.machine)
 
 

@@ -8,7 +8,7 @@ from llvmlite import ir
 from sharedoa.errors import InternalError
 from sharedoa.targets.base import I8, I64, POINTER, VOID, Target, declare
 from sharedoa.targets.host import HostTarget
-from sharedoa.targets.optimise import assembly_of
+from sharedoa.targets.optimise import assembly_of, copy_no_ends, parse
 
 from .hand_written import kernel_text, store_coordinates
 
@@ -20,6 +20,22 @@ def test_stages():
     assert "define" in stages["opt.ll"]
     assert "kernel:" in assembly_of(stages["opt.ll"], target.machine)
     assert isinstance(stages["o"], bytes)
+
+
+@pytest.mark.parametrize(("count", "for_size"), [(100, False), (1100, True)])
+def test_functions_of_very_many_blocks_are_selected_for_size(count: int, for_size: bool) -> None:
+    cases = "".join(f"i64 {n}, label %case{n} " for n in range(count))
+    blocks = "".join(
+        f"case{n}: call void @other(i64 {n * n}) br label %end\n" for n in range(count)
+    )
+    text = (
+        "declare void @other(i64)\n"
+        f"define void @many(i64 %which) {{ switch i64 %which, label %end [{cases}]\n"
+        f"{blocks}end: ret void }}"
+    )
+    module = parse(text)
+    copy_no_ends(module)
+    assert ("optsize" in str(module)) == for_size
 
 
 def test_the_body_is_inlined_and_gone():
