@@ -193,7 +193,8 @@ MUTATIONS = (
         )
         for what, old, new in (
             ("debug mode", " debug {job.debug} fast", " fast"),
-            ("entries", "{cls.entry_base} {cls.slots!r}", "{cls.slots!r}"),
+            ("entries", "{cls.entry_base} {_slots(cls)}", "{_slots(cls)}"),
+            ("slots of subclasses", "if name not in inherited}", "if False}"),
             ("types of fields", "{name!r}: {types.type(type)}", "{name!r}"),
             ("answers", ": {_answer(answer, types)}", ""),
         )

@@ -201,6 +201,16 @@ def test_each_property_of_a_type_alone_changes_it(heap: oa.Heap, thing: Any) -> 
     assert type(thing) in (ClassType, Family, ValueType)
 
 
+def test_slots_are_told_where_they_are_not_those_of_the_base(
+    heap: oa.Heap, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = [text_of(job_of(heap))]
+    for own in ({"more": 1}, {"more": 2}, {"other": 1}):
+        monkeypatch.setattr(SQUARE, "slots", {**SHAPE.slots, **own})
+        texts.append(text_of(job_of(heap)))
+    assert len(set(texts)) == len(texts)
+
+
 def test_programs_have_nothing_that_texts_leave_out() -> None:
     # Texts of the IR have all of these; who adds a field adds it there.
     names = {
