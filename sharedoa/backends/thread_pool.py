@@ -383,19 +383,24 @@ def parallel(
 def _on_one_core(
     run: Any, code: Any, nx: int, ny: int, slots: Any, look_after: Callable[[BaseException], None]
 ) -> Callable[[], None]:
-    """``parallel`` where nobody could help, so that nothing is to be found out: as many threads as
-    need not be interrupted, and then the rest."""
+    """``parallel`` where nobody could help: as many threads as need not be interrupted, then the
+    rest; or all at once, if the launch before took no longer than a piece may."""
     total = nx * ny
     first = min(total, FIRST_ALONE)
 
     def start() -> None:
+        nonlocal first
+        piece = first
         try:
             if uninterrupted.has_set_handlers:
                 keep_interrupts()
-            while run(code, 0, first, nx, ny, slots):
+            begun = 0.0 if total <= FIRST_ALONE else perf_counter()
+            while run(code, 0, piece, nx, ny, slots):
                 settle()
-            if first < total:
-                run_alone(code, first, (nx, ny), slots)
+            if piece < total:
+                run_alone(code, piece, (nx, ny), slots)
+            if total > FIRST_ALONE:
+                first = total if perf_counter() - begun < PIECE_SECONDS else FIRST_ALONE
         except BaseException as problem:
             look_after(problem)
 

@@ -299,13 +299,26 @@ def test_workers_are_woken_for_what_takes_long(
 
 
 @pytest.mark.parametrize("threads", [1, thread_pool.FIRST_ALONE, thread_pool.FIRST_ALONE + 1, 5000])
-def test_on_one_core_nothing_is_found_out(cpu_backend: Backend, monkeypatch, threads):
-    """Nobody could help, so no piece is timed, and a call of native code or two do all."""
+def test_on_one_core(cpu_backend: Backend, monkeypatch, threads):
     monkeypatch.setattr(thread_pool, "worker_count", lambda: 1)
-    monkeypatch.setattr(thread_pool, "perf_counter", None)
     found = shared_words(cpu_backend, np.full(threads, -1))
     Launcher(cpu_backend, store_coordinates)(address_of(found), threads=threads)
     np.testing.assert_array_equal(found, np.arange(threads))
+
+
+def test_on_one_core_short_launches_are_one_piece(monkeypatch):
+    """Until one takes long: then they can be interrupted again."""
+    pieces = []
+    seconds = iter([0, 1e-3, 0, 1e-6, 0, 1e-3, 0, 1e-6])
+    monkeypatch.setattr(thread_pool, "worker_count", lambda: 1)
+    monkeypatch.setattr(thread_pool, "perf_counter", lambda: next(seconds))
+    monkeypatch.setattr(thread_pool, "run_alone", lambda code, first, size, slots: None)
+    run = lambda code, begin, end, nx, ny, slots: pieces.append(end)
+    start = thread_pool.parallel(run, None, 1000, 2, None, pytest.fail)
+    for _ in range(4):
+        start()
+    few = thread_pool.FIRST_ALONE
+    assert pieces == [few, few, 2000, few]
 
 
 def test_launches_of_several_python_threads(cpu_backend: Backend, monkeypatch):
