@@ -34,6 +34,12 @@ _TWO_DEVICES = ("tests/backends/test_two_devices.py",)
 _OF_HOSTS = ("tests/targets/test_host_code.py",)
 
 MUTATIONS = (
+    Mutation(
+        "launches that become long on one core", "sharedoa/backends/thread_pool.py",
+        "first = total if perf_counter() - begun < PIECE_SECONDS else FIRST_ALONE", "first = total",
+        "nobody can interrupt them after the first one",
+        ("tests/backends/test_launch.py::test_on_one_core_short_launches_are_one_piece",),
+    ),
     # ------------------------------------------------------------ devices
     Mutation(
         "the device of the last call", _DEVICE,
