@@ -200,6 +200,9 @@ def _derived(
             receivers=source.receivers,
             keeps_arrays=source.keeps_arrays,
             is_derived=True,
+            # Words of a thread and the distance of adjoints are other numbers in the next process:
+            # making code for them takes blocks of steps ten times as long meanwhile.
+            is_general=True,
             in_order=in_order,
             origin=source.origin,
         )
