@@ -52,7 +52,8 @@ class InterpretedWorld:
         flat = [number for row in step.cells for number in row]
         cells = {FLAT: flat, ROWS: len(step.cells), COLUMNS: len(step.cells[0])}
         given = [workers, [*step.data], cells, *outs]
-        Machine(self._kernel, self._seed).run(given, len(workers))
+        block, threads = self._program.block or 1, self._program.threads(len(workers))
+        Machine(self._kernel, self._seed).run(given, threads, block)
         return [
             [seen_as(self._program, _outside(type, value)) for value in out]
             for type, out in zip(types, outs, strict=True)

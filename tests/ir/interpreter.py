@@ -3,7 +3,8 @@
 Objects are ``Thing``s, arrays lists, value structs dicts that nobody changes, null is None. Threads
 take turns at every access of memory, in an order that a seed chooses. Rounds of a loop that is
 marked ``shared`` are run in any order, several at a time, by whichever thread, which is what
-generated code may do and more. Kinds that are not declared do what the one who runs them says.
+generated code may do and more. At a barrier all threads of the launch wait. Kinds that are not
+declared do what the one who runs them says.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, NamedTuple
 
-from sharedoa.ir.core import Function, Operation, Program, Region, Value
+from sharedoa.ir.core import Function, Operation, Program, Region, Value, element_of
 from sharedoa.ir.passes.shared_loops import Combination
 from sharedoa.model.classes import ClassType
 from sharedoa.model.scalars import ScalarType
@@ -98,11 +99,15 @@ class Machine:
         self._program, self._random = program, Random(seed)
         self._undeclared = undeclared or {}
         self._threads: list[Thread] = []
+        self._block = 1
+        #: Memory that threads of a block share, by block and number of the tile.
+        self._tiles: dict[tuple[int, int], list[Any]] = {}
         self.steps = self.helped = 0
 
-    def run(self, arguments: Sequence[Any], threads: int) -> list[list[Any]]:
-        """Launch the kernel; what each thread reported."""
+    def run(self, arguments: Sequence[Any], threads: int, block: int = 1) -> list[list[Any]]:
+        """Launch the kernel in blocks of ``block`` threads; what each thread reported."""
         self._threads = [Thread(number) for number in range(threads)]
+        self._block, self._tiles = block, {}
         running = [self._thread(arguments, thread) for thread in self._threads]
         waiting: list[Running] = []
         while running or waiting:
@@ -161,6 +166,9 @@ class Machine:
             return 0 if operation["axis"] else thread.number
         if operation.kind == "grid_size":
             return 1 if operation["axis"] else len(self._threads)
+        if operation.kind == "tile":
+            key = thread.number // self._block, operation["number"]
+            return Lvalue(self._tiles.setdefault(key, [zero(element_of(operation.result))]), 0)
         return _COMPUTE[operation.kind](operation, given)
 
     def _arm(self, region: Region, env: Env, thread: Thread) -> Running:
