@@ -16,12 +16,35 @@ _MANY = 100_000
 """Young objects that take the collector a twentieth of a second to look at."""
 
 
-def _grow_old() -> None:
-    """Of many young objects nearly all are programs, which stay: the collector looks at them when
-    it looks at all old ones, not at once. Who has frozen objects keeps them frozen."""
-    if gc.get_count()[0] > _MANY and not gc.get_freeze_count():
-        gc.freeze()
+class _Old:
+    """Objects that the collector looks at only when it looks at all."""
+
+    #: How many there were after the last look at all that this knows of.
+    kept = 0
+
+    def take_young(self) -> None:
+        """Of many young objects nearly all are programs, which stay: they are not looked at now.
+        The collector does not know of them then, so it looks at all here where there are twice as
+        many as before: programs may have been dropped. Who has frozen objects keeps them frozen."""
+        if gc.get_count()[0] <= _MANY or gc.get_freeze_count():
+            return
+        count = _take_all()
+        if count > 2 * self.kept:
+            if self.kept:
+                gc.collect()
+                count = _take_all()
+            self.kept = count
+
+
+def _take_all() -> int:
+    gc.freeze()
+    try:
+        return gc.get_freeze_count()
+    finally:
         gc.unfreeze()
+
+
+_old = _Old()
 
 
 class _Pause:
@@ -41,9 +64,11 @@ class _Pause:
             yield
         finally:
             if is_ours:
-                _grow_old()
-                gc.enable()
-                self.is_on = False
+                try:
+                    _old.take_young()
+                finally:
+                    gc.enable()
+                    self.is_on = False
 
     def after_fork(self) -> None:
         """Who compiles is not in the child, unless it is the thread that forked."""

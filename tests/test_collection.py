@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import threading
+import weakref
 
 import pytest
 
@@ -67,3 +68,20 @@ def test_what_a_compilation_has_made_is_not_looked_at_at_once() -> None:
     with nothing_collected():
         kept += [[number] for number in range(150_000)]
     assert gc.get_freeze_count() > 0, "what somebody has frozen is frozen still"
+
+
+def test_programs_that_were_dropped_are_found() -> None:
+    """What was young is not looked at: then the collector's own counts never say that it is time to
+    look at all."""
+
+    class Program:
+        def __init__(self) -> None:
+            self.parts, self.itself = [[number] for number in range(101_000)], self
+
+    gc.unfreeze()
+    gc.collect()
+    programs = []
+    for _ in range(8):
+        with nothing_collected():
+            programs.append(weakref.ref(Program()))
+    assert sum(program() is not None for program in programs) < 6

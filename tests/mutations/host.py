@@ -31,6 +31,12 @@ _OLD_WAYS = (
 )
 
 MUTATIONS = (
+    Mutation(
+        "programs that were dropped are kept for good", "sharedoa/collection.py",
+        "                gc.collect()\n", "                pass\n",
+        "a process that makes and drops large programs takes more and more memory",
+        ("tests/test_collection.py::test_programs_that_were_dropped_are_found",),
+    ),
     # ------------------------------------------- one object
     Mutation(
         "fields are read while launches are recorded", "sharedoa/heap/one_field.py",
