@@ -101,7 +101,7 @@ class Course:
         done: Sequence[Done],
         end: Saved | None,
         gradients: dict[str, Gradient],
-        types: Sequence[Type],
+        types: Sequence[Type] | None,
     ) -> None:
         """``end``: what was copied when the block ended; ``types``: as those of ``state_of``."""
         self.types, self.state = types, state_of(heap, types)
@@ -197,7 +197,7 @@ def remember(
 ) -> None:
     """A block has done so, on the heap as it was ``before``."""
     types, made = _types_left(heap, done), heap.memory.arrays_made
-    if before.state != state_of(heap) or any(before.made.get(t, 0) != made[t] for t in types):
+    if before.state != state_of(heap) or any(before.made.get(t, 0) != made[t] for t in types or ()):
         return
     copies = [each.saved for each in done if each.saved is not None]
     copies += [] if end is None else [end]
@@ -442,12 +442,13 @@ def _is_same(
     return True
 
 
-def state_of(heap: Heap, arrays: Sequence[Type] = ()) -> tuple[int, ...]:
+def state_of(heap: Heap, arrays: Sequence[Type] | None = None) -> tuple[int, ...]:
     """As long as it is the same, the same launches are recorded the same way; ``arrays``: types of
-    elements of which they may leave all arrays that there are."""
+    elements of which they may leave all arrays that there are. The first array of another type may
+    be one of theirs, too."""
     books, placement, made = heap.books, heap.placement, heap.memory.arrays_made
     changes = placement.population_version, placement.moves, placement.deletions
-    of_arrays = (len(made), *[made[each] for each in arrays]) if arrays else ()
+    of_arrays = () if arrays is None else (len(made), *[made[each] for each in arrays])
     return World.epoch, books.layout_epoch, *changes, *of_arrays
 
 
@@ -463,7 +464,11 @@ class Before:
         return cls(state_of(heap), {**heap.memory.arrays_made})
 
 
-def _types_left(heap: Heap, done: Sequence[Done]) -> list[Type]:
-    """Types of elements of which launches may leave all arrays that there are."""
+def _types_left(heap: Heap, done: Sequence[Done]) -> list[Type] | None:
+    """Types of elements of which launches may leave all arrays that there are; None if they leave
+    no arrays but those that they are given."""
     taped = [each.taped for each in done if each.taped is not None]
-    return elements_in(heap, {role for each in taped for role in each.gradient.made.again.roles})
+    roles = {role for each in taped for role in each.gradient.made.again.roles}
+    if all(role[:1] == ("field",) for role in roles):
+        return None
+    return elements_in(heap, roles)

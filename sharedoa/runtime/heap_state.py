@@ -110,7 +110,7 @@ class Saved:
         """Whether nothing has to be noted when it is put back: neither references that it has nor
         watched fields have changed since."""
         heap = self._heap
-        if self._changes and dict(self._changes) != dict(heap.distinct.changes):
+        if self._changes != heap.distinct.changes:
             return False
         return all(
             each.references is None or self._is_unchanged(each, each.references)

@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 
 import sharedoa as oa
-from sharedoa import f64, i32
+from sharedoa import f32, f64, i32
 from sharedoa.runtime import courses, way_back
+from sharedoa.runtime.heap_state import Copies, Saved, memory_in
 
 from ..differential.effort import examples
 from .comparison import BY_CLASS, agree
@@ -333,6 +334,57 @@ class Holder(oa.Object):
 
     def square(self) -> None:
         self.y = self.numbers[0] ** 2 + self.numbers[1] ** 3 + 0.5 * self.y
+
+
+def test_first_arrays_of_a_type() -> None:
+    """The course was taken when there were none for the way back to load again."""
+
+    def history(world: World, found: list[Any]) -> None:
+        late = oa.new(Late, 2)
+        for number in range(4):
+            if number >= 2:
+                late[0].numbers = oa.array(f32, [1.0 + number, 2.0])
+                late[1].numbers = oa.array(f32, [3.0])
+            world.begin()
+            late.y = 1.0
+            with oa.tape() as tape:
+                oa.all(Late).square()
+                gather_late[2](late, world.loss)
+            for each in late[: 2 * (number >= 2)]:
+                each.numbers[:] = 50.0  # which makes no difference any more
+            tape.backward(world.loss)
+            found.append([oa.grad(each.numbers) for each in late])
+            tape.zero()
+
+    check(history)
+
+
+class Late(oa.Object):
+    numbers: oa.Array[f32]
+    y: f64
+
+    def square(self) -> None:
+        for number in self.numbers:
+            self.y += number**2
+
+
+@oa.kernel
+def gather_late(late: oa.Array[Late], loss: oa.Array[f64]) -> None:
+    oa.atomic_add(loss, 0, late[oa.grid(1)].y ** 2)
+
+
+def test_copies_tell_what_is_watched_since() -> None:
+    """What is found of references then holds of memory as it is, not as it was."""
+    with oa.Heap("auto", CopyingDevice(1 << 30), capacity="64MiB", initial_region=32) as heap:
+        world = World()
+        cls = Bead.__sharedoa__
+        copies = Copies(heap)
+        before = Saved(heap, memory_in(heap, frozenset([("field", cls.type_index, "next")])))
+        assert before.is_known_now
+        assert heap.distinct.are_distinct(heap, cls, (cls, "next"))
+        assert not before.is_known_now and Saved(heap, before.pieces).is_known_now
+        copies.let_go()
+        del world
 
 
 @oa.kernel

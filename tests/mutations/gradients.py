@@ -194,10 +194,26 @@ MUTATIONS = (
     Mutation(
         "a block follows though there are other arrays",
         "sharedoa/runtime/courses.py",
-        "    of_arrays = (len(made), *[made[each] for each in arrays]) if arrays else ()\n",
+        "    of_arrays = () if arrays is None else (len(made), *[made[each] for each in arrays])\n",
         "    of_arrays = ()\n",
         "arrays that came since are not copied",
         (f"{_COURSES}::test_what_a_block_copies_is_what_lies_there_now",),
+    ),
+    Mutation(
+        "no array yet is no array ever",
+        "sharedoa/runtime/courses.py",
+        "    return elements_in(heap, roles)\n",
+        "    return elements_in(heap, roles) or None\n",
+        "the first arrays of a type are not copied",
+        (f"{_COURSES}::test_first_arrays_of_a_type",),
+    ),
+    Mutation(
+        "what is watched since copies were made is put back unseen",
+        "sharedoa/runtime/heap_state.py",
+        "        if self._changes != heap.distinct.changes:\n",
+        "        if self._changes and self._changes != heap.distinct.changes:\n",
+        "references are taken for distinct that were not",
+        (f"{_COURSES}::test_copies_tell_what_is_watched_since",),
     ),
     Mutation(
         "a way back is taken wherever adjoints are",
