@@ -254,7 +254,7 @@ ENZYME = (
     ),
     Row(
         "E-10", "gradient and primal at most ten times the primal, at four sizes, on an H200",
-        records=("gradients-nvidia-h200-2026-11-27.json",),
+        records=("gradients-again-nvidia-h200-2026-11-27.json",),
     ),
     Row(
         "E-11", "with atomics everywhere, without sums of warps, before our own optimisation",
