@@ -53,7 +53,7 @@ class Kernel(Generic[P]):
         self.name = function.__name__
         functools.update_wrapper(self, function)
         self._local = local
-        self._launchers: dict[int, Launcher[P]] = {}
+        self._launchers: dict[Any, Launcher[P]] = {}
 
     @functools.cached_property
     def _use(self) -> IntrinsicUse:
@@ -90,13 +90,14 @@ class Kernel(Generic[P]):
         )
 
     def __getitem__(self, item: Sizes) -> Launcher[P]:
-        found = self._launchers.get(item) if item.__class__ is int else None
+        is_plain = item.__class__ is int or _are_ints(item)
+        found = self._launchers.get(item) if is_plain else None
         if found is None and self._use.axes == 3:
             geometry, extent = parse_solid(item)
             return functools.partial(self.program.launcher(geometry), extent)
         if found is None:
             found = self.program.launcher(parse_geometry(item, self._use.axes))
-            if item.__class__ is int:
+            if is_plain:
                 if len(self._launchers) >= _LAUNCHERS_KEPT:
                     self._launchers.clear()
                 self._launchers[item] = found
@@ -163,6 +164,14 @@ class Launcher(Protocol[P]):
         Raises ArgumentError for a wrong number or type of arguments.
         """
         ...
+
+
+def _are_ints(item: Any) -> bool:
+    """Whether it is two ints: tuples of others may equal them and be refused, as (True, 1)."""
+    return (
+        item.__class__ is tuple and len(item) == 2
+        and item[0].__class__ is int and item[1].__class__ is int
+    )  # fmt: skip
 
 
 def kernel(function: Callable[P, None]) -> Kernel[P]:

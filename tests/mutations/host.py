@@ -350,4 +350,10 @@ MUTATIONS = (
         "modules that programs write and drop stay in memory, and all that was compiled of them",
         ("tests/runtime/test_left_behind.py::test_modules_that_are_no_more",),
     ),
+    Mutation(
+        "sizes of launches are remembered by what they equal", "sharedoa/runtime/kernel.py",
+        "        and item[0].__class__ is int and item[1].__class__ is int\n", "",
+        "kernel[True, 1] is refused the first time alone",
+        ("tests/runtime/test_geometry.py::test_sizes_that_are_remembered_are_ints",),
+    ),
 )  # fmt: skip

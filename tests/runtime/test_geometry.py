@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import sharedoa as oa
 from sharedoa.errors import ArgumentError
 from sharedoa.runtime.geometry import parse_geometry
 
@@ -62,3 +63,24 @@ def test_bad_sizes_are_refused(item, axes, complaint):
     with pytest.raises(ArgumentError, match=complaint) as caught:
         parse_geometry(item, axes)
     assert caught.value.help
+
+
+@oa.kernel
+def mark(numbers: oa.Array[oa.i32, 2]) -> None:
+    x, y = oa.grid(2)
+    if x < numbers.shape[1] and y < numbers.shape[0]:
+        numbers[y, x] += 1
+
+
+def test_sizes_that_are_remembered_are_ints():
+    """What equals them is looked at."""
+    with oa.Heap(backend="cpu"):
+        numbers = oa.array(oa.i32, np.zeros((1, 3), np.int32))
+        mark[1, 1](numbers)
+        for sizes in ((True, 1), (1, True), (1.0, 1)):
+            with pytest.raises(ArgumentError, match="not a whole number"):
+                mark[sizes](numbers)
+        mark[np.int64(1), 1](numbers)
+        mark[3, 1](numbers)
+        assert mark[3, 1] is mark[3, 1]
+        assert numbers.numpy().tolist() == [[3, 1, 1]]
