@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..errors import HeapError
+from ..errors import ArgumentError, HeapError
 from ..model.layout import Layout
 from ..model.types import InlineType, array_form
 from ..model.values import to_host
@@ -211,8 +211,18 @@ class Adjoints:
         dtype = array._dtype
         if array._storage is None:
             return np.empty(array.shape, dtype)
+        refuse_foreign(array)
         memory = self._ready().at(array._address, array.size * dtype.base.itemsize)
         return elements_in(memory, dtype).reshape(array.shape)
+
+
+def refuse_foreign(array: Array) -> None:
+    """Raise ArgumentError for an array that has no adjoints, as it is no memory of a heap."""
+    if array._storage is not None and array._storage.is_foreign:
+        raise ArgumentError(
+            "this array is memory of another library, which has no adjoints",
+            "copy it: oa.zeros, and a kernel",
+        )
 
 
 def _mirrored(selection: RegionSelection, mirror: _Mirror) -> RegionSelection:

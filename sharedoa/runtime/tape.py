@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import ArgumentError, HeapError
-from ..heap.adjoints import AdjointFields, adjoints_of
+from ..heap.adjoints import AdjointFields, adjoints_of, refuse_foreign
 from ..heap.alone import alone
 from ..heap.arrays import Array, FieldView
 from ..heap.blocks import Block, exit_of_block
@@ -428,12 +428,23 @@ class Tape(Recorder):
                 )
             return loss.leaf_adjoints(_gradient(loss.shape, gradient))
         if isinstance(loss, (Array, FieldView)):
+            self._refuse_elsewhere(loss)
             return {None: _gradient(loss.shape, gradient)}
         raise ArgumentError(
             f"tape.backward takes what was computed in the block, not {type(loss).__name__}",
             "compute the loss within the block of the tape, or let a kernel store it in an array "
             "of one element and pass that",
         )
+
+    def _refuse_elsewhere(self, loss: Array | FieldView) -> None:
+        """Raise ArgumentError for what has no adjoints beside this heap's memory."""
+        if loss._heap is not self.heap:
+            raise ArgumentError(
+                "the loss lies on another heap than that of the tape",
+                "pass what the launches of the block have stored",
+            )
+        if isinstance(loss, Array):
+            refuse_foreign(loss)
 
     def zero(self) -> None:
         """Make all adjoints of the heap zero."""

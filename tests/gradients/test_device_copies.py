@@ -10,9 +10,11 @@ import pytest
 
 import sharedoa as oa
 from sharedoa import f64
+from sharedoa.errors import ArgumentError
 from sharedoa.heap.adjoints import adjoints_of
 from sharedoa.runtime.heap_state import Copies, Saved, memory_in
 
+from ..heap.test_export import Foreign
 from .copying_device import CopyingDevice
 from .test_checkpoints import Walker, World, same
 
@@ -148,6 +150,29 @@ def test_seeds_of_a_device() -> None:
             seeds = np.broadcast_to(np.asarray(seed, float), 3)
             np.testing.assert_array_equal(oa.grad(numbers), 2 * seeds * [1.0, 2.0, 3.0])
             tape.zero()
+
+
+@pytest.mark.parametrize("backend", ["cpu", "device"])
+def test_what_has_no_adjoints_on_the_heap_of_a_tape(backend: str) -> None:
+    """The device would write them somewhere."""
+    opened: Any = CopyingDevice(1 << 30) if backend == "device" else backend
+    with oa.Heap("auto", opened, capacity="64MiB"):
+        other = oa.zeros(3, f64)
+        objects = oa.new(Walker, 3)
+    with oa.Heap("auto", opened, capacity="64MiB"):
+        numbers, squares = oa.array(f64, [1.0, 2.0, 3.0]), oa.zeros(3, f64)
+        with oa.tape() as tape:
+            _square[3](numbers, squares)
+        tape.backward(squares, 1.0)
+        for loss in (other, objects.speed):
+            with pytest.raises(ArgumentError, match="on another heap"):
+                tape.backward(loss, 1.0)
+        foreign = oa.array(Foreign(np.zeros(3)))
+        with pytest.raises(ArgumentError, match="another library"):
+            tape.backward(foreign, 1.0)
+        with pytest.raises(ArgumentError, match="another library"):
+            oa.grad(foreign)
+        assert oa.grad(numbers).tolist() == [2.0, 4.0, 6.0]
 
 
 @oa.kernel

@@ -216,6 +216,22 @@ MUTATIONS = (
         (f"{_COURSES}::test_copies_tell_what_is_watched_since",),
     ),
     Mutation(
+        "losses lie on any heap",
+        "sharedoa/runtime/tape.py",
+        "        if loss._heap is not self.heap:\n",
+        "        if False:\n",
+        "a device writes adjoints where something else lies",
+        (f"{_COPIES}::test_what_has_no_adjoints_on_the_heap_of_a_tape",),
+    ),
+    Mutation(
+        "memory of other libraries has adjoints",
+        "sharedoa/heap/adjoints.py",
+        "        refuse_foreign(array)\n",
+        "",
+        "oa.grad looks at memory of something else",
+        (f"{_COPIES}::test_what_has_no_adjoints_on_the_heap_of_a_tape",),
+    ),
+    Mutation(
         "a way back is taken wherever adjoints are",
         "sharedoa/runtime/courses.py",
         "        key = 0 if room is None else room._address, distance, is_whole\n",
