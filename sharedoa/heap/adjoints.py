@@ -221,7 +221,7 @@ def refuse_foreign(array: Array) -> None:
     if array._storage is not None and array._storage.is_foreign:
         raise ArgumentError(
             "this array is memory of another library, which has no adjoints",
-            "copy it: oa.zeros, and a kernel",
+            "take array.numpy() where it is constant, or copy it: oa.zeros, and a kernel",
         )
 
 

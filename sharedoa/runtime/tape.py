@@ -297,6 +297,8 @@ class Tape(Recorder):
                 "a field or array is combined with numbers of a tape after its block",
                 "compute the loss in the block, or take view.numpy() where it is constant",
             )
+        if isinstance(source, Array):
+            refuse_foreign(source)
         found = Traced.leaf(self, values)
         self._events.append(Read(source, found))
         return found

@@ -168,6 +168,8 @@ def test_what_has_no_adjoints_on_the_heap_of_a_tape(backend: str) -> None:
             with pytest.raises(ArgumentError, match="on another heap"):
                 tape.backward(loss, 1.0)
         foreign = oa.array(Foreign(np.zeros(3)))
+        with oa.tape(), pytest.raises(ArgumentError, match="another library"):
+            squares * foreign
         with pytest.raises(ArgumentError, match="another library"):
             tape.backward(foreign, 1.0)
         with pytest.raises(ArgumentError, match="another library"):

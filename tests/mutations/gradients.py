@@ -224,6 +224,14 @@ MUTATIONS = (
         (f"{_COPIES}::test_what_has_no_adjoints_on_the_heap_of_a_tape",),
     ),
     Mutation(
+        "losses are computed of memory of other libraries",
+        "sharedoa/runtime/tape.py",
+        "            refuse_foreign(source)\n",
+        "            pass\n",
+        "tape.backward stops half-way",
+        (f"{_COPIES}::test_what_has_no_adjoints_on_the_heap_of_a_tape",),
+    ),
+    Mutation(
         "memory of other libraries has adjoints",
         "sharedoa/heap/adjoints.py",
         "        refuse_foreign(array)\n",
