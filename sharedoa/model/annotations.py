@@ -186,7 +186,7 @@ def _evaluate(text: str, scope: Scope, where: str) -> Any:
     except (NameError, KeyError) as error:
         raise UnresolvedNameError(
             f"{where}: the annotation {text!r} refers to a name that does not exist",
-            "define or import it before the class is first used",
+            "define or import it before the class is first used, and keep it: names do not",
         ) from error
     except ClassError as error:
         raise ClassError(f"{where}: {error.message}", error.help) from error
