@@ -7,13 +7,14 @@ they are resolved at first use: by then classes that refer to each other all exi
 from __future__ import annotations
 
 import math
+import sys
 import types as python_types
 import typing
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
-from weakref import WeakValueDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from ..errors import ClassError, UnresolvedNameError
 from .scalars import SCALARS, ScalarType, boolean
@@ -103,13 +104,18 @@ class InlineMarker:
 inline = InlineMarker()
 
 #: Most recent shared or value class of each (module, name): what a forward reference means.
-#: It does not keep one that nobody else has: modules may be made and dropped without end.
 _declared: WeakValueDictionary[tuple[str, str], type] = WeakValueDictionary()
+#: They live as long as their module: a class may be known by its name alone, and modules may be
+#: made and dropped without end.
+_of_module: WeakKeyDictionary[python_types.ModuleType, dict[str, type]] = WeakKeyDictionary()
 
 
 def declare(python_class: type) -> None:
     """Make a class known to annotations that refer to it by name before it exists."""
     _declared[python_class.__module__, python_class.__name__] = python_class
+    module = sys.modules.get(python_class.__module__)
+    if module is not None:
+        _of_module.setdefault(module, {})[python_class.__name__] = python_class
 
 
 def find_declared(module: str, name: str) -> type | None:
@@ -186,7 +192,7 @@ def _evaluate(text: str, scope: Scope, where: str) -> Any:
     except (NameError, KeyError) as error:
         raise UnresolvedNameError(
             f"{where}: the annotation {text!r} refers to a name that does not exist",
-            "define or import it before the class is first used, and keep it: names do not",
+            "define or import it before the class is first used",
         ) from error
     except ClassError as error:
         raise ClassError(f"{where}: {error.message}", error.help) from error

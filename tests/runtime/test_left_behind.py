@@ -104,6 +104,23 @@ def test_modules_that_are_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     assert counts[0] == counts[1] == counts[2]
 
 
+class Hand(oa.Object):
+    cards: oa.Array[Card]  # noqa: F821
+
+
+def deal() -> None:
+    class Card(oa.Object):
+        value: oa.i32
+
+
+def test_a_class_that_is_known_by_name_alone() -> None:
+    """It stays as long as its module."""
+    deal()
+    gc.collect()
+    with oa.Heap(backend="cpu", capacity="16MiB"):
+        assert len(oa.new(Hand).cards) == 0
+
+
 def test_few_files_are_remembered() -> None:
     for number in range(2 * source._MOST_FILES):
         made = run_in(types.ModuleType("a_notebook"), number)
