@@ -19,12 +19,16 @@ Number = Union["Dual", int, float]
 
 
 class Dual:
-    """``parts``: derivatives by all inputs, and their weights, as two rows."""
+    """``parts``: derivatives by all inputs, and their weights, as two rows. What is infinite has
+    none: a way back multiplies by it where nobody uses it, too, and 0 times infinity is no number.
+    """
 
     __slots__ = ("parts", "value")
 
     def __init__(self, value: float, parts: NDArray[np.float64]) -> None:
         self.value, self.parts = float(value), parts
+        if math.isinf(self.value):
+            raise OverflowError("a number is infinite on the way")
 
     @property
     def derivatives(self) -> NDArray[np.float64]:
