@@ -173,7 +173,11 @@ def test_the_host_changes_numbers_between_runs(driver, heap):
     names(driver)
     step.run()
     assert names(driver, *RECORDING) == ["cuGraphLaunch"]
-    numbers[3] = 1.0
+    numbers[3] = 1.0  # one number is copied, and no page moves
+    names(driver)
+    step.run()
+    assert names(driver, *RECORDING) == ["cuGraphLaunch"]
+    numbers.numpy()[3] = 2.0
     names(driver)
     step.run()
     prefetch, launch = names(driver, *RECORDING)

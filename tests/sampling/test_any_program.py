@@ -104,9 +104,10 @@ def test_programs_of_the_differential_tests(
     class Sampled:
         """In the place of the kernel."""
 
-        def __getitem__(self, size: int) -> Any:
+        def __getitem__(self, size: int | tuple[int, int]) -> Any:
+            count = size if isinstance(size, int) else size[0]
             return lambda *given: looked_at(
-                monkeypatch, kernel.program.translation().ir, heap, size, given
+                monkeypatch, kernel.program.translation().ir, heap, count, given
             )
 
     module.run = Sampled()  # type: ignore[attr-defined]
