@@ -4,6 +4,7 @@ process goes on."""
 from __future__ import annotations
 
 import multiprocessing
+import os
 import tempfile
 import time
 import traceback
@@ -16,6 +17,7 @@ from typing import Any, Generic, TypeVar
 
 from sharedoa.runtime import knobs
 
+_ROOT = Path(__file__).resolve().parents[2]
 #: Seconds after which a process counts as hanging.
 PATIENCE = 180
 _CONTEXT = multiprocessing.get_context("spawn")
@@ -43,7 +45,8 @@ def _work(pipe: Connection, run: Run[Any]) -> None:
                 result = run(task, Path(folder))
             except Exception as error:
                 failure = f"{type(error).__name__}: {error}"[:6000]
-                failure += "".join(traceback.format_tb(error.__traceback__)[-4:])
+                places = "".join(traceback.format_tb(error.__traceback__)[-4:])
+                failure += places.replace(f"{_ROOT}{os.sep}", "")  # as records are for others
             pipe.send((time.perf_counter() - start, result, failure))
 
 
