@@ -216,6 +216,7 @@ class Tape(Recorder):
         heap, untouched, events = self.heap, self._untouched, self._events
         how = program, heap, geometry, arguments
         way = way or way_of(*how, debug, loads_again=True)
+        is_plain = mode is None and debug is None
         now = untouched.now(way)
         step = untouched.known(now)
         if step is not None:
@@ -224,8 +225,7 @@ class Tape(Recorder):
                 events.append(saved)
             taped = step.way.record(arguments, arguments, mode, debug, self._words)
             events.append(taped)
-            is_usual = mode is None and debug is None
-            self._note(program, geometry, arguments, saved, taped, is_usual)
+            self._note(program, geometry, arguments, saved, taped, is_plain)
             return
         saved = untouched.before(way.gradient.original, arguments)
         if saved is not None:
@@ -237,12 +237,10 @@ class Tape(Recorder):
             self._gradients[program.source.name] = found.gradient
             is_debug = heap.debug if debug is None else bool(debug)
             is_usual = found.arguments is arguments and found.way.room is not None
-            if is_usual and (way.is_safe or is_debug):
+            is_usual = is_usual and (way.is_safe or is_debug)
+            if is_usual:
                 untouched.note(now, found.way, saved)
-            else:
-                is_usual = False
-        is_usual = is_usual and mode is None and debug is None
-        self._note(program, geometry, arguments, saved, found, is_usual)
+        self._note(program, geometry, arguments, saved, found, is_usual and is_plain)
 
     def call_again(self, objects: Population, name: str, arguments: tuple[Any, ...]) -> bool:
         """Launch a method of all objects of a class, if its launches are those of the call before;

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import gc
 import math
+import threading
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -326,6 +327,68 @@ def test_what_a_block_copies_is_what_lies_there_now() -> None:
             tape.zero()
 
     check(history)
+
+
+def _in_another_thread(work: Callable[[], object]) -> None:
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+
+
+def test_threads_that_come_between_blocks() -> None:
+    """Blocks keep what launches load from then on, so that others may change it."""
+
+    def history(world: World, found: list[Any]) -> None:
+        for number in range(6):
+            if number == 4:
+                _in_another_thread(world.weights.numpy)
+            tape = world.block()
+            tape.backward(world.loss)
+            found.append(world.seen())
+            tape.zero()
+
+    check(history)
+
+
+def test_a_thread_that_comes_within_a_block(counts: Counts) -> None:
+    """Nobody has copied what it may change: also where the way back was gone through as one."""
+
+    def history(world: World, found: list[Any]) -> None:
+        for _ in range(4):
+            tape = world.block()
+            tape.backward(world.loss)
+            tape.zero()
+        world.begin()
+        with oa.tape() as tape:
+            world.steps(2)
+            _in_another_thread(world.weights.numpy)
+            world.steps(1)
+        with pytest.raises(oa.HeapError, match="another thread"):
+            tape.backward(world.loss)
+
+    run(history, "cpu")
+    run(history, CopyingDevice(1 << 30, keeps=True))
+    assert counts.backs > 0
+
+
+def test_a_thread_that_comes_after_the_last_launch(counts: Counts) -> None:
+    """The block has done all that the one before did."""
+
+    def history(world: World, found: list[Any]) -> None:
+        for _ in range(4):
+            tape = world.block()
+            tape.backward(world.loss)
+            tape.zero()
+        world.begin()
+        with oa.tape() as tape:
+            world.steps()
+            _in_another_thread(world.weights.numpy)
+        with pytest.raises(oa.HeapError, match="another thread"):
+            tape.backward(world.loss)
+
+    run(history, "cpu")
+    run(history, CopyingDevice(1 << 30, keeps=True))
+    assert counts.backs > 0
 
 
 class Holder(oa.Object):

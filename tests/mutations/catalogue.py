@@ -4,6 +4,7 @@ from . import (
     backend,
     births,
     constants,
+    courses,
     decisions,
     dispatch,
     divisions,
@@ -37,4 +38,5 @@ MUTATIONS: tuple[Mutation, ...] = (
     *many.MUTATIONS,
     *fusion.MUTATIONS,
     *gradients.MUTATIONS,
+    *courses.MUTATIONS,
 )

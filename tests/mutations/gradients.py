@@ -6,7 +6,6 @@ _ADJOINT = "sharedoa/ir/adjoint"
 _RULES = "tests/gradients/test_rules.py"
 _EVERYTHING = (f"{_RULES}::test_everything_in_two_classes_and_two_steps",)
 _TAPES = "tests/gradients/test_records.py"
-_COURSES = "tests/gradients/test_courses.py"
 _COPIES = "tests/gradients/test_device_copies.py"
 _AGAIN = "tests/gradients/test_untouched.py"
 _ALONE = "tests/gradients/test_alone.py"
@@ -160,62 +159,6 @@ MUTATIONS = (
         (f"{_COPIES}::test_adjoints_are_cleared_where_they_are",),
     ),
     Mutation(
-        "a block follows launches with other arguments",
-        "sharedoa/runtime/courses.py",
-        "    if words != step.words or (found",
-        "    if (found",
-        "gradients are those of the numbers that the block before had",
-        (f"{_COURSES}::test_blocks_that_differ",),
-    ),
-    Mutation(
-        "numbers that are equal are the same",
-        "sharedoa/runtime/courses.py",
-        " and a == b != 0)",
-        " and a == b)",
-        "a launch with -0.0 goes back with 0.0",
-        (f"{_COURSES}::test_zeros_have_signs",),
-    ),
-    Mutation(
-        "a block follows though names mean something else",
-        "sharedoa/runtime/courses.py",
-        "        program.look_at_names()\n        if self.taken",
-        "        if self.taken",
-        "launches go back through what a name meant",
-        (f"{_COURSES}::test_changes_within_a_block",),
-    ),
-    Mutation(
-        "a block follows whatever has happened to the heap",
-        "sharedoa/runtime/courses.py",
-        " and self._state == state_of(heap, self.course.types)\n",
-        "\n",
-        "copies are those of other memory",
-        (f"{_COURSES}::test_changes_within_a_block",),
-    ),
-    Mutation(
-        "a block follows though there are other arrays",
-        "sharedoa/runtime/courses.py",
-        "    of_arrays = () if arrays is None else (len(made), *[made[each] for each in arrays])\n",
-        "    of_arrays = ()\n",
-        "arrays that came since are not copied",
-        (f"{_COURSES}::test_what_a_block_copies_is_what_lies_there_now",),
-    ),
-    Mutation(
-        "no array yet is no array ever",
-        "sharedoa/runtime/courses.py",
-        "    return elements_in(heap, roles)\n",
-        "    return elements_in(heap, roles) or None\n",
-        "the first arrays of a type are not copied",
-        (f"{_COURSES}::test_first_arrays_of_a_type",),
-    ),
-    Mutation(
-        "what is watched since copies were made is put back unseen",
-        "sharedoa/runtime/heap_state.py",
-        "        if self._changes != heap.distinct.changes:\n",
-        "        if self._changes and self._changes != heap.distinct.changes:\n",
-        "references are taken for distinct that were not",
-        (f"{_COURSES}::test_copies_tell_what_is_watched_since",),
-    ),
-    Mutation(
         "losses lie on any heap",
         "sharedoa/runtime/tape.py",
         "        if loss._heap is not self.heap:\n",
@@ -238,54 +181,6 @@ MUTATIONS = (
         "",
         "oa.grad looks at memory of something else",
         (f"{_COPIES}::test_what_has_no_adjoints_on_the_heap_of_a_tape",),
-    ),
-    Mutation(
-        "a way back is taken wherever adjoints are",
-        "sharedoa/runtime/courses.py",
-        "        key = 0 if room is None else room._address, distance, is_whole\n",
-        "        key = 0 if room is None else room._address, 0, is_whole\n",
-        "adjoints are added where they were",
-        (f"{_COURSES}::test_the_same_again",),
-    ),
-    Mutation(
-        "a way back is taken wherever words are",
-        "sharedoa/runtime/courses.py",
-        "        key = 0 if room is None else room._address, distance, is_whole\n",
-        "        key = 0, distance, is_whole\n",
-        "words of another tape are read",
-        (f"{_COURSES}::test_tapes_side_by_side",),
-    ),
-    Mutation(
-        "memory stays as it was when a way back began",
-        "sharedoa/runtime/courses.py",
-        "        return [*keep, *back], memory_copies(pieces, room._address + place, back=True)\n",
-        "        return [*keep, *back], []\n",
-        "fields have changed after tape.backward",
-        (f"{_COURSES}::test_the_same_again",),
-    ),
-    Mutation(
-        "a way back begins with memory as it is",
-        "sharedoa/runtime/courses.py",
-        "        return [*keep, *back], memory",
-        "        return [*keep], memory",
-        "what the host has written since is loaded again",
-        (f"{_COURSES}::test_the_same_again",),
-    ),
-    Mutation(
-        "a block that leaves its course forgets what is left",
-        "sharedoa/runtime/courses.py",
-        "        untouched.resume(left, ",
-        "        untouched.resume({}, ",
-        "memory changes before it was copied",
-        (f"{_COURSES}::test_blocks_that_differ",),
-    ),
-    Mutation(
-        "references that have changed are put back unseen",
-        "sharedoa/runtime/heap_state.py",
-        "            each.references is None or self._is_unchanged(each, each.references)\n",
-        "            True\n",
-        "what is known of arrays of references is wrong",
-        (f"{_COURSES}::test_references_that_change_after_a_block",),
     ),
     Mutation(
         "adjoints of what was given back stay",
@@ -370,8 +265,8 @@ MUTATIONS = (
     Mutation(
         "launches that might race are looked at once",
         "sharedoa/runtime/tape.py",
-        "if is_usual and (way.is_safe or is_debug):",
-        "if is_usual:",
+        "            is_usual = is_usual and (way.is_safe or is_debug)\n",
+        "",
         "adjoints of launches whose threads race are anything",
         (f"{_REPEATS}::test_threads_that_may_meet_are_looked_at_each_time",),
     ),
