@@ -31,6 +31,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -75,10 +76,15 @@ def run(options: Options) -> Result:
     samples: dict[tuple[str, int], list[float]] = {}
     tables: list[Any] = []
     with result.attempt("sweep"):
-        _by_dask(samples, tables, sizes, repeats, rounds, cores)
+        for _ in range(rounds):
+            _sweep(samples, tables, _swept, ("sweep", "killed"), sizes, repeats, cores)
+            for workers in (1, cores):
+                samples.setdefault(("counting", workers), []).append(_counting(workers))
     if with_mpi:
         with result.attempt("MPI"):
-            _by_mpi(samples, tables, sizes, repeats, rounds, cores)
+            for _ in range(rounds):
+                names = "by MPI", "MPI killed"
+                _sweep(samples, tables, swept_by_mpi, names, sizes, repeats, cores)
     with result.attempt("tables"):
         _require_equal(tables)
     alone = {what: np.median(each) for (what, workers), each in samples.items() if workers == 1}
@@ -139,36 +145,24 @@ def _show(result: Result, runs: int) -> None:
     )
 
 
-def _by_dask(
-    samples: dict[tuple[str, int], list[float]],
-    tables: list[Any],
-    sizes: dict[str, list[int]],
-    repeats: int,
-    rounds: int,
-    cores: int,
-) -> None:
-    for _ in range(rounds):
-        for what, workers in (("sweep", 1), ("sweep", cores), ("killed", cores)):
-            seconds, table = _swept(sizes, repeats, workers, kill=what == "killed")
-            samples.setdefault((what, workers), []).append(seconds)
-            tables.append(table)
-        for workers in (1, cores):
-            samples.setdefault(("counting", workers), []).append(_counting(workers))
+_Swept = Callable[[dict[str, list[int]], int, int, bool], tuple[float, Any]]
 
 
-def _by_mpi(
+def _sweep(
     samples: dict[tuple[str, int], list[float]],
     tables: list[Any],
+    swept: _Swept,
+    names: tuple[str, str],
     sizes: dict[str, list[int]],
     repeats: int,
-    rounds: int,
     cores: int,
 ) -> None:
-    for _ in range(rounds):
-        for what, workers in (("by MPI", 1), ("by MPI", cores), ("MPI killed", cores)):
-            seconds, table = swept_by_mpi(sizes, repeats, workers, kill=what == "MPI killed")
-            samples.setdefault((what, workers), []).append(seconds)
-            tables.append(table)
+    """By one worker, by one a core, and so with one of them killed; what these are called."""
+    whole, killed = names
+    for what, workers in ((whole, 1), (whole, cores), (killed, cores)):
+        seconds, table = swept(sizes, repeats, workers, what == killed)
+        samples.setdefault((what, workers), []).append(seconds)
+        tables.append(table)
 
 
 def _swept(
