@@ -8,6 +8,7 @@ from dataclasses import replace
 from llvmlite import ir
 
 from ..ir.core import Operation, type_of
+from ..targets.base import as_word
 from .abi import build_struct
 from .emitter import FunctionEmitter, emits, integer
 from .memory import Lvalue, pointer_to
@@ -33,7 +34,7 @@ def _frame_write(emitter: FunctionEmitter, operation: Operation) -> None:
     tape, word, value = emitter.values(operation.operands)
     for number, leaf in enumerate(_leaves(emitter.builder, value)):
         pointer = _pointer(emitter, operation, tape, word, number)
-        emitter.builder.store(_to_word(emitter.builder, leaf), pointer, align=_WORD_BYTES)
+        emitter.builder.store(as_word(emitter.builder, leaf), pointer, align=_WORD_BYTES)
 
 
 @emits("frame_read")
@@ -68,12 +69,6 @@ def _leaves(builder: ir.IRBuilder, value: ir.Value) -> Iterator[ir.Value]:
             yield from _leaves(builder, builder.extract_value(value, number))
     else:
         yield value
-
-
-def _to_word(builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
-    if value.type in (F32, F64):
-        value = builder.bitcast(value, I32 if value.type == F32 else I64)
-    return value if value.type == I64 else builder.zext(value, I64)
 
 
 def _from_word(builder: ir.IRBuilder, word: ir.Value, type: ir.Type) -> ir.Value:

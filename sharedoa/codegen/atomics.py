@@ -8,13 +8,14 @@ from ..errors import CompileError, Diagnostic
 from ..ir.core import Operation
 from ..model.scalars import ScalarType
 from ..model.types import ReferenceType, Type
+from ..targets.base import as_integer
 from ..targets.warp import Warp
 from .combined_adds import emit_combined
 from .emitter import FunctionEmitter, emits
 from .lvalues import guarded
 from .memory import Lvalue, check_stored, from_stored, scalar_pointer, to_stored
 from .races import note_atomic
-from .types import F32, F64, I32, I64
+from .types import F32, F64
 
 #: No fence: an atomic orders only the accesses to its own lvalue.
 ORDERING = "monotonic"
@@ -104,5 +105,5 @@ def _replace(
 
 def _to_bits(emitter: FunctionEmitter, type: Type, value: ir.Value) -> ir.Value:
     if value.type in (F32, F64):
-        return emitter.builder.bitcast(value, I32 if value.type == F32 else I64)
+        return as_integer(emitter.builder, value)
     return to_stored(emitter, type, value)

@@ -21,10 +21,10 @@ from dispatch import shadow, state
 from dispatch.errors import RECORD_DTYPE, ErrorCode
 
 from ..ir.roles import describe, is_unordered
-from ..targets.base import declare
+from ..targets.base import as_word, declare
 from .emitter import FunctionEmitter, ProgramEmitter, integer
 from .report import report_function
-from .types import F32, F64, I32, I64, VOID
+from .types import I32, I64, VOID
 
 if TYPE_CHECKING:
     from .memory import Lvalue
@@ -55,8 +55,8 @@ def note_write(
     if not _is_noted(emitter, lvalue):
         return
     builder = emitter.builder
-    value = _bits(builder, stored)
-    before = _bits(builder, builder.load(pointer, align=align, typ=stored.type))
+    value = as_word(builder, stored)
+    before = as_word(builder, builder.load(pointer, align=align, typ=stored.type))
     is_same = builder.icmp_unsigned("==", before, value)
     _note(emitter, lvalue, pointer, value, builder.select(is_same, I32(_SAME), I32(_WRITE)))
 
@@ -86,13 +86,6 @@ def _note(
     address = builder.ptrtoint(pointer, I64)
     note = declare(program.module, NOTE, VOID, _ACCESS, "noinline", "cold")
     builder.call(note, [address, integer(site), subject, value, kind])
-
-
-def _bits(builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
-    """A scalar's bits as an i64."""
-    if value.type in (F32, F64):
-        value = builder.bitcast(value, I32 if value.type == F32 else I64)
-    return value if value.type == I64 else builder.zext(value, I64)
 
 
 def define_notes(program: ProgramEmitter) -> None:

@@ -180,6 +180,19 @@ def declare(
     return found
 
 
+def as_integer(builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
+    """The bits of a float; integers as they are."""
+    if value.type in (F32, F64):
+        value = builder.bitcast(value, I32 if value.type == F32 else I64)
+    return value
+
+
+def as_word(builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
+    """The bits of a scalar as an i64."""
+    value = as_integer(builder, value)
+    return value if value.type == I64 else builder.zext(value, I64)
+
+
 def private_text(module: ir.Module, text: str | bytes, space: int = 0) -> ir.Constant:
     """The address of the first byte of a constant NUL-terminated string, of a ``str`` in UTF-8."""
     data = bytearray((text.encode() if isinstance(text, str) else text) + b"\0")

@@ -12,7 +12,7 @@ from typing import Literal
 
 from llvmlite import ir
 
-from .base import I1, I32, I64, VOID, declare
+from .base import I1, I32, I64, VOID, as_integer, as_word, declare
 
 LEAST_CAPABILITY = 80
 _ALL = I32(-1)
@@ -76,13 +76,14 @@ class NvptxWarp:
         # one layer. ptxas, which moves loads behind branches, does not know that.
         text = "{\n\t.reg .b32 t;\n\tmov.u32 t, %ctaid.z;\n\tmov.b64 $0, {t, t};\n\t}"
         none = builder.asm(ir.FunctionType(I64, []), text, "=l", [], False)
-        every = reduce(builder.or_, [_as_bits(builder, each, I64) for each in others])
+        every = reduce(builder.or_, [as_word(builder, each) for each in others])
         taken = builder.and_(every, none)
         if value.type == I1:
             return builder.or_(value, builder.icmp_unsigned("!=", taken, I64(0)))
-        width = ir.IntType(_WIDTHS.get(str(value.type), 0) or value.type.width)
-        bits = builder.or_(_as_bits(builder, value, width), _as_bits(builder, taken, width))
-        return builder.bitcast(bits, value.type)
+        bits = as_integer(builder, value)
+        if bits.type != I64:
+            taken = builder.trunc(taken, bits.type)
+        return builder.bitcast(builder.or_(bits, taken), value.type)
 
     def _register(self, builder: ir.IRBuilder, name: str) -> ir.Value:
         symbol = f"llvm.nvvm.read.ptx.sreg.{name}"
@@ -99,16 +100,3 @@ class NvptxWarp:
     ) -> ir.Value:
         function = declare(builder.module, f"llvm.nvvm.shfl.sync.{kind}.i32", I32, [I32] * 4)
         return builder.call(function, [mask, value, other, clamp])
-
-
-_WIDTHS = {"half": 16, "float": 32, "double": 64}
-
-
-def _as_bits(builder: ir.IRBuilder, value: ir.Value, type: ir.IntType) -> ir.Value:
-    """A number as an integer with at least its bits, or those that fit."""
-    if str(value.type) in _WIDTHS:
-        value = builder.bitcast(value, ir.IntType(_WIDTHS[str(value.type)]))
-    if value.type.width == type.width:
-        return value
-    change = builder.zext if value.type.width < type.width else builder.trunc
-    return change(value, type)

@@ -12,7 +12,7 @@ import sharedoa as oa
 from sharedoa import f32, i32, u8
 from sharedoa.targets.nvptx import NvptxTarget
 from tests.codegen.interpreted import InterpretedGpu
-from tests.runtime.everywhere import Results, check_everywhere
+from tests.runtime.everywhere import Results, check_everywhere, check_narrow_references
 
 ROWS, COLUMNS = 5, 7
 NUMBER = ROWS * COLUMNS
@@ -89,10 +89,7 @@ def test_the_same_everywhere() -> None:
 
 @pytest.mark.parametrize("layout", ["tile", "aos"])
 def test_narrow_references(layout: str) -> None:
-    expected = check_everywhere(_run, "cpu")
-    with oa.Heap(backend=InterpretedGpu(), references="32", layout=layout, capacity="64MiB"):
-        found = _run()
-    assert all(np.array_equal(found[name], expected[name]) for name in expected)
+    check_narrow_references(_run, layout)
 
 
 def test_explain_tells() -> None:

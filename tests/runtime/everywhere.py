@@ -35,6 +35,14 @@ def world(name: str) -> Iterator[oa.Heap]:
         yield heap
 
 
+def check_narrow_references(run: Callable[[], Results], layout: str) -> None:
+    """A warp with references of 32 bits finds what the CPU finds, as CPython does."""
+    expected = check_everywhere(run, "cpu")
+    with oa.Heap(backend=InterpretedGpu(), references="32", layout=layout, capacity="64MiB"):
+        found = run()
+    assert all(np.array_equal(found[name], expected[name]) for name in expected)
+
+
 def check_everywhere(run: Callable[[], Results], *names: str, but: Collection[str] = ()) -> Results:
     """Run a program in each world, or in CPython and those of these names, and compare what it
     gives, bit by bit; what CPython gives."""
