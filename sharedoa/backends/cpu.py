@@ -141,7 +141,9 @@ class CpuBackend:
         return parallel(run, kernel.code, nx, ny, pointer, partial(_look_after, launch))
 
     def record(self, launches: Sequence[Recordable]) -> list[Callable[[], None]]:
-        return [self.prepare(each) for each in launches if isinstance(each, KernelLaunch)]
+        kernels = [each for each in launches if isinstance(each, KernelLaunch)]
+        assert len(kernels) == len(launches), "copies are recorded for devices alone"
+        return [self.prepare(each) for each in kernels]
 
     def replay(self, recorded: list[Callable[[], None]], times: int) -> None:
         for _ in range(times):

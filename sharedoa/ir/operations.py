@@ -213,9 +213,9 @@ _pure("nothing", "bytes", operands=0, total=True, adjoint=None)
 _pure("anything", operands=0, total=True)
 #: The same value, of which compilers do not know that.
 _pure("opaque", operands=1, adjoint=_RULE)
-#: Scalar to scalar, as ``frontend.tree.Convert`` says, or a reference as one to another class.
 #: The first operand, which compilers believe to be known when all of them are, and no earlier.
 _pure("together", cost=1, total=True, adjoint=None)
+#: Scalar to scalar, as ``frontend.tree.Convert`` says, or a reference as one to another class.
 _pure("convert", operands=1, adjoint=_RULE, total=True)
 _pure("truth", operands=1, total=True)
 _pure("unary", "operator", operands=1, cost=1, adjoint=_RULE, total=True)

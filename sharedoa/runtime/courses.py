@@ -122,7 +122,7 @@ class Course:
         }
         #: What the way back copies before all, to put it back after all, and where.
         self.copied = [*copied]
-        self.now = self._part(sum(_whole(each.size) for each in copied.values()))
+        self.now = self._place(sum(_whole(each.size) for each in copied.values()))
         #: By the address of a block's memory and the distance of adjoints, and whether it does all.
         self.ways_back: dict[tuple[int, int, bool], WayBack] = {}
         #: Where memory was in ways back that were gone through event by event.
@@ -135,9 +135,9 @@ class Course:
         if taped is not None:
             assert taped.way.forward is not None
             room, launch = taped.room, taped.way.forward
-            tape = self._part(8 * len(taped.tape)), len(taped.tape)
+            tape = self._place(8 * len(taped.tape)), len(taped.tape)
             if taped.gradient.made.grows:
-                used = self._part(8 * taped.way.threads), taped.way.threads
+                used = self._place(8 * taped.way.threads), taped.way.threads
         return _Step(
             done.program, done.geometry, done.words, None if taped is None else taped.way,
             launch, room, tape, used, saved,
@@ -145,9 +145,9 @@ class Course:
         )  # fmt: skip
 
     def _copy(self, saved: Saved) -> tuple[Sequence[int], int, int]:
-        return [each.address for each in saved.pieces], self._part(saved.size), saved.size
+        return [each.address for each in saved.pieces], self._place(saved.size), saved.size
 
-    def _part(self, size: int) -> int:
+    def _place(self, size: int) -> int:
         """Where so many bytes of a block's memory lie."""
         place = self.size
         self.size += _whole(size)
@@ -157,7 +157,7 @@ class Course:
         """The memory that is copied or left; None if some of it is no more."""
         found = {}
         for address, (region, size) in self._pieces.items():
-            piece = _array(heap, address) if region is None else _part(region(), address, size)
+            piece = _array(heap, address) if region is None else _part_of(region(), address, size)
             if piece is None or piece.size != size:
                 return None
             found[address] = piece
@@ -172,7 +172,7 @@ def _region(piece: Piece) -> ref[Region] | None:
     return ref(piece.owner) if isinstance(piece.owner, Region) else None
 
 
-def _part(region: Region | None, address: int, size: int) -> Piece | None:
+def _part_of(region: Region | None, address: int, size: int) -> Piece | None:
     if region is None:
         return None
     start = address - region.start
