@@ -1,31 +1,43 @@
-"""Reductions, scans and sorting of an array, and of a field of as many objects, beside NumPy on the
-host and, where it is installed, CuPy on the same GPU.
+"""Reductions, scans and sorting of an array, and of a field of as many objects, beside CuPy on the
+same GPU, or NumPy on a processor (and where there is no CuPy).
 
-Each is called until its result is there: a number on the host, or an array on the device. *copy* is
-of as many bytes on the host. Elements are f32 and i32, 64 Mi of them at full size. NumPy has one
-core; where memory is what limits it, so does this with all of them.
+Each is called until its result is there: a number on the host, or an array on the device. A row has
+``repeat`` samples, or as many as a quarter of a second holds, three at least, so that all of them end in a
+minute. ``processor`` is the median of processor time, of all threads: by this it is compared with
+NumPy, which has one core. *copy* is of as many bytes by NumPy. Elements are f32 and i32, 64 Mi of
+them at full size on a GPU and 16 Mi on a processor.
 
-Expected on an H200 (4.8 TB/s), 64 Mi elements of 4 bytes: CuPy's sum 75 us with the number on the
-host, ours 1.1 times that, of a field as long where it lies in tiles, else twice; cumsum 1.5 times
-CuPy's, which reads once what is read twice here; sort and argsort 1.0 to 1.4 times CuPy's: as many
-bytes, but digits of four bits at a time in shared memory. Of 1 Mi elements sums take 15 us more
-than their launches, and cumsum, sort and argsort twice what CuPy's take; of 1 Ki, too.
+Expected on an H200 (4.8 TB/s), times of CuPy's: with 64 Mi sum 1.1, cumsum 1.5, which reads twice
+what CuPy reads once, sort and argsort 1.4, which move as many bytes with fewer keys a thread; with
+1 Mi sum 1.1, cumsum 2, sort and argsort 1.5; with 1 Ki twice, which is the host's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
 
 import sharedoa as oa
-from bench.harness import MILLISECONDS, Options, Result, main, show, summary
+from bench.harness import (
+    MILLISECONDS,
+    Options,
+    Result,
+    backend_name,
+    main,
+    show,
+    summary,
+)
 from sharedoa import f32, i32
 
-CALLS = ("sum", "min", "argmax", "any", "cumsum", "argsort", "sort")
+CALLS = ("sort", "argsort", "cumsum", "sum", "min", "argmax", "any")
+_FEWEST, _SECONDS = 3, 0.25
+"""Samples of a row, and how long it may take with more."""
+_MOST_ON_A_PROCESSOR = 16 << 20
 
 
 class Item(oa.Object):
@@ -35,21 +47,28 @@ class Item(oa.Object):
 
 def run(options: Options) -> Result:
     """Time every call on arrays of f32 and i32, and on a field of objects."""
-    counts = (1 << 10, 1 << 20, 16 << 20, 64 << 20) if options.full else (1 << 16,)
-    repeat = 9 if options.full else 3
-    settings = {"elements": list(counts), "repeat": repeat}
-    capacity = max(1 << 28, 64 * counts[-1])
+    # What people look at first comes first.
+    counts: tuple[int, ...] = (1 << 20, 64 << 20, 1 << 10, 16 << 20, 1 << 16)
+    if not options.full:
+        counts = (1 << 16,)
+    elif backend_name(options) == "cpu":
+        counts = tuple(count for count in counts if count <= _MOST_ON_A_PROCESSOR)
+    repeat = 2 * options.repeat if options.full else 3
+    settings = {"elements": list(counts), "repeat": repeat, "seconds": _SECONDS}
+    capacity = max(1 << 28, 64 * max(counts))
     with oa.Heap(backend=options.backend, capacity=capacity) as heap:
         result = Result("many", heap.backend.name, settings)
         for count in counts:
             _run(heap, result, count, repeat)
     show(
         "Many at once",
-        ("what", "count", "elements", "library", "ms"),
+        ("what", "count", "elements", "library", "ms", "processor, ms", "times as long"),
         [
             (
                 *(row[each] for each in ("what", "count", "elements", "library")),
                 row["median"] * MILLISECONDS,
+                row["processor"] * MILLISECONDS,
+                row.get("ratio"),
             )
             for row in result.rows
         ],
@@ -59,16 +78,24 @@ def run(options: Options) -> Result:
 
 def _run(heap: oa.Heap, result: Result, count: int, repeat: int) -> None:
     values = np.random.default_rng(0).integers(-(2**20), 2**20, count).astype(np.int32)
-    for name, type in (("f32", f32), ("i32", i32)):
+    on_device = heap.backend.target.is_device
+    for name, type in (("i32", i32), ("f32", f32)):
         given = values.astype(np.float32) if name == "f32" else values
         _time(result, "copy", name, "numpy", count, given.copy, repeat)
-        for what, library in _arrays(heap, type, given):
-            before = oa.array(type, given) if library == "sharedoa" else what.copy()
-            for call in CALLS:
+        libraries = _arrays(heap, type, given)
+        before = {library: _copy_of(what, type, given) for library, what in libraries.items()}
+        for call in CALLS:
+            rows = {}
+            for library, what in libraries.items():
                 with result.attempt(f"{call} of {count} {name} by {library}"):
                     work = _work(heap, what, call)
-                    restore = _restore(heap, what, before) if call == "sort" else None
-                    _time(result, call, name, library, count, work, repeat, restore)
+                    sorts = call == "sort"
+                    restore = _restore(heap, what, before[library]) if sorts else None
+                    rows[library] = _time(result, call, name, library, count, work, repeat, restore)
+            ours, *theirs = rows.values()
+            if theirs:
+                kind = "median" if on_device else "processor"
+                ours["ratio"] = round(ours[kind] / theirs[0][kind], 3)
     with result.attempt(f"a field of {count}"):
         items = oa.new(Item, count, a=values.astype(np.float32))
         for call in ("sum", "argmax", "cumsum"):
@@ -77,15 +104,19 @@ def _run(heap: oa.Heap, result: Result, count: int, repeat: int) -> None:
         oa.delete(items)
 
 
-def _arrays(heap: oa.Heap, type: Any, values: Any) -> Iterator[tuple[Any, str]]:
-    yield oa.array(type, values), "sharedoa"
-    yield values, "numpy"
-    try:
-        import cupy
-    except ImportError:
-        return
+def _arrays(heap: oa.Heap, type: Any, values: Any) -> dict[str, Any]:
+    """Ours first, then what it is compared with."""
+    ours = {"sharedoa": oa.array(type, values)}
     if heap.backend.name == "cuda":
-        yield cupy.asarray(values), "cupy"
+        with suppress(ImportError):
+            import cupy
+
+            return {**ours, "cupy": cupy.asarray(values)}
+    return {**ours, "numpy": values}
+
+
+def _copy_of(what: Any, type: Any, given: Any) -> Any:
+    return oa.array(type, given) if isinstance(what, oa.Array) else what.copy()
 
 
 def _work(heap: oa.Heap, values: Any, call: str) -> Callable[[], Any]:
@@ -140,18 +171,26 @@ def _time(
     work: Callable[[], Any],
     repeat: int,
     restore: Callable[[], None] | None = None,
-) -> None:
-    """``restore`` is called before each call."""
-    work()
-    samples = []
-    for _ in range(repeat):
+) -> dict[str, Any]:
+    """The row. ``restore`` is called before each call."""
+    samples: list[float] = []
+    of_processor = []
+    end = perf_counter() + _SECONDS
+    for round in range(1 + repeat):
+        if len(samples) >= _FEWEST and perf_counter() > end:
+            break
         if restore is not None:
             restore()
-        begun = perf_counter()
+        used, begun = process_time(), perf_counter()
         work()
-        samples.append(perf_counter() - begun)
+        taken = perf_counter() - begun
+        if round:  # the first one compiles
+            samples.append(taken)
+            of_processor.append(process_time() - used)
     named = {"what": what, "count": count, "elements": elements, "library": library}
-    result.rows.append({**named, **summary(samples)})
+    row = {**named, **summary(samples), "processor": float(np.median(of_processor))}
+    result.rows.append(row)
+    return row
 
 
 if __name__ == "__main__":
