@@ -2,10 +2,10 @@
 same GPU, or NumPy on a processor (and where there is no CuPy).
 
 Each is called until its result is there: a number on the host, or an array on the device. A row has
-``repeat`` samples, or as many as a quarter of a second holds, three at least, so that all of them end in a
-minute. ``processor`` is the median of processor time, of all threads: by this it is compared with
-NumPy, which has one core. *copy* is of as many bytes by NumPy. Elements are f32 and i32, 64 Mi of
-them at full size on a GPU and 16 Mi on a processor.
+``repeat`` samples, or as many as a quarter of a second holds, three at least, so that all of them
+end in a minute. ``processor`` is the median of processor time, of all threads: by this it is
+compared with NumPy, which has one core. *copy* is of as many bytes by NumPy. Elements are f32 and
+i32, 64 Mi of them at full size on a GPU and 16 Mi on a processor.
 
 Expected on an H200 (4.8 TB/s), times of CuPy's: with 64 Mi sum 1.1, cumsum 1.5, which reads twice
 what CuPy reads once, sort and argsort 1.4, which move as many bytes with fewer keys a thread; with
