@@ -14,6 +14,7 @@ from .core import Program
 from .job import Job
 from .passes.call_melding import meld_calls
 from .passes.candidates import narrow_candidates
+from .passes.cheap_tests import order_tests
 from .passes.constant_arguments import fold_constants
 from .passes.cut_branches import cut_branches
 from .passes.dispatch import choose_dispatch
@@ -85,6 +86,7 @@ PIPELINE: Sequence[Pass] = (
     Pass("candidates", narrow_candidates),
     Pass("uncalled", lambda program, job: drop_uncalled(program)),
     Pass("narrow_counters", lambda program, job: narrow_counters(program)),
+    Pass("cheap_tests", order_tests, _reorders),
     Pass("shared_loops", lambda program, job: share_loops(program), _in_warps),
     Pass("cut_branches", lambda program, job: cut_branches(program), _in_warps),
     Pass("call_melding", lambda program, job: meld_calls(program), _in_warps),

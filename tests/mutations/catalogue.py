@@ -3,6 +3,7 @@
 from . import (
     backend,
     births,
+    cheap_tests,
     constants,
     courses,
     decisions,
@@ -29,6 +30,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     *constants.MUTATIONS,
     *decisions.MUTATIONS,
     *births.MUTATIONS,
+    *cheap_tests.MUTATIONS,
     *backend.MUTATIONS,
     *host.MUTATIONS,
     *summaries.MUTATIONS,

@@ -1,0 +1,55 @@
+"""Faults in making tests that search wait for others."""
+
+from .mutation import Mutation
+
+_PASS = "sharedoa/ir/passes/cheap_tests.py"
+_WHICH = "tests/ir/test_cheap_tests.py::test_which_wait"
+_RANDOM = "tests/ir/test_cheap_tests.py::test_random_tests_mean_the_same"
+
+MUTATIONS = (
+    Mutation(
+        "objects that may be none", _PASS, "return is_its and is_asked(object)", "return is_its",
+        "a field of null is read", (_WHICH, _RANDOM),
+    ),
+    Mutation(
+        "loops that may have no round", _PASS,
+        'elif operation.kind == "for" and rounds_of(operation):', 'elif operation.kind == "for":',
+        "what is asked in no round counts as asked", (_WHICH,),
+    ),
+    Mutation(
+        "fields of subclasses to wait for", _PASS,
+        'and field["owner"] in object.type.cls.ancestry()', "",
+        "a field is read of an object that has none", (_WHICH,),
+    ),
+    Mutation(
+        "searches that store", _PASS,
+        "_WITHIN = _LOOKING |", "_WITHIN = _LOOKING | Effects.WRITES |",
+        "threads that need not search do not store", (_WHICH, _RANDOM),
+    ),
+    Mutation(
+        "stores before a test", _PASS,
+        "elif effects_of(operation) & ~Effects.READS:", "elif False:",
+        "a search sees what was stored behind it", (_WHICH,),
+    ),
+    Mutation(
+        "other uses of a search", _PASS,
+        "bool(uses) and all(use.operation in moved for use in uses)", "bool(uses)",
+        "what was found is not there for others", (_WHICH,),
+    ),
+    Mutation(
+        "either and both", _PASS,
+        "is_settled = constant is not None and bool(constant) is not is_and",
+        "is_settled = constant is not None",
+        "a choice of two tests counts as a condition", (_WHICH,),
+    ),
+    Mutation(
+        "divisions before a search", _PASS,
+        'return operation["operator"] in _EXACT_OPERATORS', "return True",
+        "a number is divided by zero where no test asked it", (_WHICH,),
+    ),
+    Mutation(
+        "indices before a search", _PASS,
+        "if number is None or not 0 <= number < type.shape[0]:", "if False:",
+        "an element is read that there is not", (_WHICH,),
+    ),
+)  # fmt: skip
