@@ -3,13 +3,15 @@
 So the place of an adjoint follows from that of a float by one addition, no object refers to another
 one's adjoints, and a class has no second layout. The mirror spans all slabs of the heap; pages of
 it that nobody has touched are zero and cost nothing on a processor. Where the heap has grown beyond
-it, the mirror is made anew.
+it, the mirror is made anew. Adjoints go with what they are of: what lies where something else lay
+before has none yet.
 """
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -104,6 +106,12 @@ class Adjoints:
             )
         self._heap = heap.weak
         self._mirror: _Mirror | None = None
+        #: What there was before a way back that is under way.
+        self._before: _Mirror | None = None
+        #: After how many deletions adjoints are those of the objects that there are.
+        self._deletions = 0
+        #: Whether the device may still be making some zero.
+        self._is_clearing = False
         #: One that was made zero, for the next time.
         self._spare: _Mirror | None = None
         self._layout: tuple[Layout, int] | None = None
@@ -136,6 +144,7 @@ class Adjoints:
             if mirror is None and spare is not None and spare.low <= low and high <= spare.high:
                 made = spare
                 made.clear()
+                self._is_clearing = True
             else:
                 del spare  # before memory is asked for
                 # It grows: leave room for more.
@@ -143,15 +152,44 @@ class Adjoints:
             if mirror is not None:
                 made.at(mirror.low, mirror.high - mirror.low)[...] = mirror.memory
                 made.touch([(mirror.low, mirror.high)])
+            if not heap.upkeep.has_adjoints:
+                self._renew()
             self._mirror, self._layout = made, known
             heap.upkeep.has_adjoints = True
             mirror, self._used = made, None
+        if heap.memory.has_given or self._deletions != heap.placement.deletions:
+            self._renew()
         used = heap.books.layout_epoch, heap.memory.arrays_made.total()
         if self._used != used:
             with heap.lock:
                 mirror.touch(heap.memory.used())
             self._used = used
         return mirror
+
+    def _renew(self) -> None:
+        """What has come since somebody looked last, where others were, has no adjoints."""
+        heap = self._there
+        with heap.lock:
+            given = [*_merged(heap.memory.note_given(True))]
+            deletions, self._deletions = self._deletions, heap.placement.deletions
+        mirrors = [each for each in (self._mirror, self._before) if each is not None]
+        if not mirrors:
+            return
+        self._settle()
+        for mirror in mirrors:
+            for low, high in given:
+                start, end = max(low, mirror.low), min(high, mirror.high)
+                if start < end:
+                    mirror.at(start, end - start)[...] = 0
+            if deletions != self._deletions:
+                for region, slots in _freed_after(heap, deletions):
+                    _mirrored_region(region, mirror).clear(slots)
+
+    def _settle(self) -> None:
+        """Before the host uses adjoints."""
+        if self._is_clearing:
+            self._there.backend.synchronize()
+            self._is_clearing = False
 
     def begin_with(self, array: Array, values: np.ndarray[Any, Any]) -> bool:
         """Let the device write the first adjoints that are not zero, those of an array; False, and
@@ -171,16 +209,29 @@ class Adjoints:
         if mirror is not None and mirror.can_be_kept():
             self._spare = mirror
         self._there.upkeep.has_adjoints = False
+        self._there.memory.note_given(False)
 
-    def take(self) -> _Mirror | None:
-        """Begin with zeros; the result is what there was, for ``add``."""
-        before, self._mirror = self._mirror, None
-        self._layout = None
-        return before
+    @contextmanager
+    def from_zero(self) -> Iterator[None]:
+        """Within they begin with zeros; afterwards what there was is added. Where that fails they
+        are what they were."""
+        if self._mirror is not None:
+            self._ready()
+        layout, self._layout = self._layout, None
+        self._before, self._mirror = self._mirror, None
+        try:
+            yield
+            if self._before is not None:
+                self._add(self._before)
+        except BaseException:
+            self._mirror, self._layout = self._before, layout
+            raise
+        finally:
+            self._before = None
 
-    def add(self, before: _Mirror) -> None:
-        """Add what there was before."""
+    def _add(self, before: _Mirror) -> None:
         heap, now = self._there, self._ready()
+        self._settle()
         for cls in heap.placement.classes():
             selection = heap.placement.objects([cls])
             assert isinstance(selection, RegionSelection)
@@ -204,7 +255,9 @@ class Adjoints:
     def mirrored(self, selection: Selection) -> RegionSelection:
         """The adjoints of these objects."""
         assert isinstance(selection, RegionSelection)
-        return _mirrored(selection, self._ready())
+        mirror = self._ready()
+        self._settle()
+        return _mirrored(selection, mirror)
 
     def of_array(self, array: Array) -> np.ndarray[Any, Any]:
         """The adjoints of an array's elements: a view that is good until the mirror changes."""
@@ -213,6 +266,7 @@ class Adjoints:
             return np.empty(array.shape, dtype)
         refuse_foreign(array)
         memory = self._ready().at(array._address, array.size * dtype.base.itemsize)
+        self._settle()
         return elements_in(memory, dtype).reshape(array.shape)
 
 
@@ -223,6 +277,18 @@ def refuse_foreign(array: Array) -> None:
             "this array is memory of another library, which has no adjoints",
             "take array.numpy() where it is constant, or copy it: oa.zeros, and a kernel",
         )
+
+
+def _freed_after(
+    heap: Heap, deletions: int
+) -> Iterator[tuple[Region, np.ndarray[Any, np.dtype[np.int64]]]]:
+    """Regions, and slots of each whose objects went after so many deletions."""
+    placement = heap.placement
+    assert isinstance(placement, ByTypePlacement)
+    for region in placement.all_regions():
+        if placement.has_deleted(region.cls, deletions):
+            gone = region.freed_after(slice(0, region.unused_from, 1), deletions)
+            yield region, np.flatnonzero(gone)
 
 
 def _mirrored(selection: RegionSelection, mirror: _Mirror) -> RegionSelection:
@@ -241,7 +307,7 @@ def _mirrored_region(region: Region, mirror: _Mirror) -> Region:
     else:
         memory = mirror.at(region.start, region.end - region.start)
     found = copy.copy(region)
-    found.memory, found._fields = memory, {}
+    found.memory, found._fields, found._records, found._flat = memory, {}, None, {}
     return found
 
 

@@ -116,6 +116,8 @@ class Extents:
         self._slabs: SortedDict[int, SlabMemory] = SortedDict()
         #: (address, size) of every free piece, by address.
         self._free: list[tuple[int, int]] = []
+        #: From where to where memory was given out, for who asks; None: nobody does.
+        self.given: list[tuple[int, int]] | None = None
 
     @property
     def moves(self) -> bool:
@@ -228,6 +230,8 @@ class Extents:
         extent = Extent(place, size, slab.view(place, place + size))
         self._clear_used(slab, extent, zeros)
         left = [(start, place - start), (place + size, end - place - size)]
+        if self.given is not None:
+            self.given.append((extent.address, extent.end))
         self._free[index : index + 1] = [piece for piece in left if piece[1]]
         return extent
 

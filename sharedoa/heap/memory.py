@@ -235,6 +235,17 @@ class HeapMemory:
         """Where all of it lies, of objects that are placed by class."""
         return self._extents.span()
 
+    def note_given(self, are_noted: bool) -> list[tuple[int, int]]:
+        """From where to where memory was given out since it ``are_noted``."""
+        extents = self._extents
+        found, extents.given = extents.given or [], [] if are_noted else None
+        return found
+
+    @property
+    def has_given(self) -> bool:
+        """Whether any was given out since that is noted."""
+        return bool(self._extents.given)
+
     def used(self) -> list[tuple[int, int]]:
         """From where to where there is something in it, more or less."""
         return self._extents.used()

@@ -350,20 +350,18 @@ class Tape(Recorder):
         heap, adjoints = self.heap, adjoints_of(self.heap)
         heap.synchronize()
         seeds = self._seeds(loss, gradient)
-        before = adjoints.take()  # of other tapes, too: they are no seeds of this one
-        if isinstance(loss, Array) and loss.dtype.kind == "f":
-            seeds[None] = np.ascontiguousarray(seeds[None], loss.dtype)
-            if not adjoints.begin_with(loss, seeds[None]):
+        with adjoints.from_zero():  # what there is, of other tapes, too, is no seed of this one
+            if isinstance(loss, Array) and loss.dtype.kind == "f":
+                seeds[None] = np.ascontiguousarray(seeds[None], loss.dtype)
+                if not adjoints.begin_with(loss, seeds[None]):
+                    _add(loss, seeds[None])
+            elif isinstance(loss, (Array, FieldView)):
                 _add(loss, seeds[None])
-        elif isinstance(loss, (Array, FieldView)):
-            _add(loss, seeds[None])
-        puts_back = self._checkpoints is not None or self._untouched.puts_back
-        with alone(heap) if puts_back else nullcontext():
-            if not self._goes_back_as_one(seeds, adjoints.distance):
-                self._go_back(seeds)
-        heap.synchronize()
-        if before is not None:
-            adjoints.add(before)
+            puts_back = self._checkpoints is not None or self._untouched.puts_back
+            with alone(heap) if puts_back else nullcontext():
+                if not self._goes_back_as_one(seeds, adjoints.distance):
+                    self._go_back(seeds)
+            heap.synchronize()
 
     def _goes_back_as_one(self, seeds: dict[Any, np.ndarray[Any, Any]], distance: int) -> bool:
         """Go back as the block before did, whose course this one has followed; False if that cannot

@@ -15,6 +15,7 @@ from . import (
     fusion,
     gradients,
     host,
+    lifetimes,
     many,
     passes,
     ptx_text,
@@ -41,4 +42,5 @@ MUTATIONS: tuple[Mutation, ...] = (
     *fusion.MUTATIONS,
     *gradients.MUTATIONS,
     *courses.MUTATIONS,
+    *lifetimes.MUTATIONS,
 )
