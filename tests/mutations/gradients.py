@@ -402,9 +402,9 @@ MUTATIONS = (
     ),
     Mutation(
         "adjoints stay from one way back to the next",
-        "sharedoa/runtime/tape.py",
-        "before = adjoints.take()",
-        "before = None",
+        "sharedoa/heap/adjoints.py",
+        "        self._before, self._mirror = self._mirror, None\n",
+        "",
         "those of the first loss go back once more",
         (f"{_RULES}::test_ten_launches_and_scalars_of_each",),
     ),
