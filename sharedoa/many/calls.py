@@ -1,4 +1,4 @@
-"""Which computation a call means, and where: by kernels, or by NumPy where CPython runs kernels."""
+"""Which computation a call means, and where: by kernels of a device, or by NumPy on the host."""
 
 from __future__ import annotations
 
@@ -15,14 +15,12 @@ from ..heap.numpy_like import NumPyLike
 from ..heap.recording import is_taped
 from ..model.scalars import ScalarType, i64
 from ..model.types import Type, array_form
-from . import fields, reduction, reduction_plan, scan, sorting
+from . import fields, on_host, reduction_plan, scan, sorting
 from .operators import Operator, operator
-from .scratch import first_of
+from .scratch import scratch
 
 #: Elements that NumPy is done with before kernels are launched.
 _FEW = 1 << 15
-#: How many times as many it sorts before kernels do.
-_EACH_PASS = 8
 _EXTREMES = {"min": "min", "max": "max", "argmin": "min", "argmax": "max"}
 
 
@@ -115,15 +113,10 @@ def reduce_some(values: NumPyLike, name: str, type: ScalarType) -> Any:
     """``reduce`` of at least one element; the sum for ``mean``."""
     of = operator(_EXTREMES.get(name, name), type)
     is_index = name.startswith("arg")
-    if is_for_numpy(values):
-        found = _reduce_in_cpython(np.ravel(values._numpy()), name, of.total)
-    elif values._heap.backend.target.is_device:
+    if values._heap.backend.target.is_device and not is_for_numpy(values):
         found = reduction_plan.reduce(*_read(values, type, of), of, is_index)
-    elif is_index:
-        found = reduction.index_of_extreme(array_of(values, type), of)
-        return np.int64(reduction.index_from(int(first_of(found))))
     else:
-        found = first_of(reduction.reduce_pieces(array_of(values, type), of)[-1])
+        found = on_host.reduced(_on_host(values, type), name, of.total)
     if is_index or not of.total.is_float:
         return found
     # A zero has no sign, and NaN is one, whichever came first.
@@ -140,14 +133,11 @@ def _read(values: NumPyLike, type: ScalarType, of: Operator) -> tuple[Any, reduc
     return objects, reduction_plan.Read(values._cls.python_class, read)
 
 
-def _reduce_in_cpython(values: Any, name: str, total: ScalarType) -> Any:
-    if name in ("sum", "mean") and total.is_float:
-        return reduction.sum_in_cpython(values.astype(total.dtype))
-    if name == "count":
-        return np.int64(np.count_nonzero(values))
-    if name in ("any", "all"):
-        values = values != 0  # NumPy gives objects of some types their own
-    return getattr(values, name)()
+def _on_host(values: NumPyLike, type: ScalarType) -> Any:
+    """The elements one after another, for NumPy."""
+    if is_for_numpy(values):
+        return np.ravel(values._numpy())
+    return array_of(values, type)._numpy()
 
 
 def _of_nothing(values: NumPyLike, name: str, type: ScalarType) -> Any:
@@ -164,13 +154,15 @@ def _of_nothing(values: NumPyLike, name: str, type: ScalarType) -> Any:
 def cumsum(values: NumPyLike, type: ScalarType) -> Array:
     """Prefix sums in a new array, of the type of the sum."""
     heap, of = values._heap, operator("sum", type)
-    if is_for_numpy(values):
-        found = np.ravel(values._numpy())
-        is_float = of.total.is_float and len(found)
-        sums = scan.sums_in_cpython(found) if is_float else np.cumsum(found, dtype=of.total.dtype)
-        return heap.array_of(of.total, sums)
     if not values.size:
         return heap.blank(of.total, 0)
+    if is_for_numpy(values) and (not of.total.is_float or heap.backend.name != "cpu"):
+        given, result = np.ravel(values._numpy()), scratch(heap, of.total, values.size)
+        if of.total.is_float:
+            result._write_raw(scan.sums_in_cpython(given))
+        else:
+            np.cumsum(given, dtype=of.total.dtype, out=result._raw(0, len(result)))
+        return result
     return scan.scan(array_of(values, type), of.total, of.lift, of.combine)
 
 
@@ -181,8 +173,7 @@ def _sort(values: NumPyLike, type: ScalarType) -> None:
     if values.size < 2:
         return
     if not values._heap.backend.target.is_device:
-        # On one processor, with its widest vectors, as fast as kernels are on many.
-        values[...] = sorting.sort_by_numpy(np.ascontiguousarray(values._numpy()), type)
+        _sort_on_host(values, type)
         return
     array = array_of(values, type)
     sorting.sort(array, type)
@@ -192,11 +183,25 @@ def _sort(values: NumPyLike, type: ScalarType) -> None:
         array._note_change()
 
 
+def _sort_on_host(values: NumPyLike, type: ScalarType) -> None:
+    given = values._numpy()
+    if type.is_float:
+        values[...] = on_host.sorted_floats(given, sorting.Keys.of(type).infinity)
+    elif isinstance(values, Array):
+        on_host.sort(given)
+        values._note_change()
+    else:
+        copy = np.array(given)
+        on_host.sort(copy)
+        values[...] = copy
+
+
 def _argsort(values: NumPyLike, type: ScalarType) -> Any:
     if values.ndim > 1:
         return _by_numpy(values, "argsort", {})
-    few = not values._heap.backend.target.is_device and values.size <= _EACH_PASS * _FEW
-    if is_for_numpy(values) or few or values.size < 2:
-        order = np.argsort(values._numpy(), kind="stable")
-        return values._heap.array_of(i64, order.astype(np.int64))
-    return sorting.argsort(array_of(values, type), type)
+    heap = values._heap
+    if heap.backend.target.is_device and not is_for_numpy(values) and values.size > 1:
+        return sorting.argsort(array_of(values, type), type)
+    order = scratch(heap, i64, values.size)
+    on_host.argsort(np.ascontiguousarray(values._numpy()), order._raw(0, len(order)))
+    return order

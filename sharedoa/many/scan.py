@@ -21,6 +21,12 @@ from ..model.types import Type
 from ..runtime.kernel import Kernel, kernel
 from .block_scan import CHUNK, combine_blocks, is_for_blocks, scan_blocks
 from .operators import annotation, same
+from .scratch import scratch
+
+_ALONE = 1 << 17
+"""Elements that one thread of a processor scans before it would be worth to wake others."""
+_LEVELS = 16
+"""Of a tree of any length."""
 
 
 def scan(values: Array, total: Type, lift: DeviceFunction, combine: DeviceFunction) -> Array:
@@ -28,6 +34,11 @@ def scan(values: Array, total: Type, lift: DeviceFunction, combine: DeviceFuncti
     of an element."""
     if is_for_blocks(total, values):
         return scan_blocks(values, total, lift, combine)
+    if 0 < len(values) <= _ALONE:
+        result = scratch(values._heap, total, len(values))
+        run = _kernel_of_alone(values.__sharedoa_element__, total, lift, combine)
+        run[1](values, len(values), result)
+        return result
     levels = _chunks_of(values, total, lift, combine)
     before = levels[-1]
     for lower in (*levels[-2::-1], values):
@@ -102,6 +113,50 @@ def _kernel_of_scan(
             result[k] = total
 
     return kernel_scan_chunks
+
+
+@cache
+def _kernel_of_alone(
+    element: Type, total: Type, lift: DeviceFunction, combine: DeviceFunction
+) -> Kernel:
+    """One thread scans all levels of the tree at once."""
+    E, T = annotation(element), annotation(total)
+
+    @kernel
+    def kernel_scan_alone(values: Array[E], length: i64, result: Array[T]) -> None:
+        first = lift(values[0])
+        before = [first] * _LEVELS  # all up to the last element of a level
+        totals = [first] * _LEVELS  # the elements of its last chunk
+        for start in range(0, length, CHUNK):
+            total = lift(values[start])
+            sum = total
+            if start > 0:
+                sum = combine(before[0], total)
+            result[start] = sum
+            for k in range(start + 1, min(start + CHUNK, length)):
+                value = lift(values[k])
+                total = combine(total, value)
+                sum = combine(sum, value)
+                result[k] = sum
+            # The chunk is an element of the level above, which may end a chunk of that, and so on.
+            level = 0
+            number = start // CHUNK
+            while True:
+                if number % CHUNK > 0:
+                    totals[level] = combine(totals[level], total)
+                    before[level] = combine(before[level], total)
+                else:
+                    totals[level] = total
+                    before[level] = total
+                    if number > 0:
+                        before[level] = combine(before[level + 1], total)
+                if number % CHUNK < CHUNK - 1:
+                    break
+                total = totals[level]
+                number = number // CHUNK
+                level += 1
+
+    return kernel_scan_alone
 
 
 def sums_in_cpython(values: Any) -> Any:

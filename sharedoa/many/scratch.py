@@ -10,40 +10,23 @@ from __future__ import annotations
 from typing import Any
 
 from ..heap.array_memory import ArrayStorage
-from ..heap.arrays import Array, make_array
+from ..heap.arrays import Array
 from ..heap.heap import Heap
 from ..model.scalars import ScalarType, u8
 from ..model.types import Type
 
-_ALIGNMENT = 64
-
 
 def scratch(heap: Heap, element: Type, length: int) -> Array:
-    """A new array of numbers of which none is read before it was written; on a GPU they have any
+    """A new array of numbers of which none is read before it was written, so that they may have any
     value. Of anything else but numbers all are zero."""
-    has_any = isinstance(element, ScalarType) and heap.backend.target.is_device
-    return heap.blank(element, length, zeros=not has_any)
+    return heap.blank(element, length, zeros=not isinstance(element, ScalarType))
 
 
 def scratch_storage(heap: Heap, size: int) -> ArrayStorage:
     """Memory of so many bytes, at least one, for such arrays."""
-    storage = heap.new_storage(u8, size, zeros=not heap.backend.target.is_device)
+    storage = heap.new_storage(u8, size, zeros=False)
     assert storage is not None
     return storage
-
-
-def scratches(heap: Heap, *wanted: tuple[ScalarType, int]) -> list[Array]:
-    """Several such arrays of these elements and lengths in the memory of one, as to find memory
-    takes longer than to launch."""
-    begins, end = [], 0
-    for element, length in wanted:
-        begins.append(end)
-        end += -(-length * element.dtype.itemsize // _ALIGNMENT) * _ALIGNMENT
-    all = scratch(heap, u8, end)
-    return [
-        make_array(heap, element, all._storage, all._address + begin, length)
-        for begin, (element, length) in zip(begins, wanted, strict=True)
-    ]
 
 
 def first_of(array: Array) -> Any:

@@ -15,7 +15,7 @@ _SIZES: dict[Any, dict[str, Any]] = {
     calls: {"_FEW": 0},
     reduction: {"LANES": 8, "ROWS": 4, "PIECE": 32},
     reduction_plan: {"LANES": 8, "ROWS": 4, "PIECE": 32, "GROUP": 2},
-    scan: {"CHUNK": 4},
+    scan: {"CHUNK": 4, "_ALONE": 100},
     block_scan: {
         "CHUNK": 4,
         "THREADS": 16,

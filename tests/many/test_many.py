@@ -115,6 +115,7 @@ def results(backend: Any) -> list[bytes]:
         strange = given[:90].copy()
         strange[[3, 50]] = 0.0, -0.0
         strange[[7, 60]] = np.nan, -np.nan
+        strange.view(np.uint32)[[11, 70]] = 0x7FC00005, 0xFFC00001  # NaNs of other bits
         other = oa.array(f32, strange)
         found = [array.sum(), array.mean(), array.cumsum(), oa.reduce(sum32, array)]
         found += [oa.scan(sum32, array), other.argsort(), other.min(), other.sum()]

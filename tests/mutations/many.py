@@ -5,6 +5,7 @@ from .mutation import Mutation
 _BITS = ("tests/many/test_many.py::test_the_same_bits_everywhere",)
 _PLANS = ("tests/many/test_many.py::test_a_call_within_a_call",)
 _RECORDED = ("tests/many/test_many.py::test_scans_and_sorts_in_a_recorded_step",)
+_PIECES = ("tests/many/test_on_host.py::test_in_pieces",)
 _FUNCTIONS = ("tests/many/test_many.py::test_functions_of_the_user",)
 
 MUTATIONS = (
@@ -94,6 +95,34 @@ MUTATIONS = (
         "negative_zero = sign - 1, sign if infinity and not tells_zeros else 0",
         "negative_zero = sign - 1, 0",
         "-0.0 comes before 0.0 although they are equal", _BITS,
+    ),
+    Mutation(
+        "NaNs that differ in argsort", "sharedoa/many/sorting.py",
+        "    of_nan = sign if tells_zeros else (1 << U.bits) - 1", "    of_nan = sign",
+        "NaNs with other bits come in another order on a GPU", _BITS,
+    ),
+    Mutation(
+        "a chunk that goes on from its own level", "sharedoa/many/scan.py",
+        "                        before[level] = combine(before[level + 1], total)",
+        "                        before[level] = combine(before[level], total)",
+        "what one thread scans is combined in another order than by many",
+        ("tests/many/test_many.py::test_the_same_bits_on_a_processor_at_full_size",),
+    ),
+    Mutation(
+        "an index within a piece", "sharedoa/many/on_host.py",
+        "        return np.int64(sum(map(len, pieces[:first])) + found[first])",
+        "        return np.int64(found[first])",
+        "threads of a processor find an element elsewhere", _PIECES,
+    ),
+    Mutation(
+        "wide NaNs that differ", "sharedoa/many/on_host.py",
+        "        is_new[1:] &= ~np.isnan(ordered[:-1])", "        pass",
+        "NaNs of 64 bits are not in the order of their indices", _PIECES,
+    ),
+    Mutation(
+        "keys of zeros with their signs", "sharedoa/many/on_host.py",
+        "    plain = values + values.dtype.type(0)  # a zero has no sign", "    plain = values",
+        "-0.0 comes before 0.0 in argsort of a processor", _PIECES,
     ),
     Mutation(
         "rows that there are not", "sharedoa/codegen/lvalues.py",

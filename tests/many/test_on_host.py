@@ -1,0 +1,99 @@
+"""What NumPy computes for processors, in pieces and by threads, against NumPy at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sharedoa.many import on_host, reduction
+from sharedoa.model.scalars import f32, f64, i64
+
+TYPES = ("bool", "i1", "u2", "i4", "u4", "i8", "u8", "f4", "f8")
+
+
+def values_of(dtype: str, length: int) -> np.ndarray:
+    """Few different ones, so that many are equal; of floats special ones."""
+    found = np.random.default_rng(length).integers(-45, 45, length).astype(dtype)
+    if dtype[0] == "f" and length > 50:
+        found[[3, 9, 40, 44]] = np.nan, -np.nan, -0.0, np.inf
+        found.view(f"u{found.itemsize}")[20] |= found.view(f"u{found.itemsize}")[3] | 1
+    return found
+
+
+@pytest.fixture(params=[(1, 1 << 30), (3, 2), (8, 300)], ids=str)
+def threads(request: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    workers, worth = request.param
+    monkeypatch.setattr(on_host, "worker_count", lambda: workers)
+    monkeypatch.setattr(on_host, "_WORTH_THREADS", worth)
+    monkeypatch.setattr(on_host, "_SORTING_WORTH", worth)
+    monkeypatch.setattr(on_host, "_PIECE", 100)
+
+
+@pytest.mark.parametrize("length", [1, 2, 17, 300, 5000])
+def test_in_pieces(threads: None, length: int) -> None:
+    for dtype in TYPES:
+        given = values_of(dtype, length)
+        is_float = dtype[0] == "f"
+        for name in ("min", "max", "any", "all", "argmin", "argmax", *["sum"][is_float:]):
+            found, expected = on_host.reduced(given, name, i64), getattr(given, name)()
+            assert np.array_equal(found, expected, equal_nan=is_float), (dtype, name)
+            assert found.dtype == expected.dtype
+        assert on_host.reduced(given, "count", i64) == np.count_nonzero(given)
+        order = np.empty(length, np.int64)
+        on_host.argsort(given, order)
+        assert np.array_equal(order, np.argsort(given, kind="stable")), dtype
+        if is_float:
+            bits = given.view(f"u{given.itemsize}")
+            infinity = int(np.array(np.inf, dtype).view(bits.dtype))
+            found = on_host.sorted_floats(given, infinity)
+            assert np.array_equal(found, np.sort(given), equal_nan=True)
+            zeros = found[found == 0]
+            assert np.array_equal(np.signbit(zeros), np.sort(np.signbit(zeros))[::-1])
+            nans = np.sort(np.abs(given[np.isnan(given)]).view(bits.dtype))
+            assert np.array_equal(found[np.isnan(found)].view(bits.dtype), nans)
+        else:
+            found = given.copy()
+            on_host.sort(found)
+            assert np.array_equal(found, np.sort(given)), dtype
+
+
+def test_sums_of_floats_follow_the_tree(threads: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, number in {"LANES": 4, "ROWS": 8, "PIECE": 32}.items():
+        monkeypatch.setattr(reduction, name, number)
+    given = np.random.default_rng(1).normal(size=1500).astype(np.float32)
+    for length in (1, 31, 32, 33, 1024, 1500):
+        level = given[:length]
+        while True:
+            sums = []
+            for first in range(0, len(level), 32):
+                columns: list[Any] = [None] * 4
+                for place, value in enumerate(level[first : first + 32]):
+                    lane = place % 4
+                    columns[lane] = value if place < 4 else columns[lane] + value
+                pairs = [[c for c in columns[k::2] if c is not None] for k in (0, 1)]
+                halves = [pair[0] + pair[1] if len(pair) > 1 else pair[0] for pair in pairs if pair]
+                sums.append(halves[0] + halves[1] if len(halves) > 1 else halves[0])
+            level = np.array(sums, np.float32)
+            if len(level) == 1:
+                break
+        assert on_host.reduced(given[:length], "sum", f32) == level[0], length
+    assert on_host.reduced(np.arange(5), "mean", f64) == 10
+
+
+def test_parts_of_a_sort_are_about_as_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else one thread would sort nearly all."""
+    lengths: list[int] = []
+    merged = on_host._merged
+    monkeypatch.setattr(on_host, "worker_count", lambda: 4)
+    monkeypatch.setattr(on_host, "_SORTING_WORTH", 2)
+    given = np.random.default_rng(2).integers(0, 1 << 30, 40_000)
+
+    def merge(parts: Any) -> Any:
+        lengths.append(sum(map(len, parts)))
+        return merged(parts)
+
+    monkeypatch.setattr(on_host, "_merged", merge)
+    on_host.sort(given)
+    assert len(lengths) == 4 and max(lengths) < 12_000 and np.all(np.diff(given) >= 0)
