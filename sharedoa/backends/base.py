@@ -189,6 +189,12 @@ class Backend(Protocol):
         backend can."""
         ...
 
+    @property
+    def blocks_at_once(self) -> int:
+        """Blocks of a launch that no longer has than so many may wait for those before them, as all
+        of them run at the same time."""
+        ...
+
     def keeps_busy(self, threads: tuple[int, int], block: tuple[int, int]) -> bool:
         """Whether so many threads in such blocks are enough for the whole device."""
         ...

@@ -150,6 +150,10 @@ class CpuBackend:
             for start in recorded:
                 start()
 
+    @property
+    def blocks_at_once(self) -> int:
+        return 1
+
     def keeps_busy(self, threads: tuple[int, int], block: tuple[int, int]) -> bool:
         return True
 

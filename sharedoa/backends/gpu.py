@@ -239,6 +239,11 @@ class GpuBackend(ABC):
             if error:
                 device.fail(error, f"launching {', '.join(recorded.symbols)}")
 
+    @property
+    def blocks_at_once(self) -> int:
+        """One on each multiprocessor: whatever else is there, it ends before or leaves room."""
+        return self.device.description.multiprocessors
+
     def keeps_busy(self, threads: tuple[int, int], block: tuple[int, int]) -> bool:
         return threads[0] * threads[1] > block[0] * block[1] * self._blocks_for_all
 

@@ -1,8 +1,9 @@
 """Exclusive prefix sums of integer arrays, with ordinary kernels so that every backend has them.
 
-Two algorithms with the same results. On a device a launch takes as long as adding up a million
-numbers, and threads of a block can wait for each other: ``PrefixSumByPieces``. On a processor
-launches take little, waiting much: ``PrefixSumByChunks``. Why they are not scans of
+Three algorithms with the same results. On a device a launch takes as long as adding up a million
+numbers, and threads of a block can wait for each other: ``PrefixSumByPieces``; blocks that run at
+the same time can, too: ``PrefixSumByTiles``. On a processor launches take little, waiting much:
+``PrefixSumByChunks``. Why they are not scans of
 ``sharedoa.many``, whose trees are made for floats: docs/performance.md, "Sums, scans and sorting".
 """
 
@@ -15,8 +16,8 @@ from ..heap.arrays import Array
 from ..heap.heap import Heap
 from ..model import scalars
 from ..model.functions import func
-from ..model.intrinsics import grid, gridsize, syncthreads
-from ..model.type_names import i32, u32
+from ..model.intrinsics import atomic_add, atomic_exch, grid, gridsize, shared, syncthreads
+from ..model.type_names import i32, u32, u64
 from .kernel import kernel
 
 #: Called with a kernel, the threads of its launch and its arguments.
@@ -47,9 +48,12 @@ class ExclusivePrefixSum(Protocol):
 
 def exclusive_prefix_sum(heap: Heap, length: int) -> ExclusivePrefixSum:
     """The algorithm that suits the heap's backend."""
-    if heap.backend.target.is_device:
-        return PrefixSumByPieces(heap, length)
-    return PrefixSumByChunks(heap, length)
+    backend = heap.backend
+    if not backend.target.is_device:
+        return PrefixSumByChunks(heap, length)
+    if length <= PIECE * min(backend.blocks_at_once, BLOCK):
+        return PrefixSumByTiles(heap, length)
+    return PrefixSumByPieces(heap, length)
 
 
 @func
@@ -264,3 +268,84 @@ class PrefixSumByPieces:
         ):
             launches(kernel_sum_level, count, self._sums[-1], lower, upper)
         launches(kernel_scan_pieces, threads, values, self._length, *self._sums, result)
+
+
+# ---------------------------------------------------------------------- by tiles
+
+
+@kernel
+def kernel_scan_tiles(
+    values: Array[i32], length: i32, tickets: Array[u64], said: Array[u64], result: Array[i32]
+) -> None:
+    """``result`` becomes the prefix sums. Each block says what its piece sums up to, with the
+    number of the launch, and waits until all before it have."""
+    totals = shared(i32, BLOCK)
+    fans = shared(i32, _FANS_OF_A_PIECE)
+    earlier = shared(i32, BLOCK)
+    earlier_fans = shared(i32, _FANS_OF_A_PIECE)
+    launch = shared(u64, 1)
+    t = u32(grid(1))
+    tile, thread = t // BLOCK, t % BLOCK
+    if thread == 0:
+        launch[0] = (atomic_add(tickets, 0, u64(1)) // u64(gridsize(1) // BLOCK) + u64(1)) << u64(
+            32
+        )
+    start, last = t * GROUP, u32(length) - 1
+    loaded = [values[min(start + u32(k), last)] for k in range(GROUP)]
+    total = i32(0)
+    for k in range(GROUP):
+        if start + u32(k) > last:
+            loaded[k] = 0
+        total += loaded[k]
+    totals[thread] = total
+    syncthreads()
+    if thread < _FANS_OF_A_PIECE:
+        of_fan = i32(0)
+        for k in range(FAN):
+            of_fan += totals[thread * FAN + u32(k)]
+        fans[thread] = of_fan
+    syncthreads()
+    before, of_piece = i32(0), i32(0)
+    for k in range(_FANS_OF_A_PIECE):
+        before += fans[k] * i32(u32(k) < thread // FAN)
+        of_piece += fans[k]
+    if thread == 0:
+        atomic_exch(said, tile, launch[0] | u64(u32(of_piece)))
+    for k in range(FAN):
+        before += totals[thread // FAN * FAN + u32(k)] * i32(u32(k) < thread % FAN)
+    heard = launch[0]
+    if thread < tile:
+        heard = atomic_add(said, thread, u64(0))
+        while heard >> u64(32) != launch[0] >> u64(32):
+            heard = atomic_add(said, thread, u64(0))
+    earlier[thread] = i32(u32(heard))
+    syncthreads()
+    if thread < _FANS_OF_A_PIECE:
+        of_fan = i32(0)
+        for k in range(FAN):
+            of_fan += earlier[thread * FAN + u32(k)]
+        earlier_fans[thread] = of_fan
+    syncthreads()
+    for k in range(_FANS_OF_A_PIECE):
+        before += earlier_fans[k]
+    for k in range(GROUP):
+        if start + u32(k) <= last:
+            result[start + u32(k)] = before
+        before += loaded[k]
+
+
+class PrefixSumByTiles:
+    """One launch, of at most ``blocks_at_once`` blocks, which run at the same time: so nobody waits
+    for a block that has no room to begin (the look-back of Merrill and Garland, "Single-pass
+    Parallel Prefix Scan with Decoupled Look-back", 2016, at all tiles at once). A launch knows its
+    number by what it has counted, so that nothing is cleared between launches."""
+
+    def __init__(self, heap: Heap, length: int) -> None:
+        self._length = length
+        self._tiles = -(-length // PIECE)
+        self._tickets, self._said = (heap.zeros(n, scalars.u64) for n in (1, max(1, self._tiles)))
+
+    def launch(self, launches: Launches, values: Any, result: Any) -> None:
+        if self._length:
+            given = values, self._length, self._tickets, self._said, result
+            launches(kernel_scan_tiles, (self._tiles * BLOCK, BLOCK), *given)

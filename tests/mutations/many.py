@@ -6,6 +6,7 @@ _BITS = ("tests/many/test_many.py::test_the_same_bits_everywhere",)
 _PLANS = ("tests/many/test_many.py::test_a_call_within_a_call",)
 _RECORDED = ("tests/many/test_many.py::test_scans_and_sorts_in_a_recorded_step",)
 _PIECES = ("tests/many/test_on_host.py::test_in_pieces",)
+_TILES = ("tests/runtime/test_prefix_sum.py::test_which_on_a_device",)
 _FUNCTIONS = ("tests/many/test_many.py::test_functions_of_the_user",)
 
 MUTATIONS = (
@@ -134,5 +135,16 @@ MUTATIONS = (
         "    return lvalue.space is None and lvalue.stack is None and not",
         "    return lvalue.stack is None and not",
         "shared memory of two blocks is taken for the same", ("tests/codegen/test_tiles.py",),
+    ),
+    Mutation(
+        "what lies before a tile", "sharedoa/runtime/prefix_sum.py",
+        "        before += earlier_fans[k]", "        before += 0 * earlier_fans[k]",
+        "each tile's sums begin with 0", _TILES,
+    ),
+    Mutation(
+        "more blocks than run at once", "sharedoa/runtime/prefix_sum.py",
+        "    if length <= PIECE * min(backend.blocks_at_once, BLOCK):",
+        "    if length <= PIECE * BLOCK:",
+        "blocks wait for others that have no room to begin", _TILES,
     ),
 )  # fmt: skip

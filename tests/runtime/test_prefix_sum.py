@@ -20,10 +20,12 @@ from sharedoa.runtime.prefix_sum import (
     PIECE,
     PrefixSumByChunks,
     PrefixSumByPieces,
+    PrefixSumByTiles,
     exclusive_prefix_sum,
 )
+from tests.codegen.interpreted import InterpretedGpu
 
-ALGORITHMS = [PrefixSumByChunks, PrefixSumByPieces]
+ALGORITHMS = [PrefixSumByChunks, PrefixSumByPieces, PrefixSumByTiles]
 LENGTHS = [
     0, 1, GROUP - 1, GROUP, CHUNK - 1, CHUNK, CHUNK + 1, CHUNK**2, CHUNK**2 + 1, 3 * CHUNK**2 + 17,
     PIECE - 1, PIECE, PIECE + 1, 2 * PIECE + GROUP, 100_000,
@@ -62,17 +64,31 @@ def test_against_numpy(algorithm, length: int) -> None:
 
 @settings(max_examples=15, deadline=None)
 @given(length=st.integers(0, 3 * PIECE), seed=st.integers(0, 1000))
-def test_both_are_alike(length: int, seed: int) -> None:
+def test_all_are_alike(length: int, seed: int) -> None:
     values = random_values(seed, length)
-    by_chunks, by_pieces = (prefix_sums(algorithm, values, length) for algorithm in ALGORITHMS)
-    assert np.array_equal(by_chunks, by_pieces)
-    assert np.array_equal(by_pieces, expected(values))
+    for algorithm in ALGORITHMS:
+        assert np.array_equal(prefix_sums(algorithm, values, length), expected(values))
 
 
 def test_on_every_backend(backend: str) -> None:
     values = np.arange(CHUNK * 3 + 5, dtype=np.int32)
     found = prefix_sums(exclusive_prefix_sum, values, len(values), backend)
     assert np.array_equal(found, expected(values))
+
+
+@pytest.mark.parametrize(("length", "kernels"), [(2 * PIECE, 1), (2 * PIECE + 1, 2)])
+def test_which_on_a_device(length: int, kernels: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(InterpretedGpu, "blocks_at_once", 2)
+    names: list[str] = []
+    with oa.Heap(backend=InterpretedGpu(), capacity="64MiB") as heap:
+        values = random_values(length, length)
+        array, result = heap.array(i32, values), heap.zeros(length, i32)
+        launches = Launches(heap, timed=False, watcher=lambda kernel: names.append(kernel.name))
+        sums = exclusive_prefix_sum(heap, length)
+        for _ in range(2):
+            sums.launch(launches, array, result)
+        assert np.array_equal(np.array(result), expected(values))
+    assert len(names) == 2 * kernels
 
 
 @pytest.mark.gpu
