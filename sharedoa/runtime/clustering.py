@@ -1,13 +1,14 @@
 """When fields of a heap's objects become clusters, and which (layout ``auto``).
 
-When a program is launched for the first time on a heap with many objects, and once more when it has
-been launched a few times, some warps of that launch are interpreted (``sharedoa.sampling``). What
-all programs touched says what clusters would spare; where that is enough the objects are rearranged
+When a program is launched for the first time on a heap with many objects, once more when it has
+been launched a few times, and when it is bound for twice as many threads, some warps of that launch
+are interpreted (``sharedoa.sampling``). What all programs touched says what clusters would spare; where that is enough the objects are rearranged
 in place. What decides is where references lead, which is in the objects and not in the code.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -41,11 +42,12 @@ class Launched:
     """What is known of a program on one heap, with certain of its arguments runs of objects: how
     often it was launched, up to ``LAUNCHES`` and where a captured step launches it more often than
     that; and when it was looked at last, how often it had been, how many objects its largest family
-    had, and what each class cost it."""
+    and how many threads it had, and what each class cost it."""
 
     launches: int = 0
     looked_at: int = 0
     objects: int = 0
+    threads: int = 0
     costs: dict[ClassType, Costs] = field(default_factory=dict)
 
     @property
@@ -53,10 +55,12 @@ class Launched:
         """How many launches need not be looked at before one must be."""
         return LAUNCHES - 1 - self.launches
 
-    def is_due(self, objects: int) -> bool:
-        """Whether to look at a launch now, with so many objects."""
+    def is_due(self, objects: int, threads: int) -> bool:
+        """Whether to look at a launch now, with so many objects and threads. Populations that grow
+        lie in less and less order, as objects come into places of those that have gone."""
         again = self.launches >= LAUNCHES > self.looked_at
-        return self.looked_at == 0 or again or objects >= 2 * self.objects
+        has_grown = objects >= 2 * self.objects or threads >= 2 * self.threads
+        return self.looked_at == 0 or again or has_grown
 
 
 #: By which arguments are runs.
@@ -85,7 +89,7 @@ def consider(
 
 def is_small(geometry: Geometry) -> bool:
     """Whether a launch is too small to be looked at."""
-    return geometry.threads[0] * geometry.threads[1] < FEWEST_THREADS
+    return math.prod(geometry.threads) < FEWEST_THREADS
 
 
 def _look(
@@ -96,7 +100,8 @@ def _look(
     runs = tuple([getattr(each, "_run", None) is not None for each in arguments])
     known = programs.setdefault(program, {}).setdefault(runs, Launched())
     known.launches += 1
-    if known.is_due(objects):
+    threads = math.prod(geometry.threads)
+    if known.is_due(objects, threads):
         heap.before_launch()
         touches = sample(program.uses().program, heap, geometry.threads, arguments)
         layout = heap.layout
@@ -105,7 +110,7 @@ def _look(
             for cls, fields in touches.of_class.items()
             if layout.is_open_for(cls) and _count(heap, cls.family) >= FEWEST_OBJECTS
         }
-        known.looked_at, known.objects = known.launches, objects
+        known.looked_at, known.objects, known.threads = known.launches, objects, threads
         least = _LATER if known.launches >= LAUNCHES else _AT_FIRST
         _choose(heap, programs, known.costs, least)
     return known if known.launches < LAUNCHES else None

@@ -140,6 +140,12 @@ MUTATIONS = (
         ),
     ),
     Mutation(
+        "threads that come later", "sharedoa/runtime/clustering.py",
+        " or threads >= 2 * self.threads", "",
+        "a population that grows out of order keeps rows",
+        ("tests/runtime/test_clustering.py::test_twice_as_many_threads_are_looked_at",),
+    ),
+    Mutation(
         "one look after a launch is enough", "sharedoa/heap/residency.py",
         "        self._copied.clear()\n", "",
         "a page comes and goes for each number that a loop looks at between launches",

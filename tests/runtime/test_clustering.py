@@ -172,6 +172,26 @@ def test_after_sixteen_launches_nobody_looks(
     assert out.numpy().tolist() == expected(SOME, 20)
 
 
+class Other(oa.Object):
+    a: f32
+
+
+def test_twice_as_many_threads_are_looked_at(heap: oa.Heap, looked: list[str]) -> None:
+    """Those that come may meet objects in no order."""
+    few = COUNT // 2
+    order = np.concatenate([np.arange(few), few + np.random.default_rng(1).permutation(few)])
+    some, out = fill(heap)[order], heap.zeros(COUNT, f32)
+    for _ in range(clustering.LAUNCHES):
+        work[few](some, 0.5, out)
+    assert heap.layout.clusters == NONE
+    heap.new(Other, 40)  # so that launches are bound again
+    work[COUNT - 1](some, 0.5, out)
+    assert looked == ["work"] * 2
+    heap.new(Other, 400)
+    work[COUNT](some, 0.5, out)
+    assert looked == ["work"] * 3 and heap.layout.clusters.of(CELL) == (FOUR,)
+
+
 def test_every_launch_counts_whatever_its_size(heap: oa.Heap, looked: list[str]) -> None:
     some, out = fill(heap)[SOME], heap.zeros(COUNT, f32)
     for number in range(1, 20):
