@@ -2,8 +2,9 @@
 
 When a program is launched for the first time on a heap with many objects, once more when it has
 been launched a few times, and when it is bound for twice as many threads, some warps of that launch
-are interpreted (``sharedoa.sampling``). What all programs touched says what clusters would spare; where that is enough the objects are rearranged
-in place. What decides is where references lead, which is in the objects and not in the code.
+are interpreted (``sharedoa.sampling``). What all programs touched says what clusters would spare;
+where that is enough the objects are rearranged in place. What decides is where references lead,
+which is in the objects and not in the code.
 """
 
 from __future__ import annotations
