@@ -199,8 +199,11 @@ class Backend(Protocol):
         """Whether so many threads in such blocks are enough for the whole device."""
         ...
 
-    def usual_block(self, threads: tuple[int, int], block: tuple[int, int]) -> tuple[int, int]:
-        """The block for a launch of so many threads that asks for none; ``block`` at most."""
+    def usual_block(
+        self, threads: tuple[int, int], block: tuple[int, int], only_stores: bool = False
+    ) -> tuple[int, int]:
+        """The block for a launch of so many threads that asks for none; ``block`` at most, but for
+        threads that do little and do not wait for memory (``only_stores``)."""
         ...
 
     def synchronize(self) -> None:

@@ -129,7 +129,9 @@ class InterpretedGpu(CpuBackend):
         machine.launch(launch.handle.symbol, [*leaves, nx, ny], blocks, (bx, by, 1))
         self.collectives.update(machine.counts.collectives)
 
-    def usual_block(self, threads: tuple[int, int], block: tuple[int, int]) -> tuple[int, int]:
+    def usual_block(
+        self, threads: tuple[int, int], block: tuple[int, int], only_stores: bool = False
+    ) -> tuple[int, int]:
         """That of the CUDA backend for launches as small as tests' are."""
         bx, by = block
         return (_SMALL_BLOCK, 1) if by == 1 else (bx, max(1, _SMALL_BLOCK // bx))

@@ -316,4 +316,11 @@ MUTATIONS = (
         "numbers side by side are said to cost a line each",
         ("tests/sampling/test_traffic.py::test_arrays",),
     ),
+    Mutation(
+        "large blocks of threads that wait", "sharedoa/ir/job.py",
+        "_STORING = Effects.WRITES | Effects.ASKS_THREAD",
+        "_STORING = Effects.WRITES | Effects.READS | Effects.ASKS_THREAD",
+        "few blocks leave few threads to hide what the others wait for",
+        ("tests/runtime/test_large_blocks.py",),
+    ),
 )  # fmt: skip
