@@ -11,12 +11,14 @@ import weakref
 from collections import Counter, deque
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
 from sortedcontainers import SortedDict
 
 from ..model.classes import ClassType
+from ..model.scalars import ScalarType
 from ..model.types import Type
 from .extents import Extent, Extents
 
@@ -24,6 +26,8 @@ FAULT_BLOCK = 64 << 10
 """Bytes around a page that a fault of the host may bring along."""
 _LARGE, _ROOM = 4 * FAULT_BLOCK, 1 << 30
 """An array of at least so many bytes shares no block with others, in a heap of at least so many."""
+_AT_HAND = 4
+"""Arrays that were dropped last, among which memory is looked for."""
 Addresses = np.ndarray[Any, np.dtype[np.uint64]]
 
 
@@ -57,6 +61,8 @@ class ArrayStorage:
         self.lived = 0
         """Of references: after how many deletions it was seen that none is to a deleted object."""
         self._extent = extent
+        self.reference: _StorageReference | None = None
+        """To this, where somebody watches it."""
 
     @property
     def __array_interface__(self) -> dict[str, Any]:
@@ -70,14 +76,18 @@ class ArrayStorage:
 
     def bytes_of_device(self) -> np.ndarray[Any, np.dtype[np.uint8]]:
         """A view that is not for the host."""
+        if self.reference is not None:
+            self.reference.is_exported = True
         return np.asarray(self)
 
 
 class _StorageReference(weakref.ref[ArrayStorage]):
     """Knows which storage it was a reference to."""
 
-    __slots__ = ("address",)
+    __slots__ = ("address", "is_exported")
     address: int
+    is_exported: bool
+    """Others may use the memory in streams of their own."""
 
 
 @dataclass(eq=False)
@@ -162,6 +172,8 @@ class ArrayMemory:
         # was written in Python, which a signal could keep from running.
         reference = _StorageReference(storage, self._dropped.append)
         reference.address = storage.address
+        reference.is_exported = False
+        storage.reference = reference
         return reference
 
     @property
@@ -169,12 +181,29 @@ class ArrayMemory:
         """Whether ``unheld`` might find some."""
         return bool(self._dropped or self._unheld)
 
-    def unheld(self) -> dict[int, int]:
-        """The arrays that no Python object holds any more: bytes by address."""
+    def again(self, size: int, element: ScalarType) -> ArrayStorage | None:
+        """Memory with what is in it of an array that no Python object holds any more, and of which
+        no field may hold a piece; None where none of the last ones dropped is of this size and was
+        never given to others. For what is launched now: launches that use it may be under way."""
+        self._note_dropped()
+        for address in islice(reversed(self._unheld), _AT_HAND):
+            block = self._unheld[address]
+            is_like = block.size == size and block.element is element
+            if is_like and block.storage() is None and not block.storage.is_exported:
+                del self._unheld[address]
+                self.made[element] += 1
+                return self._storage(block)
+        return None
+
+    def _note_dropped(self) -> None:
         while self._dropped:
             address = self._dropped.popleft().address
             if address in self._blocks:
                 self._unheld[address] = self._blocks[address]
+
+    def unheld(self) -> dict[int, int]:
+        """The arrays that no Python object holds any more: bytes by address."""
+        self._note_dropped()
         return {address: block.size for address, block in self._unheld.items()}
 
     def collect(self, unheld: Iterable[int], in_fields: Addresses) -> list[Extent]:

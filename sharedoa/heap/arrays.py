@@ -14,6 +14,7 @@ from ..model.classes import ClassType
 from ..model.frozen import refuse_frozen
 from ..model.layout import pack_array
 from ..model.object import Object
+from ..model.scalars import ScalarType
 from ..model.type_names import T_co
 from ..model.types import ReferenceType, Type, ValueType, array_form
 from ..model.values import to_host
@@ -104,6 +105,16 @@ class Array(NumPyLike, Generic[T_co]):
     @property
     def shape(self) -> tuple[int, ...]:
         return (self._length, *self._dtype.shape)
+
+    @property
+    def ndim(self) -> int:
+        is_number = isinstance(self.__sharedoa_element__, ScalarType)
+        return 1 if is_number else len(self.shape)
+
+    @property
+    def size(self) -> int:
+        is_number = isinstance(self.__sharedoa_element__, ScalarType)
+        return self._length if is_number else math.prod(self.shape)
 
     def __len__(self) -> int:
         return self._length

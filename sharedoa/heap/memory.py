@@ -18,6 +18,7 @@ from ..forks import renew_in_child, tell_child
 from ..model.classes import ClassType
 from ..model.layout import Layout
 from ..model.reference import NarrowReference
+from ..model.scalars import ScalarType
 from ..model.types import ArrayType, Type
 from ..uninterrupted import interruptible, uninterrupted
 from .alone import Alone
@@ -80,6 +81,8 @@ class HeapMemory:
         self.last_launch: object = None
         #: Bytes of arrays that were made since somebody looked for dropped ones.
         self._made_since_look = 0
+        #: Whether there may be objects whose fields hold arrays, and in which layout epoch.
+        self._holding = -1, True
         #: One item for each launch, of any thread, from when it looks at what the heap gives to
         #: kernels until it has been given to the backend (on a CPU: until it has ended); what it
         #: has looked at stays in use. The value tells whether the calling thread is part of it. An
@@ -202,6 +205,10 @@ class HeapMemory:
 
     def new_array(self, size: int, element: Type, zeros: bool = True) -> ArrayStorage:
         """``size`` bytes for an array, of ``zeros`` or anything. Raises HeapError."""
+        if not zeros and isinstance(element, ScalarType):
+            found = self._at_hand(size, element)
+            if found is not None:
+                return found
         what = f"an array of {element!r}"
         self._made_since_look += size
         if self._made_since_look >= _LOOK_BYTES:
@@ -210,6 +217,22 @@ class HeapMemory:
             if 2 * sum(self._arrays.unheld().values()) >= _LOOK_BYTES:
                 self._collect_when_idle()
         return self.with_room(what, lambda: self._arrays.new(size, element, zeros))
+
+    def _at_hand(self, size: int, element: ScalarType) -> ArrayStorage | None:
+        """Memory of numbers that were dropped: launches that use it come before those that its new
+        user asks for. Not where others wait to be launched, fields may hold arrays, or somebody
+        asks what memory is used again."""
+        arrays, placement = self._arrays, self.placement
+        if not arrays.has_unheld or self.deferred is not None or self.unsettled is not None:
+            return None
+        if self._settings.debug or self._extents.given is not None:
+            return None
+        if not isinstance(placement, ByTypePlacement):
+            return None
+        if self._holding[0] != placement.layout_epoch:
+            fields = (type for cls in placement.holders() for type in cls.fields.values())
+            self._holding = placement.layout_epoch, any(isinstance(t, ArrayType) for t in fields)
+        return None if self._holding[1] else arrays.again(size, element)
 
     def array_at(self, address: int) -> ArrayStorage | None:
         return self._arrays.at(address)

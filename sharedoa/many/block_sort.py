@@ -90,18 +90,17 @@ class SortPlan:
         # Not a constant: unrolled, the loop over them would take registers of a quarter more.
         self._halves = (type.bits if tiles == 1 else BITS) // _HALF
         several = self._passes > 1
-        self._between = Between(
-            heap,
-            (said, DIGITS * self._passes),
-            (i32, self._passes),
-            (said, DIGITS * tiles if tiles > 1 else 1),
-            (said, DIGITS * tiles if tiles > 1 else 1),
-            (type, length if several or (not has_numbers and tiles > 1) else 1),
-            (type, length if several and has_numbers else 1),
-            (said, length if several and has_numbers else 1),
-            (said, length if several and has_numbers else 1),
-            (i64, 1),
-        )
+        wanted = [(i32, self._passes), (i64, 1), (said, DIGITS * self._passes if tiles > 1 else 1)]
+        if tiles > 1:
+            wanted += [
+                (said, DIGITS * tiles),
+                (said, DIGITS * tiles),
+                (type, length if several or not has_numbers else 1),
+                (type, length if several and has_numbers else 1),
+                (said, length if several and has_numbers else 1),
+                (said, length if several and has_numbers else 1),
+            ]
+        self._between = Between(heap, *wanted)
         self.size = self._between.size
         self._clear = self._count = self._copy = None
         if tiles > 1:
@@ -114,13 +113,18 @@ class SortPlan:
     def __call__(self, values: Array, result: Array) -> None:
         """``result`` is ``values``, or where their numbers go."""
         heap, length = values._heap, self._length
-        totals, tickets, said, other, to, spare, *of_numbers = self._between.arrays(heap)
-        numbers, numbers_to, nobody = of_numbers
+        tickets, nobody, totals, *rest = self._between.arrays(heap)
         order = result if self._has_numbers else nobody
-        if self._clear is not None and self._count is not None:
-            self._clear(totals, tickets, said)
-            self._count(values, length, totals)
-        source, into = values, to if self._count is not None else values
+        if self._clear is None or self._count is None:
+            self._move(
+                values, totals, length, 0, 1, self._halves, totals, tickets, totals, totals, values,
+                totals, order,
+            )  # fmt: skip
+            return
+        said, other, to, spare, numbers, numbers_to = rest
+        self._clear(totals, tickets, said)
+        self._count(values, length, totals)
+        source, into = values, to
         for place in range(self._passes):
             is_last = int(place == self._passes - 1)
             self._move(

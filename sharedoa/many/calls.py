@@ -57,13 +57,16 @@ def number_type(values: NumPyLike, name: str) -> ScalarType:
 
 def _are_usual(values: NumPyLike, options: dict[str, Any]) -> bool:
     """Whether nothing is asked for but what kernels do."""
-    axis = options.get("axis")
-    others = [k for k, v in options.items() if k != "axis" and v is not None]
-    if options.get("kind") in ("stable", "quicksort", "mergesort", "heapsort"):
-        others.remove("kind")  # all give the same
-    if values.ndim == 1:
-        return not others and axis in (None, 0, -1, (0,))
-    return not others and axis is None
+    for name, value in options.items():
+        if value is None:
+            continue
+        if name == "axis":
+            if values.ndim > 1 or value not in (0, -1, (0,)):
+                return False
+        # All kinds of sorting give the same.
+        elif name != "kind" or value not in ("stable", "quicksort", "mergesort", "heapsort"):
+            return False
+    return True
 
 
 def _by_numpy(values: NumPyLike, name: str, options: dict[str, Any]) -> Any:

@@ -5,6 +5,7 @@ from .mutation import Mutation
 _BITS = ("tests/many/test_many.py::test_the_same_bits_everywhere",)
 _PLANS = ("tests/many/test_many.py::test_a_call_within_a_call",)
 _RECORDED = ("tests/many/test_many.py::test_scans_and_sorts_in_a_recorded_step",)
+_AT_HAND = ("tests/heap/test_memory_at_hand.py",)
 _PIECES = ("tests/many/test_on_host.py::test_in_pieces",)
 _TILES = ("tests/runtime/test_prefix_sum.py::test_which_on_a_device",)
 _FUNCTIONS = ("tests/many/test_many.py::test_functions_of_the_user",)
@@ -124,6 +125,28 @@ MUTATIONS = (
         "keys of zeros with their signs", "sharedoa/many/on_host.py",
         "    plain = values + values.dtype.type(0)  # a zero has no sign", "    plain = values",
         "-0.0 comes before 0.0 in argsort of a processor", _PIECES,
+    ),
+    Mutation(
+        "memory that fields hold", "sharedoa/heap/memory.py",
+        "        return None if self._holding[1] else arrays.again(size, element)",
+        "        return arrays.again(size, element)",
+        "an array that a field has is overwritten by a later result", _AT_HAND,
+    ),
+    Mutation(
+        "classes that came later", "sharedoa/heap/memory.py",
+        "        if self._holding[0] != placement.layout_epoch:",
+        "        if self._holding[0] < 0:",
+        "an array that a field of a new class has is overwritten by a later result", _AT_HAND,
+    ),
+    Mutation(
+        "memory that others use", "sharedoa/heap/array_memory.py",
+        " and not block.storage.is_exported:", ":",
+        "another library reads a later result in its stream", _AT_HAND,
+    ),
+    Mutation(
+        "memory with adjoints", "sharedoa/heap/memory.py",
+        " or self._extents.given is not None:", ":",
+        "a new array has the adjoints of what was there", _AT_HAND,
     ),
     Mutation(
         "rows that there are not", "sharedoa/codegen/lvalues.py",
