@@ -65,6 +65,10 @@ class _Mirror:
         self.memory: Bytes = memory[start - address :][: self.high - self.low]
         #: From where to where what it mirrors was used since it was zero.
         self._touched: list[tuple[int, int]] = []
+        #: Changes when other memory may be used.
+        self.used: tuple[int, int] | None = None
+        #: Whether the host may have some of it.
+        self.on_host = True
 
     def touch(self, used: Sequence[tuple[int, int]]) -> None:
         """Somebody may write to what mirrors these."""
@@ -78,17 +82,20 @@ class _Mirror:
             return False
         return bool(self.memory.nbytes <= backend.provider.free_memory())
 
-    def clear(self) -> None:
-        """Make it zero again, where it is."""
+    def clear(self, used: tuple[int, int]) -> None:
+        """Make it zero again, where it is; ``used`` is about to be."""
         copies, touched = self._backend.copies, self._touched
-        self._touched = []
+        if self.used != used:
+            self._touched, self.used = [], None
         for low, high in touched:
             start, size = low + self.distance, high - low
             if copies is None:
                 self.at(low, size)[...] = 0
             else:
-                self._backend.prefetch(start, size, True)
+                if self.on_host:
+                    self._backend.prefetch(start, size, True)
                 copies.clear(start, size)
+        self.on_host = False
 
     def at(self, start: int, size: int) -> Bytes:
         """What mirrors ``size`` bytes from ``start`` on."""
@@ -115,8 +122,6 @@ class Adjoints:
         #: One that was made zero, for the next time.
         self._spare: _Mirror | None = None
         self._layout: tuple[Layout, int] | None = None
-        #: Changes when other memory may be used.
-        self._used: tuple[int, int] | None = None
 
     @property
     def _there(self) -> Heap:
@@ -143,7 +148,7 @@ class Adjoints:
             spare, self._spare = self._spare, None
             if mirror is None and spare is not None and spare.low <= low and high <= spare.high:
                 made = spare
-                made.clear()
+                made.clear(_used(heap))
                 self._is_clearing = True
             else:
                 del spare  # before memory is asked for
@@ -156,14 +161,14 @@ class Adjoints:
                 self._renew()
             self._mirror, self._layout = made, known
             heap.upkeep.has_adjoints = True
-            mirror, self._used = made, None
+            mirror = made
         if heap.memory.has_given or self._deletions != heap.placement.deletions:
             self._renew()
-        used = heap.books.layout_epoch, heap.memory.arrays_made.total()
-        if self._used != used:
+        used = _used(heap)
+        if mirror.used != used:
             with heap.lock:
                 mirror.touch(heap.memory.used())
-            self._used = used
+            mirror.used = used
         return mirror
 
     def _renew(self) -> None:
@@ -177,6 +182,7 @@ class Adjoints:
             return
         self._settle()
         for mirror in mirrors:
+            mirror.on_host = True
             for low, high in given:
                 start, end = max(low, mirror.low), min(high, mirror.high)
                 if start < end:
@@ -185,8 +191,15 @@ class Adjoints:
                 for region, slots in _freed_after(heap, deletions):
                     _mirrored_region(region, mirror).clear(slots)
 
+    def _for_host(self) -> _Mirror:
+        """The host is about to use adjoints."""
+        mirror = self._ready()
+        mirror.on_host = True
+        self._settle()
+        return mirror
+
     def _settle(self) -> None:
-        """Before the host uses adjoints."""
+        """Wait until the device has made zero what it was to."""
         if self._is_clearing:
             self._there.backend.synchronize()
             self._is_clearing = False
@@ -230,8 +243,7 @@ class Adjoints:
             self._before = None
 
     def _add(self, before: _Mirror) -> None:
-        heap, now = self._there, self._ready()
-        self._settle()
+        heap, now = self._there, self._for_host()
         for cls in heap.placement.classes():
             selection = heap.placement.objects([cls])
             assert isinstance(selection, RegionSelection)
@@ -255,9 +267,7 @@ class Adjoints:
     def mirrored(self, selection: Selection) -> RegionSelection:
         """The adjoints of these objects."""
         assert isinstance(selection, RegionSelection)
-        mirror = self._ready()
-        self._settle()
-        return _mirrored(selection, mirror)
+        return _mirrored(selection, self._for_host())
 
     def of_array(self, array: Array) -> np.ndarray[Any, Any]:
         """The adjoints of an array's elements: a view that is good until the mirror changes."""
@@ -265,8 +275,7 @@ class Adjoints:
         if array._storage is None:
             return np.empty(array.shape, dtype)
         refuse_foreign(array)
-        memory = self._ready().at(array._address, array.size * dtype.base.itemsize)
-        self._settle()
+        memory = self._for_host().at(array._address, array.size * dtype.base.itemsize)
         return elements_in(memory, dtype).reshape(array.shape)
 
 
@@ -277,6 +286,11 @@ def refuse_foreign(array: Array) -> None:
             "this array is memory of another library, which has no adjoints",
             "take array.numpy() where it is constant, or copy it: oa.zeros, and a kernel",
         )
+
+
+def _used(heap: Heap) -> tuple[int, int]:
+    """Changes when other memory may be used."""
+    return heap.books.layout_epoch, heap.memory.arrays_made.total()
 
 
 def _freed_after(

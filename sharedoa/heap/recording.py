@@ -80,6 +80,11 @@ class Recorder(ABC):
     ) -> None:
         """Remember a launch. Raises what launching would raise."""
 
+    def follow(self, program: Any, geometry: Any, arguments: tuple[Any, ...]) -> bool:
+        """Take a launch of very arguments that were looked at before, if it is as one was; False if
+        it has to be looked at."""
+        return False
+
     @abstractmethod
     def record_population_call(self, objects: Any, method: Any, given: tuple[Any, ...]) -> None:
         """Remember a call of a method on all objects of a class that live in each run."""

@@ -29,7 +29,7 @@ from ..model.types import Type
 from ..model.world import World
 from .geometry import Geometry
 from .gradients import Gradient, TapedLaunch, Way
-from .heap_state import Copies, Piece, Saved, array_piece, elements_in, memory_copies
+from .heap_state import Copies, CopyPlan, Piece, Saved, array_piece, elements_in, memory_copies
 from .vectorised import PlannedLaunch, geometry_of
 from .way_back import Event, WayBack, can_be_one
 
@@ -80,7 +80,7 @@ class _Step:
     tape: tuple[int, int]
     used: tuple[int, int] | None
     #: Addresses of what is copied before it, and where the copy lies.
-    saved: tuple[Sequence[int], int, int] | None
+    saved: tuple[tuple[int, ...], int, int] | None
     #: By address, the roles in which memory is left after it.
     left: dict[int, frozenset[Role]]
     #: The launches of the call of all objects of a class that begins with this one, as it was made
@@ -90,6 +90,8 @@ class _Step:
     #: The arguments that it was given last, arrays by weak references; nothing if there are others
     #: than arrays and numbers of Python.
     seen: tuple[Any, ...] = ()
+    #: Whether there are arrays of objects among these.
+    has_objects: bool = True
 
 
 class Course:
@@ -144,8 +146,9 @@ class Course:
             {address: roles for address, (_, roles) in done.left.items()},
         )  # fmt: skip
 
-    def _copy(self, saved: Saved) -> tuple[Sequence[int], int, int]:
-        return [each.address for each in saved.pieces], self._place(saved.size), saved.size
+    def _copy(self, saved: Saved) -> tuple[tuple[int, ...], int, int]:
+        addresses = tuple([each.address for each in saved.pieces])
+        return addresses, self._place(saved.size), saved.size
 
     def _place(self, size: int) -> int:
         """Where so many bytes of a block's memory lie."""
@@ -176,7 +179,7 @@ def _part_of(region: Region | None, address: int, size: int) -> Piece | None:
     if region is None:
         return None
     start = address - region.start
-    return Piece(address, region.memory[start : start + size], region)
+    return Piece(address, size, region, region.memory[start : start + size])
 
 
 def _array(heap: Heap, address: int) -> Piece | None:
@@ -248,6 +251,7 @@ class Following:
         #: How many steps it has taken, and of what it has copies.
         self.taken = 0
         self._copied: dict[int, Piece] = {}
+        self._plans: dict[tuple[int, ...], CopyPlan] = {}
         self._steps, self._state = course.steps, course.state
         #: Of calls of all objects of a class, what comes before the arguments of the method.
         self._first: dict[tuple[PlannedLaunch, ...], list[tuple[Any, ...]]] = {}
@@ -288,6 +292,14 @@ class Following:
         """Launch, if that is the next step; else do nothing."""
         step = self._next(program)
         if step is None or not _is_same(self._heap, step, program, geometry, arguments):
+            return False
+        self._take(step, arguments)
+        return True
+
+    def take_seen(self, program: Program, geometry: Geometry, arguments: tuple[Any, ...]) -> bool:
+        """The same for the very arguments that the step was given last, at which nobody looks."""
+        step = self._next(program)
+        if step is None or not _is_seen(step, program, geometry, arguments):
             return False
         self._take(step, arguments)
         return True
@@ -346,12 +358,17 @@ class Following:
             events.append(TapedLaunch(way, arguments, None, tape, step.room))
         self.taken += 1
 
-    def _copy(self, saved: tuple[Sequence[int], int, int]) -> Saved:
+    def _copy(self, saved: tuple[tuple[int, ...], int, int]) -> Saved:
         """A copy of what there is now."""
-        addresses, place, size = saved
-        pieces = [self._pieces[each] for each in addresses]
-        self._copied.update(zip(addresses, pieces, strict=True))
-        return Saved(self._heap, pieces, room=self._array(u64, place, size // 8))
+        addresses, place, _ = saved
+        plan = self._plans.get(addresses)
+        if plan is None:
+            pieces = [self._pieces[each] for each in addresses]
+            self._copied.update(zip(addresses, pieces, strict=True))
+            plan = self._plans[addresses] = CopyPlan(pieces)
+        room = self._room
+        assert room is not None and room._storage is not None
+        return Saved(self._heap, plan, room=(room._storage, room._address + place))
 
     def _array(self, element: Type, place: int, length: int) -> Array:
         room = self._room
@@ -401,10 +418,17 @@ _PLAIN, _ARRAYS = frozenset({int, float, bool}), frozenset({Array, ObjectArray})
 
 def _are_same(known: tuple[Any, ...], given: tuple[Any, ...]) -> bool:
     """Whether numbers of Python and arrays, which ``known`` are or refers to, are the very same."""
-    return len(known) == len(given) and all(
-        a is b or (a() is b if a.__class__ is ref else a.__class__ is b.__class__ and a == b != 0)
-        for a, b in zip(known, given, strict=True)
-    )
+    if len(known) != len(given):
+        return False
+    for a, b in zip(known, given, strict=True):
+        if a is b:
+            continue
+        if a.__class__ is ref:
+            if a() is not b:
+                return False
+        elif a.__class__ is not b.__class__ or not a == b != 0:
+            return False
+    return True
 
 
 def _seen(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -427,18 +451,28 @@ def words_of(program: Program, arguments: tuple[Any, ...]) -> tuple[Words, Heap 
     return (bytes(slots), _runs(arguments)), heap
 
 
+def _is_seen(step: _Step, program: Program, geometry: Geometry, arguments: tuple[Any, ...]) -> bool:
+    """Whether a launch is the step, whose arguments are known."""
+    if step.program is not program or not arguments or not _are_same(step.seen, arguments):
+        return False
+    # Arrays of objects may have come to be runs, or are none any more.
+    is_same = not step.has_objects or _runs(arguments) == step.words[1]
+    return is_same and step.geometry == geometry
+
+
 def _is_same(
     heap: Heap, step: _Step, program: Program, geometry: Geometry, arguments: tuple[Any, ...]
 ) -> bool:
     """Whether a launch is the step."""
     if step.program is not program or step.geometry != geometry:
         return False
-    if arguments and _are_same(step.seen, arguments) and _runs(arguments) == step.words[1]:
+    if _is_seen(step, program, geometry, arguments):
         return True
     words, found = words_of(program, arguments)
     if words != step.words or (found or current_heap()) is not heap:
         return False
     step.seen = _seen(arguments) if found is heap else ()
+    step.has_objects = any(each.__class__ is ObjectArray for each in arguments)
     return True
 
 

@@ -243,7 +243,7 @@ class Way:
         return TapedLaunch(self, kept, mode, tape, self.room)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class TapedLaunch:
     """A launch that can be reversed: what it was given, and what its threads have kept."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 from weakref import finalize
 
@@ -17,7 +16,6 @@ import numpy as np
 from .. import ir
 from ..backends.base import MemoryCopy
 from ..heap.array_memory import ArrayStorage
-from ..heap.arrays import Array
 from ..heap.distinct_fields import Field
 from ..heap.heap import Heap
 from ..heap.region_selection import RegionSelection
@@ -51,20 +49,34 @@ def _let_go(heap: Heap, mark: object) -> None:
     planned_clusters.remind(heap)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Piece:
-    """Memory of objects of a region, or of an array; ``memory`` keeps it. ``references``: the array
-    that it is, if its elements are references."""
+    """Memory of objects of a region, or of an array, which it keeps. ``references``: the array that
+    it is, if its elements are references."""
 
     address: int
-    memory: np.ndarray[Any, np.dtype[np.uint8]]
+    size: int
     #: What it is memory of.
     owner: Region | ArrayStorage
+    #: That of a region; an array's is made where the host looks at it.
+    part: np.ndarray[Any, np.dtype[np.uint8]] | None = None
     references: ArrayStorage | None = None
 
-    @cached_property
-    def size(self) -> int:
-        return self.memory.nbytes
+    @property
+    def memory(self) -> np.ndarray[Any, np.dtype[np.uint8]]:
+        return np.asarray(self.owner) if self.part is None else self.part
+
+
+class CopyPlan:
+    """Where pieces of memory lie in a copy of them."""
+
+    def __init__(self, pieces: Sequence[Piece]) -> None:
+        self.pieces = pieces
+        #: By address, where in the copy pieces begin; and its bytes.
+        self.places, self.size = places_of(pieces)
+        self.references = [
+            (each, each.references) for each in pieces if each.references is not None
+        ]
 
 
 class Saved:
@@ -73,23 +85,33 @@ class Saved:
     def __init__(
         self,
         heap: Heap,
-        pieces: Sequence[Piece],
+        pieces: Sequence[Piece] | CopyPlan,
         words: TapeWords | None = None,
-        room: Array | None = None,
+        room: tuple[ArrayStorage, int] | None = None,
     ) -> None:
-        """``words``: where the device may keep it; ``room``: memory of the device for just this."""
-        self._heap, self.pieces = heap, pieces
-        #: By address, where in the copy pieces begin.
-        self._places, size = places_of(pieces)
+        """``words``: where the device may keep it; ``room``: memory of the device, and the address
+        in it from which on it is for just this."""
+        self._heap = heap
+        self._plan = plan = pieces if isinstance(pieces, CopyPlan) else CopyPlan(pieces)
+        if room is None:
+            made = (words or TapeWords(heap)).of_device(plan.size)
+            if made is not None:
+                assert made._storage is not None
+                room = made._storage, made._address
         #: Keeps its memory.
-        self._room = (words or TapeWords(heap)).of_device(size) if room is None else room
+        self._room = None if room is None else room[0]
         #: Where the device has it; None: the host does.
-        self._device = None if self._room is None else self._room._address
-        self._host = np.empty(0 if self._device is not None else size, np.uint8)
+        self._device = None if room is None else room[1]
+        if room is None:
+            self._host = np.empty(plan.size, np.uint8)
         #: Of references and of watched fields, when they were copied.
         self._versions: dict[int, tuple[int, int]] = {}
         self._changes: Mapping[Field, object] = {}
         self.take()
+
+    @property
+    def pieces(self) -> Sequence[Piece]:
+        return self._plan.pieces
 
     @property
     def bytes(self) -> int:
@@ -98,7 +120,7 @@ class Saved:
     @property
     def size(self) -> int:
         """Bytes of the memory that has it."""
-        return places_of(self.pieces)[1]
+        return self._plan.size
 
     def copies_back(self) -> list[MemoryCopy]:
         """What a device does to put it back, where ``is_known_now``."""
@@ -112,10 +134,7 @@ class Saved:
         heap = self._heap
         if self._changes != heap.distinct.changes:
             return False
-        return all(
-            each.references is None or self._is_unchanged(each, each.references)
-            for each in self.pieces
-        )
+        return all(self._is_unchanged(*each) for each in self._plan.references)
 
     def _is_unchanged(self, piece: Piece, references: ArrayStorage) -> bool:
         version = references.version, self._heap.reference_writes
@@ -130,9 +149,8 @@ class Saved:
         heap = self._heap
         self._begin()
         self._changes = {**heap.distinct.changes}
-        for piece in self.pieces:
-            if piece.references is not None:
-                self._versions[piece.address] = piece.references.version, heap.reference_writes
+        for piece, references in self._plan.references:
+            self._versions[piece.address] = references.version, heap.reference_writes
         self._copy(self.pieces, back=False)
 
     def put_back(self, pieces: Iterable[Piece] | None = None) -> None:
@@ -161,7 +179,7 @@ class Saved:
         heap.note_launch(False, ())
 
     def _copy(self, pieces: Sequence[Piece], back: bool) -> None:
-        places, device = self._places, self._device
+        places, device = self._plan.places, self._device
         if device is not None:
             copies = self._heap.backend.copies
             assert copies is not None
@@ -234,7 +252,7 @@ def memory_by_role(heap: Heap, roles: Collection[Role]) -> Iterator[tuple[Piece,
         for part in selection.parts:
             start, end = part.region.span(*part.extremes())
             inside = slice(start - part.region.start, end - part.region.start)
-            yield Piece(start, part.region.memory[inside], part.region), found
+            yield Piece(start, end - start, part.region, part.region.memory[inside]), found
     elements = elements_in(heap, roles)
     if elements:
         for storage in heap.memory.all_arrays(elements):
@@ -263,7 +281,7 @@ def array_piece(storage: ArrayStorage) -> Piece:
     """All of an array."""
     is_of_references = isinstance(storage.element, ReferenceType)
     references = storage if is_of_references else None
-    return Piece(storage.address, np.asarray(storage), storage, references)
+    return Piece(storage.address, storage.size, storage, references=references)
 
 
 def _may_be_in(cls: ClassType, role: Role) -> bool:

@@ -143,6 +143,11 @@ class Program:
 
         Raises ArgumentError for a wrong number or type of arguments.
         """
+        recording = recorder()
+        if recording is not None and not named and mode is debug is None:
+            is_taken = recording.follow(self, geometry, arguments)
+            if is_taken:
+                return
         if named or len(arguments) != self.plan.count:
             arguments = self.plan.in_order(arguments, named)
         foreign = foreign_places(self, arguments)
@@ -150,7 +155,6 @@ class Program:
             arguments = adopted(self, arguments, foreign)
         if not geometry.is_empty and any(each is None for each in arguments):
             self._refuse_nulls(arguments)
-        recording = recorder()
         if recording is not None:
             recording.record(self, geometry, arguments, mode, debug)
             return

@@ -242,6 +242,13 @@ class Tape(Recorder):
                 untouched.note(now, found.way, saved)
         self._note(program, geometry, arguments, saved, found, is_usual and is_plain)
 
+    def follow(self, program: Program, geometry: Geometry, arguments: tuple[Any, ...]) -> bool:
+        """See ``Recorder``: where it is the next step of a course."""
+        following = self._following
+        return following is not None and self._follow(
+            following.take_seen, program, geometry, arguments
+        )
+
     def call_again(self, objects: Population, name: str, arguments: tuple[Any, ...]) -> bool:
         """Launch a method of all objects of a class, if its launches are those of the call before;
         False if it has to be looked at."""
@@ -357,9 +364,9 @@ class Tape(Recorder):
                     _add(loss, seeds[None])
             elif isinstance(loss, (Array, FieldView)):
                 _add(loss, seeds[None])
-            puts_back = self._checkpoints is not None or self._untouched.puts_back
-            with alone(heap) if puts_back else nullcontext():
-                if not self._goes_back_as_one(seeds, adjoints.distance):
+            if not self._goes_back_as_one(seeds, adjoints.distance):
+                puts_back = self._checkpoints is not None or self._untouched.puts_back
+                with alone(heap) if puts_back else nullcontext():
                     self._go_back(seeds)
             heap.synchronize()
 
@@ -382,7 +389,12 @@ class Tape(Recorder):
         back = following.way_back(launched, self._untouched, distance, is_whole=not reads)
         if back is None:
             return False
-        with self._untouched.as_it_was() if reads else nullcontext():
+        if not reads:
+            # Nobody comes between its copies: what others do is before it or after it.
+            back.run_on(self.heap, launched, distance)
+            return True
+        own = alone(self.heap) if self._untouched.puts_back else nullcontext()
+        with own, self._untouched.as_it_was():
             for each in reversed(reads):
                 self.heap.synchronize()
                 _add(each.source, seeds[each.values])

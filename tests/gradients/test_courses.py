@@ -174,6 +174,27 @@ def test_blocks_that_differ(other: tuple[Any, ...], counts: Counts) -> None:
     assert counts.left >= (other != (0,)) and counts.followed >= 2 and counts.backs >= 1
 
 
+def test_arrays_that_become_runs_and_cease_to_be(counts: Counts) -> None:
+    """The very array has the same words, but for where its run begins."""
+
+    def history(world: World, found: list[Any]) -> None:
+        few = oa.new(Bead, 4, x=0.5)
+        second = few[1]
+        for number in range(8):
+            if number in (3, 5):
+                few[1] = few[0] if number == 3 else second
+            world.begin()
+            with oa.tape() as tape:
+                blend[4](few, world.weights, world.out, 1)
+                total[COUNT](world.out, world.loss)
+            tape.backward(world.loss)
+            found.append(world.seen())
+            tape.zero()
+
+    check(history)
+    assert (counts.followed, counts.left) == (6, 1)
+
+
 def test_zeros_have_signs(counts: Counts) -> None:
     def history(world: World, found: list[Any]) -> None:
         for by in (0.0, 0.0, 0.0, 0.0, -0.0, 0.0):

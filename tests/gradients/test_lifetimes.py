@@ -130,10 +130,17 @@ def test_a_way_back_that_fails(monkeypatch: pytest.MonkeyPatch, heap: oa.Heap) -
 
 
 def test_zeros_that_a_device_is_about_to_write() -> None:
-    with oa.Heap(backend=CopyingDevice(64 << 20), capacity="64MiB"):
+    device = CopyingDevice(64 << 20)
+    with oa.Heap(backend=device, capacity="64MiB"):
         out, numbers = oa.zeros(1, f64), oa.array(f64, np.ones(COUNT))
         with oa.tape() as tape:
             squares[COUNT](numbers, out)
         tape.backward(out)
         tape.zero()
         assert not oa.grad(numbers).any()
+        # What the host has looked at goes back first.
+        for are_read in (True, False):
+            tape.zero()
+            device.moved.clear()
+            tape.backward(out)
+            assert bool(device.moved) == are_read

@@ -16,10 +16,18 @@ MUTATIONS = (
     Mutation(
         "numbers that are equal are the same",
         "sharedoa/runtime/courses.py",
-        " and a == b != 0)",
-        " and a == b)",
+        "or not a == b != 0:",
+        "or a != b:",
         "a launch with -0.0 goes back with 0.0",
         (f"{_COURSES}::test_zeros_have_signs",),
+    ),
+    Mutation(
+        "arrays that were runs still are",
+        "sharedoa/runtime/courses.py",
+        "    is_same = not step.has_objects or _runs(arguments) == step.words[1]\n",
+        "    is_same = True\n",
+        "a launch takes an array for the run that it was",
+        (f"{_COURSES}::test_arrays_that_become_runs_and_cease_to_be",),
     ),
     Mutation(
         "a block follows though names mean something else",
@@ -104,8 +112,8 @@ MUTATIONS = (
     Mutation(
         "references that have changed are put back unseen",
         "sharedoa/runtime/heap_state.py",
-        "            each.references is None or self._is_unchanged(each, each.references)\n",
-        "            True\n",
+        "all(self._is_unchanged(*each) for",
+        "all(True for",
         "what is known of arrays of references is wrong",
         (f"{_COURSES}::test_references_that_change_after_a_block",),
     ),

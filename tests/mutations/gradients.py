@@ -153,7 +153,7 @@ MUTATIONS = (
     Mutation(
         "a mirror is used again as it was",
         "sharedoa/heap/adjoints.py",
-        "                made.clear()\n",
+        "                made.clear(_used(heap))\n",
         "",
         "adjoints of one way back are added to those of the next",
         (f"{_COPIES}::test_adjoints_are_cleared_where_they_are",),

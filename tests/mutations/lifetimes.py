@@ -46,4 +46,12 @@ MUTATIONS = (
         "adjoints are those from before tape.zero()",
         (f"{_LIFETIMES}::test_zeros_that_a_device_is_about_to_write",),
     ),
+    Mutation(
+        "a device makes zero what the host has",
+        _ADJOINTS,
+        "        mirror.on_host = True\n        self._settle()",
+        "        self._settle()",
+        "it takes the memory from the host page by page",
+        (f"{_LIFETIMES}::test_zeros_that_a_device_is_about_to_write",),
+    ),
 )
