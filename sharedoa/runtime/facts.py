@@ -10,9 +10,9 @@ have their epochs and the arguments are the same runs, all answers are what they
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from dispatch import state
 from dispatch.windows import Range, Windows
@@ -25,11 +25,13 @@ from ..model.classes import ClassType, Family
 from ..model.clusters import Clusters
 from ..model.layout import Layout
 from ..model.run_form import RunForm
+from . import known_ranges
 from .binding import Runs
 from .frozen_contents import frozen_contents
 from .geometry import Pair
 from .specialisation import BLOCK, Constants, word_of_block
 
+T = TypeVar("T")
 _MOST_RANGES_A_CLASS = 2
 """With more of them classes still grow: another range would mean another compilation."""
 _MOST_SEARCHED = 4
@@ -57,11 +59,24 @@ class Given:
 NOTHING = Given()
 
 
+class _once(Generic[T]):
+    """``functools.cached_property`` without the lock that Python 3.11 keeps meanwhile, one for all
+    objects: who looks at a heap needs the heap's lock, and who has that looks, too."""
+
+    def __init__(self, find: Callable[[Any], T]) -> None:
+        self._find, self._name = find, find.__name__
+
+    def __get__(self, instance: Any, owner: Any) -> T:
+        found: T = self._find(instance)
+        instance.__dict__[self._name] = found
+        return found
+
+
 class Now:
     """Answers to the questions of ``Facts``, by methods of their names, for a program that uses
     ``uses`` in a launch with what is given. Each is found once, so that they agree. ``layout``:
     one that the heap is going to have, in place of its own; ``reads``: whether objects may be
-    read."""
+    read; ``ranges``: those that code is to know, in place of what ``known_ranges`` says."""
 
     def __init__(
         self,
@@ -70,11 +85,13 @@ class Now:
         given: Given,
         layout: Layout | None = None,
         reads: bool = True,
+        ranges: Ranges | None = None,
     ) -> None:
         self._uses, self._heap = uses, heap
         self._runs, self._constants = dict(given.runs), dict(given.constants)
         self.layout = layout or heap.layout
         self._reads = reads
+        self._wanted = ranges
 
     def answer(self, question: Question) -> Any:
         what, *about = question
@@ -87,12 +104,23 @@ class Now:
         return frozenset(type_index for _, _, type_index in self._stretches) or None
 
     def ranges(self) -> Ranges:
+        return self._code_knows
+
+    @_once
+    def _code_knows(self) -> Ranges:
+        if self._wanted is not None:
+            return self._wanted
+        return known_ranges.for_code(self._heap, self._uses, self.where)
+
+    @property
+    def where(self) -> Ranges:
+        """Where the objects lie, whatever code knows."""
         return self._ranges[0]
 
     @property
     def bounds(self) -> list[int]:
-        """Where the ranges or windows begin."""
-        return self._ranges[1]
+        """Where the ranges or windows begin that code knows."""
+        return self._ranges[1] if self._code_knows == self.where else []
 
     def run(self, parameter: int) -> RunForm | None:
         return self._runs.get(parameter)
@@ -111,12 +139,12 @@ class Now:
     def pieces(self, owner: ClassType, name: str) -> RunForm | None:
         return self._pieces.get((owner, name))
 
-    @cached_property
+    @_once
     def _pieces(self) -> dict[tuple[ClassType, str], RunForm]:
         with self._heap.lock.plain:
             return self._heap.pieces.known()
 
-    @cached_property
+    @_once
     def _stretches(self) -> list[Range]:
         """Each stretch of regions of one class that the program may meet; places are what
         ``heap.encoding.order`` says of addresses."""
@@ -134,7 +162,7 @@ class Now:
             found.append((first, order(end - 1), type_index))
         return found
 
-    @cached_property
+    @_once
     def _ranges(self) -> tuple[Ranges, list[int]]:
         types = tuple([type_index for _, _, type_index in self._stretches])
         if len(types) > _MOST_RANGES_A_CLASS * len(set(types)):

@@ -17,6 +17,7 @@ from functools import partial
 from typing import Any, cast
 
 from dispatch.mode import Mode
+from ptxpass.ir import Ranges
 
 from ..backends import Backend
 from ..backends.base import KernelLaunch, Slots
@@ -37,7 +38,7 @@ from ..model.clusters import Clusters
 from ..model.layout import Layout
 from ..model.world import World
 from ..targets.base import Target
-from . import clustering, cpython, knobs, planned_clusters
+from . import clustering, cpython, knobs, known_ranges, planned_clusters
 from .arguments import ArgumentPlan
 from .binding import Binding
 from .bound_names import NO_NAMES, BoundNames
@@ -366,6 +367,7 @@ class Program:
         unit = self._bound_unit(heap, mode, debug, Given(forms, constants))
         if scalars and constants and not self.specialisation.admits(unit, heap.backend):
             unit, constants = self._bound_unit(heap, mode, debug, Given(forms)), ()
+        known_ranges.prepare(self, heap, unit, Now(uses, heap, NOTHING).where)
         known = () if are_fixed else unit.compilation.job.facts.words
         fixed = FixedWords(slots, [(slot_of(place, first), word) for place, word in known])
         asked = [place for (place,), _ in unit.compilation.job.facts.asked("run")]
@@ -485,11 +487,16 @@ class Program:
         ]
 
     def make_ready(
-        self, unit: Unit, heap: Heap, layout: Layout | None = None, constants: Constants = ()
+        self,
+        unit: Unit,
+        heap: Heap,
+        layout: Layout | None = None,
+        constants: Constants = (),
+        ranges: Ranges | None = None,
     ) -> bool:
-        """Have what ``unit`` would be if objects of ``heap`` lay as ``layout`` says, or with these
-        ``constants``, compiled while launches go on; False if it is there, or nothing is launched
-        that way any more."""
+        """Have what ``unit`` would be if objects of ``heap`` lay as ``layout`` says, with these
+        ``constants``, or if it knew these ``ranges``, compiled while launches go on;
+        False if it is there, or nothing is launched that way any more."""
         old = unit.compilation.job
         given = Given.of(old.facts)
         layout = layout or old.layout
@@ -501,7 +508,7 @@ class Program:
             if not old.facts.still_hold(Now(uses, heap, given, reads=False).answer):
                 return False
             given = replace(given, constants=constants or given.constants)
-            now = Now(uses, heap, given, layout, reads=False)
+            now = Now(uses, heap, given, layout, reads=False, ranges=ranges)
             facts = Facts(uses, now.answer, old.mode.by_population, old.debug)
             job = replace(old, layout=layout, facts=facts)
             found = self._known(job)

@@ -47,6 +47,7 @@ from ..model.scalars import i32, i64
 from ..model.types import ArrayType, ReferenceType
 from ..model.world import World
 from ..uninterrupted import interruptible
+from .known_ranges import note_births
 from .launch_sequence import LaunchSequence, RecordedLaunch
 from .launch_settings import own_settings
 from .population_plan import (
@@ -176,6 +177,7 @@ class PopulationSequence(LaunchSequence):
         plan_of(heap, self._records)  # names that mean something else now are noticed
         world = World.epoch
         plan = plan_of(heap, self._records, self._watched)
+        note_births(heap)
         with heap.lock:
             counts = {cls: memory.placement.count(cls) for cls in plan.counted}
             room = self._make_room(plan, counts)

@@ -11,6 +11,7 @@ from ..heap.living import births_of, settle
 from ..ir.births import Births
 from ..model.classes import ClassType
 from ..uninterrupted import interruptible
+from .known_ranges import note_births
 
 
 @contextmanager
@@ -18,6 +19,7 @@ def changing(heap: Heap, births: Births, threads: int) -> Iterator[None]:
     """A launch of so many threads goes on in here, and has ended afterwards. Nobody else makes,
     frees or moves objects meanwhile. Raises HeapError if there is no room for what kernels must
     know."""
+    note_births(heap)
     heap.settle()
     memory = births_of(heap)
     ended = classes_below(births)

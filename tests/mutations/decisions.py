@@ -12,6 +12,10 @@ _ROOTS = f"{_PASSES}/narrow_roots.py"
 _STREAMING = "sharedoa/ir/streaming.py"
 _CERTAIN = "sharedoa/ir/certain_receivers.py"
 _USE = "sharedoa/ir/array_use.py"
+_RANGES = "sharedoa/runtime/known_ranges.py"
+_OF_RANGES = (
+    "tests/runtime/test_known_ranges.py::test_no_launch_waits_for_code_when_a_class_grows",
+)
 _FILES = ("tests/ir/test_files.py",)
 _LATER = "tests/ir/test_undeclared.py"
 _OF_WAITING = (f"{_LATER}::test_stores_wait_for_no_kind_with_effects",)
@@ -184,6 +188,22 @@ MUTATIONS = (
         "code that nobody finds", "sharedoa/runtime/launch.py",
         "            if is_used:\n                self._keep(made)\n", "",
         "code that was made beside the program is compiled again by the launch", _OF_PLANS,
+    ),
+    # ------------------------------------------------------------------ ranges
+    Mutation(
+        "launches wait for code for other ranges", _RANGES,
+        "if known.ranges and ranges not in known.ranges and _makes_both(heap):", "if False:",
+        "a launch compiles when a class has grown", _OF_RANGES,
+    ),
+    Mutation(
+        "general code when it is needed", _RANGES,
+        "if not asked or not _makes_both(heap):",
+        "if asked != [GENERAL] or not _makes_both(heap):",
+        "the first launch after a class has grown compiles", _OF_RANGES,
+    ),
+    Mutation(
+        "general code for good", _RANGES, "    if is_new:\n", "    if False:\n",
+        "launches look addresses up where they could compare", _OF_RANGES,
     ),
     # ------------------------------------------------------------------ descriptions
     *(
