@@ -8,7 +8,8 @@ Pointer", section 4), its artifact one slot that is patched before and after lau
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+
+from dispatch.dataclass import dataclass
 
 
 @dataclass(frozen=True)

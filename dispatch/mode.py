@@ -8,8 +8,9 @@ one possible target is a direct call.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Literal
+
+from dispatch.dataclass import dataclass, replace
 
 from .header_format import VTABLE_POINTER, HeaderFormat
 from .identify import IDENTIFICATIONS

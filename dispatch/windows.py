@@ -9,10 +9,11 @@ code; where the first begins is a word of the state block.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from llvmlite import ir
+
+from dispatch.dataclass import dataclass
 
 from .bounds import load_bound, type_function
 

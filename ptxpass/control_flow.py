@@ -8,8 +8,9 @@ reducible, as structured programs are.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
+
+from dispatch.dataclass import dataclass
 
 
 @dataclass(frozen=True)

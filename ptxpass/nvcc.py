@@ -19,8 +19,9 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from dispatch.dataclass import dataclass, field
 
 INCLUDE = Path(__file__).parent / "include"
 """The folder of ``sharedoa.cuh``."""

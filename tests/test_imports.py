@@ -69,6 +69,18 @@ def test_packages_import_one_way(package: str) -> None:
     assert not wrong
 
 
+def test_dataclasses_are_those_that_are_made_quickly() -> None:
+    files = [file for package in PACKAGES[:3] for file in modules(package)]
+    late = ROOT / "sharedoa" / "cli"  # nobody imports it
+    wrong = [
+        str(file.relative_to(ROOT))
+        for file in files
+        if late not in file.parents
+        and any(at_once and name.split(".")[0] == "dataclasses" for name, at_once in imports(file))
+    ]
+    assert not wrong
+
+
 def test_parts_of_sharedoa_import_one_way() -> None:
     allowed = {
         "model": {"model"},

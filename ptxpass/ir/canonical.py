@@ -4,11 +4,11 @@ of them. It is there to be looked at."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 from llvmlite import ir
 
+from dispatch.dataclass import replace
 from dispatch.header_format import VTABLE_POINTER
 from dispatch.identify import IDENTIFICATIONS
 from dispatch.invoke import INVOCATIONS

@@ -15,12 +15,12 @@ A type test means the word before the slots of that vtable, of a reference that 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from llvmlite import ir
 
 from dispatch import emitter
+from dispatch.dataclass import dataclass
 from dispatch.windows import Windows
 
 

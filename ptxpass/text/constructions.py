@@ -7,7 +7,7 @@ the other's range, and a reference to it has the other's tag bits.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dispatch.dataclass import dataclass
 
 from .names import is_destructor, own_names
 from .syntax import Function, Module, SymbolValue, Variable

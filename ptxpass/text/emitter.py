@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
+from dispatch.dataclass import dataclass
 from dispatch.emitter import Candidate
 from dispatch.identify.bits import TAG_SHIFT
 from dispatch.range_table import NO_TYPE

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
+
+from dispatch.dataclass import dataclass, field
 
 from ..control_flow import ControlFlow
 from .syntax import (

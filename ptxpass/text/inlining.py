@@ -8,7 +8,8 @@ lets it declare its registers and labels again.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from dispatch.dataclass import dataclass
 
 from .code import DIRECT_CALL, REGISTER, Names
 from .flow import FunctionFlow, parameter_access, plain_name

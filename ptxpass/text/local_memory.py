@@ -7,7 +7,7 @@ value of the last store to it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dispatch.dataclass import dataclass
 
 from .flow import FunctionFlow, results_of, uses_of
 from .syntax import Declaration, Instruction, Memory, Name, Number, names_in, type_size

@@ -9,9 +9,10 @@ an object's address, or to an address of unknown origin, here or in a constructo
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import product
 from math import prod
+
+from dispatch.dataclass import dataclass
 
 from .constructions import is_ours
 from .flow import FunctionFlow, parameter_access, plain_name

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from dispatch.dataclass import dataclass
 
 from .constructions import Construction
 from .tables import TextClass

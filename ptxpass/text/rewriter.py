@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, replace
 
+from dispatch.dataclass import dataclass, replace
 from dispatch.identify import IDENTIFICATIONS
 from dispatch.invoke import INVOCATIONS
 from dispatch.mode import Mode

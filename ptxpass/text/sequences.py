@@ -7,7 +7,8 @@ once for each.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from dispatch.dataclass import dataclass
 
 from .flow import FunctionFlow, argument_names, parameter_access
 from .syntax import (

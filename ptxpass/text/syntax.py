@@ -8,8 +8,9 @@ to understand is kept as text alone (``Raw``, ``Opaque``).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Literal
+
+from dispatch.dataclass import dataclass, field
 
 #: Of a variable whose initial bytes are asked for; those are descriptions of classes.
 _MOST_BYTES = 1 << 24

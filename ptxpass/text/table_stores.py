@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence, Set
-from dataclasses import dataclass
+
+from dispatch.dataclass import dataclass
 
 from .flow import FunctionFlow, argument_names, results_of, uses_of
 from .syntax import (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from dispatch import state
+from dispatch.dataclass import dataclass
 
 from .syntax import Function, Module, PtxError, Statement, Variable
 from .vtables import ADDRESS_POINT, Vtables, is_vtable

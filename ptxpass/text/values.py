@@ -10,8 +10,9 @@ one turn of every loop around it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
+
+from dispatch.dataclass import dataclass, field
 
 from ..control_flow import ControlFlow
 from .flow import FunctionFlow, Place, parameter_access, results_of

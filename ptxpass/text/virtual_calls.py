@@ -9,7 +9,8 @@ receiver and target join together.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from dispatch.dataclass import dataclass
 
 from .equality import equal
 from .flow import parameter_access

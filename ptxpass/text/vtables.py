@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from dispatch.dataclass import dataclass
 
 from .names import class_name
 from .syntax import Function, Module, Shape, SymbolValue, Variable

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from dispatch import state as state_block
+from dispatch.dataclass import dataclass
 from dispatch.errors import RECORD_DTYPE
 
 from ..targets.base import Stages, Target

@@ -9,11 +9,11 @@ import ctypes
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from dispatch import state as state_block
+from dispatch.dataclass import dataclass, field
 
 from ..targets.base import Stages, Target
 from .base import Addresses, Bytes, KernelLaunch, Recordable, nothing

@@ -13,10 +13,11 @@ import sys
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+
+from dispatch.dataclass import dataclass
 
 from ..errors import BackendError, DeviceError, HeapError
 from .device_memory import DeviceMemory

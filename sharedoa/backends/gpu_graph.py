@@ -5,9 +5,10 @@ from __future__ import annotations
 import weakref
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
+
+from dispatch.dataclass import dataclass
 
 from .base import KernelLaunch, MemoryCopy, Recordable
 from .gpu_device import UNTIMED, GpuDevice

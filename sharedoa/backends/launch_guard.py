@@ -9,8 +9,9 @@ from __future__ import annotations
 import ctypes
 import signal
 import sys
-from dataclasses import dataclass
 from typing import Any
+
+from dispatch.dataclass import dataclass
 
 from ..once import once
 from .guard_code import (

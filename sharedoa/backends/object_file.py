@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+from dispatch.dataclass import dataclass
 
 _SYMBOL_TABLE, _FUNCTION = 2, 2
 _HEADER = "<IIQQQQIIQQ"

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from llvmlite import ir
+
+from dispatch.dataclass import dataclass
 
 from ..targets.base import I64, VOID, Target
 from ..uninterrupted import uninterrupted

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import statistics
-from dataclasses import dataclass, field
 
 from apps.interface import RunOptions, RunResult
 from apps.registry import AppInfo
+from dispatch.dataclass import dataclass, field
 
 from ..progress import reporting
 

@@ -7,11 +7,12 @@ kernel's body receives LLVM values of ``Leaf.type``.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
+
+from dispatch.dataclass import dataclass
 
 from ..errors import InternalError
 from ..model.layout import REFERENCE_DTYPE

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from llvmlite import ir
+
+from dispatch.dataclass import replace
 
 from ..ir.core import Operation, type_of
 from ..targets.base import as_word

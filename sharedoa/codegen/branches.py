@@ -10,7 +10,8 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from dispatch.dataclass import dataclass
 
 from ..ir.core import Function, Operation, Region, Value, operations_in, regions_in
 from .emitter import FunctionEmitter, Join, Way, Yields, emits

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from llvmlite import ir
 
+from dispatch.dataclass import dataclass, field
 from ptxpass.ir import Lowering, VirtualCall
 
 from ..errors import InternalError

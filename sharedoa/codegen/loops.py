@@ -6,9 +6,10 @@ What a loop carries are phi nodes at its head.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from llvmlite import ir
+
+from dispatch.dataclass import dataclass
 
 from ..ir.core import Operation, Region, constant_of
 from . import checks

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 
 from llvmlite import ir
 
 from dispatch.check import CHECK_REFERENCE, define_check_reference
+from dispatch.dataclass import dataclass
 from ptxpass.ir import Canonical, Environment, Lowering
 
 from ..ir.core import Function, Lane, Location, Program, operations_in, type_of

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from llvmlite import ir
 
 from dispatch import state
+from dispatch.dataclass import replace
 
 from ..errors import InternalError
 from ..ir.core import Location, Operation, element_of, type_of

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
 
 from llvmlite import ir
+
+from dispatch.dataclass import dataclass, replace
 
 from ..ir.core import NEIGHBOURS, Location, Operation
 from ..ir.roles import Role, describe

@@ -10,9 +10,9 @@ together; nothing is assumed of any other reference.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from llvmlite import ir
+
+from dispatch.dataclass import dataclass
 
 from ..ir.core import NEIGHBOURS, Value
 from ..model.tiles import WORD

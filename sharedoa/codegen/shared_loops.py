@@ -14,9 +14,10 @@ among lists of unequal length is that of load-balancing search (Baxter, moderngp
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from llvmlite import ir
+
+from dispatch.dataclass import dataclass
 
 from ..errors import InternalError
 from ..ir.core import Operation, Region, Value, live_ins, operations_in

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dispatch.dataclass import dataclass
 from dispatch.mode import Mode
 
 from ..errors import ClassError

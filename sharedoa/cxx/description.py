@@ -4,8 +4,8 @@ that ``sharedoa_class.h`` made, so that nothing has to run."""
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass, field
 
+from dispatch.dataclass import dataclass, field
 from ptxpass.text.flow import FunctionFlow
 from ptxpass.text.misplaced import misplaced_tables
 from ptxpass.text.syntax import (

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from dispatch.dataclass import dataclass
 from ptxpass.text import read_module
 from ptxpass.text.syntax import Module
 

@@ -7,9 +7,9 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from dispatch.dataclass import dataclass, field
 from dispatch.mode import Mode, parse_mode
 from ptxpass.text import CallReport, PtxError, Rewriting, print_module, read_module, rewrite
 from ptxpass.text.syntax import Call, Function, Module

@@ -9,8 +9,9 @@ from __future__ import annotations
 import ast
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
+
+from dispatch.dataclass import dataclass, field
 
 from ..errors import ClassError, Diagnostic
 from ..model.classes import ClassType, Signature, common_base

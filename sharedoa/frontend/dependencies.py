@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property, partial
 from types import CodeType
 from typing import Any, Literal, Protocol
 
 import numpy as np
+
+from dispatch.dataclass import dataclass
 
 from ..model.classes import ClassType, Method
 from ..model.functions import DeviceFunction

@@ -6,8 +6,9 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+from dispatch.dataclass import dataclass, field, replace
 
 from ..model.scalars import weak_int
 from ..model.types import ArrayType, ListType, TupleType, ValueType

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+
+from dispatch.dataclass import dataclass, field
 
 from ..model.classes import ClassType
 from ..model.scalars import boolean

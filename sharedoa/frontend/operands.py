@@ -3,8 +3,9 @@ waiting for their call, and inline arrays, which exist only as places."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Union
+
+from dispatch.dataclass import dataclass
 
 from ..model.classes import ClassType
 from ..model.types import InlineType

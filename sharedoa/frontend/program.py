@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
+
+from dispatch.dataclass import dataclass
 
 from ..errors import ClassError, CompileError, Diagnostic, InternalError
 from ..ir.core import Location, Program

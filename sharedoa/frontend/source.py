@@ -7,9 +7,10 @@ import inspect
 import textwrap
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from types import CodeType
 from typing import Any, TypeVar
+
+from dispatch.dataclass import dataclass
 
 from ..errors import CompileError, Diagnostic
 from ..model.source_text import source_text

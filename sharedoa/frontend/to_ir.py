@@ -8,9 +8,10 @@ nobody needs are dropped afterwards (``ir.passes.unused``). Evaluation order is 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
+
+from dispatch.dataclass import dataclass, field
 
 from .. import ir
 from ..errors import InternalError

@@ -11,8 +11,9 @@ gradients) transform it. Two rules hold everywhere:
 from __future__ import annotations
 
 from collections import abc
-from dataclasses import dataclass, field
 from typing import Literal, Union
+
+from dispatch.dataclass import dataclass, field
 
 from ..ir.core import Location
 from ..model.classes import ClassType

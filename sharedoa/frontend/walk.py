@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import fields, is_dataclass
 from functools import cache
 from itertools import chain
 from typing import Any, TypeVar
+
+from dispatch.dataclass import fields, is_dataclass
 
 from . import tree
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 import weakref
 from collections import Counter, deque
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 import numpy as np
 from sortedcontainers import SortedDict
+
+from dispatch.dataclass import dataclass
 
 from ..model.classes import ClassType
 from ..model.scalars import ScalarType

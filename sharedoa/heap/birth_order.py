@@ -10,10 +10,11 @@ the class's grave from before the launch on.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from dispatch.dataclass import dataclass
 
 from ..errors import HeapError
 from .births import Places, laid_out

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 from weakref import WeakMethod
 
 import numpy as np
 
 from dispatch.births import ENTRY_DTYPE
+from dispatch.dataclass import dataclass
 
 from ..errors import HeapError
 from ..model.classes import ClassType

@@ -4,12 +4,12 @@ and one byte a slot."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from dispatch.births import BORN, ENDED, ENTRY_DTYPE, SEGMENT_DTYPE
+from dispatch.dataclass import dataclass
 from dispatch.range_table import encode_stride
 
 from ..errors import HeapError

@@ -10,11 +10,11 @@ about.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 
 from dispatch.births import BORN, ENDED, ENTRY_DTYPE, PLACE_DTYPE
+from dispatch.dataclass import dataclass, field
 
 from ..model.classes import ClassType
 from .births import Births, Ended, Places, WithRoom, Words, laid_out

@@ -7,11 +7,12 @@ every value with its type. What has passed cannot break a heap, and what has not
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
+
+from dispatch.dataclass import dataclass
 
 from ..errors import ClassError, DumpError
 from ..model.classes import ClassType

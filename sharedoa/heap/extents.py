@@ -13,11 +13,12 @@ from __future__ import annotations
 import weakref
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from sortedcontainers import SortedDict
+
+from dispatch.dataclass import dataclass
 
 from ..errors import HeapError
 from .provider import Bytes, Provider, Slab

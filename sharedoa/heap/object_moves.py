@@ -8,11 +8,11 @@ the *forwarding words* of the region that it was in: a reference a slot, 0 for n
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from dispatch.dataclass import dataclass
 from dispatch.identify.bits import TAG_SHIFT
 
 from ..model.arrangement import Arrangement

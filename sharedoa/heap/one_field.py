@@ -10,9 +10,10 @@ and only values that need no conversion; all else is ``Heap.read_field`` and ``w
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
+
+from dispatch.dataclass import dataclass, field
 
 from ..errors import HeapError
 from ..model.arrangement import Arrangement

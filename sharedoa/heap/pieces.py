@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dispatch import state
+from dispatch.dataclass import dataclass, replace
 
 from ..model.classes import ClassType
 from ..model.layout import ARRAY_DTYPE

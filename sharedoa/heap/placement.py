@@ -7,10 +7,11 @@ out, of shape (objects,) or (objects, N) for inline arrays.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+
+from dispatch.dataclass import dataclass
 
 from ..errors import HeapError
 from ..model.classes import ClassType

@@ -4,9 +4,10 @@ them by itself, where the host would have to fetch which slots live."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from weakref import ref
+
+from dispatch.dataclass import dataclass
 
 from ..model.classes import ClassType
 from ..model.reference import ReferenceEncoding

@@ -7,11 +7,12 @@ import mmap
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+
+from dispatch.dataclass import dataclass
 
 from ..errors import HeapError
 from .null_guard import NullGuard

@@ -11,11 +11,12 @@ import contextlib
 import sys
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import numpy as np
+
+from dispatch.dataclass import dataclass
 
 SHARE = 4
 """Which part of a heap's capacity deleted objects may hold: the fourth."""

@@ -7,9 +7,10 @@ the clusters before and after that overlap, and every field in one is there befo
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
+
+from dispatch.dataclass import dataclass
 
 from ..model.arrangement import Arrangement
 from ..model.field_address import LANES, ROWS

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+
+from dispatch.dataclass import dataclass
 
 from ..model.arrangement import Slots, slot_numbers
 from ..model.reference import ReferenceEncoding

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 from weakref import ref
 
 import numpy as np
+
+from dispatch.dataclass import dataclass
 
 from ..model.arrangement import Arrangement, Slots, SlotValues
 from ..model.classes import ClassType

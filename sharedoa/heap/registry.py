@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
 from dispatch.births import BORN, LIVED
+from dispatch.dataclass import dataclass, fields
 
 from ..uninterrupted import BooksLock
 

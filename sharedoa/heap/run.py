@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from dispatch.dataclass import dataclass
 
 from ..model.arrangement import Arrangement
 from ..model.classes import ClassType

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from dispatch.dataclass import dataclass
 from dispatch.mode import Mode, parse_mode
 
 from ..errors import ConfigurationError

@@ -11,12 +11,13 @@ difference to those above, so that one launch settles and counts.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 from weakref import finalize
 
 import numpy as np
+
+from dispatch.dataclass import dataclass
 
 CHUNK = 32
 """Slots that one thread looks at."""

@@ -5,10 +5,11 @@ afterwards at which of them have objects now. The host does that or the device (
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+
+from dispatch.dataclass import dataclass
 
 from ..model.classes import ClassType
 from .births import Ended, Words

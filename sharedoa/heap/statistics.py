@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dispatch.dataclass import dataclass
 
 from ..model.classes import ClassType
 from ..model.layout import Layout

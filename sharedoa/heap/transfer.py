@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
+
+from dispatch.dataclass import dataclass, replace
 
 from ..model.field_address import RECORDS, WIDEST_ACCESS, Addressing
 from ..model.reference import ReferenceEncoding

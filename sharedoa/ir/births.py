@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+
+from dispatch.dataclass import dataclass
 
 from ..model.classes import ClassType
 from ..model.types import ReferenceType

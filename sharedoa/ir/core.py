@@ -11,8 +11,9 @@ declared in ``operations``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Union
+
+from dispatch.dataclass import dataclass, field
 
 from ..model.classes import ClassType
 from ..model.run_form import RunForm

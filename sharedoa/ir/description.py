@@ -14,8 +14,9 @@ found by its LLVM text (``runtime.code_cache``).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from dispatch.dataclass import dataclass
 
 from ..errors import InternalError
 from ..model.classes import ClassType, Family

@@ -8,11 +8,12 @@ lead to.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Union
 
 import numpy as np
+
+from dispatch.dataclass import dataclass
 
 from ..errors import CompileError, Diagnostic
 from ..model.classes import class_of_index

@@ -15,12 +15,12 @@ a launch.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 
+from dispatch.dataclass import dataclass, field
 from dispatch.mode import Mode
 from ptxpass.ir import Ranges
 

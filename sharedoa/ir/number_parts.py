@@ -4,8 +4,9 @@ those that code may know, behind the places of parameters."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from dispatch.dataclass import dataclass
 
 from ..model.scalars import ScalarType
 from ..model.types import Type, ValueType

@@ -8,9 +8,10 @@ what is harmless; they ask ``effects_of``.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum, Flag, auto
 from functools import cached_property
+
+from dispatch.dataclass import dataclass
 
 from .core import Operation, Region
 

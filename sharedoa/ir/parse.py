@@ -7,8 +7,9 @@ import math
 import re
 import struct
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar, Union
+
+from dispatch.dataclass import dataclass, field
 
 from ..errors import SharedOAError
 from ..model.classes import ClassType

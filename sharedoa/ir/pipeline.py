@@ -8,7 +8,8 @@ can see stays, but for what ``operations`` and ``roles`` say cannot make a diffe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+
+from dispatch.dataclass import dataclass
 
 from .core import Program
 from .job import Job

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
+
+from dispatch.dataclass import replace
 
 from .core import Function, Location, Operation, Program, Region, Type, Value, operations_in
 

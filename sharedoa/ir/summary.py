@@ -9,8 +9,9 @@ operation that nobody declared does everything.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
+
+from dispatch.dataclass import dataclass
 
 from .core import Function, Lane, LvalueType, Operation, Program, Value, operations_in
 from .operations import EVERYTHING as EVERY_EFFECT

@@ -21,13 +21,14 @@ unique by a number; ``;`` begins a comment.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import re
 import struct
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Union
+
+from dispatch.dataclass import fields
 
 from ..errors import InternalError
 from ..model.array2_type import Array2Type
@@ -227,13 +228,11 @@ def _named_in(parts: Iterable[Any]) -> Iterator[Named]:
 def facts_of(function: Function) -> dict[str, Any]:
     """What is said of a function beside its header, where that is not what is said of most."""
     found = {}
-    for field in dataclasses.fields(function):
+    for field in fields(function):
         if field.name in HEADER:
             continue
         value = getattr(function, field.name)
-        made = field.default_factory
-        usual = field.default if made is dataclasses.MISSING else made()
-        if value != usual:
+        if value != field.usual():
             found[field.name] = dict(value) if isinstance(value, Mapping) else value
     return found
 

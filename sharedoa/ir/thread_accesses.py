@@ -10,8 +10,9 @@ does. It is asked with ``summary``'s words, and goes through functions for what 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
+
+from dispatch.dataclass import dataclass, field
 
 from ..model.classes import ClassType
 from ..model.scalars import ScalarType, boolean

@@ -19,7 +19,8 @@ control in a way which is not known here, nothing is uniform.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+
+from dispatch.dataclass import dataclass, field
 
 from ..model.types import VOID
 from .core import Function, LvalueType, Operation, Program, Region, Value, operations_in

@@ -11,10 +11,11 @@ import sys
 import types as python_types
 import typing
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
+
+from dispatch.dataclass import dataclass, field
 
 from ..errors import ClassError, UnresolvedNameError
 from .scalars import SCALARS, ScalarType, boolean

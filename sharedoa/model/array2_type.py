@@ -7,9 +7,10 @@ front end writes as rows, which are arrays, and their elements (``frontend.subsc
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar
+
+from dispatch.dataclass import dataclass
 
 from ..errors import ArgumentError
 from .scalars import i64

@@ -15,9 +15,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
+
+from dispatch.dataclass import dataclass, field
 
 from ..errors import ClassError, UnresolvedNameError
 from ..forks import renew_in_child

@@ -8,7 +8,8 @@ Clusters belong to the class that declares their fields, and are the same in its
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+
+from dispatch.dataclass import dataclass
 
 from .classes import ClassType, Family
 

@@ -23,11 +23,11 @@ the two words of an array (``model.record``).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
 
+from dispatch.dataclass import dataclass
 from dispatch.range_table import TILE_OBJECTS, TILE_STEP
 
 from .clusters import Cluster

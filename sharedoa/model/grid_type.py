@@ -7,8 +7,9 @@ functions of ``grid_search``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
+
+from dispatch.dataclass import dataclass
 
 from .classes import ClassType
 from .grid_search import GridShape

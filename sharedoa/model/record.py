@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from dispatch.dataclass import dataclass
 
 #: Leads into a field: a component of a value struct, or the item of an inline array, a vector or a
 #: matrix, whose items are counted row by row.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dispatch.dataclass import dataclass
 
 from .classes import ClassType
 

@@ -10,10 +10,11 @@ takes the type of the typed operand that it meets. On their own they are 64 bits
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+
+from dispatch.dataclass import dataclass
 
 Kind = Literal["bool", "int", "uint", "float"]
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Union
+
+from dispatch.dataclass import dataclass, field
 
 from .scalars import ScalarType as ScalarType
 

@@ -18,9 +18,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
+
+from dispatch.dataclass import dataclass, field
 
 from ..backends.base import Slots
 from ..heap.heap import Heap

@@ -6,8 +6,9 @@ Its parameters are those of all. What overrides it in a subclass are the methods
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+
+from dispatch.dataclass import dataclass
 
 from ..model.classes import ClassType, Method, Signature
 from ..model.types import VOID

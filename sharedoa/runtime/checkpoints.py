@@ -9,8 +9,9 @@ to be reversed. Afterwards memory is as it was.
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from dispatch.dataclass import dataclass
 
 from .. import ir
 from ..errors import ArgumentError, HeapError

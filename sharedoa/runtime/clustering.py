@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
+
+from dispatch.dataclass import dataclass, field
 
 from ..heap.heap import Heap
 from ..model.classes import ClassType, Family

@@ -13,9 +13,10 @@ on as one that follows nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, ref
+
+from dispatch.dataclass import dataclass
 
 from ..backends.base import MemoryCopy
 from ..heap.arrays import Array, ObjectArray, make_array

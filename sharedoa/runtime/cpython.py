@@ -10,10 +10,11 @@ import bdb
 import itertools
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from dispatch.dataclass import replace
 
 from ..errors import DeviceError, SharedOAError
 from ..model.classes import Signature

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dispatch import shadow
+from dispatch.dataclass import dataclass
 from dispatch.errors import RECORD_DTYPE, REPORT_BYTES, ErrorCode
 
 from ..errors import DeviceError, Diagnostic, HeapError, SharedOAError

@@ -11,10 +11,10 @@ have their epochs and the arguments are the same runs, all answers are what they
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from dispatch import state
+from dispatch.dataclass import dataclass
 from dispatch.windows import Range, Windows
 from ptxpass.ir import Ranges
 

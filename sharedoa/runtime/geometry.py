@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from dispatch.dataclass import dataclass
 
 from ..errors import ArgumentError
 from ..model.extent import Extent

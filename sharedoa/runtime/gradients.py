@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, cast
 
 import numpy as np
+
+from dispatch.dataclass import dataclass, field
 
 from .. import ir
 from ..frontend import Translation, tree

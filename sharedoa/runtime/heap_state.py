@@ -7,11 +7,12 @@ Copies of memory that a device uses are the device's own as long as it has room
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 from weakref import finalize
 
 import numpy as np
+
+from dispatch.dataclass import dataclass
 
 from .. import ir
 from ..backends.base import MemoryCopy

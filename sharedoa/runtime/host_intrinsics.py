@@ -9,10 +9,11 @@ import sys
 import threading
 from collections.abc import Callable, Hashable
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from dispatch.dataclass import dataclass
 
 from ..errors import ArgumentError, DeviceError
 from ..heap.hooks import KernelObjects

@@ -12,13 +12,13 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
 
+from dispatch.dataclass import dataclass
 from dispatch.mode import MODES, ModeError, parse_mode
 
 from ..errors import ConfigurationError

@@ -12,10 +12,10 @@ at everything and finds it.
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary, WeakSet
 
+from dispatch.dataclass import dataclass, field
 from ptxpass.ir import Ranges
 
 from ..forks import renew_in_child

@@ -12,10 +12,10 @@ import math
 import threading
 import weakref
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, cast
 
+from dispatch.dataclass import dataclass, replace
 from dispatch.mode import Mode
 from ptxpass.ir import Ranges
 

@@ -8,9 +8,10 @@ does not all are bound again, and recorded again where that changed them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+
+from dispatch.dataclass import dataclass, replace
 
 from ..backends.base import Recordable, Slots
 from ..errors import HeapError

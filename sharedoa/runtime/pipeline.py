@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import cached_property
 from time import perf_counter
 from weakref import ref
 
+from dispatch.dataclass import dataclass, field
 from ptxpass.output_file import write_whole
 
 from ..codegen.lower import LoweredModule, lower

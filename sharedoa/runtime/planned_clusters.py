@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, WeakSet
+
+from dispatch.dataclass import dataclass
 
 from ..forks import renew_in_child
 from ..heap.heap import Heap

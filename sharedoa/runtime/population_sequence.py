@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
+
+from dispatch.dataclass import replace
 
 from ..backends.base import KernelLaunch
 from ..errors import HeapError

@@ -13,11 +13,11 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, fields
 from functools import partial
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Literal
 
+from dispatch.dataclass import dataclass, field, fields
 from dispatch.mode import Mode
 
 from ..backends.base import KernelLaunch, Slots

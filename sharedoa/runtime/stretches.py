@@ -8,8 +8,9 @@ launch costs little and a loop over one stretch becomes vector code, each stretc
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, zip_longest
+
+from dispatch.dataclass import dataclass
 
 from ..heap.arrays import Array, ObjectArray
 from ..heap.heap import Heap

@@ -7,12 +7,13 @@ which know what they were computed of.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from dispatch.dataclass import dataclass
 
 from ..errors import ArgumentError
 from ..heap import hooks

@@ -8,13 +8,14 @@ a new array. For ``oa.all`` calls are direct, and ``stretches`` says which launc
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from threading import get_ident
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
+
+from dispatch.dataclass import dataclass, field
 
 from ..errors import ArgumentError, HeapError
 from ..heap.array_memory import ArrayStorage

@@ -12,8 +12,9 @@ import queue
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, Future
-from dataclasses import dataclass, field
 from typing import Any
+
+from dispatch.dataclass import dataclass, field
 
 from ..errors import ArgumentError, BackendError
 from ..runtime import knobs

@@ -8,10 +8,11 @@ import itertools
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from dispatch.dataclass import dataclass
 
 from ..errors import ArgumentError
 from ..model import lazy_annotations

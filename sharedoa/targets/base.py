@@ -7,10 +7,11 @@ target wraps it in the entry that its launches call. Values of the leaves travel
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from llvmlite import ir
+
+from dispatch.dataclass import dataclass
 
 if TYPE_CHECKING:
     from .warp import Warp

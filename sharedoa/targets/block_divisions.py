@@ -13,11 +13,12 @@ lines of what LLVM prints are put in another order, and calls in the place of di
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
 from llvmlite.binding import ValueKind
+
+from dispatch.dataclass import dataclass
 
 from .nvptx_division import QUOTIENTS, declaration, division_module
 from .optimise import parse, run_passes

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from dispatch.dataclass import dataclass
 
 #: Numbers above all lines of sources.
 _FIRST = 1 << 30

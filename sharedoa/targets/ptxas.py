@@ -8,9 +8,10 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from dispatch.dataclass import dataclass
 
 from ..errors import BackendError, InternalError
 from .libdevice import cuda_toolkits, nvidia_wheel_folders

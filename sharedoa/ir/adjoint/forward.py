@@ -8,8 +8,9 @@ goes on all the same, and says in the end how long it should have been.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
+
+from dispatch.dataclass import dataclass, field, replace
 
 from ...model.scalars import i64, u64, weak_int
 from ...model.types import VOID, ArrayType, TupleType

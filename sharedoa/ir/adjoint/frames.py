@@ -8,7 +8,8 @@ known. Other frames are taken from the end of the tape, and the number of their 
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+
+from dispatch.dataclass import dataclass, field
 
 from ..core import Operation, Value, type_of
 from .leaves import words

@@ -9,8 +9,9 @@ the last one may be no more than that.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from dispatch.dataclass import dataclass
 
 from ...model.scalars import ScalarType, weak_int
 from ..core import Operation, Region, Type, Value, constant_of, rounds_of, type_of

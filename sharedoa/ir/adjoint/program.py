@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
+
+from dispatch.dataclass import dataclass, field
 
 from ...errors import CompileError, Diagnostic
 from ...model.scalars import weak_int

@@ -9,8 +9,9 @@ is the thread's own. Launches with others run in debug mode, which looks at ever
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from dispatch.dataclass import dataclass
 
 from ...model.classes import class_of_index
 from ...model.scalars import ScalarType

@@ -12,8 +12,9 @@ ended (``Frame.ends``) whether it did; if so the way back does not lead through 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from dispatch.dataclass import dataclass, field
 
 from ...errors import CompileError, Diagnostic
 from ...model.scalars import i64, u64, weak_int

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
+
+from dispatch.dataclass import dataclass, field, replace
 
 from ...model.scalars import i32
 from ...model.types import VOID, TupleType

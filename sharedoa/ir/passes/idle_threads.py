@@ -19,7 +19,8 @@ before the first of them goes on.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+
+from dispatch.dataclass import replace
 
 from ...model.layout import Layout
 from ...model.scalars import boolean

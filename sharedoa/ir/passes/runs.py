@@ -15,7 +15,8 @@ members of a group of neighbours, are copied for what is known of their paramete
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+
+from dispatch.dataclass import replace
 
 from ...model.run_form import RunForm
 from ..core import (

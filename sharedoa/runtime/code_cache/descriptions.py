@@ -11,7 +11,6 @@ import contextlib
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -19,6 +18,7 @@ import llvmlite
 
 import dispatch
 import ptxpass.ir
+from dispatch.dataclass import dataclass
 
 from ... import codegen, ir, model, targets
 from ...codegen.lower import LoweredModule

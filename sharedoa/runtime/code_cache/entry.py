@@ -11,8 +11,9 @@ import hashlib
 import json
 import struct
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, BinaryIO
+
+from dispatch.dataclass import dataclass
 
 from ...targets.base import Stages
 

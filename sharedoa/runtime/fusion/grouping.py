@@ -7,9 +7,10 @@ the arguments are known to be; ``Grouping.holds`` asks whether that is so still.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
+
+from dispatch.dataclass import dataclass, field
 
 from ...heap.heap import Heap
 from ...ir.job import Facts, Question

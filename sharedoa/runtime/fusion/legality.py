@@ -15,7 +15,8 @@ one after another, before or after other threads have begun.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from dispatch.dataclass import dataclass
 
 from ...ir.core import Location
 from ...ir.roles import EVERYTHING, Role, describe, may_meet

@@ -8,8 +8,9 @@ as long as the arguments and the populations are those that it was found for.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
+
+from dispatch.dataclass import dataclass, field
 
 from ...ir.core import Location
 from ...ir.operations import Effects

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from dispatch.dataclass import dataclass
 
 from ...heap.heap import Heap
 from ..bound_names import BoundNames

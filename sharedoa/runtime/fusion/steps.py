@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any
+
+from dispatch.dataclass import replace
 
 from ...heap.arrays import ObjectArray
 from ...heap.heap import Heap
