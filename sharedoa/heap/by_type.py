@@ -141,10 +141,11 @@ class ByTypePlacement(RegionIndex):
         return region, slot
 
     def free_one(self, region: Region, slot: int) -> bool:
-        """The same as ``free`` for an object that lives. False, having done nothing, where more
-        than that is to be done."""
+        """The same as ``free`` for an object that lives; but the first region of a class stays when
+        its last object goes, for the next one, until the memory is wanted (``release_deleted``).
+        False, having done nothing, where more than that is to be done."""
         cls = region.cls
-        if region.used == 1 or self._quarantine is not None:
+        if self._quarantine is not None or (region.used == 1 and not self._is_first(region)):
             return False
         region.prepare_to_free(1)
         self._last_deletion.setdefault(cls, 0)
@@ -159,6 +160,10 @@ class ByTypePlacement(RegionIndex):
         self._note_end_of(cls)
         self.generation += 1
         return True
+
+    def _is_first(self, region: Region) -> bool:
+        """Whether its class has no other one, nor ever had more room than this."""
+        return region.capacity <= self.initial_region and len(self._of_class[region.cls]) == 1
 
     def _take_back(self, cls: ClassType, taken: list[tuple[Part, bool]]) -> None:
         """What was to become new objects is free again."""

@@ -13,6 +13,7 @@ import sharedoa as oa
 from sharedoa import f32, f64, i8, i32, i64, u8, u64
 from sharedoa.heap.heap import Heap
 from sharedoa.heap.memory import HeapMemory
+from sharedoa.model.object import shared_type
 
 from .invariants import check_invariants
 
@@ -207,6 +208,31 @@ def test_a_history(heap: oa.Heap) -> None:
             with pytest.raises(oa.HeapError, match="deleted"):
                 work()
     check_invariants(heap)
+
+
+def test_the_first_region_stays_until_memory_is_wanted() -> None:
+    """It need not be made again for every object that is made and deleted; larger ones go."""
+    with oa.Heap(backend="cpu", initial_region=32, capacity=1 << 18) as heap:
+        regions = lambda: list(heap.placement.regions(shared_type(Linked)))
+        oa.delete(Linked(0))
+        (first,) = regions()
+        oa.delete(Linked(0))
+        assert regions() == [first] and first.is_idle
+        made = [Linked(number) for number in range(64)]
+        (larger,) = regions()
+        assert larger.capacity > 32
+        for one in made[1:]:
+            oa.delete(one)
+        assert len(oa.all(Linked)) == 1
+        heap.placement.initial_region = 1  # whatever it is in by now is larger
+        oa.delete(made[0])
+        assert regions() == []
+        heap.placement.initial_region = 32
+        oa.delete(Linked(0))
+        with pytest.raises(oa.HeapError):
+            oa.zeros(1 << 20, u8)
+        assert regions() == []
+        check_invariants(heap)
 
 
 def test_launches_are_waited_for_and_recorded_ones_refused(heap: oa.Heap) -> None:

@@ -120,6 +120,12 @@ MUTATIONS = (
         (f"{_STILL}::test_deletion_waits_for_launches_that_have_just_begun",),
     ),
     Mutation(
+        "regions stay when their objects went one by one", _BY_TYPE,
+        "(region.used == 1 and not self._is_first(region))", "False",
+        "memory of many objects stays with their class when none is left",
+        (f"{_ONE}::test_the_first_region_stays_until_memory_is_wanted",),
+    ),
+    Mutation(
         "deletion of one beside launches", "sharedoa/heap/one_object.py",
         "        heap.wait_for_others()\n", "",
         "a kernel is still running on an object whose memory others have",
