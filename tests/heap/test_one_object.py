@@ -218,6 +218,8 @@ def test_the_first_region_stays_until_memory_is_wanted() -> None:
         (first,) = regions()
         oa.delete(Linked(0))
         assert regions() == [first] and first.is_idle
+        oa.delete(oa.new(Linked, 2, number=0))
+        assert regions() == []
         made = [Linked(number) for number in range(64)]
         (larger,) = regions()
         assert larger.capacity > 32
