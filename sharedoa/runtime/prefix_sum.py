@@ -275,7 +275,7 @@ class PrefixSumByPieces:
 
 @kernel
 def kernel_scan_tiles(
-    values: Array[i32], length: i32, tickets: Array[u64], said: Array[u64], result: Array[i32]
+    values: Array[i32], length: i32, said: Array[u64], result: Array[i32]
 ) -> None:
     """``result`` becomes the prefix sums. Each block says what its piece sums up to, with the
     number of the launch, and waits until all before it have."""
@@ -283,15 +283,13 @@ def kernel_scan_tiles(
     fans = shared(i32, _FANS_OF_A_PIECE)
     earlier = shared(i32, BLOCK)
     earlier_fans = shared(i32, _FANS_OF_A_PIECE)
-    launch = shared(u64, 1)
+    launch = shared(u64, 1)  # one more than the last one, in the upper half
     t = u32(grid(1))
     tile, thread = t // BLOCK, t % BLOCK
-    if thread == 0:
-        launch[0] = (atomic_add(tickets, 0, u64(1)) // u64(gridsize(1) // BLOCK) + u64(1)) << u64(
-            32
-        )
     start, last = t * GROUP, u32(length) - 1
     loaded = [values[min(start + u32(k), last)] for k in range(GROUP)]
+    if thread == 0:
+        launch[0] = ((atomic_add(said, tile, u64(0)) >> u64(32)) + u64(1)) << u64(32)
     total = i32(0)
     for k in range(GROUP):
         if start + u32(k) > last:
@@ -311,9 +309,7 @@ def kernel_scan_tiles(
         of_piece += fans[k]
     if thread == 0:
         atomic_exch(said, tile, launch[0] | u64(u32(of_piece)))
-    for k in range(FAN):
-        before += totals[thread // FAN * FAN + u32(k)] * i32(u32(k) < thread % FAN)
-    heard = launch[0]
+    heard = u64(0)
     if thread < tile:
         heard = atomic_add(said, thread, u64(0))
         while heard >> u64(32) != launch[0] >> u64(32):
@@ -326,6 +322,8 @@ def kernel_scan_tiles(
             of_fan += earlier[thread * FAN + u32(k)]
         earlier_fans[thread] = of_fan
     syncthreads()
+    for k in range(FAN):
+        before += totals[thread // FAN * FAN + u32(k)] * i32(u32(k) < thread % FAN)
     for k in range(_FANS_OF_A_PIECE):
         before += earlier_fans[k]
     for k in range(GROUP):
@@ -337,15 +335,15 @@ def kernel_scan_tiles(
 class PrefixSumByTiles:
     """One launch, of at most ``blocks_at_once`` blocks, which run at the same time: so nobody waits
     for a block that has no room to begin (the look-back of Merrill and Garland, "Single-pass
-    Parallel Prefix Scan with Decoupled Look-back", 2016, at all tiles at once). A launch knows its
-    number by what it has counted, so that nothing is cleared between launches."""
+    Parallel Prefix Scan with Decoupled Look-back", 2016, at all tiles at once). What a tile says
+    has the number of the launch, so that nothing is cleared between launches."""
 
     def __init__(self, heap: Heap, length: int) -> None:
         self._length = length
         self._tiles = -(-length // PIECE)
-        self._tickets, self._said = (heap.zeros(n, scalars.u64) for n in (1, max(1, self._tiles)))
+        self._said = heap.zeros(max(1, self._tiles), scalars.u64)
 
     def launch(self, launches: Launches, values: Any, result: Any) -> None:
         if self._length:
-            given = values, self._length, self._tickets, self._said, result
-            launches(kernel_scan_tiles, (self._tiles * BLOCK, BLOCK), *given)
+            threads = self._tiles * BLOCK, BLOCK
+            launches(kernel_scan_tiles, threads, values, self._length, self._said, result)

@@ -323,4 +323,14 @@ MUTATIONS = (
         "few blocks leave few threads to hide what the others wait for",
         ("tests/runtime/test_large_blocks.py",),
     ),
+    Mutation(
+        "rows as if they were the whole tile", "sharedoa/codegen/tile_places.py",
+        "left = place.tile_bytes - LANES * lane_bytes", "left = place.tile_bytes - lane_bytes",
+        "objects beyond the first tile are others", ("tests/codegen/test_tile_places.py",),
+    ),
+    Mutation(
+        "the first row of all", "sharedoa/codegen/tile_places.py",
+        "        behind += address.operands[1].constant", "        behind += 0",
+        "each field is the first one", ("tests/codegen/test_tile_places.py",),
+    ),
 )  # fmt: skip
