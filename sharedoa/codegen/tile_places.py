@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from llvmlite import ir
 
 from ..ir.core import Value
-from ..model.tiles import LANES, ROW_BYTES
+from ..model.field_address import LANES, ROW_BYTES
 from .emitter import FunctionEmitter, integer
 from .types import I32, I64
 
