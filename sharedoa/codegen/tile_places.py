@@ -10,9 +10,9 @@ which takes a GPU a shift and two multiplications that add, in the place of six 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from llvmlite import ir
+
+from dispatch.dataclass import dataclass
 
 from ..ir.core import Value
 from ..model.field_address import LANES, ROW_BYTES
