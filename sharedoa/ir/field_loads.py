@@ -72,6 +72,21 @@ def _chain(lvalue: Value) -> list[Operation]:
     return found
 
 
+def field_of(lvalue: Value) -> Sequence[Operation] | None:
+    """What names an lvalue, from the field of an object on, if it is one or a part of one whose
+    indices are known, and inside."""
+    chain = _chain(lvalue)[::-1]
+    if not chain or chain[0].kind != "field":
+        return None
+    for part in chain[1:]:
+        if part.kind == "inline_element":
+            number, type = constant_of(part.operands[1]), element_of(part.operands[0])
+            assert isinstance(type, InlineType)
+            if number is None or not 0 <= number < type.shape[0]:
+                return None
+    return chain
+
+
 def places_of(lvalue: Value) -> tuple[Value, list[Place]] | None:
     """The object, and which of its scalars may lie at an lvalue; None if it is none of one, or one
     of too many."""

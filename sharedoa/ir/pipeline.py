@@ -21,11 +21,13 @@ from .passes.cut_branches import cut_branches
 from .passes.dispatch import choose_dispatch
 from .passes.early_loads import load_early
 from .passes.flatten_loops import flatten_loops
+from .passes.hoist_fields import hoist_fields
 from .passes.idle_threads import ask_idle_threads
 from .passes.limit_copies import limit_copies
 from .passes.narrow_counters import narrow_counters
 from .passes.narrow_roots import narrow_roots
 from .passes.number_threads import number_threads
+from .passes.rounds_ahead import load_rounds_ahead
 from .passes.runs import use_runs
 from .passes.shared_loops import share_loops
 from .passes.sink_stores import sink_stores
@@ -91,8 +93,10 @@ PIPELINE: Sequence[Pass] = (
     Pass("shared_loops", lambda program, job: share_loops(program), _in_warps),
     Pass("cut_branches", lambda program, job: cut_branches(program), _in_warps),
     Pass("call_melding", lambda program, job: meld_calls(program), _in_warps),
+    Pass("hoist_fields", hoist_fields, _reorders),
     Pass("flatten_loops", flatten_loops, _reorders),
     Pass("early_loads", load_early, _in_warps),
+    Pass("rounds_ahead", lambda program, job: load_rounds_ahead(program), _in_warps),
     Pass("limit_copies", lambda program, job: limit_copies(program), _on_device),
     Pass("write_out_lists", lambda program, job: write_out_lists(program), _on_device),
     Pass("unroll_copies", lambda program, job: unroll_copies(program), _reorders),

@@ -14,11 +14,13 @@ from . import (
     frontend,
     fusion,
     gradients,
+    hoist_fields,
     host,
     lifetimes,
     many,
     passes,
     ptx_text,
+    rounds_ahead,
     summaries,
 )
 from .mutation import Mutation
@@ -28,6 +30,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     *passes.MUTATIONS,
     *dispatch.MUTATIONS,
     *ptx_text.MUTATIONS,
+    *rounds_ahead.MUTATIONS,
     *constants.MUTATIONS,
     *decisions.MUTATIONS,
     *births.MUTATIONS,
@@ -41,6 +44,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     *many.MUTATIONS,
     *fusion.MUTATIONS,
     *gradients.MUTATIONS,
+    *hoist_fields.MUTATIONS,
     *courses.MUTATIONS,
     *lifetimes.MUTATIONS,
 )

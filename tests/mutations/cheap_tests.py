@@ -48,7 +48,7 @@ MUTATIONS = (
         "a number is divided by zero where no test asked it", (_WHICH,),
     ),
     Mutation(
-        "indices before a search", _PASS,
+        "indices before a search", "sharedoa/ir/field_loads.py",
         "if number is None or not 0 <= number < type.shape[0]:", "if False:",
         "an element is read that there is not", (_WHICH,),
     ),

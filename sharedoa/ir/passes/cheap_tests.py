@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ...model.scalars import ScalarType
-from ...model.types import InlineType, ReferenceType
+from ...model.types import ReferenceType
 from ..core import (
     Function,
     Lane,
@@ -36,6 +36,7 @@ from ..core import (
     rounds_of,
     unconverted,
 )
+from ..field_loads import field_of
 from ..job import Job
 from ..operations import PURE, Effects, effects_of, kind_of
 from ..rewrite import Use, make, replace_uses, uses_in
@@ -234,17 +235,10 @@ def _is_there(lvalue: Value, is_asked: Callable[[Value], bool]) -> bool:
     """Whether it is a scalar of an object that is one, of a field that all of its class have."""
     if not isinstance(element_of(lvalue), ScalarType | ReferenceType):
         return False
-    while lvalue.source is not None and lvalue.source.kind in ("member", "inline_element"):
-        part = lvalue.source
-        if part.kind == "inline_element":
-            number, type = constant_of(part.operands[1]), element_of(part.operands[0])
-            assert isinstance(type, InlineType)
-            if number is None or not 0 <= number < type.shape[0]:
-                return False
-        lvalue = part.operands[0]
-    field = lvalue.source
-    if field is None or field.kind != "field":
+    chain = field_of(lvalue)
+    if chain is None:
         return False
+    field = chain[0]
     object = _object_of(field)
     is_its = isinstance(object.type, ReferenceType) and field["owner"] in object.type.cls.ancestry()
     return is_its and is_asked(object)

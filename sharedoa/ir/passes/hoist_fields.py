@@ -1,0 +1,224 @@
+"""Fields of an object that a launch is given are loaded before a loop, not in each round.
+
+``land.at(x, y)`` asks the land how wide it is, how high, and where its cells are. All that stays as
+it is while a launch lasts, but it stands behind tests, and neither LLVM nor ptxas loads what may be
+none. An object that is an argument of the launch is one, or None, so it may be asked before the
+loop. What None would be asked is read from ``nothing``, memory of zeros that is always there.
+
+    for ... (%x) {                                    %is = compare %land, %null
+      if %t {                                         %o = select %is, %land, (nothing)
+        %w = load (field %land <name = "width">)  ->  %w = load (field %o <name = "width">)
+        ...                                           for ... (%x) { if %t { ...
+
+Functions that are small stand where loops call them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ...model.scalars import boolean
+from ...model.tiles import LANES
+from ...model.types import ArrayType, ReferenceType, ScalarType
+from ..core import (
+    Function,
+    Lane,
+    Operation,
+    Program,
+    Region,
+    Remark,
+    Value,
+    element_of,
+    operations_in,
+    unconverted,
+)
+from ..field_loads import field_of
+from ..job import Job
+from ..operations import kind_of
+from ..rewrite import make, replace_uses
+from ..roles import Role, may_meet, role_of, stored_roles
+from ..small_functions import in_place, is_small
+from .calls import callees, is_known
+
+Key = tuple[Hashable, ...]
+MOST_FIELDS = 6
+"""Loaded before one loop: each takes a register or two for as long as that lasts."""
+_TEXT = "loaded once before this loop: "
+
+
+def hoist_fields(program: Program, job: Job) -> None:
+    """Load what rounds ask of the launch's objects before loops."""
+    if not all(map(is_known, operations_in(program))):
+        return
+    given, stored = _given_by_launch(program), stored_roles(program)
+    for symbol, function in program.functions.items():
+        if given.get(symbol) and not _has_lanes(function):
+            _Hoisting(program, job, function, given[symbol], stored).region(function.body)
+
+
+def _has_lanes(function: Function) -> bool:
+    return any(isinstance(fact, Lane) for fact in function.known.values())
+
+
+def _given_by_launch(program: Program) -> Mapping[str, set[Value]]:
+    """Of each function the parameters that are references which the launch was given, by all of its
+    calls. Every one counts as that until a call shows otherwise."""
+    found = {
+        symbol: {v for v in function.parameters if isinstance(v.type, ReferenceType)}
+        for symbol, function in program.functions.items()
+    }
+    while True:
+        has_changed = False
+        for symbol, function in program.functions.items():
+            for operation in operations_in(function):
+                for callee in callees(operation):
+                    parameters = program.functions[callee].parameters
+                    for parameter, operand in zip(parameters, operation.operands, strict=True):
+                        if unconverted(operand) not in found[symbol]:
+                            has_changed |= parameter in found[callee]
+                            found[callee].discard(parameter)
+        if not has_changed:
+            return found
+
+
+class _Place(NamedTuple):
+    """A field of an object, or a part of one; ``chain``: the operations that name it."""
+
+    object: Value
+    chain: Sequence[Operation]
+
+    @property
+    def key(self) -> Key:
+        steps = [each.attributes.get("name") or tuple(each.operands[1:]) for each in self.chain]
+        return (self.object, self.chain[0]["owner"], *steps)
+
+
+class _Hoisting:
+    """In one function."""
+
+    def __init__(
+        self,
+        program: Program,
+        job: Job,
+        function: Function,
+        objects: set[Value],
+        stored: frozenset[Role],
+    ) -> None:
+        self._program, self._layout, self._function = program, job.layout, function
+        self._objects, self._stored = objects, stored
+
+    def region(self, region: Region) -> None:
+        """Look for loops that no others are around."""
+        for operation in [*region.operations]:
+            if _is_loop(operation):
+                if "shared" not in operation.attributes:
+                    self._loop(region, operation)
+                continue
+            for inner in operation.regions:
+                self.region(inner)
+
+    def _loop(self, region: Region, loop: Operation) -> None:
+        for inner in loop.regions:
+            self._put_in_place(inner)
+        loads = [*self._loads(loop)]
+        keys = dict.fromkeys(place.key for _, _, place in loads)
+        if not 0 < len(keys) <= MOST_FIELDS:
+            return
+        made: list[Operation] = []
+        known: dict[Key, Value] = {}
+        for inner, load, place in loads:
+            if place.key not in known:
+                known[place.key] = self._loaded(place, load, made)
+            inner.operations.remove(load)
+            replace_uses(self._function, {load.result: known[place.key]})
+        at = region.operations.index(loop)
+        region.operations[at:at] = made
+        fields = (f"{place.chain[0]['owner'].name}.{place.chain[0]['name']}" for *_, place in loads)
+        self._program.remarks.append(
+            Remark(loop.location, _TEXT + ", ".join(dict.fromkeys(fields)))
+        )
+
+    def _put_in_place(self, region: Region) -> None:
+        """Have small functions that are given such an object where they are called."""
+        place = 0
+        while place < len(region.operations):
+            operation = region.operations[place]
+            for inner in operation.regions:
+                self._put_in_place(inner)
+            place += 1
+            if operation.kind != "call" or not any(
+                unconverted(operand) in self._objects for operand in operation.operands
+            ):
+                continue
+            callee = self._program.functions[operation["symbol"]]
+            if callee is self._function or callee.known or not is_small(callee, True):
+                continue
+            body, result = in_place(callee, operation.operands, operation)
+            region.operations[place - 1 : place] = body
+            place -= 1  # it may call others
+            if result is not None:
+                replace_uses(self._function, {operation.result: result})
+
+    def _loads(self, loop: Operation) -> Iterator[tuple[Region, Operation, _Place]]:
+        """What rounds load that is the same in all, and the regions it stands in."""
+        pending = [*loop.regions]
+        while pending:
+            region = pending.pop()
+            for operation in region.operations:
+                if operation.kind == "load":
+                    place = self._place(operation.operands[0])
+                    if place is not None:
+                        yield region, operation, place
+                elif "shared" not in operation.attributes:
+                    pending += operation.regions
+
+    def _place(self, lvalue: Value) -> _Place | None:
+        if not isinstance(element_of(lvalue), ScalarType | ReferenceType | ArrayType):
+            return None
+        chain = field_of(lvalue)
+        if chain is None:
+            return None
+        object = unconverted(chain[0].operands[0])
+        if object not in self._objects or not isinstance(object.type, ReferenceType):
+            return None
+        role = role_of(lvalue)
+        if chain[0]["owner"] not in object.type.cls.ancestry():
+            return None
+        if any(may_meet(role, each) for each in self._stored):
+            return None
+        return _Place(object, chain)
+
+    def _loaded(self, place: _Place, load: Operation, made: list[Operation]) -> Value:
+        """The value, by operations that are added to ``made``."""
+        at, object, field = load.location, place.object, place.chain[0]
+
+        def add(kind: str, operands: Sequence[Value], like: Value, **attributes: Any) -> Value:
+            made.append(make(kind, operands, at, [like.type], **attributes))
+            return made[-1].result
+
+        null = add("zero", [], object)
+        made.append(make("compare", [object, null], at, [boolean], operator="is_not"))
+        is_one = made[-1].result
+        nothing = add("nothing", [], object, bytes=self._reach(field))
+        base = add("select", [is_one, object, nothing], object)
+        if field.operands[0].type != object.type:
+            base = add("convert", [base], field.operands[0])
+        for each in place.chain:
+            others = []
+            for index in each.operands[1:]:
+                assert index.source is not None
+                others.append(add("constant", [], index, **index.source.attributes))
+            base = add(each.kind, [base, *others], each.result, **each.attributes)
+        return add("load", [base], load.result)
+
+    def _reach(self, field: Operation) -> int:
+        """Bytes from an object on in which its fields are."""
+        owner = field["owner"]
+        lanes = LANES if self._layout.is_tiled(owner) else 1
+        return int(self._layout.record(owner).size * lanes)
+
+
+def _is_loop(operation: Operation) -> bool:
+    kind = kind_of(operation)
+    return kind is not None and kind.is_loop

@@ -1,0 +1,226 @@
+"""Fields of the launch's objects that are loaded before loops: which are, and that random loops
+mean the same. The interpreter refuses to read what is no object, so whatever is read too much is
+found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sharedoa as oa
+from sharedoa import i32, ir
+from sharedoa.ir.core import operations_in, unconverted
+from sharedoa.ir.passes.hoist_fields import hoist_fields
+from sharedoa.ir.verify import verify
+
+from ..differential.effort import examples
+from .interpreter import Machine, Thing
+from .programs import job, program_from
+from .test_flatten_loops import Place
+
+PLACES, THREADS = 4, 3
+
+
+class Deep(Place):
+    more: i32
+
+
+@oa.value
+class Pair:
+    one: i32
+    two: i32
+
+
+class Land(oa.Object):
+    width: i32
+    height: i32
+    pair: Pair
+    places: oa.Array[Place]
+    first: Place | None
+    near: oa.inline[Place, 2]
+
+    def at(self, x: i32, y: i32) -> Place | None:
+        if 0 <= x < self.width and 0 <= y < self.height:
+            return self.places[y * self.width + x]
+        return None
+
+    def both(self) -> i32:
+        return self.pair.one + self.pair.two
+
+
+@oa.func
+def wide(land: Land, n: i32) -> i32:
+    found = i32(0)
+    for _ in range(n):
+        found += land.width
+    return found
+
+
+LOOPS = {
+    # What rounds do, and which fields are loaded once.
+    "q = land.at(k - 1, n)\n  if q is not None: s += q.value": ["height", "places", "width"],
+    "if k > 1: s += land.width": ["width"],
+    "s += land.both()": ["pair", "pair"],
+    "if land.first is not None: s += k": ["first"],
+    "if land.near[1] is not None: s += k": ["near"],
+    "for j in range(k):\n   s += land.height * j": ["height"],
+    "if land.near[k % 2] is not None: s += k": [],
+    "s += k": [],
+    "land.width = k\n  s += land.width + land.height": ["height"],
+    "oa.atomic_add(land, 'height', 1)\n  s += land.width + land.height": ["width"],
+    "q = land.first\n  if q is not None: s += q.value": ["first"],
+    "q = places[k % 4]\n  s += q.value + q.kind": [],
+}
+
+
+def program_of(folder: Path, body: str) -> ir.Program:
+    parameters = "land: Land, places: oa.Array[Place], out: oa.Array[i32], n: i32"
+    names = {"oa": oa, "i32": i32, "Land": Land, "Place": Place, "Deep": Deep, "wide": wide}
+    lines = f"t = oa.grid(1)\ns = i32(0)\n{body}\nout[t] = s"
+    return program_from(folder, parameters, lines, **names)
+
+
+def hoisted(program: ir.Program) -> list[str]:
+    """Load before loops what can be; of which fields."""
+    hoist_fields(program, job(device=True, shares_loops=True))
+    verify(program)
+    fields = []
+    for each in operations_in(program):
+        if each.kind == "field":
+            base = unconverted(each.operands[0]).source
+            fields += [each["name"]] if base is not None and base.kind == "select" else []
+    return sorted(fields)
+
+
+def outcome(program: ir.Program, seed: int, threads: int = THREADS) -> Any:
+    random = Random(seed)
+    places = [Thing(Place.__sharedoa__, {}) for _ in range(PLACES)]
+    for place in places:
+        place.fields = {
+            "next": random.choice(places), "other": None, "value": random.randrange(5),
+            "kind": random.randrange(3), "links": (None,) * 3,
+        }  # fmt: skip
+    fields = {
+        "width": 2, "height": 2, "pair": {"one": random.randrange(4), "two": 1},
+        "places": places, "first": random.choice([None, *places]), "near": (None, places[0]),
+    }  # fmt: skip
+    land = Thing(Land.__sharedoa__, fields) if seed % 3 else None
+    out = [0] * threads
+    Machine(program, 0).run((land, places, out, random.randrange(4) if land else 0), threads)
+    return out, land and [land.fields[name] for name in ("width", "height")]
+
+
+@pytest.mark.parametrize("body", LOOPS)
+def test_which_are_loaded_once(tmp_path: Path, body: str) -> None:
+    """None is asked nothing, where there is no round."""
+    program = program_of(tmp_path, f"for k in range(n):\n  {body}")
+    expected = [outcome(program, seed, threads=1) for seed in range(9)]
+    assert hoisted(program) == LOOPS[body]
+    assert [outcome(program, seed, threads=1) for seed in range(9)] == expected
+
+
+@pytest.mark.parametrize(
+    ("body", "fields"),
+    [
+        ("s = wide(land, n)", ["width"]),
+        ("s = wide(land, n) + wide(land, 2 * n)", ["width"]),
+        ("while s < n:\n  s += land.width", ["width"]),
+        ("s = land.width", []),
+    ],
+)
+def test_loops_of_functions(tmp_path: Path, body: str, fields: list[str]) -> None:
+    assert hoisted(program_of(tmp_path, body)) == fields
+
+
+OTHERS = {
+    "another object": "p = places[0]\nwhile s < n:\n  s += p.value + 1",
+    "one of two": "p = land.first if n > 1 else places[0]\nwhile s < n:\n  s += p.value + 1",
+    "a subclass": (
+        "p = land.first\nfor k in range(n):\n  if isinstance(p, Deep): s += p.more\n  s += k"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_objects_that_the_launch_was_not_given(tmp_path: Path, name: str) -> None:
+    assert hoisted(program_of(tmp_path, OTHERS[name])) in ([], ["first"])
+
+
+def test_what_is_given_once_by_the_launch_and_once_by_others(tmp_path: Path) -> None:
+    @oa.func
+    def values(place: Place, n: i32) -> i32:
+        found = i32(0)
+        for _ in range(n):
+            found += place.value
+        return found
+
+    names = {"oa": oa, "i32": i32, "Place": Place, "values": values}
+    head = "p: Place, places: oa.Array[Place], out: oa.Array[i32], n: i32"
+    for lines, fields in (
+        ("out[0] = values(p, n)", ["value"]),
+        ("out[0] = values(p, n) + values(places[1], n)", []),
+    ):
+        assert hoisted(program_from(tmp_path, head, lines, **names)) == fields
+
+
+def test_fields_of_a_subclass(tmp_path: Path) -> None:
+    names = {"oa": oa, "i32": i32, "Place": Place, "Deep": Deep}
+    lines = "for k in range(n):\n  if isinstance(p, Deep): out[k] = p.more + p.kind"
+    head = "p: Place, out: oa.Array[i32], n: i32"
+    assert hoisted(program_from(tmp_path, head, lines, **names)) == ["kind"]
+
+
+class _Lines:
+    def __init__(self, seed: int) -> None:
+        self._random = Random(seed)
+
+    def kernel(self) -> str:
+        return "\n".join(line for k in "kl" for line in self._loop(k, ["n"]))
+
+    def _loop(self, counter: str, numbers: list[str]) -> list[str]:
+        stop = self._random.choice((*numbers, "n - 1", "min(n, 3)"))
+        lines = []
+        for _ in range(self._random.randint(1, 3)):
+            lines += self._statement([*numbers, counter])
+        if len(numbers) == 1 and self._random.random() < 0.3:
+            lines += self._loop(f"{counter}j", [*numbers, counter])
+        return [f"for {counter} in range({stop}):", *(f" {line}" for line in lines)]
+
+    def _statement(self, numbers: list[str]) -> list[str]:
+        random = self._random
+        one, two = random.choice(numbers), random.choice(numbers)
+        value = random.choice(
+            ("land.width", "land.height * 2", "land.both()", "wide(land, 2)", one, "land.pair.one")
+        )
+        lines = random.choice(
+            (
+                [f"q = land.at({one} - 1, {two})", f"if q is not None: s += q.value + {value}"],
+                [f"if {one} > 1: s += {value}"],
+                [f"s += {value}"],
+                [f"if land.first is not None: s += {two}", f"else: s -= {value}"],
+            )
+        )
+        if random.random() < 0.1:
+            lines = [*lines, "land.height = 1"]
+        return lines
+
+
+@settings(max_examples=examples(40))
+@given(seed=st.integers(0, 2**32 - 1))
+def test_random_loops_mean_the_same(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
+    body = _Lines(seed).kernel()
+    program = program_of(tmp_path_factory.getbasetemp(), body)
+    expected = [outcome(program, seed + n, threads=1) for n in range(6)]
+    hoisted(program)
+    assert [outcome(program, seed + n, threads=1) for n in range(6)] == expected, body
+
+
+def test_random_loops_load_once(tmp_path: Path) -> None:
+    """Else the test above shows nothing."""
+    programs = [program_of(tmp_path, _Lines(seed).kernel()) for seed in range(10)]
+    assert sum(bool(hoisted(program)) for program in programs) > 6

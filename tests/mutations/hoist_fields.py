@@ -1,0 +1,37 @@
+"""Faults in loading fields before loops."""
+
+from .mutation import Mutation
+
+_PASS = "sharedoa/ir/passes/hoist_fields.py"
+_TESTS = "tests/ir/test_hoist_fields.py"
+_ONCE = f"{_TESTS}::test_which_are_loaded_once"
+_RANDOM = f"{_TESTS}::test_random_loops_mean_the_same"
+
+MUTATIONS = (
+    Mutation(
+        "None before a loop", _PASS,
+        'base = add("select", [is_one, object, nothing], object)',
+        'base = add("select", [is_one, object, object], object)',
+        "a field of null is read before a loop that has no round", (_ONCE, _RANDOM),
+    ),
+    Mutation(
+        "fields that rounds change", _PASS,
+        "if any(may_meet(role, each) for each in self._stored):", "if False:",
+        "rounds see what a field was before the loop", (_ONCE, _RANDOM),
+    ),
+    Mutation(
+        "objects of others", _PASS, "if unconverted(operand) not in found[symbol]:", "if False:",
+        "what may be none counts as an object",
+        (f"{_TESTS}::test_what_is_given_once_by_the_launch_and_once_by_others",),
+    ),
+    Mutation(
+        "fields of subclasses before a loop", _PASS,
+        'if chain[0]["owner"] not in object.type.cls.ancestry():', "if False:",
+        "a field is read of an object that has none", (f"{_TESTS}::test_fields_of_a_subclass",),
+    ),
+    Mutation(
+        "parts of one field", _PASS, "return (self.object, self.chain[0][\"owner\"], *steps)",
+        "return (self.object, self.chain[0][\"owner\"], *steps[:1])",
+        "a member of a struct counts as another one", (_ONCE, _RANDOM),
+    ),
+)  # fmt: skip
