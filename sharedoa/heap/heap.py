@@ -235,11 +235,16 @@ class Heap(HeapOfLaunches):
         self.wait()
         if isinstance(objects, Object) and one_object.delete(self, objects):
             return
-        references = references_of(self, objects)
+        is_array = isinstance(objects, ObjectArray) and objects._heap is self
+        references = None if is_array else references_of(self, objects)
         with self.lock:
             self.wait_for_others()
             self.memory.wait_for_lists()
-            selection = self.placement.select(references)
+            if references is None:  # an array may know where its elements lie
+                selection = objects._selection()
+                references = selection.references
+            else:
+                selection = self.placement.select(references)
             self.of_classes.forget()
             self.placement.free(selection, user_line() if self.debug else "")
             self.bury(references)
