@@ -6,6 +6,10 @@ Each step makes and ends them, as captured: the device lists free slots, in orde
 lives. *Plain* writes fields of as many objects that are there already, and goes over them once
 more. Both are of the same run; samples are seconds a step.
 
+On a GPU there are also the times of kernels by CUPTI: of what makes objects and of what ends them,
+each a captured step of its own, with all lists and notes; of plain writes alone, and of a pass that
+reads and writes the objects' bytes.
+
 Hand-written CUDA on an H200: plain writes take 139 us, places from one counter for all 440 with one
 class and 1,660 with eight, from a stack of freed places 2,450; squeezing half of the places in the
 order of threads 385. DynaSOAr takes 17,270 for objects of 64 bytes.
@@ -13,6 +17,8 @@ order of threads 385. DynaSOAr takes 17,270 for objects of 64 bytes.
 Expected before running, on an H200: plain 0.14 and 0.1 ms, in all 0.25. Making writes and reads a
 list of 64 MiB and bytes that say what lives, so 0.3 ms for one class, as much to end them: 0.6.
 With eight classes there is room for an object of each class by each thread: eight lists, 2 ms.
+Kernels, in us: with one class 150 to make and 260 to end objects, into holes 190 and 430; with
+eight 1,900 and 700.
 """
 
 from __future__ import annotations
@@ -25,7 +31,9 @@ from typing import Any
 import numpy as np
 
 import sharedoa as oa
+from bench.cupti.kernel_times import KernelTimes
 from bench.harness import MILLISECONDS, Options, Result, main, show, summary
+from bench.reproduction.timers import started
 from sharedoa import f32, i32
 
 _RUNS = 8
@@ -126,11 +134,16 @@ _MAKE = {1: make_one, 2: make_two, 8: make_eight}
 def run(options: Options) -> Result:
     """Time each way to make and end as many objects as there are threads."""
     threads = 16 << 20 if options.full else 1 << 12
+    times = started() if options.backend in ("auto", "cuda") else None
     with oa.Heap(backend=options.backend) as heap:
         result = Result("allocation", heap.backend.name, {"threads": threads, "runs": _RUNS})
         oa.new(T0, threads)
         samples = _timed(heap, lambda: (heap.all(T0).write(), heap.all(T0).add()), options.repeat)
         result.rows.append({"what": "plain", "objects": threads} | summary(samples))
+        for what, call in (("written", heap.all(T0).write), ("passed", heap.all(T0).add)):
+            with oa.Capture(heap) as captured:
+                call()
+            result.rows += _kernels(times, options.repeat, {what: captured}, {"objects": threads})
     for classes, make in _MAKE.items():
         for every in (1, 32):
             for holes in (False, True):
@@ -142,6 +155,12 @@ def run(options: Options) -> Result:
                     step = partial(_step, heap, make, threads, every)
                     samples = _timed(heap, step, options.repeat)
                     result.rows.append(row | summary(samples))
+                    with oa.Capture(heap) as making:
+                        make[threads](every)
+                    with oa.Capture(heap) as ending:
+                        heap.all(Thing).end()
+                    parts = {"made": making, "ended": ending}
+                    result.rows += _kernels(times, options.repeat, parts, row)
                     with result.attempt(f"{row}"):
                         found = len(heap.all(Thing))
                         wanted = threads // every if holes else 0
@@ -160,6 +179,29 @@ def run(options: Options) -> Result:
         ],
     )  # fmt: skip
     return result
+
+
+def _kernels(
+    times: KernelTimes | None, repeat: int, parts: dict[str, oa.Capture], about: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """Seconds of the kernels of each captured part, which run one after another; what they are, in
+    the last run."""
+    samples: dict[str, list[float]] = {what: [] for what in parts}
+    kernels: dict[str, dict[str, tuple[int, float]]] = {}
+    for number in range(repeat // 2 + 2 if times is not None else 0):
+        for what, captured in parts.items():
+            assert times is not None
+            times.begin()
+            captured.run()
+            found = times.end()
+            kernels[what] = {name: (one.launches, one.seconds) for name, one in found.items()}
+            if number >= 2:
+                samples[what].append(sum(one.seconds for one in found.values()))
+    return [
+        about | {"what": f"kernels, {what}", "kernels": kernels[what]} | summary(each)
+        for what, each in samples.items()
+        if each
+    ]
 
 
 def _step(heap: oa.Heap, make: Any, threads: int, every: int) -> None:

@@ -158,7 +158,7 @@ def open_timer(wanted: str | None, options: Options) -> tuple[Timer, str]:
     times, missing = None, None
     if wanted != EVENTS and options.backend in ("auto", "cuda"):
         try:
-            times = _start()
+            times = started()
         except CuptiError as problem:
             missing = problem
     backend = backend_name(options)
@@ -181,8 +181,9 @@ def open_timer(wanted: str | None, options: Options) -> tuple[Timer, str]:
     return (EventTimer() if times is None else CuptiTimer(times)), backend
 
 
-def _start() -> KernelTimes | None:
-    """Kernels timed from now on; None without a driver, of which opening the backend tells."""
+def started() -> KernelTimes | None:
+    """Kernels timed from now on; None without a driver, of which opening the backend tells. Raises
+    CuptiError where CUPTI cannot be used."""
     from sharedoa.backends.cuda_device import cuda_device
     from sharedoa.backends.cuda_driver import load_driver
 

@@ -14,7 +14,7 @@ from llvmlite import ir
 
 from dispatch.births import BORN, ENDED, LIVED
 
-from ..heap.slot_lists import CHUNK, MOST_LEVELS, REPORT_DELETION, REPORT_GONE, REPORT_LAST
+from ..heap.slot_lists import CHUNK, GROUP, MOST_LEVELS, REPORT_DELETION, REPORT_GONE, REPORT_LAST
 from ..targets.base import I1, I64, POINTER
 from ..targets.warp import Lanes
 from .own_kernels import OwnKernel
@@ -29,6 +29,7 @@ from .slot_bytes_code import (
     bits_of,
     emit_sum_before,
     is_any,
+    load_sum,
     own_region,
     pointer_to,
 )
@@ -38,57 +39,89 @@ from .slot_list_code import ALSO_LEAVES, LIST_LEAVES, STORED, emit_headers, emit
 def _emit_settle(
     warp: Lanes, count: int, builder: ir.IRBuilder, leaves: list[ir.Value], thread: ir.Value
 ) -> None:
-    _, (chunks, live, freed, used, report, counts, *levels), chunk = own_region(
-        builder, count, leaves, thread
-    )
-    gone_at, last_at, deletion_at = (
-        builder.inttoptr(builder.add(report, I64(place)), POINTER)
-        for place in (REPORT_GONE, REPORT_LAST, REPORT_DELETION)
-    )
+    _, (chunks, live, *more), chunk = own_region(builder, count, leaves, thread)
+    freed, used, report, counts, makes, *levels = more
     lane = builder.zext(warp.lane(builder), I64)
     first_slot = builder.mul(builder.sub(chunk, lane), I64(CHUNK))
     # The last warp has threads without a chunk, which find nothing in the first one.
     is_one = builder.icmp_unsigned("<", chunk, chunks)
     chunk = builder.select(is_one, chunk, I64(0))
+    before = pointer_to(builder, levels[0], chunk, 1)
+    # Nobody may have lived behind what was in use a while ago. Where somebody has, it takes longer
+    # to ask before the bytes are loaded. A warp's chunks are of one group, whose sum counts those
+    # that this warp has not settled yet.
+    is_behind = builder.icmp_unsigned(">=", first_slot, used)
+    asks = builder.and_(is_behind, _is_none(builder, builder.or_(counts, makes)))
+    ask, look, done = (builder.append_basic_block(name) for name in ("ask", "look", "settled"))
+    builder.cbranch(asks, ask, look)
+    builder.position_at_end(ask)
+    group = builder.udiv(first_slot, I64(CHUNK * GROUP))
+    lived = load_sum(builder, pointer_to(builder, levels[1], group, 4), 4)
+    builder.cbranch(is_any(builder, lived), look, done)
+    builder.position_at_end(look)
     found = Chunk(builder, live, chunk, is_one)
     touched: ir.Value = I32(0)
     for word in found.words:
         touched = builder.or_(touched, builder.and_(word, I32(EACH * (BORN | ENDED))))
     is_touched = is_any(builder, warp.reduce(builder, "or", touched))
     with builder.if_then(builder.or_(is_touched, is_any(builder, counts))):
-        after, births, gone = [], [], []
-        for word in found.words:
-            lived, born = bits_of(builder, word, LIVED), bits_of(builder, word, BORN)
-            ended = bits_of(builder, word, ENDED)
-            after.append(builder.and_(builder.or_(lived, born), builder.not_(ended)))
-            births.append(born)
-            gone.append(builder.and_(lived, ended))
-        found.store(after)
-        total = builder.trunc(builder.ctpop(found.slots(after)), I8)
-        before = pointer_to(builder, levels[0], chunk, 1)
         counted = builder.select(is_one, builder.load(before, typ=I8), I8(0))
-        with builder.if_then(builder.icmp_unsigned("!=", total, counted)):
-            builder.store(total, before)
-        more = builder.sub(builder.zext(total, I32), builder.zext(counted, I32))
-        more = warp.reduce(builder, "add", more)
-        all_gone = found.slots(gone)
-        is_gone = is_any(builder, warp.reduce(builder, "or", all_gone))
-        last = _behind_last(builder, chunk, found.slots(births))
-        last = warp.reduce(builder, "umax", last)
-        with builder.if_then(builder.icmp_unsigned("==", warp.lane(builder), I32(0))):
-            _emit_sums(builder, levels, chunk, more)
-            # Few write, as all would meet at one address.
-            with builder.if_then(is_gone):
-                is_new = builder.icmp_unsigned("==", builder.load(gone_at, typ=I32), I32(0))
-                with builder.if_then(is_new):
-                    builder.store(I32(1), gone_at)
-            with builder.if_then(builder.icmp_unsigned(">", builder.zext(last, I64), used)):
-                is_new = builder.icmp_unsigned(">", last, builder.load(last_at, typ=I32))
-                with builder.if_then(is_new):
-                    builder.atomic_rmw("umax", last_at, last, "monotonic")
-        with builder.if_then(builder.and_(is_gone, is_any(builder, freed))):
-            number = builder.load(deletion_at, typ=I32)
-            _emit_freed(builder, warp, all_gone, number, pointer_to(builder, freed, first_slot, 4))
+        own = found, chunk, before, counted
+        _emit_changes(warp, builder, own, (freed, used, report, levels), first_slot)
+    builder.branch(done)
+    builder.position_at_end(done)
+
+
+def _is_none(builder: ir.IRBuilder, word: ir.Value) -> ir.Value:
+    return builder.icmp_unsigned("==", word, word.type(0))
+
+
+def _emit_changes(
+    warp: Lanes,
+    builder: ir.IRBuilder,
+    own: tuple[Chunk, ir.Value, ir.Value, ir.Value],
+    region: tuple[ir.Value, ir.Value, ir.Value, list[ir.Value]],
+    first_slot: ir.Value,
+) -> None:
+    """Settle a warp's chunks. ``own``: the thread's, its number, and how many lived in it, with
+    where that stands; ``region``: leaves of it; ``first_slot``: the warp's."""
+    found, chunk, before, counted = own
+    freed, used, report, levels = region
+    gone_at, last_at, deletion_at = (
+        builder.inttoptr(builder.add(report, I64(place)), POINTER)
+        for place in (REPORT_GONE, REPORT_LAST, REPORT_DELETION)
+    )
+    after, births, gone = [], [], []
+    for word in found.words:
+        lived, born = bits_of(builder, word, LIVED), bits_of(builder, word, BORN)
+        ended = bits_of(builder, word, ENDED)
+        after.append(builder.and_(builder.or_(lived, born), builder.not_(ended)))
+        births.append(born)
+        gone.append(builder.and_(lived, ended))
+    found.store(after)
+    total = builder.trunc(builder.ctpop(found.slots(after)), I8)
+    with builder.if_then(builder.icmp_unsigned("!=", total, counted)):
+        builder.store(total, before)
+    more = builder.sub(builder.zext(total, I32), builder.zext(counted, I32))
+    more = warp.reduce(builder, "add", more)
+    all_gone = found.slots(gone)
+    is_gone = is_any(builder, warp.reduce(builder, "or", all_gone))
+    last = _behind_last(builder, chunk, found.slots(births))
+    last = warp.reduce(builder, "umax", last)
+    with builder.if_then(builder.icmp_unsigned("==", warp.lane(builder), I32(0))):
+        _emit_sums(builder, levels, chunk, more)
+        # Few write, as all would meet at one address.
+        with builder.if_then(is_gone):
+            is_new = builder.icmp_unsigned("==", builder.load(gone_at, typ=I32), I32(0))
+            with builder.if_then(is_new):
+                builder.store(I32(1), gone_at)
+        with builder.if_then(builder.icmp_unsigned(">", builder.zext(last, I64), used)):
+            is_new = builder.icmp_unsigned(">", last, builder.load(last_at, typ=I32))
+            with builder.if_then(is_new):
+                builder.atomic_rmw("umax", last_at, last, "monotonic")
+    with builder.if_then(builder.and_(is_gone, is_any(builder, freed))):
+        number = builder.load(deletion_at, typ=I32)
+        _emit_freed(builder, warp, all_gone, number, pointer_to(builder, freed, first_slot, 4))
 
 
 def _emit_freed(
@@ -180,17 +213,17 @@ class RegionKernels(NamedTuple):
     are those of each region in a row.
 
     All begin with the region's first thread. ``settle``, with one thread a chunk: how many chunks;
-    address of the bytes; as ``Settling`` has them; whether the sums are not right yet; addresses of
-    the levels. ``total``, with one warp: address and number of the last level's sums, where to
-    write how many live. ``list``, with one thread a chunk: the number of the region that the list
-    begins with; slots that are looked at; 0 for those that live or 1 for free ones; address and
-    number of the last level's sums, and how far a chunk's number is shifted for those; address of
-    the bytes, how many at most, where to, bytes of each; addresses of how many are listed before
-    and after; address of a limit, how many times that, and the first region and the one after the
-    last one of what is added to it; first, shift, block and lane; addresses of the levels, of the
-    first one also where there is none. After those of all regions: how many threads there are;
-    address and number of words to zero; where to write words, a bit for each of those to write, and
-    the words.
+    address of the bytes; as ``Settling`` has them; whether the sums are not right yet, and whether
+    something may have been made there; addresses of the levels. ``total``, with one warp: address
+    and number of the last level's sums, where to write how many live. ``list``, with one thread a
+    chunk: the number of the region that the list begins with; slots that are looked at; 0 for those
+    that live or 1 for free ones; address and number of the last level's sums, and how far a chunk's
+    number is shifted for those; address of the bytes, how many at most, where to, bytes of each;
+    addresses of how many are listed before and after; address of a limit, how many times that, and
+    the first region and the one after the last one of what is added to it; first, shift, block and
+    lane; addresses of the levels, of the first one also where there is none. After those of all
+    regions: how many threads there are; address and number of words to zero; where to write words,
+    a bit for each of those to write, and the words.
     """
 
     warp: Lanes
@@ -212,7 +245,7 @@ def region_kernels(warp: Lanes) -> RegionKernels:
 
     return RegionKernels(
         warp,
-        made("settle", 7 + MOST_LEVELS, _emit_settle),
+        made("settle", 8 + MOST_LEVELS, _emit_settle),
         made("total", 4, _emit_total),
         made("list", LIST_LEAVES, emit_list, ALSO_LEAVES),
     )

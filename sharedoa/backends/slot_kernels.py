@@ -44,8 +44,15 @@ OpenStaging = Callable[[int, int], ReportStaging]
 
 def _parts(some: Sequence[Listing]) -> Sequence[Sequence[Listing]]:
     """Large regions have a launch each: a kernel for one region alone takes half as long."""
-    is_large = sum(one.slots.chunks for one in some) > _MOST_TOGETHER
-    return [[one] for one in some] if is_large else [some]
+    parts: list[list[Listing]] = []
+    chunks = 0
+    for one in some:
+        chunks += one.slots.chunks
+        if not parts or chunks > _MOST_TOGETHER:
+            parts.append([])
+            chunks = one.slots.chunks
+        parts[-1].append(one)
+    return parts
 
 
 def _levels(slots: SlotBytes) -> list[int]:
@@ -118,7 +125,7 @@ class SlotKernels:
                     [one.slots.chunks, one.slots.live, *reported, *_levels(one.slots)],
                 )
                 for one in regions
-                for reported in [(one.freed, one.used, one.report, int(one.counts))]
+                for reported in [(one.freed, one.used, one.report, int(one.counts), int(one.makes))]
             ],
         )
 

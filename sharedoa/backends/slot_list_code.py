@@ -20,6 +20,7 @@ from .slot_bytes_code import (
     bits_of,
     emit_sum_before,
     is_any,
+    load_sum,
     own_region,
     pointer_to,
 )
@@ -76,20 +77,29 @@ def emit_list(
         stop = builder.select(builder.icmp_unsigned("<", stop, most), stop, most)
         with builder.if_then(builder.icmp_unsigned("==", lane, I64(0))):
             builder.store(stop, builder.inttoptr(stop_at, POINTER))
-    before = _emit_before(builder, warp, levels, top, top_shift, chunk)
-    # From here on 32 bits do: multiplying 64 takes several instructions.
     left = builder.sub(slots, builder.mul(thread, I64(CHUNK)))
     is_one = builder.icmp_signed(">", left, I64(0))
-    found = Chunk(builder, live, builder.select(is_one, thread, I64(0)), is_one)
+    is_whole = builder.icmp_signed(">=", left, I64(CHUNK))
+    here = builder.select(is_whole, I64(CHUNK), builder.select(is_one, left, I64(0)))
+    own_chunk = builder.select(is_one, thread, I64(0))
+    # Under way together with the sums.
+    counted = load_sum(builder, pointer_to(builder, levels[0], own_chunk, 1), 1)
+    before = _emit_before(builder, warp, levels, top, top_shift, chunk)
+    # From here on 32 bits do: multiplying 64 takes several instructions.
+    counted = builder.zext(builder.select(is_one, counted, I32(0)), I64)
+    some = builder.trunc(of(here, counted, others), I32)
+    # Where nothing is wanted, as behind all that was ever used, the bytes are not looked at.
+    wants_any = is_any(builder, warp.reduce(builder, "or", some))
     place = builder.add(listed, of(builder.mul(chunk, I64(CHUNK)), before, others))
-    with builder.if_then(builder.icmp_unsigned("<", place, most)):
+    has_room = builder.icmp_unsigned("<", place, most)
+    with builder.if_then(builder.and_(wants_any, has_room)):
+        found = Chunk(builder, live, own_chunk, is_one)
         wanted = found.slots([bits_of(builder, word, LIVED) for word in found.words])
         wants_live = builder.icmp_unsigned("==", others, I64(0))
         wanted = builder.select(wants_live, wanted, builder.not_(wanted))
-        is_whole = builder.icmp_signed(">=", left, I64(CHUNK))
-        some = builder.sub(builder.shl(I32(1), builder.trunc(left, I32)), I32(1))
-        some = builder.select(is_one, some, I32(0))
-        wanted = builder.and_(wanted, builder.select(is_whole, I32(-1), some))
+        there = builder.sub(builder.shl(I32(1), builder.trunc(left, I32)), I32(1))
+        there = builder.select(is_one, there, I32(0))
+        wanted = builder.and_(wanted, builder.select(is_whole, I32(-1), there))
         before_this = builder.sub(_sum_up_to(builder, warp, wanted), builder.ctpop(wanted))
         place = builder.add(builder.trunc(place, I32), before_this)
         row = wanted, place, builder.trunc(builder.mul(chunk, I64(CHUNK)), I32)

@@ -97,13 +97,15 @@ class Settling:
     those of slots whose objects had lived before and were ended become what the report says at
     REPORT_DELETION. At REPORT_GONE it says 1 if there were such, and at REPORT_LAST the number
     after the last slot in which an object was made, if that is more than ``used`` and than what it
-    said before. ``counts``: the sums may not have been right before."""
+    said before. ``counts``: the sums may not have been right before; ``makes``: the launch may have
+    made objects there."""
 
     slots: SlotBytes
     freed: int
     used: int
     report: int
     counts: bool = False
+    makes: bool = True
 
 
 @dataclass(frozen=True)

@@ -92,7 +92,7 @@ class SlotsOnDevice:
         begin_reports(lists, reports, regions, placement.deletions + 1)
         looks = {region: region.slot_bytes for region in regions}
         uncounted = {each for each in regions if not _are_summed(placement, each)}
-        settle_regions(lists, looks, ends, reports, uncounted=uncounted)
+        settle_regions(lists, looks, loans, ends, reports, uncounted=uncounted)
         return Ended(are_freed=note_reports(placement, lists, classes, looks, reports, loans))
 
 
@@ -145,14 +145,15 @@ def begin_reports(lists: SlotLists, reports: int, regions: Iterable[Region], del
 def settle_regions(
     lists: SlotLists,
     looks: Mapping[Region, SlotBytes],
+    makes: Container[ClassType],
     ends: Container[ClassType],
     reports: int,
     settled: Container[Region] | None = None,
     uncounted: Container[Region] = frozenset(),
 ) -> None:
     """There is a report for each of ``looks``, and launches may have changed those that are
-    ``settled``, or all; the sums of those that are ``uncounted`` were not right before. Of ``ends``
-    objects that had lived before may have been ended."""
+    ``settled``, or all; the sums of those that are ``uncounted`` were not right before. Of
+    ``makes`` objects may have been made, of ``ends`` such as had lived before have been ended."""
     regions = []
     for number, (region, slots) in enumerate(looks.items()):
         if settled is None or region in settled:
@@ -162,7 +163,8 @@ def settle_regions(
                 freed = region.freed_extent.address
             report = reports + number * REPORT_BYTES
             is_new = region in uncounted
-            regions.append(Settling(slots, freed, region.unused_from, report, is_new))
+            is_made = region.cls in makes
+            regions.append(Settling(slots, freed, region.unused_from, report, is_new, is_made))
     lists.settle(regions)
 
 

@@ -22,11 +22,13 @@ _MOST_EACH = 1 << 16
 class Births:
     """``made``: the classes that objects are made of, by type index, with the most that a thread
     makes; None where nobody knows. ``ended``: the static classes of objects that are deleted.
-    ``asks``: whether it asks which objects live."""
+    ``asks``: whether it asks which objects live. ``together``: the most objects that a thread makes
+    of all classes together, which are fewer where each is made on a way of its own."""
 
     made: Mapping[ClassType, int | None]
     ended: frozenset[ClassType]
     asks: bool
+    together: int | None = 0
 
     @property
     def changes(self) -> bool:
@@ -49,12 +51,14 @@ def births_of(program: Program) -> Births:
     every = [*operations_in(program)]
     classes = {operation["cls"] for operation in every if operation.kind == "new"}
     counts = _Counts(program).of_function(program.kernel.symbol) if classes else Counter()
-    made = {
-        cls: None if counts is None or counts[cls] > _MOST_EACH else counts[cls]
-        for cls in sorted(classes, key=lambda cls: cls.type_index)
-    }
+
+    def most(of: ClassType | None) -> int | None:
+        return None if counts is None or counts[of] > _MOST_EACH else counts[of]
+
+    made = {cls: most(cls) for cls in sorted(classes, key=lambda cls: cls.type_index)}
     ended = frozenset(_static_class(each) for each in every if each.kind == "delete")
-    return Births(made, ended, any(each.kind == "is_alive" for each in every))
+    asks = any(each.kind == "is_alive" for each in every)
+    return Births(made, ended, asks, most(None))
 
 
 def _static_class(operation: Operation) -> ClassType:
@@ -63,8 +67,8 @@ def _static_class(operation: Operation) -> ClassType:
     return type.cls
 
 
-_Made = Counter[ClassType] | None
-"""How many objects of each class; None: any number of any class."""
+_Made = Counter[ClassType | None] | None
+"""How many objects of each class, and under None of all together; None: any number of any."""
 
 
 class _Counts:
@@ -95,7 +99,7 @@ class _Counts:
         if kind is None:
             return None
         if operation.kind == "new":
-            return Counter([operation["cls"]])
+            return Counter([operation["cls"], None])
         called = _most(map(self.of_function, callees(operation)))
         within = [self._in_region(region) for region in operation.regions]
         if not kind.is_loop:
@@ -123,7 +127,7 @@ def makers_in(program: Program) -> frozenset[str]:
 
 def _sum(parts: Iterable[_Made]) -> _Made:
     """Of what happens one after another."""
-    total: Counter[ClassType] = Counter()
+    total: Counter[ClassType | None] = Counter()
     for part in parts:
         if part is None:
             return None
@@ -133,7 +137,7 @@ def _sum(parts: Iterable[_Made]) -> _Made:
 
 def _most(parts: Iterable[_Made]) -> _Made:
     """Of ways of which one is taken."""
-    most: Counter[ClassType] = Counter()
+    most: Counter[ClassType | None] = Counter()
     for part in parts:
         if part is None:
             return None

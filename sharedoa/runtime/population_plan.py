@@ -33,7 +33,11 @@ if TYPE_CHECKING:
     from ..heap.heap import Heap
     from .geometry import Geometry
 
+Together = tuple[ClassType, ...]
+"""Classes whose objects stand in one list."""
 Counts = dict[ClassType, int]
+Most = dict[ClassType | Together, int]
+"""How many objects there may be, of each class, and of several together."""
 
 
 class CannotPlanError(Exception):
@@ -73,17 +77,25 @@ class Planned:
     settings: tuple[Any, Any] = (None, None)
     geometry: Geometry | None = None
 
-    def most_threads(self, counts: Mapping[ClassType, int]) -> int:
-        return sum(counts[cls] for cls in self.receivers) or self.threads
+    def most_threads(self, most: Most) -> int:
+        together = most.get(self.receivers)
+        if together is None:
+            together = sum(most[cls] for cls in self.receivers)
+        return together or self.threads
 
     @cached_property
     def made(self) -> dict[ClassType, int]:
         """How many objects each thread makes at most."""
         return {cls: each for cls, each in self.births.made.items() if each is not None}
 
+    def made_together(self, classes: Together) -> int:
+        """How many objects of these classes each thread makes at most."""
+        each = sum(self.made.get(cls, 0) for cls in classes)
+        return each if self.births.together is None else min(each, self.births.together)
+
 
 #: See ``spans_of``.
-Spans = Sequence[tuple[set[ClassType], Planned | None]]
+Spans = Sequence[tuple[set[ClassType | Together], Planned | None]]
 
 
 @dataclass
@@ -102,11 +114,14 @@ class Plan:
     def made(self) -> set[ClassType]:
         return {cls for each in self.launches for cls in each.made}
 
-    def most(self, counts: Mapping[ClassType, int], runs: int, rest: Spans = ()) -> Counts:
-        """How many objects of each counted class there may be at most when a launch of the next
-        ``runs`` runs begins, if there are so many now, before the ``rest`` of another one."""
-        now = dict(counts)
-        most = dict(counts)
+    def most(self, counts: Mapping[ClassType, int], runs: int, rest: Spans = ()) -> Most:
+        """How many objects of each counted class, and of those in each list, there may be at most
+        when a launch of the next ``runs`` runs begins, if there are so many of each class now,
+        before the ``rest`` of another one."""
+        lists = {each.receivers for each in self.launches if len(each.receivers) > 1}
+        now: Most = {cls: counts[cls] for cls in self.counted}
+        now |= {each: sum(counts[cls] for cls in each) for each in lists}
+        most = dict(now)
         for spans in (rest, *repeat(self._spans, runs)):
             for classes, launch in spans:
                 for cls in classes:
@@ -115,21 +130,23 @@ class Plan:
                     threads = launch.most_threads(now)
                     for cls, each in launch.made.items():
                         now[cls] += threads * each
+                    for several in lists:
+                        now[several] += threads * launch.made_together(several)
         return most
 
     @cached_property
     def _spans(self) -> Spans:
         return spans_of(self.launches)
 
-    def room(self, most: Mapping[ClassType, int]) -> Counts:
+    def room(self, most: Most) -> Counts:
         """How many free slots of each class its launches list, with so many objects at most."""
-        room = dict.fromkeys(most, 0)
+        room = dict.fromkeys(self.counted, 0)
         for launch in self.launches:
             for cls, each in launch.made.items():
                 room[cls] = max(room[cls], launch.most_threads(most) * each)
         return room
 
-    def needed(self, most: Mapping[ClassType, int]) -> int:
+    def needed(self, most: Most) -> int:
         """Threads and free slots of a run, with so many objects at most."""
         threads = sum(launch.most_threads(most) for launch in self.launches)
         return threads + sum(self.room(most).values())
@@ -138,10 +155,12 @@ class Plan:
 def spans_of(launches: Iterable[Planned]) -> Spans:
     """The launches up to each that makes objects, and those after the last: of which classes they
     are in need, and that one."""
-    found: list[tuple[set[ClassType], Planned | None]] = []
-    classes: set[ClassType] = set()
+    found: list[tuple[set[ClassType | Together], Planned | None]] = []
+    classes: set[ClassType | Together] = set()
     for launch in launches:
         classes |= {*launch.receivers, *launch.made}
+        if len(launch.receivers) > 1:
+            classes.add(launch.receivers)
         if launch.made:
             found.append((classes, launch))
             classes = set()

@@ -55,6 +55,7 @@ from .population_plan import (
     CannotPlanError,
     ChangingLaunch,
     Counts,
+    Most,
     Plan,
     Planned,
     PopulationCall,
@@ -98,7 +99,7 @@ class PopulationSequence(LaunchSequence):
         self._records, self._is_specialised, self._otherwise = records, is_specialised, otherwise
         self._plan: Plan | None = None
         self._made_at: tuple[Any, ...] = ()
-        self._room: Counts = {}
+        self._room: Most = {}
         self._watched: set[ClassType] = set()
         self._ahead = 1
         #: How many runs in a row began when nothing else was under way any more.
@@ -196,7 +197,7 @@ class PopulationSequence(LaunchSequence):
             placement = memory.placement
             self._made_at = world, placement.layout_epoch, placement.moves, plan.settled
 
-    def _make_room(self, plan: Plan, counts: Counts) -> Counts:
+    def _make_room(self, plan: Plan, counts: Counts) -> Most:
         """How many objects of each class there may be, with room for those that any run makes."""
         placement, memory = births_by_class(self.heap).placement, self.heap.memory
         least = plan.needed(plan.most(counts, 1))
@@ -222,7 +223,7 @@ class PopulationSequence(LaunchSequence):
 
     # ------------------------------------------------------------------ its launches
 
-    def _recorded(self, plan: Plan, room: Counts, reports: _Reports) -> list[RecordedLaunch]:
+    def _recorded(self, plan: Plan, room: Most, reports: _Reports) -> list[RecordedLaunch]:
         """The launches, each with what the device does before and after it. The caller holds the
         lock on the heap's books."""
         memory = births_by_class(self.heap)
@@ -243,7 +244,7 @@ class PopulationSequence(LaunchSequence):
             self._rest, self._bindings = spans_of(launches[self._cut :]), []
 
     def _record(
-        self, planned: Planned, room: Counts, surroundings: _Surroundings
+        self, planned: Planned, room: Most, surroundings: _Surroundings
     ) -> RecordedLaunch:
         heap, program, arguments = self.heap, planned.program, planned.arguments
         threads = planned.most_threads(room)
@@ -316,7 +317,7 @@ class PopulationSequence(LaunchSequence):
             # With less than the plan was made for, each run would wait for the one before.
             ahead = runs + 1 if runs or is_amid else self._ahead
             most = plan.most(counts, ahead, self._rest if is_amid else ())
-            has_room = all(most[cls] <= self._room[cls] for cls in plan.counted)
+            has_room = all(count <= self._room[of] for of, count in most.items())
             is_idle = not runs and not is_amid
             if has_room and reports.under_way < _PIECES:
                 self._waited = self._waited + 1 if has_waited and is_idle else 0
@@ -329,12 +330,12 @@ class PopulationSequence(LaunchSequence):
             has_waited = True
 
 
-def _with_threads(plan: Plan, room: Counts) -> list[Planned]:
+def _with_threads(plan: Plan, room: Most) -> list[Planned]:
     """The launches that have any: before there are others there will be another plan."""
     return [each for each in plan.launches if each.most_threads(room)]
 
 
-def _looks(plan: Plan, most: Counts, regions: Sequence[Region]) -> dict[Region, SlotBytes]:
+def _looks(plan: Plan, most: Most, regions: Sequence[Region]) -> dict[Region, SlotBytes]:
     """Which slots to look at: those that have had objects, and with them as many as objects and
     free slots together need at most. New objects come into the first free slots."""
     slots = {region: region.unused_from for region in regions}
@@ -495,7 +496,7 @@ class _Surroundings:
         ended = classes_below(births)
         looks, address = self._reports.looks, self._reports.address
         settled = {r for r in looks if r.cls in births.made or r.cls in ended}
-        settle_regions(lists, looks, ended, address, settled)
+        settle_regions(lists, looks, births.made, ended, address, settled)
         changed = {region.cls for region in settled}
         self._listed = {key for key in self._listed if changed.isdisjoint(key)}
         return launches

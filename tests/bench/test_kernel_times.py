@@ -196,7 +196,7 @@ def nowhere():
 
 
 def test_by_events_where_there_is_no_cupti(monkeypatch, capsys):
-    monkeypatch.setattr(timers, "_start", nowhere)
+    monkeypatch.setattr(timers, "started", nowhere)
     monkeypatch.setattr(timers, "backend_name", lambda options: "cuda")
     timer, backend = open_timer(None, Options())
     assert (timer.name, backend) == ("events", "cuda")
@@ -205,13 +205,13 @@ def test_by_events_where_there_is_no_cupti(monkeypatch, capsys):
     with pytest.raises(CuptiError, match="no libcupti"):
         open_timer("cupti", Options())
     # Not even looked for.
-    monkeypatch.setattr(timers, "_start", lambda: pytest.fail("it was started"))
+    monkeypatch.setattr(timers, "started", lambda: pytest.fail("it was started"))
     assert open_timer("events", Options(backend="cuda"))[0].name == "events"
     assert capsys.readouterr().err == ""
 
 
 def test_by_cupti_where_it_can_be_used(monkeypatch, capsys):
-    monkeypatch.setattr(timers, "_start", lambda: PretendedTimes({}))
+    monkeypatch.setattr(timers, "started", lambda: PretendedTimes({}))
     monkeypatch.setattr(timers, "backend_name", lambda options: "cuda")
     for wanted in (None, "cupti"):
         assert open_timer(wanted, Options())[0].name == "cupti"
@@ -225,18 +225,18 @@ def test_cupti_is_started_once_there_is_a_driver(monkeypatch, pretended_cupti):
     driver = "sharedoa.backends.cuda_driver.load_driver"
     monkeypatch.setattr(timers, "find", lambda: pretended_cupti)
     monkeypatch.setattr(driver, lambda: None)
-    times = timers._start()
+    times = timers.started()
     assert times is not None and times.version == 130001
     monkeypatch.setenv("PRETEND_CUPTI_REFUSES", "cuptiActivityRegisterCallbacks=999")
     with pytest.raises(CuptiError, match="refused"):
-        timers._start()
+        timers.started()
 
     def missing():
         raise BackendError("no driver", "install it")
 
     # Opening the backend says so, where it is asked for.
     monkeypatch.setattr(driver, missing)
-    assert timers._start() is None
+    assert timers.started() is None
 
 
 def test_cupti_is_for_gpus(monkeypatch, tmp_path, capsys):

@@ -103,9 +103,9 @@ def test_lists_are_in_order(memory: Memory, count: int) -> None:
     assert len(kept)
 
 
-@pytest.fixture(params=[1 << 18, 0], ids=["together", "apart"])
+@pytest.fixture(params=[1 << 18, 8, 0], ids=["together", "small ones together", "apart"])
 def together(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whether regions have a launch in common."""
+    """Which regions have a launch in common."""
     monkeypatch.setattr(slot_kernels, "_MOST_TOGETHER", request.param)
 
 
@@ -187,10 +187,12 @@ def test_a_table_beside_lists(memory: Memory, before: int) -> None:
 @pytest.mark.parametrize("used", [0, 40, 10_000])
 @pytest.mark.parametrize("count", SIZES)
 def test_what_lives_after_launches(memory: Memory, count: int, used: int) -> None:
-    """Sums and bytes of two regions, over launches that change some chunks and leave others."""
+    """Sums and bytes of two regions, over launches that change some chunks and leave others, of
+    which the last one makes nothing. In some chunks nobody has ever lived."""
     random = np.random.default_rng(count)
     kinds = [0, 0, LIVED, LIVED, LIVED | ENDED, BORN, BORN | ENDED]
     every = [random_bytes(size, kinds) for size in (50, count)]
+    every[1][count // 2 :] = 0
     held = [memory.slots(states & LIVED) for states in every]
     memory.lists.count([slots for slots, _ in held])
     for states, (_, kept) in zip(every, held, strict=True):
@@ -200,7 +202,7 @@ def test_what_lives_after_launches(memory: Memory, count: int, used: int) -> Non
     for launch in range(3):
         begin_reports(memory.lists, address, [_Counted(), _Counted()], 7)  # type: ignore[list-item]
         settled = [
-            Settling(slots, to, used, address + number * REPORT_BYTES)
+            Settling(slots, to, used, address + number * REPORT_BYTES, makes=launch < 2)
             for number, ((slots, _), to) in enumerate(zip(held, (0, freed._address), strict=True))
         ]
         memory.lists.settle(settled)
@@ -223,7 +225,8 @@ def test_what_lives_after_launches(memory: Memory, count: int, used: int) -> Non
             # Made, ended, and most left alone: now and then all of a chunk.
             states[:] = np.where(np.isin(states, (LIVED, BORN)), LIVED, 0)
             some = random.random(len(states)) < (0.02 if launch else 0.0)
-            states[some] |= np.where(states[some] == LIVED, ENDED, BORN).astype(np.uint8)
+            other = BORN if launch < 1 else 0
+            states[some] |= np.where(states[some] == LIVED, ENDED, other).astype(np.uint8)
             write_states(memory, kept, states)
 
 

@@ -90,6 +90,16 @@ def test_bounds(name: str) -> None:
         assert made[cls.__sharedoa__] == count  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize(
+    ("name", "count"),
+    [("one after the other", 3), ("one of two ways", 1), ("rounds", 3), ("while", None),
+     ("the most of the candidates", 2), ("who calls itself", None)],
+)  # fmt: skip
+def test_of_all_classes_together(name: str, count: int | None) -> None:
+    program = parse_program(_PROGRAM.replace("%OPERATIONS", _CASES[name][0]), NAMES)
+    assert births_of(program).together == count
+
+
 def test_what_is_ended() -> None:
     text = "%d: bool = delete %node %e: bool = is_alive %node"
     births = births_of(parse_program(_PROGRAM.replace("%OPERATIONS", text), NAMES))

@@ -318,8 +318,24 @@ MUTATIONS = (
     ),
     Mutation(
         "slots behind the last one are free", _LISTS,
-        "some = builder.select(is_one, some, I32(0))", "some = I32(-1)",
+        "there = builder.select(is_one, there, I32(0))", "there = I32(-1)",
         "an object has a place where there is none", _LISTED,
+    ),
+    Mutation(
+        "chunks in which nobody lives have no free slots either", _LISTS,
+        "some = builder.trunc(of(here, counted, others), I32)",
+        "some = builder.trunc(counted, I32)",
+        "objects have no place although there is room", _LISTED,
+    ),
+    Mutation(
+        "chunks in which nobody has lived stay as they are", _KERNELS,
+        "_is_none(builder, builder.or_(counts, makes))", "_is_none(builder, counts)",
+        "objects that were made do not live", _LISTED,
+    ),
+    Mutation(
+        "launches are taken to make nothing", "sharedoa/heap/slots_on_device.py",
+        "is_made = region.cls in makes", "is_made = False",
+        "objects that were made do not live", _SEQUENCES,
     ),
     Mutation(
         "only the first vector of a chunk is stored", _BYTES,
@@ -374,6 +390,17 @@ MUTATIONS = (
         "        self.wait_for_lists()\n", "",
         "a launch meets objects that were made after it",
         _SEQUENCES,
+    ),
+    Mutation(
+        "threads make of all classes together what they make of one", _BIRTHS,
+        'return Counter([operation["cls"], None])', 'return Counter({operation["cls"]: 1, None: 0})',
+        "lists have no room for all that live", _BOUNDS,
+    ),
+    Mutation(
+        "lists of several classes get nobody who was made", _PLAN,
+        "now[several] += threads * launch.made_together(several)", "pass",
+        "lists have no room for all that live",
+        ("tests/runtime/test_population_room.py::test_who_makes_one_class_makes_no_other",),
     ),
     Mutation(
         "births of a run are not counted for the next", _PLAN,

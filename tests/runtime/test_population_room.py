@@ -302,6 +302,58 @@ def test_runs_that_report_amid_follow_each_other(monkeypatch: pytest.MonkeyPatch
         check_invariants(heap)
 
 
+class Coin(oa.Object):
+    number: i32
+
+    def spend(self, spent: oa.Array[i64]) -> None:
+        oa.atomic_add(spent, 0, self.number)
+        if self.number % 5:
+            oa.delete(self)
+
+
+class Penny(Coin): ...
+
+
+class Dime(Coin): ...
+
+
+@oa.kernel
+def mint(turns: oa.Array[i32]) -> None:
+    i = oa.grid(1)
+    if (i + turns[0]) % 3 == 0:
+        oa.new(Penny, number=i)
+    elif i % 2:
+        oa.new(Dime, number=i)
+
+
+def test_who_makes_one_class_makes_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A list of objects of two classes, of which each thread makes one object, has no room for one
+    of each; what it has room for is enough for all that live."""
+    made, threads = plans(monkeypatch), 96
+    with oa.Heap(backend=LateDevice(), initial_region=32) as heap:
+        turns, spent = oa.array(i32, [0]), oa.zeros(1, i64)
+        with oa.capture() as step:
+            mint[threads](turns)
+            oa.all(Coin).spend(spent)
+        kept: list[int] = []
+        expected = 0
+        for turn in range(12):
+            turns[0] = turn
+            kept += [i for i in range(threads) if (i + turn) % 3 == 0 or i % 2]
+            expected += sum(kept)
+            kept = [i for i in kept if i % 5 == 0]
+            step.run()
+        assert spent[0] == expected
+        assert sorted(oa.all(Coin).number.numpy().tolist()) == sorted(kept)
+        check_invariants(heap)
+        plan: Any = made[0]
+        most = plan.most(dict.fromkeys(plan.counted, 10), 3)
+        coins, pennies, dimes = (cls.__sharedoa__ for cls in (Coin, Penny, Dime))
+        both = pennies, dimes
+        assert most == {coins: 10, pennies: 298, dimes: 298, both: 308}
+        assert plan.launches[-1].most_threads(most) == 308
+
+
 def test_calls_between_runs_take_who_lives_now(monkeypatch: pytest.MonkeyPatch) -> None:
     """They list them once, and list them again when others live."""
     planned: list[Any] = []
