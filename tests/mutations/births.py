@@ -393,7 +393,8 @@ MUTATIONS = (
     ),
     Mutation(
         "threads make of all classes together what they make of one", _BIRTHS,
-        'return Counter([operation["cls"], None])', 'return Counter({operation["cls"]: 1, None: 0})',
+        'return Counter([operation["cls"], None])',
+        'return Counter({operation["cls"]: 1, None: 0})',
         "lists have no room for all that live", _BOUNDS,
     ),
     Mutation(
