@@ -243,9 +243,7 @@ class PopulationSequence(LaunchSequence):
         if self._cut:
             self._rest, self._bindings = spans_of(launches[self._cut :]), []
 
-    def _record(
-        self, planned: Planned, room: Most, surroundings: _Surroundings
-    ) -> RecordedLaunch:
+    def _record(self, planned: Planned, room: Most, surroundings: _Surroundings) -> RecordedLaunch:
         heap, program, arguments = self.heap, planned.program, planned.arguments
         threads = planned.most_threads(room)
         living: list[Listing] = []
