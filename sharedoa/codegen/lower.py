@@ -32,6 +32,7 @@ from . import (
     lvalues,
     statements,
     tiles,
+    warp_counts,
 )
 from .abi import Leaf, assemble, leaves
 from .branches import tests_in
@@ -45,7 +46,7 @@ from .types import I64, function_type
 #: Loaded for the emitters that they register.
 EMITTERS = (
     adjoints, arithmetic, atomics, births, branches, calls, constant_tables, expressions,
-    inline_arrays, lists, loops, lvalues, statements, tiles,
+    inline_arrays, lists, loops, lvalues, statements, tiles, warp_counts,
 )  # fmt: skip
 _THREAD_PARAMETERS = ("x", "y", "nx", "ny")
 

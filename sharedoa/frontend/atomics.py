@@ -6,14 +6,14 @@ import ast
 from collections.abc import Callable
 from typing import Literal
 
-from ..model.scalars import ScalarType, boolean
+from ..model.scalars import ScalarType, boolean, u32
 from ..model.types import ReferenceType, Type, ValueType
 from . import tree
 from .context import Context
 from .conversions import coerce
 from .expressions import expression, translate
 
-Operator = Literal["add", "sub", "min", "max", "exch", "cas"]
+Operator = Literal["add", "sub", "min", "max", "exch", "cas", "count"]
 #: What is evaluated once, before the operation, and the variable that stands for it.
 Bound = list[tuple[tree.Variable, tree.Expression]]
 
@@ -53,6 +53,8 @@ def _is_atomic(operator: Operator, type: Type) -> bool:
         return operator in ("exch", "cas")
     if isinstance(type, ValueType):
         return bool(type.shape) and operator in ("add", "sub") and type.component.bits >= 32
+    if operator == "count":
+        return type == u32
     return isinstance(type, ScalarType) and type.bits >= 32 and type != boolean
 
 

@@ -352,6 +352,7 @@ HANDLERS: dict[int, Handler] = {
     id(intrinsics.syncthreads): _statement_only,
     id(intrinsics.shared): _tile_only,
     id(intrinsics.atomic_add): atomic("add", 3),
+    id(intrinsics.count_in_warp): atomic("count", 3),
     id(intrinsics.atomic_sub): atomic("sub", 3),
     id(intrinsics.atomic_min): atomic("min", 3),
     id(intrinsics.atomic_max): atomic("max", 3),

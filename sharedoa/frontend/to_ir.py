@@ -383,6 +383,8 @@ def _atomic(to: _Converter, node: tree.Atomic) -> Value:
     if node.compare is not None:
         operands.append(to.evaluate(node.compare))
     operands.append(to.evaluate(node.value))
+    if node.operator == "count":
+        return to.value("count", operands, node)
     return to.value("atomic", operands, node, operator=node.operator)
 
 

@@ -350,9 +350,10 @@ class GridSize(Expression):
 @dataclass(eq=False)
 class Atomic(Expression):
     """Read, combine and write a place as one step; the result is the old value. ``compare`` only
-    for ``cas``. The element type is a scalar, or a reference for ``exch`` and ``cas``."""
+    for ``cas``. The element type is a scalar, or a reference for ``exch`` and ``cas``. ``count``:
+    the threads of a warp add in their order."""
 
-    operator: Literal["add", "sub", "min", "max", "exch", "cas"]
+    operator: Literal["add", "sub", "min", "max", "exch", "cas", "count"]
     place: Place
     value: Expression
     compare: Expression | None = None

@@ -300,6 +300,9 @@ declare(Kind("store", Effects.WRITES, operands=2, results=0, adjoint=_RULE))
 #: The lvalue, what to compare with (``cas``), the value; the result is what was there.
 #: ``combined``: threads of a warp are likely to add to one place, and do so together if they are.
 declare(Kind("atomic", Effects.ATOMIC, ("operator",), ("combined",), adjoint=_RULE))
+#: The threads of a warp add the value in their order, 256 elements at most from each other; the
+#: result is what was there. All of them come to it together.
+declare(Kind("count", Effects.ATOMIC | Effects.WAITS, operands=2))
 #: Something that will be loaded soon lies there, if anything does; to say so in one of ``every``
 #: threads in a row is enough.
 declare(Kind("prefetch", PURE, ("every",), operands=1, results=0))

@@ -169,7 +169,7 @@ def _type_problem(operation: Operation, program: Program) -> str | None:
 
 
 _TAKES_LVALUES = frozenset(
-    {"load", "store", "atomic", "prefetch", "inline_element", "member", "shadow"}
+    {"load", "store", "atomic", "count", "prefetch", "inline_element", "member", "shadow"}
 )
 #: Kinds whose operands, from the one of that number on, have the type of the result.
 _SAME = {"binary": 0, "select": 1}

@@ -20,13 +20,10 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from ..heap.arrays import Array
-from ..heap.heap import Heap
 from ..model.functions import func
 from ..model.intrinsics import atomic_add, atomic_exch, grid, gridsize, shared, syncthreads
 from ..model.scalars import ScalarType, i32, i64, u16, u32, u64
 from ..runtime.kernel import Kernel, general, kernel
-from .plans import Between, planned
-from .scratch import scratch
 
 if TYPE_CHECKING:
     from .sorting import Keys
@@ -34,7 +31,7 @@ if TYPE_CHECKING:
 BITS, DIGITS = 8, 256
 """Of a digit of a pass; a tile is sorted by half of them at a time."""
 THREADS = 256
-_HALF, _HALF_DIGITS = 4, 16
+HALF, _HALF_DIGITS = 4, 16
 _WORDS = 4
 """Of 64 bits, for the sums of one thread's digits."""
 _GROUP, _GROUPS = 16, 16
@@ -46,96 +43,11 @@ _SUMS = _WORDS * _GROUPS + _WORDS
 _ONES, _FIELD, _TOP = 0x0001000100010001, (1 << 16) - 1, 48
 
 
-_COUNTING_BLOCKS = 1024
-"""At most so many blocks count: each adds its counts to all others'."""
-_MOST_IN_32_BITS = 1 << 30
-
-
 def keys_each(type: ScalarType) -> int:
     """Keys of a thread. Odd, so that threads whose keys lie so far apart use other banks of shared
     memory; at most 15, which four bits hold; and so that a tile of them needs no more than 48 KiB
     with what else there is."""
     return 11 if type.bits == 64 else 15
-
-
-def sort_blocks(values: Array, keys: Keys) -> None:
-    """Sort ``values``, of the type of ``keys``, by the keys that ``Keys`` makes of them."""
-    heap, length = values._heap, len(values)
-    key = SortPlan, keys, length, False
-    planned(heap, key, lambda: SortPlan(heap, *key[1:]), values, values)
-
-
-def argsort_blocks(values: Array, keys: Keys) -> Array:
-    """An array of i64: the numbers of ``values`` in the order of their keys."""
-    heap, length = values._heap, len(values)
-    result = scratch(heap, i64, length)
-    key = SortPlan, keys, length, True
-    planned(heap, key, lambda: SortPlan(heap, *key[1:]), values, result)
-    return result
-
-
-class SortPlan:
-    """Kernels over arrays of one length, and the arrays between them: keys and numbers of every
-    other pass, and what tiles say of themselves in a pass and in the next one."""
-
-    def __init__(self, heap: Heap, keys: Keys, length: int, has_numbers: bool) -> None:
-        self._has_numbers, self._length = has_numbers, length
-        type = keys.type
-        tiles = -(-length // (THREADS * keys_each(type)))
-        self._passes = 1 if tiles == 1 else type.bits // BITS
-        # What is said has two bits more than what is counted.
-        said = u32 if length < _MOST_IN_32_BITS else u64
-        move = _kernel_of_moves(keys, said, has_numbers, tiles == 1)
-        self._move = move[tiles * THREADS, THREADS]
-        # Not a constant: unrolled, the loop over them would take registers of a quarter more.
-        self._halves = (type.bits if tiles == 1 else BITS) // _HALF
-        several = self._passes > 1
-        wanted = [(i32, self._passes), (i64, 1), (said, DIGITS * self._passes if tiles > 1 else 1)]
-        if tiles > 1:
-            wanted += [
-                (said, DIGITS * tiles),
-                (said, DIGITS * tiles),
-                (type, length if several or not has_numbers else 1),
-                (type, length if several and has_numbers else 1),
-                (said, length if several and has_numbers else 1),
-                (said, length if several and has_numbers else 1),
-            ]
-        self._between = Between(heap, *wanted)
-        self.size = self._between.size
-        self._clear = self._count = self._copy = None
-        if tiles > 1:
-            self._clear = _kernel_of_zeros(said)[DIGITS * max(tiles, self._passes)]
-            blocks = min(tiles, _COUNTING_BLOCKS)
-            self._count = _kernel_of_counts(keys, said, has_numbers)[blocks * THREADS, THREADS]
-        if self._passes % 2 and tiles > 1 and not has_numbers:
-            self._copy = kernel_of_copies(type)[length]
-
-    def __call__(self, values: Array, result: Array) -> None:
-        """``result`` is ``values``, or where their numbers go."""
-        heap, length = values._heap, self._length
-        tickets, nobody, totals, *rest = self._between.arrays(heap)
-        order = result if self._has_numbers else nobody
-        if self._clear is None or self._count is None:
-            self._move(
-                values, totals, length, 0, 1, self._halves, totals, tickets, totals, totals, values,
-                totals, order,
-            )  # fmt: skip
-            return
-        said, other, to, spare, numbers, numbers_to = rest
-        self._clear(totals, tickets, said)
-        self._count(values, length, totals)
-        source, into = values, to
-        for place in range(self._passes):
-            is_last = int(place == self._passes - 1)
-            self._move(
-                source, numbers, length, place, is_last, self._halves, totals, tickets, said,
-                other, into, numbers_to, order,
-            )  # fmt: skip
-            source, into = into, spare if self._has_numbers and place == 0 else source
-            numbers, numbers_to = numbers_to, numbers
-            said, other = other, said
-        if self._copy is not None:
-            self._copy(to, values)
 
 
 @func
@@ -144,32 +56,7 @@ def _padded(place: i32) -> i32:
 
 
 @cache
-def kernel_of_copies(U: ScalarType) -> Kernel:
-    @kernel
-    def kernel_copy(source: Array[U], target: Array[U]) -> None:
-        i = grid(1)
-        target[i] = source[i]
-
-    return kernel_copy
-
-
-@cache
-def _kernel_of_zeros(S: ScalarType) -> Kernel:
-    @kernel
-    def kernel_clear(totals: Array[S], tickets: Array[i32], said: Array[S]) -> None:
-        i = grid(1)
-        if i < len(totals):
-            totals[i] = S(0)
-        if i < len(tickets):
-            tickets[i] = 0
-        if i < len(said):
-            said[i] = S(0)
-
-    return kernel_clear
-
-
-@cache
-def _kernel_of_counts(keys: Keys, S: ScalarType, has_numbers: bool) -> Kernel:
+def kernel_of_counts(keys: Keys, S: ScalarType, has_numbers: bool) -> Kernel:
     """How often each digit of each pass occurs, pass by pass."""
     U = keys.type
     to_key, _ = keys.conversions(tells_zeros=not has_numbers)
@@ -207,7 +94,7 @@ def _kernel_of_counts(keys: Keys, S: ScalarType, has_numbers: bool) -> Kernel:
 
 
 @cache
-def _kernel_of_moves(keys: Keys, S: ScalarType, has_numbers: bool, is_alone: bool) -> Kernel:
+def kernel_of_moves(keys: Keys, S: ScalarType, has_numbers: bool, is_alone: bool) -> Kernel:
     """One pass, or all of them in a tile that is alone."""
     U = keys.type
     to_key, from_key = keys.conversions(tells_zeros=not has_numbers)
@@ -276,7 +163,7 @@ def _kernel_of_moves(keys: Keys, S: ScalarType, has_numbers: bool, is_alone: boo
                 cleared[tile * DIGITS + digit] = S(0)
         own = lane * EACH
         for half in range(halves):
-            low = U(shift + half * _HALF)
+            low = U(shift + half * HALF)
             syncthreads()
             mine = [staged[own + k] for k in range(EACH)]
             came = [u16(0)] * EACH
@@ -285,7 +172,7 @@ def _kernel_of_moves(keys: Keys, S: ScalarType, has_numbers: bool, is_alone: boo
                     came[k] = origins[own + k]
             tally = u64(0)
             for k in range(EACH):
-                tally += u64(1) << (u64((mine[k] >> low) & U(_HALF_DIGITS - 1)) * u64(_HALF))
+                tally += u64(1) << (u64((mine[k] >> low) & U(_HALF_DIGITS - 1)) * u64(HALF))
             own_tallies[lane] = tally
             for word in range(_WORDS):
                 digits = tally >> u64(word * 16)
@@ -330,9 +217,9 @@ def _kernel_of_moves(keys: Keys, S: ScalarType, has_numbers: bool, is_alone: boo
             tally = own_tallies[lane]
             for k in reversed(range(EACH)):
                 digit = i32((mine[k] >> low) & U(_HALF_DIGITS - 1))
-                tally -= u64(1) << u64(digit * _HALF)
+                tally -= u64(1) << u64(digit * HALF)
                 four = tallies[_padded(digit // 4 * THREADS + lane)] >> u64(digit % 4 * 16)
-                rank = i32((four & u64(_FIELD)) + ((tally >> u64(digit * _HALF)) & u64(0xF)))
+                rank = i32((four & u64(_FIELD)) + ((tally >> u64(digit * HALF)) & u64(0xF)))
                 staged[rank] = mine[k]
                 if has_numbers:
                     origins[rank] = came[k]

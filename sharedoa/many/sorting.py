@@ -1,4 +1,4 @@
-"""Stable radix sort on a GPU: keys, in whose order numbers of all types lie, for ``block_sort``.
+"""Stable radix sort on a GPU: keys, in whose order numbers of all types lie, (``sort_plan``).
 
 Processors sort with NumPy (``on_host``).
 """
@@ -13,7 +13,7 @@ import numpy as np
 from ..heap.arrays import Array, make_array
 from ..model.functions import DeviceFunction, func
 from ..model.scalars import ScalarType, u8, u16, u32, u64
-from .block_sort import argsort_blocks, sort_blocks
+from .sort_plan import argsort_blocks, sort_blocks
 
 _UNSIGNED = {8: u8, 16: u16, 32: u32, 64: u64}
 

@@ -86,6 +86,16 @@ def atomic_add(target: Any, place: Any, value: Any) -> Any:
     return host.atomic("add", target, place, value)
 
 
+def count_in_warp(target: Any, place: Any, value: Any) -> Any:
+    """``atomic_add`` for all threads of a warp together, one after another in their order, to an
+    array in which their places are less than ``COUNTED`` from each other. For kernels of our own,
+    on GPUs whose threads run in step: all threads of a warp come to it or none."""
+    return host.atomic("add", target, place, value)
+
+
+COUNTED = 256
+
+
 def atomic_sub(target: Any, place: Any, value: Any) -> Any:
     """Subtract from a field or element in one step; the result is the old value."""
     return host.atomic("sub", target, place, value)

@@ -290,6 +290,13 @@ class Machine:
         store(lvalue, value)
         return [before]
 
+    def _count(self, operation: Operation, given: list[Any], env: Env, thread: Thread) -> Running:
+        yield ""
+        lvalue, value = given
+        before = load(lvalue)
+        store(lvalue, scalars.binary("add", operation.result.type, before, value))
+        return [before]
+
     def _test(self, operation: Operation, given: list[Any], env: Env, thread: Thread) -> Running:
         yield ""
         return [given[0] is not None and given[0].cls in operation["matching"]]
@@ -328,7 +335,8 @@ class Machine:
 _EXECUTE: dict[str, Any] = {
     "if": Machine._if, "switch": Machine._switch, "for": Machine._for, "while": Machine._while,
     "call": Machine._direct, "call_virtual": Machine._virtual, "load": Machine._load,
-    "store": Machine._store, "atomic": Machine._atomic, "type_test": Machine._test,
+    "store": Machine._store, "atomic": Machine._atomic, "count": Machine._count,
+    "type_test": Machine._test,
     "print": Machine._report, "require": Machine._require, "assert": Machine._report,
     "barrier": Machine._barrier, "prefetch": Machine._prefetch,
 }  # fmt: skip

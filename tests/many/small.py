@@ -8,7 +8,16 @@ from typing import Any
 
 import pytest
 
-from sharedoa.many import block_scan, block_sort, calls, reduction, reduction_plan, scan
+from sharedoa.many import (
+    block_scan,
+    block_sort,
+    calls,
+    reduction,
+    reduction_plan,
+    scan,
+    sort_plan,
+    warp_sort,
+)
 from sharedoa.model.world import World
 
 _SIZES: dict[Any, dict[str, Any]] = {
@@ -24,8 +33,9 @@ _SIZES: dict[Any, dict[str, Any]] = {
         "_PADDED_CHUNKS": 20,
         "_EDGE": 8,
     },
+    sort_plan: {"_COUNTING_BLOCKS": 2},
+    warp_sort: {"FEW": 1, "MANY": 4, "MANY_NUMBERED": 3, "MANY_WIDE": 2},
     block_sort: {
-        "_COUNTING_BLOCKS": 2,
         "THREADS": 64,
         "_GROUP": 4,
         "_PADDED": 320,
@@ -49,5 +59,6 @@ def _forget() -> None:
     """Kernels look for changed globals when something was defined; those of sorting have what was
     computed of them, too."""
     World.advance()
-    for each in (block_sort._kernel_of_counts, block_sort._kernel_of_moves):
-        each.cache_clear()
+    for module in (block_sort, warp_sort):
+        module.kernel_of_moves.cache_clear()
+    block_sort.kernel_of_counts.cache_clear()

@@ -13,7 +13,15 @@ import pytest
 import sharedoa as oa
 from sharedoa import f32, f64, i8, i16, i32, i64, u8, u16, u32, u64
 from sharedoa.errors import HeapError
-from sharedoa.many import block_scan, block_sort, plans, reduction, sorting
+from sharedoa.many import (
+    block_scan,
+    block_sort,
+    plans,
+    reduction,
+    sort_plan,
+    sorting,
+    warp_sort,
+)
 from sharedoa.many.operators import operator
 from sharedoa.model.scalars import boolean
 from tests.backends.pretend_device import PretendDevice
@@ -226,7 +234,7 @@ def test_scans_and_sorts_in_a_recorded_step(small_tree: None) -> None:
         assert len(kept) == 3
         for plan in kept:
             plan._between = None
-        move = block_sort._kernel_of_moves(sorting.Keys.of(f32), u32, True, True)
+        move = block_sort.kernel_of_moves(sorting.Keys.of(f32), u32, True, True)
         with oa.capture() as step:
             sums = array.cumsum()
             order = array.argsort()
@@ -254,10 +262,10 @@ def test_blocks_of_a_gpu_on_a_processor(processor: None) -> None:
     keys = np.random.default_rng(3).integers(0, 2**16, 66_003).astype(np.uint16)
     keys[5000:6000] = keys[0]
     array, of_keys = oa.array(u16, keys), sorting.Keys.of(u16)
-    order = block_sort.argsort_blocks(array, of_keys)
+    order = sort_plan.argsort_blocks(array, of_keys)
     assert np.array_equal(order, np.argsort(keys, kind="stable"))
     assert np.array_equal(array, keys)
-    block_sort.sort_blocks(array, of_keys)
+    sort_plan.sort_blocks(array, of_keys)
     assert np.array_equal(array, np.sort(keys))
     array, of = oa.array(f32, numbers(f32, 9000)), operator("sum", f32)
     sums = block_scan.scan_blocks(array, of.total, of.lift, of.combine)
@@ -266,8 +274,14 @@ def test_blocks_of_a_gpu_on_a_processor(processor: None) -> None:
     assert total[0] == oa.reduce(sum32, array)
 
 
-def test_a_tile_looks_back(small_tree: None, processor: None) -> None:
+@pytest.mark.parametrize("in_step", [False, True])
+def test_a_tile_looks_back(small_tree: None, in_step: bool) -> None:
     """As where tiles run side by side: what those before it have said so far is their own."""
+    with oa.Heap(backend=InterpretedGpu() if in_step else "cpu", capacity="64MiB"):
+        look_back(in_step)
+
+
+def look_back(in_step: bool) -> None:
     tile, of_keys = 64 * 3, sorting.Keys.of(u8)
     values = np.random.default_rng(5).integers(0, 9, 5 * tile - 7).astype(np.uint8)
     counts = np.array(
@@ -279,7 +293,11 @@ def test_a_tile_looks_back(small_tree: None, processor: None) -> None:
         said = np.zeros((5, 256), np.uint32)
         said[before] = all + begins + counts[: before + 1].sum(0)
         said[before + 1 : 3] = own + counts[before + 1 : 3]
-        run = block_sort._kernel_of_moves(of_keys, u32, False, False)[64, 64]
+        if in_step:
+            move = warp_sort.kernel_of_moves(of_keys, u32, False, False, 3)
+        else:
+            move = block_sort.kernel_of_moves(of_keys, u32, False, False)
+        run = move[64, 64]
         to, words = oa.array(u8, np.full(len(values), 255)), oa.array(u32, said.ravel())
         ticket, nothing, one = oa.array(i32, [3]), oa.zeros(1280, u32), oa.zeros(1, i64)
         next_words = oa.array(u32, np.ones(1280, np.uint32))

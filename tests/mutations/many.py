@@ -6,6 +6,7 @@ _BITS = ("tests/many/test_many.py::test_the_same_bits_everywhere",)
 _PLANS = ("tests/many/test_many.py::test_a_call_within_a_call",)
 _RECORDED = ("tests/many/test_many.py::test_scans_and_sorts_in_a_recorded_step",)
 _AT_HAND = ("tests/heap/test_memory_at_hand.py",)
+_COUNTS = ("tests/codegen/test_warp_counts.py",)
 _PIECES = ("tests/many/test_on_host.py::test_in_pieces",)
 _TILES = ("tests/runtime/test_prefix_sum.py::test_which_on_a_device",)
 _FUNCTIONS = ("tests/many/test_many.py::test_functions_of_the_user",)
@@ -97,6 +98,30 @@ MUTATIONS = (
         "negative_zero = sign - 1, sign if infinity and not tells_zeros else 0",
         "negative_zero = sign - 1, 0",
         "-0.0 comes before 0.0 although they are equal", _BITS,
+    ),
+    Mutation(
+        "a warp's threads in another order", "sharedoa/codegen/warp_counts.py",
+        "    up_to_this = builder.and_(alike, warp.up_to_this(builder))",
+        "    up_to_this = builder.and_(alike, I32(-1))",
+        "threads of a warp that count together get the same number", _COUNTS,
+    ),
+    Mutation(
+        "a bit of places that is not asked for", "sharedoa/codegen/warp_counts.py",
+        "    for bit in range(_FIRST_BIT, _FIRST_BIT + COUNTED.bit_length() - 1):",
+        "    for bit in range(_FIRST_BIT, _FIRST_BIT + COUNTED.bit_length() - 2):",
+        "digits half of all apart are counted as one", _COUNTS,
+    ),
+    Mutation(
+        "a warp without those before it", "sharedoa/many/warp_sort.py",
+        "                    tallies[warp * DIGITS + digit] = before",
+        "                    tallies[warp * DIGITS + digit] = u32(0)",
+        "keys of two warps get the same places", _BITS,
+    ),
+    Mutation(
+        "a tile of a warp that is heard once for all", "sharedoa/many/warp_sort.py",
+        "                        at -= 1", "                        at = -1",
+        "tiles that have said no more than what they have themselves end the way back",
+        ("tests/many/test_many.py::test_a_tile_looks_back",),
     ),
     Mutation(
         "NaNs that differ in argsort", "sharedoa/many/sorting.py",

@@ -116,6 +116,10 @@ _REFUSED = {
     "delete": ("an object is deleted", "delete objects after the block of oa.tape()"),
     "is_alive": ("oa.is_alive is asked", "keep in a field whether an object takes part"),
     "tile": ("threads share memory of a block", "use an oa.Array, in a launch of its own"),
+    "count": (
+        "threads of a warp count together",
+        "use oa.atomic_add, whose result nobody looks at",
+    ),
     "barrier": ("threads wait for each other", "write two kernels, one for each side of it"),
 }
 
