@@ -1,8 +1,12 @@
-"""Machine code that LLVM makes in a quarter of the time: instructions are selected one by one. All
-that optimises programs is as always.
+"""Machine code that LLVM makes in a quarter or a tenth of the time.
 
-So it is for all tests but the slow ones, those that are given time, and those whose subject is
-machine code: they import ``usual_code``.
+*Quickly*: instructions are selected one by one; all that optimises programs is as always. So it is
+for all tests but the slow ones, those that are given time, and those whose subject is machine code:
+they import ``usual_code``.
+
+*Plainly*: nor is anything optimised but what makes code shorter. So it is in ``PLAIN``, the folders
+whose subject is what programs, host and heap do, not what LLVM may make of our code, which is that
+of the others, of all slow tests, and of those that import ``optimised_code``.
 """
 
 from __future__ import annotations
@@ -10,14 +14,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
 from llvmlite import binding as llvm
 
+from sharedoa.targets import host
 from sharedoa.targets.host import HostTarget
+from sharedoa.targets.optimise import run_passes
 
 from .differential.effort import IS_THOROUGH
+
+PLAIN = ("apps", "backends", "bench", "cli", "docs", "heap", "many", "runtime", "sweeps")
+_TESTS = Path(__file__).parent
+_PASSES = ("always_inliner", "sroa", "instruction_combine", "simplify_cfg")
 
 
 @pytest.fixture(autouse=True)
@@ -25,6 +36,13 @@ def quick_code(request: pytest.FixtureRequest) -> Iterator[None]:
     if IS_THOROUGH or request.node.get_closest_marker("slow"):
         yield
         return
+    with made_quickly(plainly=request.path.relative_to(_TESTS).parts[0] in PLAIN):
+        yield
+
+
+@pytest.fixture(autouse=True, name="quick_code")
+def optimised_code() -> Iterator[None]:
+    """In the place of ``quick_code``: quickly, but not plainly."""
     with made_quickly():
         yield
 
@@ -35,14 +53,19 @@ def usual_code() -> None:
 
 
 @contextmanager
-def made_quickly() -> Iterator[None]:
+def made_quickly(plainly: bool = False) -> Iterator[None]:
     """What is compiled in the block."""
     fingerprint = HostTarget.fingerprint.fget
     assert fingerprint is not None
+    how = "plainly" if plainly else "quickly"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(HostTarget, "machine", property(_machine))
         # What others have compiled is not this.
-        patch.setattr(HostTarget, "fingerprint", property(lambda t: f"{fingerprint(t)} quickly"))
+        patch.setattr(HostTarget, "fingerprint", property(lambda t: f"{fingerprint(t)} {how}"))
+        if plainly:
+            patch.setattr(
+                host, "optimise", lambda code, machine: run_passes(code, machine, *_PASSES)
+            )
         yield
 
 

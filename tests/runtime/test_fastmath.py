@@ -14,6 +14,8 @@ import sharedoa as oa
 from sharedoa import f32, f64, i32
 from sharedoa.targets.ptxas import assemble, find_ptxas
 
+from ..quick_code import optimised_code  # noqa: F401
+
 COUNT = 64
 FAST = r"(fadd|fsub|fmul|fdiv) reassoc nsz arcp contract afn"
 

@@ -23,6 +23,7 @@ from sharedoa.runtime.fusion.program import together
 from sharedoa.runtime.launch_settings import own_settings
 from sharedoa.runtime.vectorised_code import CallForm, call_program
 
+from ..quick_code import optimised_code  # noqa: F401
 from .everywhere import check_everywhere
 from .fused import (
     KINDS,
