@@ -28,69 +28,69 @@ from .errors import (
     InternalError,
     SharedOAError,
 )
-from .heap.array2 import Array2
-from .heap.arrays import Array, FieldView, ObjectArray
-from .heap.heap import Heap, current_heap
-from .heap.interface import (
-    all,
-    array,
-    compact,
-    concat,
-    delete,
-    dump,
-    is_alive,
-    load,
-    new,
-    reserve,
-    sort,
-    split,
-    synchronize,
-    zeros,
-)
-from .heap.split_array import SplitArray
-from .model.functions import custom_gradient, func
-from .model.intrinsics import (
-    atomic_add,
-    atomic_cas,
-    atomic_exch,
-    atomic_max,
-    atomic_min,
-    atomic_sub,
-    grid,
-    gridsize,
-    shared,
-    syncthreads,
-)
-from .model.object import Object
-from .model.structs import value
-from .model.type_names import f32, f64, i8, i16, i32, i64, inline, u8, u16, u32, u64
-from .random import random_bits
-from .random_numbers import exponential, normal, randint, random, random64
-from .runtime.kernel import Kernel, kernel
 from .tracebacks import hide_our_frames
-from .vector_functions import (
-    abs,
-    cross,
-    determinant,
-    dot,
-    inverse,
-    length,
-    max,
-    min,
-    normalize,
-    outer,
-    transpose,
-)
 
 if TYPE_CHECKING:
+    from .heap.array2 import Array2
+    from .heap.arrays import Array, FieldView, ObjectArray
+    from .heap.heap import Heap, current_heap
+    from .heap.interface import (
+        all,
+        array,
+        compact,
+        concat,
+        delete,
+        dump,
+        is_alive,
+        load,
+        new,
+        reserve,
+        sort,
+        split,
+        synchronize,
+        zeros,
+    )
+    from .heap.split_array import SplitArray
     from .many.functions import count_nonzero, reduce, scan, where
+    from .model.functions import custom_gradient, func
+    from .model.intrinsics import (
+        atomic_add,
+        atomic_cas,
+        atomic_exch,
+        atomic_max,
+        atomic_min,
+        atomic_sub,
+        grid,
+        gridsize,
+        shared,
+        syncthreads,
+    )
+    from .model.object import Object
+    from .model.structs import value
+    from .model.type_names import f32, f64, i8, i16, i32, i64, inline, u8, u16, u32, u64
+    from .philox import random_bits
+    from .random_numbers import exponential, normal, randint, random, random64
     from .runtime.capture import Capture, capture
     from .runtime.fusion.block import Fusion, fuse
     from .runtime.hash_grid import HashGrid
+    from .runtime.kernel import Kernel, kernel
     from .runtime.outside_gradients import jax_function, torch_function
     from .runtime.streams import stream
     from .runtime.tape import Tape, grad, tape
     from .sweeps.call import sweep
+    from .vector_functions import (
+        abs,
+        cross,
+        determinant,
+        dot,
+        inverse,
+        length,
+        max,
+        min,
+        normalize,
+        outer,
+        transpose,
+    )
     from .vectors import (
         mat22,
         mat33,
@@ -217,8 +217,8 @@ __all__ = [
     "zeros",
 ]
 
-#: What is imported when a program first names it, as that takes longer than all the rest: much of
-#: it needs the compiler, and vectors are made.
+#: What is imported when a program first names it, beside all that nearly every program does: much
+#: of it needs the compiler, and vectors are made.
 _LATER = {
     "many.functions": ("count_nonzero", "reduce", "scan", "where"),
     "runtime.capture": ("Capture", "capture"),
@@ -237,11 +237,16 @@ _MODULES = {name: module for module, names in _LATER.items() for name in names}
 
 
 def __getattr__(name: str) -> object:
-    if name not in _MODULES:
+    if name in _MODULES:
+        module = import_module(f".{_MODULES[name]}", __name__)
+        found = {each: getattr(module, each) for each in _LATER[_MODULES[name]]}
+    elif name in __all__:
+        module = import_module(".everyday", __name__)
+        found = {each: getattr(module, each) for each in module.__all__}
+    else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = import_module(f".{_MODULES[name]}", __name__)
-    globals().update({each: getattr(module, each) for each in _LATER[_MODULES[name]]})
-    return globals()[name]
+    globals().update(found)
+    return found[name]
 
 
 def __dir__() -> list[str]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from .errors import ArgumentError
 from .model.intrinsics import known_in_kernels
-from .random import (
+from .philox import (
     ATANH,
     COS,
     LN2,

@@ -113,18 +113,47 @@ def run(code: str, folder: Path) -> str:
     return done.stdout
 
 
-def test_import_loads_nothing_heavy(tmp_path: Path) -> None:
+OURS = "[m for m in sys.modules if m.split('.')[0] in ('sharedoa', 'dispatch', 'ptxpass')]"
+
+
+def test_import_loads_next_to_nothing(tmp_path: Path) -> None:
+    """Not even NumPy, which takes longer than all of ours."""
+    ours = ["sharedoa", "sharedoa.errors", "sharedoa.search_path", "sharedoa.tracebacks"]
+    loaded = run("import sharedoa; print(*sys.modules)", tmp_path).split()
+    assert {name for name in loaded if name.split(".")[0] in PACKAGES} == {*ours}
+    assert {"numpy", "llvmlite", "cffi", "dataclasses", "inspect"}.isdisjoint(loaded)
+
+
+def test_the_first_name_loads_nothing_heavy(tmp_path: Path) -> None:
     heavy = {"typer", "rich", "matplotlib", "PIL", "cuda", "hip", "apps", "scipy", "networkx"}
-    loaded = run("import sharedoa; print(*{m.split('.')[0] for m in sys.modules})", tmp_path)
-    assert "numpy" in loaded.split()
-    assert heavy.isdisjoint(loaded.split())
+    code = "import sharedoa; sharedoa.Object; print(*{m.split('.')[0] for m in sys.modules})"
+    loaded = run(code, tmp_path).split()
+    assert "numpy" in loaded
+    assert heavy.isdisjoint(loaded)
+    code = f"import sharedoa; sharedoa.Object; print(len({OURS}))"
+    assert int(run(code, tmp_path)) <= 145
 
 
-def test_import_loads_no_compiler(tmp_path: Path) -> None:
+def test_the_first_name_loads_no_compiler(tmp_path: Path) -> None:
     """Which takes longer than all the rest, and which a program may never need."""
     parts = [f"sharedoa.{part}" for part in ("frontend", "ir", "codegen", "targets", "sampling")]
-    code = f"import sys, sharedoa; print(*{{*sys.modules}} & {{*{[*parts, 'cffi', 'logging']}}})"
+    code = (
+        "import sharedoa; sharedoa.Object; "
+        f"print(*{{*sys.modules}} & {{*{[*parts, 'cffi', 'logging']}}})"
+    )
     assert not run(code, tmp_path).split()
+
+
+@pytest.mark.parametrize("first", ["random", "sharedoa.philox", "sharedoa.random_numbers"])
+def test_names_are_what_they_are_in_any_order(tmp_path: Path, first: str) -> None:
+    """A module of ours that something imports is no name of the package."""
+    start = f"import {first}" if "." in first else f"from sharedoa import {first}"
+    code = (
+        f"{start}; import sharedoa; import types; "
+        "print([n for n in sharedoa.__all__ "
+        "if isinstance(getattr(sharedoa, n), types.ModuleType)], sharedoa.random(7, 3) < 1)"
+    )
+    assert run(code, tmp_path).split() == ["[]", "True"]
 
 
 def test_what_is_imported_later_is_there_all_the_same(tmp_path: Path) -> None:

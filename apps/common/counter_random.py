@@ -13,7 +13,7 @@ import numpy as np
 
 import sharedoa as oa
 from sharedoa import u32, u64
-from sharedoa.random import philox
+from sharedoa.philox import philox
 
 Array = np.ndarray[Any, Any]
 

@@ -7,7 +7,7 @@ import ast
 from typing import Any
 
 from ..model.scalars import ScalarType, i64, u64
-from ..random import (
+from ..philox import (
     exponential_32,
     following,
     integer,

@@ -9,7 +9,7 @@ import pytest
 
 import sharedoa as oa
 from sharedoa import f32, i32, u32, u64
-from sharedoa.random import philox
+from sharedoa.philox import philox
 from sharedoa.runtime.host_intrinsics import BlockBarrier
 
 
