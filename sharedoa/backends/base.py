@@ -43,7 +43,8 @@ class KernelLaunch:
     arguments that ``slots`` hold, of which ``count`` are leaves. ``is_timed``: stopwatches count
     it, as it is not one of the backend's own. ``in_order``: on a processor its threads run one
     after another, so that sums of floats have the same bits whenever. ``side``: launches in a row
-    that have the same number, if it is not negative, may run at the same time (``record``)."""
+    that have the same number, if it is not negative, may run at the same time (``record``).
+    ``at_once``: how many threads along x one of a GPU is (``ir.storing``)."""
 
     handle: Any
     threads: tuple[int, int]
@@ -53,6 +54,7 @@ class KernelLaunch:
     is_timed: bool = True
     in_order: bool = False
     side: int = -1
+    at_once: int = 1
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -200,11 +202,8 @@ class Backend(Protocol):
         """Whether so many threads in such blocks are enough for the whole device."""
         ...
 
-    def usual_block(
-        self, threads: tuple[int, int], block: tuple[int, int], only_stores: bool = False
-    ) -> tuple[int, int]:
-        """The block for a launch of so many threads that asks for none; ``block`` at most, but for
-        threads that do little and do not wait for memory (``only_stores``)."""
+    def usual_block(self, threads: tuple[int, int], block: tuple[int, int]) -> tuple[int, int]:
+        """The block for a launch of so many threads that asks for none; ``block`` at most."""
         ...
 
     def synchronize(self) -> None:

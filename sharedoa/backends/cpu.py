@@ -157,9 +157,7 @@ class CpuBackend:
     def keeps_busy(self, threads: tuple[int, int], block: tuple[int, int]) -> bool:
         return True
 
-    def usual_block(
-        self, threads: tuple[int, int], block: tuple[int, int], only_stores: bool = False
-    ) -> tuple[int, int]:
+    def usual_block(self, threads: tuple[int, int], block: tuple[int, int]) -> tuple[int, int]:
         return block
 
     def synchronize(self) -> None:

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 
 #: Threads of a block of a launch that is too small for so many usual blocks a multiprocessor.
 _SMALL_BLOCK, _BLOCKS_EACH = 64, 2
-#: Of threads that only store: an H200 starts a block of 256 each 0.64 ns, one of 1024 each 0.88.
-_LARGE_BLOCK = (1024, 1)
 #: What launching gives in a thread where the device is not current: both drivers' "invalid context"
 #: and "invalid handle".
 _NOT_CURRENT = (201, 400)
@@ -249,14 +247,9 @@ class GpuBackend(ABC):
     def keeps_busy(self, threads: tuple[int, int], block: tuple[int, int]) -> bool:
         return threads[0] * threads[1] > block[0] * block[1] * self._blocks_for_all
 
-    def usual_block(
-        self, threads: tuple[int, int], block: tuple[int, int], only_stores: bool = False
-    ) -> tuple[int, int]:
-        """A small launch in small blocks, so that every multiprocessor has some of it; threads that
-        only store in large ones, as starting a block takes longer than all that it does."""
+    def usual_block(self, threads: tuple[int, int], block: tuple[int, int]) -> tuple[int, int]:
+        """A small launch in small blocks, so that every multiprocessor has some of it."""
         bx, by = block
-        if only_stores and by == 1 and self.keeps_busy(threads, _LARGE_BLOCK):
-            return _LARGE_BLOCK
         if self.keeps_busy(threads, block):
             return block
         return (_SMALL_BLOCK, 1) if by == 1 else (bx, max(1, _SMALL_BLOCK // bx))

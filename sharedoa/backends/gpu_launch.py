@@ -36,8 +36,8 @@ class PreparedLaunch:
     def __init__(self, launch: KernelLaunch) -> None:
         """Raises ArgumentError for a grid or a block that the device cannot launch."""
         kernel: GpuKernel = launch.handle
-        gx, gy = _grid(kernel, launch.threads, launch.block)
-        bx, by = launch.block
+        (nx, ny), (bx, by) = launch.threads, launch.block
+        gx, gy = _grid(kernel, (-(-nx // launch.at_once), ny), launch.block)
         self.shape = (gx, gy, 1, bx, by, 1)
         self._launch = launch
         self._threads = (ctypes.c_int64 * 2)(*launch.threads)

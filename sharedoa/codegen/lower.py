@@ -16,6 +16,7 @@ from ..ir.core import Function, Lane, Location, Program, operations_in, type_of
 from ..ir.job import Job, owners_of_fields
 from ..ir.passes.calls import called_by
 from ..ir.roles import stored_roles
+from ..ir.storing import threads_at_once
 from ..targets.base import Asking
 from . import (
     adjoints,
@@ -73,6 +74,8 @@ class LoweredModule:
     uses_barrier: bool
     #: Whether some function may call itself, directly or through others.
     recursive: bool
+    #: ``KernelLaunch.at_once``.
+    at_once: int
 
 
 def lower(program: Program, job: Job, canonical: bool = False) -> LoweredModule:
@@ -123,6 +126,7 @@ def lower(program: Program, job: Job, canonical: bool = False) -> LoweredModule:
         spaces = target.object_space, target.constant_space
         # That of the heap: objects of any mode with the same header can be looked at.
         define_check_reference(module, job.layout.placement, *spaces)
+    at_once = threads_at_once(program) if target.is_device and not debug else 1
     target.emit_entry(
         module,
         kernel.symbol,
@@ -132,6 +136,7 @@ def lower(program: Program, job: Job, canonical: bool = False) -> LoweredModule:
         emitter.uses_barrier,
         asking,
         job.facts.block() if target.is_device else None,
+        at_once,
     )
     if not target.is_device:
         _inline_what_is_called_once(module)
@@ -149,6 +154,7 @@ def lower(program: Program, job: Job, canonical: bool = False) -> LoweredModule:
         common_functions=list(dict.fromkeys(f.location for f in functions if f.melded)),
         uses_barrier=emitter.uses_barrier,
         recursive=_has_cycle({f.symbol: {*called_by(f)} for f in program.functions.values()}),
+        at_once=at_once,
     )
 
 

@@ -44,13 +44,8 @@ from .births import Births, births_of
 from .core import Program, operations_in
 from .frozen import FrozenObject
 from .number_parts import KnownStruct, known_struct, number_parts, place_of_part
-from .operations import Effects, effects_of
 from .roles import EVERYTHING, stored_roles
 from .thread_accesses import ThreadAccesses, thread_accesses
-
-_LITTLE = 32
-"""Operations of a thread that needs few registers."""
-_STORING = Effects.WRITES | Effects.ASKS_THREAD | Effects.RETURNS
 
 Question = tuple[Any, ...]
 """The name of one of the questions of ``Facts``, and what it is about."""
@@ -98,14 +93,6 @@ class Uses:
     def indexed_parameters(self) -> tuple[int, ...]:
         """Those that may be runs."""
         return indexed_parameters(self.program, self._receivers)
-
-    @cached_property
-    def only_stores(self) -> bool:
-        """Whether a thread does little, and does not wait for memory."""
-        operations = [*operations_in(self.program.kernel)]
-        return len(operations) <= _LITTLE and not any(
-            each.regions or effects_of(each) & ~_STORING for each in operations
-        )
 
     @cached_property
     def scalars(self) -> Mapping[int, ScalarType]:

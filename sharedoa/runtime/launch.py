@@ -312,15 +312,16 @@ class Program:
 
     def prepared(self, heap: Heap, unit: Unit, geometry: Geometry, slots: Slots) -> KernelLaunch:
         """What a launch of ``geometry`` with the arguments in ``slots`` is to the backend."""
-        block = self._block(heap.backend, geometry, unit.compilation.job.debug)
-        count, in_order = self.plan.leaf_count, self.source.in_order
-        return KernelLaunch(unit.handle, geometry.threads, block, slots, count, in_order=in_order)
+        block = self._block(heap.backend, geometry)
+        return KernelLaunch(
+            unit.handle, geometry.threads, block, slots, self.plan.leaf_count,
+            in_order=self.source.in_order, at_once=unit.compilation.outline.at_once,
+        )  # fmt: skip
 
-    def _block(self, backend: Backend, geometry: Geometry, debug: bool) -> Pair:
+    def _block(self, backend: Backend, geometry: Geometry) -> Pair:
         """The block that a launch asks for, else what the backend thinks best."""
         if geometry.is_usual and not self.source.uses_barrier:
-            only_stores = not debug and self.uses().only_stores
-            return backend.usual_block(geometry.threads, geometry.block, only_stores)
+            return backend.usual_block(geometry.threads, geometry.block)
         return geometry.block
 
     @nothing_collected()  # between translating and compiling, either
@@ -357,7 +358,7 @@ class Program:
         if are_fixed:
             known_block = None
             if heap.backend.target.is_device:
-                known_block = self._block(heap.backend, geometry, debug)
+                known_block = self._block(heap.backend, geometry)
             if not self.source.is_general:
                 constants = self.specialisation.fixed(words_of(slots, scalars), known_block)
         if not is_watched or not self._may_specialise(heap, debug):

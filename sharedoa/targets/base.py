@@ -103,10 +103,11 @@ class Target(Protocol):
         uses_barrier: bool,
         asking: Asking | None = None,
         block: tuple[int, int] | None = None,
+        at_once: int = 1,
     ) -> None:
         """Define the external function ``symbol`` that runs ``body`` for every thread, or for all
         that go on. ``block``: of how many threads along x and y every block of a launch on a device
-        is, if that is known."""
+        is, if that is known; ``at_once``: how many threads along x each of a device's is."""
         ...
 
     def emit_current_thread(self, builder: ir.IRBuilder, axis: int) -> ir.Value:

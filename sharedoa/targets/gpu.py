@@ -119,10 +119,12 @@ class GpuTarget(ABC):
         uses_barrier: bool,
         asking: Asking | None = None,
         block: tuple[int, int] | None = None,
+        at_once: int = 1,
     ) -> None:
         """``kernel(leaves..., i32 nx, i32 ny)``: threads outside nx times ny return at once.
 
-        Index arithmetic is 32 bits wide, unsigned: half the registers and instructions of 64.
+        Index arithmetic is 32 bits wide, unsigned: half the registers and instructions of 64. Of
+        several at once each is as many threads further as a block has.
         """
         state.state_block(module, self.constant_space)
         parameters = [*leaf_types, I32, I32]
@@ -136,6 +138,10 @@ class GpuTarget(ABC):
         else:
             x, y = (self._index_in_blocks_of(builder, *each) for each in enumerate(block))
             self.describe_block(entry, block[0] * block[1])
+        number, width, _ = self.emit_position(builder, 0)
+        if at_once > 1:
+            begin = builder.mul(number, builder.mul(width, I32(at_once - 1)))
+            x = builder.add(x, begin)
         in_row = builder.icmp_unsigned("<", x, nx)
         in_column = builder.icmp_unsigned("<", y, ny)
         builder.cbranch(builder.and_(in_row, in_column), inside, outside)
@@ -144,6 +150,12 @@ class GpuTarget(ABC):
         if debug and uses_barrier:
             builder.store(I64(0), self.emit_phase(builder))
         builder.call(body, [*leaves, *wide])
+        for _ in range(1, at_once):
+            x = builder.add(x, width)
+            following = entry.append_basic_block("following")
+            builder.cbranch(builder.icmp_unsigned("<", x, nx), following, outside)
+            builder.position_at_end(following)
+            builder.call(body, [*leaves, builder.zext(x, I64), *wide[1:]])
         if debug:
             self._count_thread(builder, builder.mul(wide[2], wide[3]))
         builder.ret_void()

@@ -113,6 +113,7 @@ class HostTarget:
         uses_barrier: bool,
         asking: Asking | None = None,
         block: tuple[int, int] | None = None,
+        at_once: int = 1,
     ) -> None:
         state.state_block(module, self.constant_space)
         entry = ir.Function(module, _ENTRY_TYPE, symbol)

@@ -124,14 +124,12 @@ class InterpretedGpu(CpuBackend):
             machine.unwritten = self.unwritten
         machine.counts.collectives.clear()
         (nx, ny), (bx, by) = launch.threads, launch.block
-        blocks = -(-nx // bx), -(-ny // by), 1
+        blocks = -(-nx // (bx * launch.at_once)), -(-ny // by), 1
         leaves = launch.slots[: launch.count]
         machine.launch(launch.handle.symbol, [*leaves, nx, ny], blocks, (bx, by, 1))
         self.collectives.update(machine.counts.collectives)
 
-    def usual_block(
-        self, threads: tuple[int, int], block: tuple[int, int], only_stores: bool = False
-    ) -> tuple[int, int]:
+    def usual_block(self, threads: tuple[int, int], block: tuple[int, int]) -> tuple[int, int]:
         """That of the CUDA backend for launches as small as tests' are."""
         bx, by = block
         return (_SMALL_BLOCK, 1) if by == 1 else (bx, max(1, _SMALL_BLOCK // bx))

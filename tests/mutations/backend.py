@@ -317,13 +317,6 @@ MUTATIONS = (
         ("tests/sampling/test_traffic.py::test_arrays",),
     ),
     Mutation(
-        "large blocks of threads that wait", "sharedoa/ir/job.py",
-        "_STORING = Effects.WRITES | Effects.ASKS_THREAD",
-        "_STORING = Effects.WRITES | Effects.READS | Effects.ASKS_THREAD",
-        "few blocks leave few threads to hide what the others wait for",
-        ("tests/runtime/test_large_blocks.py",),
-    ),
-    Mutation(
         "rows as if they were the whole tile", "sharedoa/codegen/tile_places.py",
         "left = place.tile_bytes - LANES * lane_bytes", "left = place.tile_bytes - lane_bytes",
         "objects beyond the first tile are others", ("tests/codegen/test_tile_places.py",),
@@ -332,5 +325,32 @@ MUTATIONS = (
         "the first row of all", "sharedoa/codegen/tile_places.py",
         "        behind += address.operands[1].constant", "        behind += 0",
         "each field is the first one", ("tests/codegen/test_tile_places.py",),
+    ),
+    Mutation(
+        "threads beyond the launch", "sharedoa/targets/gpu.py",
+        'builder.cbranch(builder.icmp_unsigned("<", x, nx), following, outside)',
+        "builder.branch(following)",
+        "a thread that is not of the launch stores",
+        ("tests/targets/test_storing.py::test_each_thread_runs_once",),
+    ),
+    Mutation(
+        "blocks that store what others do", "sharedoa/targets/gpu.py",
+        "begin = builder.mul(number, builder.mul(width, I32(at_once - 1)))",
+        "begin = builder.mul(number, builder.mul(width, I32(0)))",
+        "some threads run several times, others never",
+        ("tests/targets/test_storing.py::test_each_thread_runs_once",),
+    ),
+    Mutation(
+        "threads that wait for memory", "sharedoa/ir/storing.py",
+        "_STORING = Effects.WRITES | Effects.ASKS_THREAD",
+        "_STORING = Effects.WRITES | Effects.READS | Effects.ASKS_THREAD",
+        "fewer threads are left to hide what each waits for",
+        ("tests/targets/test_storing.py::test_which_kernels",),
+    ),
+    Mutation(
+        "blocks for all threads", "sharedoa/backends/gpu_launch.py",
+        "(-(-nx // launch.at_once), ny)", "(nx, ny)",
+        "blocks are started that have nothing to do",
+        ("tests/targets/test_storing.py::test_the_grid_has_as_many_blocks",),
     ),
 )  # fmt: skip

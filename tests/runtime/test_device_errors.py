@@ -205,7 +205,7 @@ def test_a_record_that_is_being_filled_is_left_until_it_is():
     records = ErrorRecords(HostProvider())
 
     def claimed(name: str) -> np.ndarray:
-        outline = Outline("", False, False, (), {})
+        outline = Outline("", False, False, 1, (), {})
         loaded = Loaded(name, outline, debug=True, handle=None)
         memory = (ctypes.c_uint8 * RECORD_DTYPE.itemsize).from_address(records.claim(loaded))
         record = np.ctypeslib.as_array(memory).view(RECORD_DTYPE)

@@ -42,6 +42,7 @@ class Outline:
     kernel_symbol: str
     uses_barrier: bool
     recursive: bool
+    at_once: int
     source_sites: Sequence[Location]
     assertion_texts: Mapping[int, str]
 
@@ -51,6 +52,7 @@ class Outline:
             lowered.kernel_symbol,
             lowered.uses_barrier,
             lowered.recursive,
+            lowered.at_once,
             lowered.source_sites,
             lowered.assertion_texts,
         )
@@ -82,6 +84,7 @@ def recall(job: Job, description: Description) -> Found | None:
             told["symbol"],
             told["uses_barrier"],
             told["recursive"],
+            told["at_once"],
             [description.locations[place] for place in told["sites"]],
             {int(site): text for site, text in told["texts"].items()},
         )
@@ -115,6 +118,7 @@ def remember(
             "symbol": outline.kernel_symbol,
             "uses_barrier": outline.uses_barrier,
             "recursive": outline.recursive,
+            "at_once": outline.at_once,
             "sites": [places[location] for location in outline.source_sites],
             "texts": outline.assertion_texts,
             "questions": [asked[question] for question in questions],
