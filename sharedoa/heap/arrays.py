@@ -108,13 +108,15 @@ class Array(NumPyLike, Generic[T_co]):
 
     @property
     def ndim(self) -> int:
-        is_number = isinstance(self.__sharedoa_element__, ScalarType)
-        return 1 if is_number else len(self.shape)
+        return 1 if self._is_row_of_numbers else len(self.shape)
 
     @property
     def size(self) -> int:
-        is_number = isinstance(self.__sharedoa_element__, ScalarType)
-        return self._length if is_number else math.prod(self.shape)
+        return self._length if self._is_row_of_numbers else math.prod(self.shape)
+
+    @property
+    def _is_row_of_numbers(self) -> bool:
+        return type(self) is Array and isinstance(self.__sharedoa_element__, ScalarType)
 
     def __len__(self) -> int:
         return self._length

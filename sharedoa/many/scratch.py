@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ..heap.array_memory import ArrayStorage
-from ..heap.arrays import Array
+from ..heap.arrays import Array, elements_in
 from ..heap.heap import Heap
 from ..model.scalars import ScalarType, u8
 from ..model.types import Type
@@ -36,4 +38,4 @@ def first_of(array: Array) -> Any:
     if not heap.backend.target.is_device:
         return array._raw(0, 1)[0]
     words = heap.backend.slot_lists.read(array._address, -(-dtype.itemsize // 4))
-    return words.view(dtype)[0]
+    return elements_in(words.view(np.uint8)[: dtype.itemsize], dtype)[0]

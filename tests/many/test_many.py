@@ -18,6 +18,7 @@ from sharedoa.many import (
     block_sort,
     plans,
     reduction,
+    scratch,
     sort_plan,
     sorting,
     warp_sort,
@@ -358,6 +359,15 @@ def test_functions_of_the_user(small_tree: None, backend: str) -> None:
         assert [(each.scale, each.shift) for each in oa.scan(then, maps)] == before
         assert oa.reduce(sum32, oa.zeros(0, f32), 3.0) == 3.0
         assert len(oa.scan(sum32, oa.zeros(0, f32))) == 0
+
+
+def test_the_first_element_for_the_host(small_tree: None) -> None:
+    """Of any type, as ``oa.reduce`` gives them."""
+    with oa.Heap(backend=PretendDevice(1 << 16), capacity="64MiB"):
+        for type, value in ((oa.mat22, np.eye(2)), (oa.vec3, [1, 2, 3]), (u8, 7), (f64, 0.5)):
+            array = oa.zeros(3, type)
+            array[:] = np.array([value] * 3)
+            assert np.array_equal(scratch.first_of(array), value)
 
 
 def test_of_nothing(processor: None) -> None:
