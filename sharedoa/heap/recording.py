@@ -110,6 +110,15 @@ class Deferrer(Recorder):
         """Keep a call of a method on all objects of a class for later; False if it cannot wait."""
 
 
+def can_wait(heap: HeapOfLaunches) -> bool:
+    """Whether the caller may wait for what another thread launches: it holds nothing that launches
+    need."""
+    books: Any = heap.lock.plain
+    launching = heap.memory.launching
+    is_part = launching and any(is_part() for is_part in [*launching.values()])
+    return not books._is_owned() and not is_part
+
+
 class Deferred(Protocol):
     """Launches on a heap that have been asked for and have not run."""
 

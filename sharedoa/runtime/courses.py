@@ -18,39 +18,30 @@ from weakref import WeakKeyDictionary, ref
 
 from dispatch.dataclass import dataclass
 
-from ..backends.base import MemoryCopy
-from ..heap.arrays import Array, ObjectArray, make_array
-from ..heap.device_copies import device_array
-from ..heap.heap import Heap, current_heap
+from ..heap.heap import Heap
 from ..heap.regions import Region
-from ..heap.run import RunOfObjects
 from ..ir.roles import Role
-from ..model.scalars import i64, u64
 from ..model.types import Type
 from ..model.world import World
 from .geometry import Geometry
 from .gradients import Gradient, TapedLaunch, Way
-from .heap_state import Copies, CopyPlan, Piece, Saved, array_piece, elements_in, memory_copies
-from .vectorised import PlannedLaunch, geometry_of
-from .way_back import Event, WayBack, can_be_one
+from .heap_state import Piece, Saved, array_piece, elements_in
+from .legs import Leg, can_wait_for_others, cut
+from .same_arguments import Words
+from .vectorised import PlannedLaunch
+from .way_back import WayBack
 
 if TYPE_CHECKING:
     from .launch import Program
     from .launch_code import Launch
-    from .untouched import Untouched
 
-_COURSES, _WAYS_BACK, _PLACES = 8, 4, 16
-"""Of a heap, by their first launches; of a course, by where memory is; and how many such places are
-remembered that were there once."""
+_COURSES = 8
+"""Of a heap, by their first launches."""
 _PART = 256
 """Bytes that parts of the memory of a block begin at a multiple of."""
 
 Left = dict[int, tuple[Piece, frozenset[Role]]]
 """By address: memory that was left for the way back to load again, and its roles."""
-
-
-Words = tuple[bytes, tuple[Any, ...]]
-"""What the arguments of a launch are: what kernels take for them, and where runs begin."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +57,7 @@ class Done:
 
 
 @dataclass(eq=False, slots=True)
-class _Step:
+class Step:
     """A launch of a course."""
 
     program: Program
@@ -84,6 +75,8 @@ class _Step:
     saved: tuple[tuple[int, ...], int, int] | None
     #: By address, the roles in which memory is left after it.
     left: dict[int, frozenset[Role]]
+    #: The leg that it is of: which steps of the course.
+    leg: tuple[int, int] | None = None
     #: The launches of the call of all objects of a class that begins with this one, as it was made
     #: last, and the call's arguments.
     planned: tuple[PlannedLaunch, ...] | None = None
@@ -116,6 +109,9 @@ class Course:
         #: array; and its size.
         self._pieces = {each.address: (_region(each), each.size) for each in pieces}
         self.steps = [self._step(each) for each in done]
+        for leg in cut([can_wait_for_others(each.saved, each.taped) for each in done]):
+            for step in self.steps[slice(*leg)]:
+                step.leg = leg
         self.end = None if end is None else self._copy(end)
         saved = [each.saved for each in done if each.saved is not None]
         copied = {
@@ -130,8 +126,12 @@ class Course:
         self.ways_back: dict[tuple[int, int, bool], WayBack] = {}
         #: Where memory was in ways back that were gone through event by event.
         self.seen: set[tuple[int, int, bool]] = set()
+        #: By the address of a block's memory its legs, each by its first step; and where blocks
+        #: were whose launches were started one by one.
+        self.legs_at: dict[int, dict[int, Leg]] = {}
+        self.seen_there: set[int] = set()
 
-    def _step(self, done: Done) -> _Step:
+    def _step(self, done: Done) -> Step:
         taped, room, tape, used = done.taped, 0, (0, 0), None
         launch = done.program.launcher(done.geometry)
         saved = None if done.saved is None else self._copy(done.saved)
@@ -141,7 +141,7 @@ class Course:
             tape = self._place(8 * len(taped.tape)), len(taped.tape)
             if taped.gradient.made.grows:
                 used = self._place(8 * taped.way.threads), taped.way.threads
-        return _Step(
+        return Step(
             done.program, done.geometry, done.words, None if taped is None else taped.way,
             launch, room, tape, used, saved,
             {address: roles for address, (_, roles) in done.left.items()},
@@ -215,266 +215,9 @@ def remember(
     courses[first] = Course(heap, done, end, gradients, types)
 
 
-def follow(heap: Heap, first: Program, events: list[Any]) -> Following | None:
-    """What lets a block, whose first launch is of that program, do what one before did; what
-    happens is added to ``events``."""
-    course = _courses.get(heap, {}).get(first)
-    if course is None or heap.upkeep.is_shared or heap.debug:
-        return None
-    # First, as objects may get other clusters now.
-    copies = Copies(heap) if course.copied else None
-    with heap.lock:
-        pieces = course.pieces(heap) if course.state == state_of(heap, course.types) else None
-    room = None
-    if pieces is not None and course.size:
-        room = device_array(heap, u64, course.size // 8)
-    if pieces is None or (course.size and room is None):
-        if copies is not None:
-            copies.let_go()
-        return None
-    return Following(heap, course, events, pieces, room, copies)
-
-
-class Following:
-    """A block that follows a course, as far as it has come."""
-
-    def __init__(
-        self,
-        heap: Heap,
-        course: Course,
-        events: list[Any],
-        pieces: dict[int, Piece],
-        room: Array | None,
-        copies: Copies | None,
-    ) -> None:
-        self._heap, self.course, self._events, self._pieces = heap, course, events, pieces
-        self._room, self._copies = room, copies
-        #: How many steps it has taken, and of what it has copies.
-        self.taken = 0
-        self._copied: dict[int, Piece] = {}
-        self._plans: dict[tuple[int, ...], CopyPlan] = {}
-        self._steps, self._state = course.steps, course.state
-        #: Of calls of all objects of a class, what comes before the arguments of the method.
-        self._first: dict[tuple[PlannedLaunch, ...], list[tuple[Any, ...]]] = {}
-        self._nothing = self._array(u64, 0, 0)
-
-    @property
-    def is_complete(self) -> bool:
-        return self.taken == len(self._steps) and self._is_as_it_was()
-
-    def done(self) -> list[Done]:
-        """What it has done, as a block knows it that follows nothing."""
-        found = []
-        events = iter([each for each in self._events if isinstance(each, Event)])
-        for step in self._steps[: self.taken]:
-            saved = next(events) if step.saved is not None else None
-            taped = next(events) if step.way is not None else None
-            assert not isinstance(saved, TapedLaunch) and not isinstance(taped, Saved)
-            left = self._left(step)
-            found.append(Done(step.program, step.geometry, step.words, saved, taped, left))
-        return found
-
-    def _left(self, step: _Step) -> Left:
-        return {address: (self._pieces[address], each) for address, each in step.left.items()}
-
-    def leave(self, untouched: Untouched) -> None:
-        """Go on as a block that follows nothing."""
-        left = self._left(self._steps[self.taken - 1]) if self.taken else {}
-        untouched.resume(left, self._copied, self._copies)
-
-    def end(self, untouched: Untouched) -> None:
-        """The block has ended, all steps are taken."""
-        end = None if self.course.end is None else self._copy(self.course.end)
-        untouched.end_with(end, self._copied, self._copies)
-
-    # ------------------------------------------------------------ launches
-
-    def take(self, program: Program, geometry: Geometry, arguments: tuple[Any, ...]) -> bool:
-        """Launch, if that is the next step; else do nothing."""
-        step = self._next(program)
-        if step is None or not _is_same(self._heap, step, program, geometry, arguments):
-            return False
-        self._take(step, arguments)
-        return True
-
-    def take_seen(self, program: Program, geometry: Geometry, arguments: tuple[Any, ...]) -> bool:
-        """The same for the very arguments that the step was given last, at which nobody looks."""
-        step = self._next(program)
-        if step is None or not _is_seen(step, program, geometry, arguments):
-            return False
-        self._take(step, arguments)
-        return True
-
-    def take_call(self, planned: tuple[PlannedLaunch, ...], arguments: tuple[Any, ...]) -> bool:
-        """Call a method of all objects of a class, whose launches are ``planned`` without these
-        arguments of the method, if they are the next steps; else do nothing."""
-        if not self._is_as_it_was():
-            return False
-        first = self._first.get(planned)
-        if first is None:
-            heap = self._heap
-            first = self._first[planned] = [(*p.arrays(heap), *p.first_threads) for p in planned]
-        given = [(*each, *arguments) for each in first]
-        steps = self._steps[self.taken : self.taken + len(planned)]
-        if not steps or steps[0].planned is not planned or not _are_same(steps[0].given, arguments):
-            if not self._are_next(steps, planned, given):
-                return False
-            if all(each.__class__ in _PLAIN for each in arguments):
-                steps[0].planned, steps[0].given = planned, arguments
-        for step, values in zip(steps, given, strict=True):
-            self._take(step, values)
-        return True
-
-    def _are_next(
-        self,
-        steps: Sequence[_Step],
-        planned: Sequence[PlannedLaunch],
-        given: Sequence[tuple[Any, ...]],
-    ) -> bool:
-        return len(steps) == len(planned) and all(
-            _is_same(self._heap, step, each.program, geometry_of(each.threads), values)
-            for step, each, values in zip(steps, planned, given, strict=True)
-        )
-
-    def _next(self, program: Program) -> _Step | None:
-        program.look_at_names()
-        if self.taken == len(self._steps) or not self._is_as_it_was():
-            return None
-        return self._steps[self.taken]
-
-    def _is_as_it_was(self) -> bool:
-        heap = self._heap
-        return not heap.upkeep.is_shared and self._state == state_of(heap, self.course.types)
-
-    def _take(self, step: _Step, arguments: tuple[Any, ...]) -> None:
-        events, way = self._events, step.way
-        if step.saved is not None:
-            events.append(self._copy(step.saved))
-        if way is None:
-            step.launch(*arguments)
-        else:
-            tape = self._array(u64, *step.tape) if step.tape[1] else self._nothing
-            used = () if step.used is None else (self._array(i64, *step.used),)
-            step.launch(*arguments, tape, step.room, *used)
-            events.append(TapedLaunch(way, arguments, None, tape, step.room))
-        self.taken += 1
-
-    def _copy(self, saved: tuple[tuple[int, ...], int, int]) -> Saved:
-        """A copy of what there is now."""
-        addresses, place, _ = saved
-        plan = self._plans.get(addresses)
-        if plan is None:
-            pieces = [self._pieces[each] for each in addresses]
-            self._copied.update(zip(addresses, pieces, strict=True))
-            plan = self._plans[addresses] = CopyPlan(pieces)
-        room = self._room
-        assert room is not None and room._storage is not None
-        return Saved(self._heap, plan, room=(room._storage, room._address + place))
-
-    def _array(self, element: Type, place: int, length: int) -> Array:
-        room = self._room
-        if room is None:
-            return make_array(self._heap, element, None, 0, 0)
-        return make_array(self._heap, element, room._storage, room._address + place, length)
-
-    # ------------------------------------------------------------ the way back
-
-    def way_back(
-        self, events: Sequence[Event], untouched: Untouched, distance: int, is_whole: bool
-    ) -> WayBack | None:
-        """What goes back through all events, if that is not done in these places for the first
-        time; None if it has to be done one by one. ``is_whole``: from memory as it is, and back to
-        that; else memory is as it was when the block ended."""
-        heap, course, room = self._heap, self.course, self._room
-        key = 0 if room is None else room._address, distance, is_whole
-        known, seen = course.ways_back.get(key), course.seen
-        if known is None and key not in seen:
-            if len(seen) >= _PLACES:
-                seen.clear()
-            seen.add(key)
-            return None
-        if not can_be_one(heap, events, untouched.copy_of_end):
-            return None
-        if known is None:
-            if len(course.ways_back) >= _WAYS_BACK:
-                del course.ways_back[next(iter(course.ways_back))]
-            before, after = self._around(untouched.copy_of_end) if is_whole else ([], [])
-            known = WayBack(heap, events, before, after, distance)
-            course.ways_back[key] = known
-        return known
-
-    def _around(self, end: Saved | None) -> tuple[list[MemoryCopy], list[MemoryCopy]]:
-        """Copies before and after all."""
-        room = self._room
-        if room is None:
-            return [], []
-        pieces, place = [self._copied[each] for each in self.course.copied], self.course.now
-        keep = memory_copies(pieces, room._address + place, back=False)
-        back = [] if end is None else end.copies_back()
-        return [*keep, *back], memory_copies(pieces, room._address + place, back=True)
-
-
-_PLAIN, _ARRAYS = frozenset({int, float, bool}), frozenset({Array, ObjectArray})
-
-
-def _are_same(known: tuple[Any, ...], given: tuple[Any, ...]) -> bool:
-    """Whether numbers of Python and arrays, which ``known`` are or refers to, are the very same."""
-    if len(known) != len(given):
-        return False
-    for a, b in zip(known, given, strict=True):
-        if a is b:
-            continue
-        if a.__class__ is ref:
-            if a() is not b:
-                return False
-        elif a.__class__ is not b.__class__ or not a == b != 0:
-            return False
-    return True
-
-
-def _seen(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What ``_are_same`` takes as known; nothing if there are other arguments."""
-    if not all(each.__class__ in _PLAIN or each.__class__ in _ARRAYS for each in arguments):
-        return ()
-    return tuple([ref(each) if each.__class__ in _ARRAYS else each for each in arguments])
-
-
-def _runs(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    runs = [each._run for each in arguments if isinstance(each, (RunOfObjects, ObjectArray))]
-    return tuple([run if run is None else (run.first, run.form) for run in runs])
-
-
-def words_of(program: Program, arguments: tuple[Any, ...]) -> tuple[Words, Heap | None]:
-    """What the arguments are, and the heap that they lie in."""
-    slots = program.plan.new_slots()
-    with program.lock:
-        heap = program.plan.pack(slots, arguments)
-    return (bytes(slots), _runs(arguments)), heap
-
-
-def _is_seen(step: _Step, program: Program, geometry: Geometry, arguments: tuple[Any, ...]) -> bool:
-    """Whether a launch is the step, whose arguments are known."""
-    if step.program is not program or not arguments or not _are_same(step.seen, arguments):
-        return False
-    # Arrays of objects may have come to be runs, or are none any more.
-    is_same = not step.has_objects or _runs(arguments) == step.words[1]
-    return is_same and step.geometry == geometry
-
-
-def _is_same(
-    heap: Heap, step: _Step, program: Program, geometry: Geometry, arguments: tuple[Any, ...]
-) -> bool:
-    """Whether a launch is the step."""
-    if step.program is not program or step.geometry != geometry:
-        return False
-    if _is_seen(step, program, geometry, arguments):
-        return True
-    words, found = words_of(program, arguments)
-    if words != step.words or (found or current_heap()) is not heap:
-        return False
-    step.seen = _seen(arguments) if found is heap else ()
-    step.has_objects = any(each.__class__ is ObjectArray for each in arguments)
-    return True
+def course_of(heap: Heap, first: Program) -> Course | None:
+    """Of the block that was last among those with this first launch."""
+    return _courses.get(heap, {}).get(first)
 
 
 def state_of(heap: Heap, arrays: Sequence[Type] | None = None) -> tuple[int, ...]:

@@ -89,9 +89,11 @@ class Saved:
         pieces: Sequence[Piece] | CopyPlan,
         words: TapeWords | None = None,
         room: tuple[ArrayStorage, int] | None = None,
+        made_with: Mapping[Field, object] | None = None,
     ) -> None:
         """``words``: where the device may keep it; ``room``: memory of the device, and the address
-        in it from which on it is for just this."""
+        in it from which on it is for just this; ``made_with``: the changes of watched fields when
+        the device made the copy, as ``copies`` says; None: it is made now."""
         self._heap = heap
         self._plan = plan = pieces if isinstance(pieces, CopyPlan) else CopyPlan(pieces)
         if room is None:
@@ -107,8 +109,9 @@ class Saved:
             self._host = np.empty(plan.size, np.uint8)
         #: Of references and of watched fields, when they were copied.
         self._versions: dict[int, tuple[int, int]] = {}
-        self._changes: Mapping[Field, object] = {}
-        self.take()
+        self._changes: Mapping[Field, object] = made_with or {}
+        if made_with is None:
+            self.take()
 
     @property
     def pieces(self) -> Sequence[Piece]:
@@ -122,6 +125,16 @@ class Saved:
     def size(self) -> int:
         """Bytes of the memory that has it."""
         return self._plan.size
+
+    @property
+    def has_references(self) -> bool:
+        """Whether arrays of references are among the pieces."""
+        return bool(self._plan.references)
+
+    def copies(self) -> list[MemoryCopy]:
+        """What a device does to keep what is there then, if there are no references."""
+        assert self._device is not None and not self.has_references
+        return memory_copies(self.pieces, self._device, back=False)
 
     def copies_back(self) -> list[MemoryCopy]:
         """What a device does to put it back, where ``is_known_now``."""

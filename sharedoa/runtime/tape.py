@@ -33,6 +33,7 @@ from ..heap.recording import Recorder, recording
 from ..model.object import Object
 from ..model.world import World
 from .heap_state import Saved
+from .legs import LegEvents, one_by_one
 from .planned_clusters import remind
 from .tape_words import TapeWords
 from .traced import Read, Traced
@@ -40,7 +41,8 @@ from .untouched import Untouched
 from .vectorised import PlannedLaunch, geometry_of, planned_again
 
 if TYPE_CHECKING:
-    from .courses import Before, Done, Following
+    from .courses import Before, Done
+    from .following import Following
     from .geometry import Geometry
     from .gradients import Gradient, TapedLaunch, Way
     from .launch import Program
@@ -63,7 +65,7 @@ class Tape(Recorder):
         self._words = TapeWords(heap)
         self._untouched = Untouched(heap, self._words)
         #: None: the next launch of the checkpoints.
-        self._events: list[TapedLaunch | Read | Saved | None] = []
+        self._events: list[TapedLaunch | Read | Saved | LegEvents | None] = []
         self._population = self._now()
         self._gradients: dict[str, Gradient] = {}
         #: Of calls of all objects of a class.
@@ -99,6 +101,8 @@ class Tape(Recorder):
     def __exit__(self, block: Block, kind: Any, error: Any, trace: Any) -> None:
         self._end()
         following = self._following
+        if following is not None:
+            following.launch()
         if following is not None and kind is None and following.is_complete:
             following.end(self._untouched)
             self._gradients = following.course.gradients
@@ -120,7 +124,8 @@ class Tape(Recorder):
             return
         self._has_begun = True
         if self._checkpoints is None and self.heap.backend.copies is not None:
-            from .courses import Before, follow
+            from .courses import Before
+            from .following import follow
 
             self._done, self._before = [], Before.of(self.heap)
             self._following = follow(self.heap, program, self._events)
@@ -129,6 +134,7 @@ class Tape(Recorder):
         """What comes was not in the block that this one follows, if it does."""
         following, self._following = self._following, None
         if following is not None:
+            following.launch()
             following.leave(self._untouched)
             self._done = following.done()
             self._gradients = {**following.course.gradients}
@@ -156,7 +162,8 @@ class Tape(Recorder):
         if not is_usual:
             self._done = None
             return
-        from .courses import Done, words_of
+        from .courses import Done
+        from .same_arguments import words_of
 
         words, _ = words_of(program, arguments)
         left = self._untouched.now_left()
@@ -177,9 +184,11 @@ class Tape(Recorder):
         self._begin(program)
         following = self._following
         if following is not None:
-            is_plain = mode is None and debug is None
-            if is_plain and self._follow(following.take, program, geometry, arguments):
-                return
+            if mode is debug is None:
+                if following.take_seen(program, geometry, arguments):
+                    return
+                if self._follow(following.take, program, geometry, arguments):
+                    return
             self._leave_course()
         if not program.plan.lie_in(heap, arguments):
             with program.lock:  # or they are no arguments of it
@@ -245,9 +254,7 @@ class Tape(Recorder):
     def follow(self, program: Program, geometry: Geometry, arguments: tuple[Any, ...]) -> bool:
         """See ``Recorder``: where it is the next step of a course."""
         following = self._following
-        return following is not None and self._follow(
-            following.take_seen, program, geometry, arguments
-        )
+        return following is not None and following.take_seen(program, geometry, arguments)
 
     def call_again(self, objects: Population, name: str, arguments: tuple[Any, ...]) -> bool:
         """Launch a method of all objects of a class, if its launches are those of the call before;
@@ -312,9 +319,11 @@ class Tape(Recorder):
     def bytes(self) -> int:
         """What the launches have kept, and copies of what they have left; with checkpoints, a copy
         of what they found."""
+        if self._following is not None:
+            self._following.launch()
         kept = self._untouched.bytes if self._checkpoints is None else self._checkpoints.bytes
-        launches = (each for each in self._events if each is not None)
-        return kept + sum(each.bytes for each in launches if not isinstance(each, Read))
+        launches = (e for e in self._one_by_one() if e is not None and not isinstance(e, Read))
+        return kept + sum(each.bytes for each in launches)
 
     @property
     def state_bytes(self) -> int:
@@ -376,7 +385,7 @@ class Tape(Recorder):
         following = self._following
         if following is None:
             return False
-        launched: list[TapedLaunch | Saved] = []
+        launched: list[TapedLaunch | Saved | LegEvents] = []
         reads: list[Read] = []
         for event in self._events:
             if not isinstance(event, Read):
@@ -420,15 +429,21 @@ class Tape(Recorder):
 
     def _backwards(self) -> Generator[TapedLaunch | Read | Saved]:
         """What has happened, newest first."""
+        events = self._one_by_one()
         if self._checkpoints is None:
-            yield from (each for each in reversed(self._events) if each is not None)
+            yield from (each for each in reversed(events) if each is not None)
             return
         with closing(self._checkpoints.reversed()) as launches:
-            for each in reversed(self._events):
+            for each in reversed(events):
                 event = next(launches) if each is None else each
                 if event is not None:
                     yield event
                 del event
+
+    def _one_by_one(self) -> list[TapedLaunch | Read | Saved | None]:
+        """What has happened, launch by launch."""
+        self._events[:] = found = one_by_one(self._events)
+        return found
 
     def _seeds(self, loss: Any, gradient: Any) -> dict[Any, np.ndarray[Any, Any]]:
         if isinstance(loss, Traced):

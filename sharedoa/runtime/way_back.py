@@ -2,7 +2,7 @@
 
 Its launches have the arguments of those before: words of the tape and adjoints lie where they lay.
 So they are recorded once, with the copies between them that put memory back, and only looked at
-before each run (``launch_sequence``).
+before each run (``placed_launches``).
 """
 
 from __future__ import annotations
@@ -13,17 +13,18 @@ from typing import Any
 from ..backends.base import MemoryCopy
 from ..heap.arrays import ObjectArray
 from ..heap.heap import Heap
-from .binding import Binding
 from .gradients import TapedLaunch
 from .heap_state import Saved
-from .launch_sequence import LaunchSequence, RecordedLaunch
+from .launch_sequence import RecordedLaunch
 from .launch_settings import own_settings
+from .legs import LegEvents, one_by_one
+from .placed_launches import PlacedLaunches
 
 Event = TapedLaunch | Saved
 
 
-class WayBack(LaunchSequence):
-    """Between runs it keeps neither the heap nor anybody's arrays."""
+class WayBack(PlacedLaunches):
+    """The launches of a block, newest first."""
 
     def __init__(
         self,
@@ -47,43 +48,42 @@ class WayBack(LaunchSequence):
             self.add(made)
         made.after = [*copies, *after]
         self.end()
-        self._forget()
 
-    def run_on(self, heap: Heap, events: Sequence[Event], distance: int) -> None:
+    def run_on(self, heap: Heap, events: Sequence[Event | LegEvents], distance: int) -> None:
         """Run it on the heap, with events as those that it was made of, in the same places."""
-        launches = [each for each in reversed(events) if isinstance(each, TapedLaunch)]
-        for recorded, launch in zip(self._launches, launches, strict=True):
-            recorded.arguments = launch.reverse_arguments(distance)
-        self.heap = heap
-        try:
-            self.run(1)
-        finally:
-            self._forget()
+        given: list[tuple[Any, ...]] = []
+        for event in reversed(events):
+            if isinstance(event, LegEvents):
+                given += reversed(event.given)
+            elif isinstance(event, TapedLaunch):
+                given.append(event.arguments)
 
-    def _forget(self) -> None:
-        del self.heap
-        self._runs = []
-        for launch in self._launches:
-            launch.arguments = ()
+        def arguments() -> list[tuple[Any, ...]]:
+            launches = [e for e in reversed(one_by_one(events)) if isinstance(e, TapedLaunch)]
+            return [each.reverse_arguments(distance) for each in launches]
 
-    def _is_current(self) -> bool:
-        if not self._bindings or not all(each.holds(self.heap) for each in self._bindings):
-            return False
-        pairs = zip(self._bound, self._launches, strict=True)
-        return all(_has_runs(binding, launch.arguments) for binding, launch in pairs)
+        self.run_with(heap, given, arguments)
 
 
-def can_be_one(heap: Heap, events: Sequence[Event], end: Saved | None) -> bool:
+def can_be_one(heap: Heap, events: Sequence[Event | LegEvents], end: Saved | None) -> bool:
     """Whether nobody has to look at anything between the launches of a way back. ``end``: what is
     put back first."""
-    copies = [*([] if end is None else [end]), *(e for e in events if isinstance(e, Saved))]
-    launches = [each for each in events if isinstance(each, TapedLaunch)]
-    if heap.debug or heap.upkeep.is_shared or not launches:
+    if heap.debug or heap.upkeep.is_shared or not (end is None or end.is_known_now):
         return False
-    if not all(each.is_known_now for each in copies):
-        return False
-    # Of these all that lists hold would be looked at.
-    return not any(_calls_all(each) for each in launches)
+    has_launches, changes = False, heap.distinct.changes
+    for event in events:
+        if isinstance(event, Saved):
+            if not event.is_known_now:
+                return False
+            continue
+        has_launches = True
+        if isinstance(event, LegEvents):
+            if event.changes != changes:
+                return False
+        # Of these all that lists hold would be looked at.
+        elif _calls_all(event):
+            return False
+    return has_launches
 
 
 def _recorded(heap: Heap, launch: TapedLaunch, distance: int) -> RecordedLaunch:
@@ -98,15 +98,3 @@ def _calls_all(launch: TapedLaunch) -> bool:
     reverse = launch.gradient.reverse
     assert reverse is not None
     return reverse.source.calls_all and isinstance(launch.arguments[0], ObjectArray)
-
-
-def _has_runs(binding: Binding, arguments: tuple[Any, ...]) -> bool:
-    """Whether the runs among the arguments begin where those did that it was made for."""
-    for place, _, known in binding.run_places:
-        run = arguments[place]._run
-        if run is None or known is None:
-            if run is not known:
-                return False
-        elif run.form != known.form or run.first != known.first:
-            return False
-    return True

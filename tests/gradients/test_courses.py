@@ -16,7 +16,7 @@ import pytest
 
 import sharedoa as oa
 from sharedoa import f32, f64, i32
-from sharedoa.runtime import courses, way_back
+from sharedoa.runtime import following, way_back
 from sharedoa.runtime.heap_state import Copies, Saved, memory_in
 
 from ..differential.effort import examples
@@ -85,8 +85,8 @@ def counts(monkeypatch: pytest.MonkeyPatch) -> Counts:
 
         monkeypatch.setattr(of, name, call)
 
-    counting(courses.Following, "end", "followed")
-    counting(courses.Following, "leave", "left")
+    counting(following.Following, "end", "followed")
+    counting(following.Following, "leave", "left")
     counting(way_back.WayBack, "run_on", "backs")
     return found
 

@@ -16,6 +16,7 @@ from . import (
     gradients,
     hoist_fields,
     host,
+    legs,
     lifetimes,
     many,
     passes,
@@ -46,5 +47,6 @@ MUTATIONS: tuple[Mutation, ...] = (
     *gradients.MUTATIONS,
     *hoist_fields.MUTATIONS,
     *courses.MUTATIONS,
+    *legs.MUTATIONS,
     *lifetimes.MUTATIONS,
 )

@@ -25,7 +25,7 @@ from ...heap.arrays import Array
 from ...heap.blocks import Block, exit_of_block
 from ...heap.heap import Heap, current_heap
 from ...heap.population import Population
-from ...heap.recording import Deferrer, Recorder, executing, recording
+from ...heap.recording import Deferrer, Recorder, can_wait, executing, recording
 from ...model.classes import ClassType, Method
 from ...model.scalars import ScalarType
 from ...model.types import VOID, ArrayType, ReferenceType, Type, ValueType
@@ -155,13 +155,7 @@ class _Deferred:
         heap = self._heap()
         if heap is None or self.is_launching_here():
             return
-        # Who holds what another thread's launches need does not wait for them.
-        books: Any = heap.lock.plain
-        launching = heap.memory.launching
-        is_free = not books._is_owned() and not (
-            launching and any(is_part() for is_part in [*launching.values()])
-        )
-        if not self._lock.acquire(blocking=is_free):
+        if not self._lock.acquire(blocking=can_wait(heap)):
             return
         try:
             self._launch(len(self._records))

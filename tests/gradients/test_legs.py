@@ -1,0 +1,239 @@
+"""Launches of a block that follows a course wait for those of their leg, and are started as one;
+who looks, or does something else, finds them launched. Each history is that of a heap where none
+waits.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sharedoa as oa
+from sharedoa import f64
+from sharedoa.runtime import following, legs
+
+from . import test_courses
+from .copying_device import CopyingDevice
+from .test_courses import COUNT, Bead, World, _in_another_thread, blend, check, total
+
+
+class Legs:
+    """How many were started as one, and how often some of one were launched one by one."""
+
+    whole = parts = 0
+
+
+@pytest.fixture(autouse=True)
+def counts(monkeypatch: pytest.MonkeyPatch) -> Legs:
+    found, launch = Legs(), following.Following._launch
+
+    def noted(self: Any) -> None:
+        before, waited = found.whole, bool(self._waiting)
+        launch(self)
+        found.parts += waited and found.whole == before
+
+    run_with = legs.Leg.run_with
+
+    def run(self: Any, *given: Any) -> None:
+        found.whole += 1
+        run_with(self, *given)
+
+    monkeypatch.setattr(following.Following, "_launch", noted)
+    monkeypatch.setattr(legs.Leg, "run_with", run)
+    return found
+
+
+_OWN = test_courses.RATE, Bead.move
+
+
+def _as_at_first() -> None:
+    test_courses.RATE, Bead.move = _OWN  # type: ignore[method-assign]
+
+
+@pytest.fixture(autouse=True)
+def names() -> Iterator[None]:
+    yield
+    _as_at_first()
+
+
+Change = Callable[[World, list[Any]], None]
+
+
+def _reads(world: World, found: list[Any]) -> None:
+    found.append([world.beads.force.numpy().copy(), world.out.numpy().copy()])
+
+
+def _reads_one(world: World, found: list[Any]) -> None:
+    found.append([world.beads[1].force, float(world.out[2])])
+
+
+def _another_thread_reads(world: World, found: list[Any]) -> None:
+    _in_another_thread(lambda: _reads(world, found))
+
+
+def _other_numbers(world: World, found: list[Any]) -> None:
+    oa.all(Bead).move(0.3)
+
+
+def _another_kernel(world: World, found: list[Any]) -> None:
+    total[COUNT](world.out, world.loss)
+
+
+def _another_name(world: World, found: list[Any]) -> None:
+    test_courses.RATE = 0.75
+
+
+def _another_method(world: World, found: list[Any]) -> None:
+    Bead.move = _move  # type: ignore[method-assign]
+
+
+def _move(self: Bead, dt: f64) -> None:
+    self.x += self.force * dt * 0.25
+    self.force = 0.0
+
+
+def _forks(world: World, found: list[Any]) -> None:
+    child = os.fork()
+    if not child:
+        os._exit(0)
+    os.waitpid(child, 0)
+
+
+CHANGES: list[Change] = [
+    _reads, _reads_one, _another_thread_reads, _other_numbers, _another_kernel, _another_name,
+    _another_method, _forks,
+]  # fmt: skip
+
+
+def _block(world: World, change: Change | None, found: list[Any]) -> oa.Tape:
+    world.begin()
+    with oa.tape() as tape:
+        world.steps(2)
+        oa.all(Bead).pull()
+        if change is not None:
+            change(world, found)
+        oa.all(Bead).move(0.1)
+        world.steps(1)
+    return tape
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__.strip("_"))
+def test_what_comes_within_a_leg(change: Change, counts: Legs) -> None:
+    def history(world: World, found: list[Any]) -> None:
+        _as_at_first()
+        for number in range(5):
+            is_last = number == 4
+            tape = _block(world, change if is_last else None, found)
+            if not (is_last and change is _another_thread_reads):
+                tape.backward(world.loss)
+            found.append(world.seen())
+            tape.zero()
+
+    check(history)
+    assert counts.whole > 2 and counts.parts == 1
+
+
+def test_an_error_within_a_leg(counts: Legs) -> None:
+    """What was asked for before it has run."""
+
+    def fails(world: World, found: list[Any]) -> None:
+        raise ZeroDivisionError
+
+    def history(world: World, found: list[Any]) -> None:
+        for _ in range(4):
+            _block(world, None, found).backward(world.loss)
+        with pytest.raises(ZeroDivisionError):
+            _block(world, fails, found)
+        found.append(world.seen()[:4])
+        tape = _block(world, None, found)
+        tape.zero()
+        tape.backward(world.loss)
+        found.append(world.seen())
+
+    check(history)
+    assert counts.whole > 2 and counts.parts == 1
+
+
+def test_launches_wait_for_their_leg(counts: Legs, monkeypatch: pytest.MonkeyPatch) -> None:
+    device, recorded = CopyingDevice(1 << 30, keeps=True), []
+    record = device.record
+    monkeypatch.setattr(device, "record", lambda given: recorded.append(given) or record(given))
+    with oa.Heap("auto", device, capacity="64MiB", initial_region=32) as heap:
+        world, launched = World(), []
+        for _ in range(4):
+            world.begin()
+            with oa.tape() as tape:
+                for _ in range(4):
+                    blend[COUNT](world.beads, world.weights, world.out, 1)
+                    launched.append(device.launched())
+                kept = tape.bytes
+            assert tape.bytes > kept >= 0  # with a copy of what is left
+            tape.backward(world.loss)
+            heap.synchronize()
+        first, last = np.diff(launched[:4]), np.diff(launched[-4:])
+        assert (first > 0).all() and last[0] == last[1] == 0 and last[2] >= 4
+    assert (counts.whole, counts.parts) == (2, 0) and len(recorded) == 2
+
+
+def test_what_others_give_after_a_leg_has_begun(counts: Legs) -> None:
+    """Arrays that are others, and the same to kernels, are looked at: in the order of launches."""
+
+    def history(world: World, found: list[Any]) -> None:
+        for number in range(5):
+            world.begin()
+            with oa.tape() as tape:
+                blend[COUNT](world.beads, world.weights, world.out, 1)
+                blend[COUNT](world.beads, world.weights, world.out, 0)
+                out = world.out[:] if number == 4 else world.out
+                blend[COUNT](world.beads, world.weights, out, 1)
+                total[COUNT](world.out, world.loss)
+            tape.backward(world.loss)
+            found.append(world.seen())
+            tape.zero()
+
+    check(history)
+    assert (counts.whole, counts.parts) == (2, 1)
+
+
+def test_methods_that_change_while_launches_wait(counts: Legs) -> None:
+    device = CopyingDevice(1 << 30, keeps=True)
+    with oa.Heap("auto", device, capacity="64MiB", initial_region=32):
+        world = World()
+        for _ in range(3):
+            _block(world, None, []).backward(world.loss)
+        world.begin()
+        with oa.tape():
+            oa.all(Bead).pull()
+            launched = device.launched()
+            assert counts.parts == 0
+            Bead.move = _move  # type: ignore[method-assign]
+            assert counts.parts == 1 and device.launched() > launched
+
+
+def test_tapes_go_without_the_collector() -> None:
+    """Their memory is that of the next block."""
+    device = CopyingDevice(1 << 30, keeps=True)
+    with oa.Heap("auto", device, capacity="64MiB", initial_region=32) as heap:
+        world = World()
+        gc.disable()
+        try:
+            for number in range(5):
+                tape = _block(world, _other_numbers if number == 4 else None, [])
+                tape.backward(world.loss)
+                tape.zero()
+                del tape
+                heap.synchronize()
+                assert device.copies.room == 1 << 30
+        finally:
+            gc.enable()
+
+
+def test_where_legs_are_cut() -> None:
+    assert legs.cut([True] * 30) == [(0, 4), (4, 12), (12, 28), (28, 30)]
+    assert legs.cut([False, True, True, False, True, False]) == [(1, 3)]
+    assert legs.cut([]) == []

@@ -1,0 +1,83 @@
+"""Faults in launches of a block that wait for those of their leg."""
+
+from .mutation import Mutation
+
+_FOLLOWING = "sharedoa/runtime/following.py"
+_LEGS = "tests/gradients/test_legs.py"
+_WITHIN = (f"{_LEGS}::test_what_comes_within_a_leg",)
+_WAITS = (f"{_LEGS}::test_launches_wait_for_their_leg",)
+
+MUTATIONS = (
+    Mutation(
+        "nobody is told that launches wait",
+        _FOLLOWING,
+        "                    memory.last_launch = object()\n",
+        "",
+        "fields are read before launches that came first",
+        _WITHIN,
+    ),
+    Mutation(
+        "a launch overtakes those that wait",
+        _FOLLOWING,
+        "        self.launch()\n        self._take(step, arguments)\n        return True\n",
+        "        self._take(step, arguments)\n        return True\n",
+        "launches run in another order",
+        (f"{_LEGS}::test_what_others_give_after_a_leg_has_begun",),
+    ),
+    Mutation(
+        "a block that leaves its course forgets what waits",
+        "sharedoa/runtime/tape.py",
+        "            following.launch()\n            following.leave(",
+        "            following.leave(",
+        "launches that were asked for do not run",
+        _WITHIN,
+    ),
+    Mutation(
+        "a block ends before what waits has run",
+        "sharedoa/runtime/tape.py",
+        "            following.launch()\n        if following is not None and kind",
+        "            pass\n        if following is not None and kind",
+        "launches that were asked for do not run",
+        (f"{_LEGS}::test_an_error_within_a_leg",),
+    ),
+    Mutation(
+        "legs copy nothing",
+        "sharedoa/runtime/legs.py",
+        "                copies += event.copies()\n",
+        "",
+        "the way back loads what a later launch of the leg has changed",
+        _WITHIN,
+    ),
+    Mutation(
+        "a leg that was left begins in the middle",
+        _FOLLOWING,
+        "                waits = step.leg[0] == self.taken and memory.deferred is None",
+        "                waits = memory.deferred is None",
+        "launches are taken for the first ones of their leg",
+        _WITHIN,
+    ),
+    Mutation(
+        "a block that has ended keeps its events",
+        _FOLLOWING,
+        "        self._events = []  # which",
+        "        pass  # which",
+        "tapes and their memory wait for the collector",
+        (f"{_LEGS}::test_tapes_go_without_the_collector",),
+    ),
+    Mutation(
+        "a leg is recorded again in each block",
+        _FOLLOWING,
+        "        leg = legs.get(self.taken)\n",
+        "        leg = None\n",
+        "each block takes longer than if launches did not wait",
+        _WAITS,
+    ),
+    Mutation(
+        "methods change before what waits has begun",
+        _FOLLOWING,
+        "World.before_change.append(_launch_all)\n",
+        "",
+        "launches wait while what they rest on changes",
+        (f"{_LEGS}::test_methods_that_change_while_launches_wait",),
+    ),
+)
