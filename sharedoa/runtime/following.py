@@ -106,7 +106,7 @@ class Following:
 
     @property
     def is_complete(self) -> bool:
-        """Whether it has taken all steps, and launches wait no more."""
+        """Whether it has taken all steps, none of which waits."""
         return self.taken == len(self._steps) and self._is_as_it_was()
 
     def done(self) -> list[Done]:

@@ -101,8 +101,6 @@ class Tape(Recorder):
     def __exit__(self, block: Block, kind: Any, error: Any, trace: Any) -> None:
         self._end()
         following = self._following
-        if following is not None:
-            following.launch()
         if following is not None and kind is None and following.is_complete:
             following.end(self._untouched)
             self._gradients = following.course.gradients

@@ -180,16 +180,26 @@ def test_launches_wait_for_their_leg(counts: Legs, monkeypatch: pytest.MonkeyPat
     assert (counts.whole, counts.parts) == (2, 0) and len(recorded) == 2
 
 
-def test_what_others_give_after_a_leg_has_begun(counts: Legs) -> None:
-    """Arrays that are others, and the same to kernels, are looked at: in the order of launches."""
+@oa.kernel
+def shake(weights: oa.Array[f64], by: f64) -> None:
+    i = oa.grid(1)
+    weights[i] = weights[i] ** 2 * by
+
+
+@pytest.mark.parametrize("is_other", [False, True], ids=["the same array", "another number"])
+def test_what_others_give_after_a_leg_has_begun(is_other: bool, counts: Legs) -> None:
+    """Arrays that are others, and the same to kernels, are looked at; other numbers end the leg,
+    and change what launches have left that waited."""
 
     def history(world: World, found: list[Any]) -> None:
         for number in range(5):
+            is_last = number == 4
             world.begin()
+            world.weights[:] = np.linspace(0.5, 1.0, COUNT)
             with oa.tape() as tape:
                 blend[COUNT](world.beads, world.weights, world.out, 1)
-                blend[COUNT](world.beads, world.weights, world.out, 0)
-                out = world.out[:] if number == 4 else world.out
+                shake[COUNT](world.weights, 0.75 if is_other and is_last else 0.5)
+                out = world.out[:] if is_last and not is_other else world.out
                 blend[COUNT](world.beads, world.weights, out, 1)
                 total[COUNT](world.out, world.loss)
             tape.backward(world.loss)
@@ -198,6 +208,26 @@ def test_what_others_give_after_a_leg_has_begun(counts: Legs) -> None:
 
     check(history)
     assert (counts.whole, counts.parts) == (2, 1)
+
+
+def test_who_looks_while_the_first_launch_waits(counts: Legs) -> None:
+    """Everything else has been waited for."""
+
+    def history(world: World, found: list[Any]) -> None:
+        for number in range(5):
+            world.begin()
+            oa.synchronize()
+            with oa.tape() as tape:
+                blend[COUNT](world.beads, world.weights, world.out, 1)
+                if number == 4:
+                    found.append([world.out.numpy().copy()])
+                blend[COUNT](world.beads, world.weights, world.out, 1)
+                total[COUNT](world.out, world.loss)
+            tape.backward(world.loss)
+            tape.zero()
+
+    check(history)
+    assert counts.parts == 1
 
 
 def test_methods_that_change_while_launches_wait(counts: Legs) -> None:
