@@ -8,8 +8,9 @@ short, so that the device begins while the block goes on.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from dispatch.dataclass import dataclass
 
 from ..backends.base import MemoryCopy
 from ..heap.arrays import ObjectArray
