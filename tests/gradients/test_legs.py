@@ -162,7 +162,12 @@ def test_an_error_within_a_leg(counts: Legs) -> None:
 def test_launches_wait_for_their_leg(counts: Legs, monkeypatch: pytest.MonkeyPatch) -> None:
     device, recorded = CopyingDevice(1 << 30, keeps=True), []
     record = device.record
-    monkeypatch.setattr(device, "record", lambda given: recorded.append(given) or record(given))
+
+    def noted(launches: Any) -> Any:
+        recorded.append(launches)
+        return record(launches)
+
+    monkeypatch.setattr(device, "record", noted)
     with oa.Heap("auto", device, capacity="64MiB", initial_region=32) as heap:
         world, launched = World(), []
         for _ in range(4):
