@@ -20,7 +20,6 @@ from ptxpass.ir import Lowering, VirtualCall
 
 from ..errors import InternalError
 from ..ir.core import Function, Location, Operation, ParameterFact, Region, Value
-from ..ir.rewrite import Use, uses_in
 from ..model.classes import ClassType
 from ..model.layout import Layout
 from ..model.reference import ReferenceEncoding
@@ -32,7 +31,6 @@ from .types import I1, I64, llvm_type, zero
 if TYPE_CHECKING:
     from .line_table import LineTable
     from .neighbours import Member
-    from .tile_places import TilePlace
 
 Emitter = TypeVar("Emitter", bound=Callable[..., Any])
 _EMITTERS: dict[str, Callable[[FunctionEmitter, Operation], Any]] = {}
@@ -228,8 +226,6 @@ class FunctionEmitter:
         self.barriers: ir.Value | None = None
         #: References to objects of which it is known that they are members of a group.
         self.members: dict[Value, Member] = {}
-        #: By the identity of their address, objects of which it is known where in a run they lie.
-        self.tile_places: dict[int, TilePlace] = {}
         self.loops: list[Loop] = []
         #: Where the arms of the innermost ``if`` meet, or where a loop ends.
         self.arms: list[Yields] = []
@@ -377,11 +373,6 @@ class FunctionEmitter:
         if block is self.builder.block:
             self.builder.position_at_end(block)
         return slot
-
-    @cached_property
-    def uses(self) -> dict[Value, list[Use]]:
-        """Where values of the function are used."""
-        return uses_in(self.function)
 
     # --------------------------------------------------------- control flow
 

@@ -20,7 +20,7 @@ from ..ir.core import Location, Operation, element_of, type_of
 from ..ir.roles import ANY, element_role, field_role
 from ..model.run_form import RunForm
 from ..model.types import ArrayType, InlineType, ReferenceType, Type, ValueType
-from . import checks, tile_places
+from . import checks
 from .abi import build_struct
 from .emitter import FunctionEmitter, ProgramEmitter, emits, integer, require_type
 from .memory import Lvalue, load_value, member, offset_address, pointer_to, store_value
@@ -87,15 +87,7 @@ def _field(emitter: FunctionEmitter, operation: Operation) -> Lvalue:
         # So that null is a fault here, and the access reaches no memory behind the guard. Atomic,
         # as it else would go; whatever the byte is.
         builder.load_atomic(pointer_to(emitter, object_address), "monotonic", 1, typ=I8)
-    place, cluster = (
-        tile_places.place_of(emitter, object_address),
-        program.layout.cluster(owner, name),
-    )
-    if place is not None and cluster is not None:
-        start = program.layout.start_of_field(owner, name)
-        address = tile_places.emit_place(emitter, place[0], cluster.width, start)
-    else:
-        address = program.layout.emit_field_address(builder, object_address, owner, name)
+    address = program.layout.emit_field_address(builder, object_address, owner, name)
     role = field_role(operation)
     location = _noted(emitter, operation)
     multiple = program.layout.alignment_in_cluster(owner, name)
@@ -275,14 +267,10 @@ def _run_element(emitter: FunctionEmitter, operation: Operation) -> ir.Value:
     wraps = operation["may_be_negative"]
     position, valid = emit_position(emitter, at, length, wraps, operation.location)
     counted = not wraps
-    is_asked_once = emitter.program.target.is_device and tile_places.is_asked_once(
-        emitter, operation.result
-    )
     type = type_of(operation.result)
     return guarded(
-        emitter, valid, type,
-        lambda: _emit_reference(emitter, form, first, position, counted, is_asked_once),
-    )  # fmt: skip
+        emitter, valid, type, lambda: _emit_reference(emitter, form, first, position, counted)
+    )
 
 
 def _emit_reference(
@@ -291,11 +279,10 @@ def _emit_reference(
     first: ir.Value,
     position: ir.Value,
     counted: bool,
-    is_asked_once: bool = False,
 ) -> ir.Value:
     """The reference of the object that many objects after the first one of an array, whose first
     word (``ARRAY``) is ``first``; ``counted`` says that the position is no computed number, but one
-    that counts from zero; ``is_asked_once`` that a device loads or stores one field of it alone."""
+    that counts from zero."""
     builder, layout = emitter.builder, emitter.program.layout
     encoding = emitter.program.encoding
     if form.whole is not None:
@@ -309,10 +296,6 @@ def _emit_reference(
     lane_address = layout.emit_neighbour(builder, first, position, form)
     space = emitter.program.target.constant_space
     reference: ir.Value = encoding.emit_from_origin(builder, lane_address, space)
-    is_lane = form.near and layout.is_tiled(form.cls) and reference is lane_address
-    if is_asked_once and is_lane and not emitter.program.debug:
-        record_bytes = layout.record(form.cls).size
-        tile_places.note_place(emitter, reference, first, position, record_bytes)
     return reference
 
 

@@ -24,7 +24,6 @@ from ..targets.base import declare
 from . import checks, races
 from .abi import build_struct
 from .emitter import FunctionEmitter, emits, integer
-from .tile_places import emit_place, place_of
 from .types import I8, I32, VOID, llvm_type
 
 _COMPOUND = (ArrayType, ValueType, InlineType)
@@ -142,11 +141,7 @@ def scalar_pointer(emitter: FunctionEmitter, lvalue: Lvalue) -> tuple[ir.Value, 
     address = lvalue.address
     if lvalue.tiled_object is not None:
         builder = emitter.builder
-        found = place_of(emitter, address) if lvalue.origin is None else None
-        if found is not None and found[0].object is lvalue.tiled_object:
-            address = emit_place(emitter, found[0], dtype.itemsize, found[1])
-        else:
-            address = emit_scalar_address(builder, address, lvalue.tiled_object, dtype.itemsize)
+        address = emit_scalar_address(builder, address, lvalue.tiled_object, dtype.itemsize)
     known = alignment(dtype)
     if lvalue.stack is not None:
         return emitter.builder.gep(lvalue.stack, [address], source_etype=I8), known

@@ -249,10 +249,6 @@ class Layout:
         object = Emitted(builder, object_address)
         return self.addressing(cls, name).begin(object, self.record(cls).offsets[name]).value
 
-    def start_of_field(self, cls: ClassType, name: str) -> int:
-        """``Addressing.start`` of a field."""
-        return self.addressing(cls, name).start(self.record(cls).offsets[name])
-
     def reaches_far(self, cls: ClassType, name: str) -> bool:
         """Whether a field of null may lie where somebody has memory (``NULL_REACH``)."""
         record = self.record(cls)

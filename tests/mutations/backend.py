@@ -317,16 +317,6 @@ MUTATIONS = (
         ("tests/sampling/test_traffic.py::test_arrays",),
     ),
     Mutation(
-        "rows as if they were the whole tile", "sharedoa/codegen/tile_places.py",
-        "left = place.tile_bytes - LANES * lane_bytes", "left = place.tile_bytes - lane_bytes",
-        "objects beyond the first tile are others", ("tests/codegen/test_tile_places.py",),
-    ),
-    Mutation(
-        "the first row of all", "sharedoa/codegen/tile_places.py",
-        "        behind += address.operands[1].constant", "        behind += 0",
-        "each field is the first one", ("tests/codegen/test_tile_places.py",),
-    ),
-    Mutation(
         "threads beyond the launch", "sharedoa/targets/gpu.py",
         'builder.cbranch(builder.icmp_unsigned("<", x, nx), following, outside)',
         "builder.branch(following)",
