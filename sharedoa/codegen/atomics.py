@@ -68,9 +68,20 @@ def _combine(emitter: FunctionEmitter, lvalue: Lvalue, operator: str, value: ir.
     if lvalue.type.is_float and operator == "sub":
         value = emitter.builder.fneg(value)
     operation = _OPERATIONS[lvalue.type.kind][operator]
-    pointer, _ = scalar_pointer(emitter, lvalue)
+    pointer, align = scalar_pointer(emitter, lvalue)
     note_atomic(emitter, lvalue, pointer)
-    return emitter.builder.atomic_rmw(operation, pointer, value, ORDERING)
+    builder = emitter.builder
+    if _reads(emitter, operation, value):
+        return builder.load_atomic(pointer, ORDERING, align, typ=value.type)
+    return builder.atomic_rmw(operation, pointer, value, ORDERING)
+
+
+def _reads(emitter: FunctionEmitter, operation: str, value: ir.Value) -> bool:
+    """Whether an atomic changes nothing. Relaxed, it is the same as a read: a zero may be added as
+    soon as what is read has been written. A GPU serves the reads of a warp together, and atomics
+    one by one."""
+    is_zero = isinstance(value, ir.Constant) and value.constant == 0
+    return is_zero and operation in ("add", "sub") and emitter.program.target.is_device
 
 
 def _combine_in_warps(

@@ -38,15 +38,18 @@ from .trees import (
 COMBINE = {"add": np.add, "sub": np.subtract, "min": np.minimum, "max": np.maximum}
 
 
-def atomic_program(operator: Any, type: Type, compare: bool = False) -> tree.Program:
-    """``old[i] = atomic_<operator>(cells, 0, [compare[i],] values[i])``"""
+def atomic_program(
+    operator: Any, type: Type, compare: bool = False, given: tree.Expression | None = None
+) -> tree.Program:
+    """``old[i] = atomic_<operator>(cells, 0, [compare[i],] values[i])``, or of ``given``."""
     cells, values, expected, old = (
         array(name, type) for name in ("cells", "values", "expected", "old")
     )
     against = load(element(use(expected))) if compare else None
     value = tree.Atomic(
-        type, HERE, operator, element(use(cells), const(0)), load(element(use(values))), against
-    )
+        type, HERE, operator, element(use(cells), const(0)),
+        load(element(use(values))) if given is None else given, against,
+    )  # fmt: skip
     body = [store(element(use(old)), value)]
     return program([cells, values, *([expected] if compare else []), old], list(body))
 
@@ -171,6 +174,18 @@ def test_gpus_have_every_width(type: ScalarType, operator: str) -> None:
         operator = "cas"
     whole = atomic_program(operator, type, compare=operator == "cas")
     assert "atom" in str(NVPTX.compile(str(lower_for(NVPTX, whole).module))["ptx"])
+    assert AMDGPU.compile(str(lower_for(AMDGPU, whole).module))["o"]
+
+
+@pytest.mark.parametrize("operator", [*COMBINE])
+@pytest.mark.parametrize("type", [i32, SCALARS["u64"], f32], ids=str)
+@pytest.mark.parametrize("number", [0, 1])
+def test_gpus_read_where_nothing_changes(operator: str, type: ScalarType, number: int) -> None:
+    whole = atomic_program(operator, type, given=const(type.dtype.type(number).item(), type))
+    ptx = str(NVPTX.compile(str(lower_for(NVPTX, whole).module))["ptx"])
+    only_reads = operator in ("add", "sub") and number == 0 and not type.is_float
+    assert ("atom" not in ptx) == only_reads
+    assert ("ld.relaxed" in ptx) == only_reads
     assert AMDGPU.compile(str(lower_for(AMDGPU, whole).module))["o"]
 
 

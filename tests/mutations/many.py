@@ -195,4 +195,10 @@ MUTATIONS = (
         "    if length <= PIECE * BLOCK:",
         "blocks wait for others that have no room to begin", _TILES,
     ),
+    Mutation(
+        "atomics of 1 are reads", "sharedoa/codegen/atomics.py",
+        "value.constant == 0", "value.constant in (0, 1)",
+        "what is counted stays as it was",
+        ("tests/codegen/test_atomics.py::test_gpus_read_where_nothing_changes",),
+    ),
 )  # fmt: skip
