@@ -66,7 +66,9 @@ BACKENDS: dict[str, Callable[[], Any]] = {
 }
 
 
-FEW: dict[str, list[Any]] = {"count": [CHUNK + 1, CHUNK * GROUP + 3], "limit": [3], "used": [40]}
+FEW: dict[str, list[Any]] = {
+    "count": [CHUNK + 1, CHUNK * GROUP + 3], "limit": [3], "used": [40], "together": [1 << 18, 0],
+}  # fmt: skip
 
 
 @pytest.fixture(params=["pretended", "interpreted", pytest.param("cuda", marks=pytest.mark.gpu)])
