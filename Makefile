@@ -37,7 +37,7 @@ lint: $(VENV)/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -q tests/checkers
+	$(BIN)/python -m pytest -q tests/checkers/test_checkers.py
 
 # For the loop of work: a few tests of each stage.
 quick: $(VENV)/installed

@@ -34,6 +34,14 @@ def test_make_quick_runs_what_finds_most() -> None:
     assert len(missed) <= len(MUTATIONS) // 10, missed
 
 
+def test_make_quick_runs_what_there_is() -> None:
+    lines = (ROOT / "tests" / "quick.txt").read_text().split()
+    for file, _, name in (line.removeprefix("--deselect=").partition("::") for line in lines):
+        assert (ROOT / file).exists(), file
+        function = name.rpartition("::")[2].partition("[")[0]
+        assert not name or f"def {function}(" in (ROOT / file).read_text(), name
+
+
 @pytest.mark.slow
 def test_all_are_found() -> None:
     outcomes = run_all(list(MUTATIONS), jobs=2)
