@@ -108,6 +108,7 @@ class _Standard:
             more = dataclasses.field(init=each.init, repr=each.repr, kw_only=each.kw_only, **given)
             made.append((each.name, each.type, more))
         standard: Any = dataclasses.make_dataclass(cls.__name__, made)
+        cls.__dataclass_fields__ = standard.__dataclass_fields__
         return standard.__dataclass_fields__
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
 from typing import Any
 
 import pytest
 
 from apps.raytracer.natural import kernels as rays
+from dispatch.dataclass import fields, is_dataclass
 from sharedoa.frontend import tree
 from sharedoa.frontend.walk import found_below
 from sharedoa.runtime.kernel import Kernel
