@@ -112,7 +112,7 @@ def _arrays(heap: oa.Heap, type: Any, values: Any) -> dict[str, Any]:
             import cupy
 
             return {**ours, "cupy": cupy.asarray(values)}
-    return {**ours, "numpy": values}
+    return {**ours, "numpy": values.copy()}
 
 
 def _copy_of(what: Any, type: Any, given: Any) -> Any:

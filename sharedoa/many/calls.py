@@ -187,15 +187,13 @@ def _sort(values: NumPyLike, type: ScalarType) -> None:
 
 
 def _sort_on_host(values: NumPyLike, type: ScalarType) -> None:
-    given = values._numpy()
-    if type.is_float:
-        values[...] = on_host.sorted_floats(given, sorting.Keys.of(type).infinity)
-    elif isinstance(values, Array):
-        on_host.sort(given)
+    sort = on_host.sort_floats if type.is_float else on_host.sort
+    if isinstance(values, Array):
+        sort(values._numpy())
         values._note_change()
     else:
-        copy = np.array(given)
-        on_host.sort(copy)
+        copy = np.array(values._numpy())
+        sort(copy)
         values[...] = copy
 
 

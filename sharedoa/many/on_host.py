@@ -86,7 +86,7 @@ def _columns(values: Values) -> Values:
 
 
 def sort(values: Values) -> None:
-    """Sort integers in place."""
+    """Sort in place, of floats as NumPy does."""
     workers = worker_count()
     if workers < _LEAST_SORTERS or len(values) < _SORTING_WORTH:
         values.sort()
@@ -116,32 +116,24 @@ def _merged(parts: Sequence[Values]) -> Values:
     return found
 
 
-def sorted_floats(values: Values, infinity: int) -> Values:
-    """A sorted copy, -0.0 before 0.0, and NaN at the end without its sign, in the order of its
-    bits. NumPy's own order of these depends on the processor. ``infinity``: its bits."""
-    found = np.array(values)
-    keys = found.view(f"i{values.dtype.itemsize}")
+def sort_floats(values: Values) -> None:
+    """Sort in place: -0.0 before 0.0, and NaN at the end without its sign, in the order of its
+    bits. What NumPy makes of these depends on the processor."""
+    bits = values.view(f"i{values.dtype.itemsize}")
+    pieces = _cut(bits, 1, _WORTH_THREADS)
+    negative = sum(_by_threads(_count_negative_zeros, pieces))
+    is_nan = np.isnan(values)
+    nans = np.abs(values[is_nan] if is_nan.any() else values[:0]).view(bits.dtype)
+    sort(values)
+    stop = len(values) - len(nans)
+    bits[stop:] = np.sort(nans)
+    zero = values.dtype.type(0)  # of another type, NumPy would convert all values to that
+    first, end = (np.searchsorted(values[:stop], zero, side) for side in ("left", "right"))
+    values[first : first + negative], values[first + negative : end] = -0.0, 0.0
 
-    def exchange(keys: Values) -> None:
-        """Make numbers of floats that lie in the same order, or floats of these."""
-        keys ^= (keys >> (8 * keys.itemsize - 1)) & np.iinfo(keys.dtype).max
 
-    def prepare(keys: Values) -> None:
-        for piece in _small(keys):
-            is_nan = (piece & np.iinfo(piece.dtype).max) > infinity
-            if is_nan.any():
-                piece[is_nan] &= np.iinfo(piece.dtype).max
-            exchange(piece)
-
-    def restore(keys: Values) -> None:
-        for piece in _small(keys):
-            exchange(piece)
-
-    pieces = _cut(keys, 1, _WORTH_THREADS)
-    _by_threads(prepare, pieces)
-    sort(keys)
-    _by_threads(restore, pieces)
-    return found
+def _count_negative_zeros(bits: Values) -> int:
+    return int(np.count_nonzero(bits == np.iinfo(bits.dtype).min))
 
 
 def argsort(values: Values, order: Values) -> None:

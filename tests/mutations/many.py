@@ -147,6 +147,18 @@ MUTATIONS = (
         "NaNs of 64 bits are not in the order of their indices", _PIECES,
     ),
     Mutation(
+        "zeros as NumPy leaves them", "sharedoa/many/on_host.py",
+        "    values[first : first + negative], values[first + negative : end] = -0.0, 0.0", "    pass",
+        "-0.0 comes behind 0.0 in what a processor sorts", _PIECES,
+    ),
+    Mutation(
+        "the first element of a matrix", "sharedoa/many/scratch.py",
+        "    return elements_in(words.view(np.uint8)[: dtype.itemsize], dtype)[0]",
+        "    return words.view(dtype)[0]",
+        "oa.reduce of matrices on a GPU raises what NumPy says",
+        ("tests/many/test_many.py::test_the_first_element_for_the_host",),
+    ),
+    Mutation(
         "keys of zeros with their signs", "sharedoa/many/on_host.py",
         "    plain = values + values.dtype.type(0)  # a zero has no sign", "    plain = values",
         "-0.0 comes before 0.0 in argsort of a processor", _PIECES,
