@@ -148,7 +148,8 @@ MUTATIONS = (
     ),
     Mutation(
         "zeros as NumPy leaves them", "sharedoa/many/on_host.py",
-        "    values[first : first + negative], values[first + negative : end] = -0.0, 0.0", "    pass",
+        "    values[first : first + negative], values[first + negative : end] = -0.0, 0.0",
+        "    pass",
         "-0.0 comes behind 0.0 in what a processor sorts", _PIECES,
     ),
     Mutation(
