@@ -170,7 +170,7 @@ def _emit_alone(
         copies = operation.attributes.get("copies")
         if copies is not None:
             limit_copies(builder.block.terminator, copies)
-        if operation.attributes.get("written_out"):
+        elif operation.attributes.get("written_out"):
             write_out(builder.block.terminator)
     return _finish(emitter, loop, done, otherwise, carried)
 

@@ -44,18 +44,20 @@ class Launched:
     """What is known of a program on one heap, with certain of its arguments runs of objects: how
     often it was launched, up to ``LAUNCHES`` and where a captured step launches it more often than
     that; and when it was looked at last, how often it had been, how many objects its largest family
-    and how many threads it had, and what each class cost it."""
+    and how many threads it had, whether those did nothing, as in a captured step that has not yet
+    listed who lives, and what each class cost it."""
 
     launches: int = 0
     looked_at: int = 0
     objects: int = 0
     threads: int = 0
+    was_idle: bool = False
     costs: dict[ClassType, Costs] = field(default_factory=dict)
 
     @property
     def left(self) -> int:
         """How many launches need not be looked at before one must be."""
-        return LAUNCHES - 1 - self.launches
+        return 0 if self.was_idle else LAUNCHES - 1 - self.launches
 
     def is_due(self, objects: int, threads: int) -> bool:
         """Whether to look at a launch now, with so many objects and threads. Populations that grow
@@ -106,7 +108,10 @@ def _look(
     if known.is_due(objects, threads):
         heap.before_launch()
         touches = sample(program.uses().program, heap, geometry.threads, arguments)
-        layout = heap.layout
+        if not touches.of_class and not known.was_idle:
+            known.was_idle = True
+            return known  # the next one may have something to do
+        layout, known.was_idle = heap.layout, False
         known.costs = {
             cls: Costs(layout, cls, fields)
             for cls, fields in touches.of_class.items()

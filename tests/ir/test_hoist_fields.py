@@ -137,6 +137,17 @@ def test_loops_of_functions(tmp_path: Path, body: str, fields: list[str]) -> Non
     assert hoisted(program_of(tmp_path, body)) == fields
 
 
+def test_short_loops_are_written_out(tmp_path: Path) -> None:
+    """LLVM would keep them, as their rounds have little left."""
+    lines = "for k in range(3):\n for j in range({}):\n  if k > j: s += land.width"
+    for rounds, is_written_out in ((8, True), (9, False)):
+        program = program_of(tmp_path, lines.format(rounds))
+        assert hoisted(program) == ["width"]
+        outer, inner = (each for each in operations_in(program) if each.kind == "for")
+        assert "written_out" not in outer.attributes
+        assert ("written_out" in inner.attributes) == is_written_out
+
+
 OTHERS = {
     "another object": "p = places[0]\nwhile s < n:\n  s += p.value + 1",
     "one of two": "p = land.first if n > 1 else places[0]\nwhile s < n:\n  s += p.value + 1",

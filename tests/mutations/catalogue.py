@@ -21,7 +21,6 @@ from . import (
     many,
     passes,
     ptx_text,
-    rounds_ahead,
     summaries,
 )
 from .mutation import Mutation
@@ -31,7 +30,6 @@ MUTATIONS: tuple[Mutation, ...] = (
     *passes.MUTATIONS,
     *dispatch.MUTATIONS,
     *ptx_text.MUTATIONS,
-    *rounds_ahead.MUTATIONS,
     *constants.MUTATIONS,
     *decisions.MUTATIONS,
     *births.MUTATIONS,

@@ -30,6 +30,10 @@ MUTATIONS = (
         "a field is read of an object that has none", (f"{_TESTS}::test_fields_of_a_subclass",),
     ),
     Mutation(
+        "short loops that LLVM keeps", _PASS, "        self._write_out(loop)\n", "",
+        "rounds wait for each other", (f"{_TESTS}::test_short_loops_are_written_out",),
+    ),
+    Mutation(
         "parts of one field", _PASS, "return (self.object, self.chain[0][\"owner\"], *steps)",
         "return (self.object, self.chain[0][\"owner\"], *steps[:1])",
         "a member of a struct counts as another one", (_ONCE, _RANDOM),

@@ -146,6 +146,12 @@ MUTATIONS = (
         ),
     ),
     Mutation(
+        "launches that do nothing", "sharedoa/runtime/clustering.py",
+        "if not touches.of_class and not known.was_idle:", "if False:",
+        "captured steps whose populations have grown keep rows",
+        ("tests/runtime/test_clustering.py::test_launches_that_do_nothing_say_nothing",),
+    ),
+    Mutation(
         "threads that come later", "sharedoa/runtime/clustering.py",
         " or threads >= 2 * self.threads", "",
         "a population that grows out of order keeps rows",

@@ -192,6 +192,22 @@ def test_twice_as_many_threads_are_looked_at(heap: oa.Heap, looked: list[str]) -
     assert looked == ["work"] * 3 and heap.layout.clusters.of(CELL) == (FOUR,)
 
 
+def test_launches_that_do_nothing_say_nothing(heap: oa.Heap, looked: list[str]) -> None:
+    """The next one is looked at instead, but not one after another for good."""
+    some, out = fill(heap)[SOME], heap.zeros(COUNT, f32)
+    nobody = some[:0]
+    work[COUNT](nobody, 0.5, out)
+    assert looked == ["work"] and heap.layout.clusters == NONE
+    work[COUNT](some, 0.5, out)
+    assert looked == ["work"] * 2 and heap.layout.clusters.of(CELL) == (FOUR,)
+    for _ in range(clustering.LAUNCHES - 3):
+        work[COUNT](nobody, 0.5, out)
+    assert looked == ["work"] * 2
+    for _ in range(4):
+        work[COUNT](nobody, 0.5, out)
+    assert looked == ["work"] * 4
+
+
 def test_every_launch_counts_whatever_its_size(heap: oa.Heap, looked: list[str]) -> None:
     some, out = fill(heap)[SOME], heap.zeros(COUNT, f32)
     for number in range(1, 20):

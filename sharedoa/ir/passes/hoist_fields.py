@@ -31,6 +31,7 @@ from ..core import (
     Value,
     element_of,
     operations_in,
+    rounds_of,
     unconverted,
 )
 from ..field_loads import field_of
@@ -44,6 +45,8 @@ from .calls import callees, is_known
 Key = tuple[Hashable, ...]
 MOST_FIELDS = 6
 """Loaded before one loop: each takes a register or two for as long as that lasts."""
+MOST_ROUNDS = 8
+"""Of loops that are written out."""
 _TEXT = "loaded once before this loop: "
 
 
@@ -134,10 +137,21 @@ class _Hoisting:
             replace_uses(self._function, {load.result: known[place.key]})
         at = region.operations.index(loop)
         region.operations[at:at] = made
+        self._write_out(loop)
         fields = (f"{place.chain[0]['owner'].name}.{place.chain[0]['name']}" for *_, place in loads)
         self._program.remarks.append(
             Remark(loop.location, _TEXT + ", ".join(dict.fromkeys(fields)))
         )
+
+    def _write_out(self, loop: Operation) -> None:
+        """Loops without others in them that are short are written out: what each round is left with
+        is little, and LLVM thinks that it does not matter."""
+        inside = [each for inner in loop.regions for each in operations_in(inner)]
+        for each in [*filter(_is_loop, inside)] or [loop]:
+            rounds = rounds_of(each) if each.kind == "for" else None
+            is_innermost = not any(map(_is_loop, operations_in(each.regions[0])))
+            if rounds and is_innermost and len(rounds[: MOST_ROUNDS + 1]) <= MOST_ROUNDS:
+                each.attributes["written_out"] = True
 
     def _put_in_place(self, region: Region) -> None:
         """Have small functions that are given such an object where they are called."""
