@@ -165,7 +165,9 @@ class ArrayMemory:
         if storage is None:
             extent = block.extent
             storage = ArrayStorage(extent.address, block.size, block.element, block.held_as, extent)
+            is_exported = block.storage.is_exported
             block.storage = self._watch(storage)
+            block.storage.is_exported = is_exported
         return storage
 
     def _watch(self, storage: ArrayStorage) -> _StorageReference:

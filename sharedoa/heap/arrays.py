@@ -475,12 +475,16 @@ class ObjectArray(ManyObjects[T_co], Array[T_co]):
         return super().__iter__()
 
     def _selection(self) -> Selection:
-        state = self._state()
-        if self._selected is None or self._selected[0] != state:
+        state, found = self._state(), self._known_selection()
+        if found is None:
             found = self._heap.placement.select(self._references())
             object.__setattr__(self, "_selected", (state, found))
-        assert self._selected is not None
-        return self._selected[1]
+        return found
+
+    def _known_selection(self) -> Selection | None:
+        """The same where it is known, of which nobody waits for launches."""
+        known = self._selected
+        return None if known is None or known[0] != self._state() else known[1]
 
     def _refuse_receivers(self, *call: str) -> None:
         """Raises ArgumentError if an element is null, HeapError if one is known to refer to a

@@ -236,15 +236,14 @@ class Heap(HeapOfLaunches):
         if isinstance(objects, Object) and one_object.delete(self, objects):
             return
         is_array = isinstance(objects, ObjectArray) and objects._heap is self
-        references = None if is_array else references_of(self, objects)
+        # Here, as who reads an array waits for launches, which may want the lock.
+        known = objects._known_selection() if is_array else None
+        references = references_of(self, objects) if known is None else known.references
         with self.lock:
             self.wait_for_others()
             self.memory.wait_for_lists()
-            if references is None:  # an array may know where its elements lie
-                selection = objects._selection()
-                references = selection.references
-            else:
-                selection = self.placement.select(references)
+            known = objects._known_selection() if is_array else None
+            selection = self.placement.select(references) if known is None else known
             self.of_classes.forget()
             self.placement.free(selection, user_line() if self.debug else "")
             self.bury(references)

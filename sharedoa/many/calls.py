@@ -162,9 +162,9 @@ def cumsum(values: NumPyLike, type: ScalarType) -> Array:
     if is_for_numpy(values) and (not of.total.is_float or heap.backend.name != "cpu"):
         given, result = np.ravel(values._numpy()), scratch(heap, of.total, values.size)
         if of.total.is_float:
-            result._write_raw(scan.sums_in_cpython(given))
+            result._values()[:] = scan.sums_in_cpython(given)
         else:
-            np.cumsum(given, dtype=of.total.dtype, out=result._raw(0, len(result)))
+            np.cumsum(given, dtype=of.total.dtype, out=result._values())
         return result
     return scan.scan(array_of(values, type), of.total, of.lift, of.combine)
 
@@ -204,5 +204,5 @@ def _argsort(values: NumPyLike, type: ScalarType) -> Any:
     if heap.backend.target.is_device and not is_for_numpy(values) and values.size > 1:
         return sorting.argsort(array_of(values, type), type)
     order = scratch(heap, i64, values.size)
-    on_host.argsort(np.ascontiguousarray(values._numpy()), order._raw(0, len(order)))
+    on_host.argsort(np.ascontiguousarray(values._numpy()), order._values())
     return order

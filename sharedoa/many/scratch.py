@@ -20,7 +20,8 @@ from ..model.types import Type
 
 def scratch(heap: Heap, element: Type, length: int) -> Array:
     """A new array of numbers of which none is read before it was written, so that they may have any
-    value. Of anything else but numbers all are zero."""
+    value. Of anything else but numbers all are zero. The host waits before it writes to it: other
+    threads' launches that use the memory may be under way."""
     return heap.blank(element, length, zeros=not isinstance(element, ScalarType))
 
 

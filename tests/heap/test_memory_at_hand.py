@@ -11,6 +11,8 @@ import pytest
 
 import sharedoa as oa
 from sharedoa import f32, i32, i64
+from sharedoa.many import calls
+from sharedoa.many.scratch import scratch
 from tests.backends.pretend_device import PretendDevice
 
 
@@ -25,6 +27,12 @@ def kernel_keep(holders: oa.Array[Holder], sums: oa.Array[i64]) -> None:
 
 @oa.kernel
 def kernel_add(values: oa.Array[i64], to: oa.Array[i64]) -> None:
+    i = oa.grid(1)
+    to[i] += values[i]
+
+
+@oa.kernel
+def kernel_add_floats(values: oa.Array[f32], to: oa.Array[f32]) -> None:
     i = oa.grid(1)
     to[i] += values[i]
 
@@ -69,6 +77,41 @@ def test_what_somebody_holds_is_not(heap: oa.Heap, hold: str) -> None:
         kept = sums[5:] if hold == "view" else sums.numpy()
     del sums
     assert given.cumsum().address != place and (kept is None or kept[-1] == 4950)
+
+
+def test_what_was_exported_and_seen_again_is_not(heap: oa.Heap) -> None:
+    """Who looks through all memory, as tapes do, holds an array for a moment that was dropped."""
+    given = array()
+    sums = given.cumsum()
+    place = sums.address
+    sums._shared()
+    del sums
+    assert place in {each.address for each in heap.memory.all_arrays()}
+    assert given.cumsum().address != place
+
+
+@pytest.mark.parametrize(("element", "kernel"), [(i64, "kernel_add"), (f32, "kernel_add_floats")])
+def test_the_host_waits_for_who_had_it(
+    monkeypatch: pytest.MonkeyPatch, element: Any, kernel: str
+) -> None:
+    """Another thread may have launched, and have dropped the result, since the host waited."""
+
+    def launched_before(heap: oa.Heap, element: Any, length: int) -> Any:
+        other = scratch(heap, element, length)
+        place = other.address
+        globals()[kernel][length](ones, other)
+        del other
+        result = scratch(heap, element, length)
+        assert result.address == place
+        return result
+
+    with oa.Heap(backend=PretendDevice(1 << 16), capacity="64MiB"):
+        ones, given = oa.zeros(100, element), oa.zeros(100, element)
+        ones[:] = 1
+        given[:] = np.arange(100)
+        monkeypatch.setattr(calls, "is_for_numpy", lambda values: True)
+        monkeypatch.setattr(calls, "scratch", launched_before)
+        assert np.array_equal(given.cumsum(), np.arange(100).cumsum())
 
 
 @pytest.mark.parametrize("by", ["host", "kernel"])

@@ -118,3 +118,36 @@ def test_rearranging_waits_for_launches_of_other_threads():
             heap.memory.rearrange(heap.layout)
             assert not heap.memory.launching
         other.join()
+
+
+@oa.kernel
+def bear() -> None:
+    Circle()
+
+
+def test_who_deletes_an_array_does_not_wait_with_the_lock(monkeypatch):
+    """A launch in CPython that begins meanwhile wants it."""
+    with oa.Heap(backend="python", capacity="64MiB") as heap:
+        others = [threading.Thread(target=heap.wait)]
+        others[0].start()  # from now on there are others
+        others[0].join()
+        given = heap.array(Circle, [heap.new(Circle)])
+
+        def launch():
+            with heap:
+                bear[1]()
+
+        def meanwhile():
+            if len(others) == 1:
+                others.append(threading.Thread(target=launch, daemon=True))
+                others[1].start()
+                while others[1].is_alive() and not heap.memory.launching:
+                    time.sleep(0.001)
+
+        monkeypatch.setattr(heap.memory, "wait_for_lists", meanwhile)
+        thread = threading.Thread(target=heap.delete, args=(given,), daemon=True)
+        thread.start()
+        thread.join(20)
+        assert not thread.is_alive()
+        others[1].join(20)
+        assert not others[1].is_alive() and len(heap.all(Circle)) == 1

@@ -37,6 +37,14 @@ MUTATIONS = (
         "a process that makes and drops large programs takes more and more memory",
         ("tests/test_collection.py::test_programs_that_were_dropped_are_found",),
     ),
+    Mutation(
+        "arrays are read with the lock", "sharedoa/heap/heap.py",
+        "            selection = self.placement.select(references) if known is None else known\n",
+        "            selection = objects._selection() if is_array else "
+        "self.placement.select(references)\n",
+        "who deletes an array and a launch in CPython wait for each other",
+        ("tests/heap/test_threads.py::test_who_deletes_an_array_does_not_wait_with_the_lock",),
+    ),
     # ------------------------------------------- one object
     Mutation(
         "fields are read while launches are recorded", "sharedoa/heap/one_field.py",

@@ -182,6 +182,16 @@ MUTATIONS = (
         "another library reads a later result in its stream", _AT_HAND,
     ),
     Mutation(
+        "memory that others use and somebody has seen", "sharedoa/heap/array_memory.py",
+        "            block.storage.is_exported = is_exported\n", "",
+        "another library reads a later result in its stream", _AT_HAND,
+    ),
+    Mutation(
+        "memory that another thread's launch uses", "sharedoa/many/calls.py",
+        "out=result._values()", "out=result._raw(0, len(result))",
+        "a launch writes over a result of the host", _AT_HAND,
+    ),
+    Mutation(
         "memory with adjoints", "sharedoa/heap/memory.py",
         " or self._extents.given is not None:", ":",
         "a new array has the adjoints of what was there", _AT_HAND,
