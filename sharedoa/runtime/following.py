@@ -81,6 +81,7 @@ class Following:
         self._nothing = self._array(u64, 0, 0)
         #: What launches that wait were given: the first steps of a leg, after all that were taken.
         self._waiting: list[tuple[Any, ...]] = []
+        #: Held while a launch is taken: another thread may have what waits launched.
         self._lock: Any = renew_in_child(threading.RLock())
         self._is_launching = False
         #: Legs where memory lies now, by their first step; None where it lies for the first time.
@@ -140,24 +141,30 @@ class Following:
 
     def take(self, program: Program, geometry: Geometry, arguments: tuple[Any, ...]) -> bool:
         """Launch, if that is the next step; else do nothing."""
-        step = self._next(program)
-        if step is None or not is_same(self._heap, step, program, geometry, arguments):
-            return False
-        self.launch()
-        self._take(step, arguments)
-        return True
+        with self._lock:
+            step = self._next(program)
+            if step is None or not is_same(self._heap, step, program, geometry, arguments):
+                return False
+            self.launch()
+            self._take(step, arguments)
+            return True
 
     def take_seen(self, program: Program, geometry: Geometry, arguments: tuple[Any, ...]) -> bool:
         """The same for the very arguments that the step was given last, at which nobody looks."""
-        step = self._next(program)
-        if step is None or not is_seen(step, program, geometry, arguments):
-            return False
-        self._take_seen(step, arguments)
-        return True
+        with self._lock:
+            step = self._next(program)
+            if step is None or not is_seen(step, program, geometry, arguments):
+                return False
+            self._take_seen(step, arguments)
+            return True
 
     def take_call(self, planned: tuple[PlannedLaunch, ...], arguments: tuple[Any, ...]) -> bool:
         """Call a method of all objects of a class, whose launches are ``planned`` without these
         arguments of the method, if they are the next steps; else do nothing."""
+        with self._lock:
+            return self._take_call(planned, arguments)
+
+    def _take_call(self, planned: tuple[PlannedLaunch, ...], arguments: tuple[Any, ...]) -> bool:
         if not self._is_as_it_was():
             return False
         first = self._first.get(planned)
@@ -240,23 +247,22 @@ class Following:
         """Launch what is given arrays and numbers that were looked at: with its leg, if it is of
         one."""
         memory = self._heap.memory
-        with self._lock:
-            waits = step.leg is not None and self._legs is not None
-            if waits and not self._waiting:
-                # Of a leg that was left the rest is launched one by one.
-                assert step.leg is not None
-                waits = step.leg[0] == self.taken and memory.deferred is None
-                if waits:
-                    memory.deferred = self
-                    # Whoever looks whether something was launched comes to launch this.
-                    memory.last_launch = object()
-                    _waiting.add(self)
+        waits = step.leg is not None and self._legs is not None
+        if waits and not self._waiting:
+            # Of a leg that was left the rest is launched one by one.
+            assert step.leg is not None
+            waits = step.leg[0] == self.taken and memory.deferred is None
             if waits:
-                self._waiting.append(arguments)
-                assert step.leg is not None
-                if self.taken + len(self._waiting) == step.leg[1]:
-                    self._launch()
-                return
+                memory.deferred = self
+                # Whoever looks whether something was launched comes to launch this.
+                memory.last_launch = object()
+                _waiting.add(self)
+        if waits:
+            self._waiting.append(arguments)
+            assert step.leg is not None
+            if self.taken + len(self._waiting) == step.leg[1]:
+                self._launch()
+            return
         token = recording.set(None)
         try:
             self._take(step, arguments)

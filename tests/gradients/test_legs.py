@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import gc
 import os
+import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -233,6 +235,43 @@ def test_who_looks_while_the_first_launch_waits(counts: Legs) -> None:
 
     check(history)
     assert counts.parts == 1
+
+
+def test_another_thread_launches_what_waits(counts: Legs, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may be in the middle of that when the next launch is asked for."""
+    take, owner, begun = following.Following._take, threading.get_ident(), threading.Event()
+
+    def slow(self: Any, *given: Any) -> None:
+        if threading.get_ident() != owner:
+            begun.set()
+            time.sleep(0.05)
+        take(self, *given)
+
+    monkeypatch.setattr(following.Following, "_take", slow)
+
+    def history(world: World, found: list[Any]) -> None:
+        for number in range(5):
+            world.begin()
+            with oa.tape() as tape:
+                blend[COUNT](world.beads, world.weights, world.out, 1)
+                blend[COUNT](world.beads, world.weights, world.out, 1)
+                if number == 4:
+                    thread = threading.Thread(target=following._launch_all)
+                    thread.start()
+                    begun.wait(0.2)
+                blend[COUNT](world.beads, world.weights, world.out, 1)
+                shake[COUNT](world.weights, 0.5)
+                blend[COUNT](world.beads, world.weights, world.out, 0)
+                total[COUNT](world.out, world.loss)
+            if number == 4:
+                thread.join()
+            tape.backward(world.loss)
+            found.append(world.seen())
+            tape.zero()
+            world.weights[:] = np.linspace(0.5, 1.0, COUNT)
+
+    check(history)
+    assert (counts.whole, counts.parts) == (5, 1) and begun.is_set()
 
 
 def test_methods_that_change_while_launches_wait(counts: Legs) -> None:

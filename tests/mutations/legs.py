@@ -11,7 +11,7 @@ MUTATIONS = (
     Mutation(
         "nobody is told that launches wait",
         _FOLLOWING,
-        "                    memory.last_launch = object()\n",
+        "                memory.last_launch = object()\n",
         "",
         "fields are read before launches that came first",
         (f"{_LEGS}::test_who_looks_while_the_first_launch_waits",),
@@ -35,8 +35,8 @@ MUTATIONS = (
     Mutation(
         "a leg that was left begins in the middle",
         _FOLLOWING,
-        "                waits = step.leg[0] == self.taken and memory.deferred is None",
-        "                waits = memory.deferred is None",
+        "            waits = step.leg[0] == self.taken and memory.deferred is None",
+        "            waits = memory.deferred is None",
         "launches are taken for the first ones of their leg",
         _WITHIN,
     ),
@@ -55,6 +55,16 @@ MUTATIONS = (
         "        leg = None\n",
         "each block takes longer than if launches did not wait",
         _WAITS,
+    ),
+    Mutation(
+        "launches are asked for while another thread launches what waits",
+        _FOLLOWING,
+        "        with self._lock:\n            step = self._next(program)\n"
+        "            if step is None or not is_seen(",
+        "        if True:\n            step = self._next(program)\n"
+        "            if step is None or not is_seen(",
+        "a block takes one step for another",
+        (f"{_LEGS}::test_another_thread_launches_what_waits",),
     ),
     Mutation(
         "methods change before what waits has begun",
