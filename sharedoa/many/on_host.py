@@ -7,8 +7,8 @@ orders are those of numbers of 64 bits, key and index, of which no two are equal
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -223,8 +223,32 @@ def _numbered(pieces: Sequence[Values]) -> list[tuple[int, Values]]:
 
 
 def _by_threads(work: Callable[[Any], Any], pieces: Sequence[Any]) -> list[Any]:
-    """What ``work`` makes of each piece, a thread a piece."""
+    """What ``work`` makes of each piece, a thread a piece; this one has those for which the system
+    gives none."""
     if len(pieces) == 1:
         return [work(pieces[0])]
-    with ThreadPoolExecutor(len(pieces)) as threads:
-        return list(threads.map(work, pieces))
+    found: list[Any] = [None] * len(pieces)
+    errors: list[BaseException] = []
+
+    def run(number: int) -> None:
+        try:
+            found[number] = work(pieces[number])
+        except BaseException as error:
+            errors.append(error)
+
+    threads, own = [], [0]
+    with uninterrupted:  # until none of them runs
+        for number in range(1, len(pieces)):
+            thread = threading.Thread(target=run, args=(number,))
+            try:
+                thread.start()
+                threads.append(thread)
+            except RuntimeError:
+                own.append(number)
+        for number in own:
+            run(number)
+        for thread in threads:
+            thread.join()
+    if errors:
+        raise errors[0]
+    return found

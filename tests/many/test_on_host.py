@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -96,3 +97,33 @@ def test_parts_of_a_sort_are_about_as_long(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(on_host, "_merged", merge)
     on_host.sort(given)
     assert len(lengths) == 4 and max(lengths) < 12_000 and np.all(np.diff(given) >= 0)
+
+
+@pytest.mark.parametrize("most", [0, 2])
+def test_where_the_system_gives_no_threads(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    left, start = [most], threading.Thread.start
+
+    def start_some(thread: threading.Thread) -> None:
+        if not left[0]:
+            raise RuntimeError("can't start new thread")
+        left[0] -= 1
+        start(thread)
+
+    monkeypatch.setattr(on_host, "worker_count", lambda: 5)
+    monkeypatch.setattr(on_host, "_SORTING_WORTH", 2)
+    monkeypatch.setattr(threading.Thread, "start", start_some)
+    given = np.random.default_rng(2).integers(0, 1 << 30, 4000)
+    expected = np.sort(given)
+    on_host.sort(given)
+    assert np.array_equal(given, expected)
+
+
+def test_what_a_thread_raises(monkeypatch: pytest.MonkeyPatch) -> None:
+    def raise_at_2(piece: int) -> int:
+        if piece == 2:
+            raise MemoryError("2")
+        return piece
+
+    assert on_host._by_threads(raise_at_2, [0, 1, 3]) == [0, 1, 3]
+    with pytest.raises(MemoryError, match="2"):
+        on_host._by_threads(raise_at_2, [0, 1, 2, 3])

@@ -153,6 +153,18 @@ MUTATIONS = (
         "-0.0 comes behind 0.0 in what a processor sorts", _PIECES,
     ),
     Mutation(
+        "pieces for which there is no thread", "sharedoa/many/on_host.py",
+        "                own.append(number)", "                pass",
+        "where the system gives no threads, parts of what is sorted are left out",
+        ("tests/many/test_on_host.py::test_where_the_system_gives_no_threads",),
+    ),
+    Mutation(
+        "what a thread raises", "sharedoa/many/on_host.py",
+        "    if errors:\n        raise errors[0]\n", "",
+        "a piece that could not be computed is None",
+        ("tests/many/test_on_host.py::test_what_a_thread_raises",),
+    ),
+    Mutation(
         "the first element of a matrix", "sharedoa/many/scratch.py",
         "    return elements_in(words.view(np.uint8)[: dtype.itemsize], dtype)[0]",
         "    return words.view(dtype)[0]",
