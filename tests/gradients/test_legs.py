@@ -253,13 +253,13 @@ def test_another_thread_launches_what_waits(counts: Legs, monkeypatch: pytest.Mo
         for number in range(5):
             world.begin()
             with oa.tape() as tape:
-                blend[COUNT](world.beads, world.weights, world.out, 1)
-                blend[COUNT](world.beads, world.weights, world.out, 1)
+                shake[COUNT](world.weights, 1.5)
+                shake[COUNT](world.weights, 1.5)
                 if number == 4:
                     thread = threading.Thread(target=following._launch_all)
                     thread.start()
                     begun.wait(0.2)
-                blend[COUNT](world.beads, world.weights, world.out, 1)
+                shake[COUNT](world.weights, 1.5)
                 shake[COUNT](world.weights, 0.5)
                 blend[COUNT](world.beads, world.weights, world.out, 0)
                 total[COUNT](world.out, world.loss)
