@@ -14,8 +14,9 @@ ALIVE, CANDIDATE, NO_KIND = 0, 1, 2
 NO_ACTION, DIE, SPAWN = 0, 1, 2
 
 
-class AgentV(oa.Object, unordered=("type_",)):
-    """Something alive, or something that may come to life."""
+class AgentV(oa.Object, layout="aos", unordered=("type_",)):
+    """Something alive, or something that may come to life. Who looks at one
+    asks for most of its fields, which lie side by side."""
 
     cell_id_: i32
     type_: i32
