@@ -237,14 +237,15 @@ _MODULES = {name: module for module, names in _LATER.items() for name in names}
 
 
 def __getattr__(name: str) -> object:
-    if name in _MODULES:
-        module = import_module(f".{_MODULES[name]}", __name__)
-        found = {each: getattr(module, each) for each in _LATER[_MODULES[name]]}
-    elif name in __all__:
-        module = import_module(".everyday", __name__)
-        found = {each: getattr(module, each) for each in module.__all__}
-    else:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    # First, whatever is asked for: of two threads of which each waits for what the other one imports
+    # Python gives one a module of which half is there.
+    module = import_module(".everyday", __name__)
+    names = module.__all__
+    if name in _MODULES:
+        module, names = import_module(f".{_MODULES[name]}", __name__), _LATER[_MODULES[name]]
+    found = {each: getattr(module, each) for each in names}
     globals().update(found)
     return found[name]
 

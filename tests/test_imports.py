@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
@@ -142,6 +143,23 @@ def test_the_first_name_loads_no_compiler(tmp_path: Path) -> None:
         f"print(*{{*sys.modules}} & {{*{[*parts, 'cffi', 'logging']}}})"
     )
     assert not run(code, tmp_path).split()
+
+
+def test_what_is_usual_comes_first(tmp_path: Path) -> None:
+    """Threads that ask for first names together all wait for it. Each would import from another end
+    else, and Python gives modules of which half is there to some of them."""
+    code = """
+        import sharedoa, sys, threading
+        class Noting:
+            def find_spec(self, name, *others):
+                print(name)
+        sys.meta_path.insert(0, Noting())
+        names = ("vec3", "stream", "fuse", "tape", "HashGrid", "reduce", "sweep", "Object")
+        work = [threading.Thread(target=getattr, args=(sharedoa, name)) for name in names]
+        for each in work: each.start()
+    """
+    loaded = run(dedent(code), tmp_path).split()
+    assert loaded[0] == "sharedoa.everyday" and "sharedoa.sweeps.call" in loaded
 
 
 @pytest.mark.parametrize("first", ["random", "sharedoa.philox", "sharedoa.random_numbers"])

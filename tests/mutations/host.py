@@ -38,6 +38,14 @@ MUTATIONS = (
         ("tests/test_collection.py::test_programs_that_were_dropped_are_found",),
     ),
     Mutation(
+        "names are imported from any end", "sharedoa/__init__.py",
+        '    module = import_module(".everyday", __name__)\n    names = module.__all__\n',
+        '    module = import_module("." + _MODULES.get(name, "everyday"), __name__)\n'
+        '    names = getattr(module, "__all__", [])\n',
+        "threads that ask for first names together get modules of which half is there",
+        ("tests/test_imports.py::test_what_is_usual_comes_first",),
+    ),
+    Mutation(
         "arrays are read with the lock", "sharedoa/heap/heap.py",
         "            selection = self.placement.select(references) if known is None else known\n",
         "            selection = objects._selection() if is_array else "
