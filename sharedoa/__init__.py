@@ -239,8 +239,8 @@ _MODULES = {name: module for module, names in _LATER.items() for name in names}
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    # First, whatever is asked for: of two threads of which each waits for what the other one imports
-    # Python gives one a module of which half is there.
+    # First, whatever is asked for: of two threads of which each waits for what the other one
+    # imports Python gives one a module of which half is there.
     module = import_module(".everyday", __name__)
     names = module.__all__
     if name in _MODULES:
