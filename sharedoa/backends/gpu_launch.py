@@ -36,8 +36,8 @@ class PreparedLaunch:
     def __init__(self, launch: KernelLaunch) -> None:
         """Raises ArgumentError for a grid or a block that the device cannot launch."""
         kernel: GpuKernel = launch.handle
-        (nx, ny), (bx, by) = launch.threads, launch.block
-        gx, gy = _grid(kernel, (-(-nx // launch.at_once), ny), launch.block)
+        bx, by = launch.block
+        gx, gy = _grid(kernel, launch.threads, launch.block, launch.at_once)
         self.shape = (gx, gy, 1, bx, by, 1)
         self._launch = launch
         self._threads = (ctypes.c_int64 * 2)(*launch.threads)
@@ -65,7 +65,9 @@ class PreparedLaunch:
         self._words[-2] = int(stream)
 
 
-def _grid(kernel: GpuKernel, threads: tuple[int, int], block: tuple[int, int]) -> tuple[int, int]:
+def _grid(
+    kernel: GpuKernel, threads: tuple[int, int], block: tuple[int, int], at_once: int
+) -> tuple[int, int]:
     (nx, ny), (bx, by) = threads, block
     if not 0 < bx * by <= kernel.max_threads or bx < 1:
         raise ArgumentError(
@@ -73,7 +75,7 @@ def _grid(kernel: GpuKernel, threads: tuple[int, int], block: tuple[int, int]) -
             f"most {kernel.max_threads} fit, given the registers that it needs",
             f"launch with a smaller block: kernel[threads, {min(256, kernel.max_threads)}](...)",
         )
-    grid = -(-nx // bx), -(-ny // by)
+    grid = -(-nx // (bx * at_once)), -(-ny // by)
     if nx > _LARGEST_ROW or grid[1] > _LARGEST_GRID_Y:
         raise ArgumentError(
             f"a launch of {nx:,} x {ny:,} threads is more than the device takes: at most "

@@ -119,6 +119,12 @@ class Uses:
         }
 
     @cached_property
+    def references(self) -> frozenset[int]:
+        """The kernel's parameters that are references, by number."""
+        every = enumerate(self.program.kernel.parameters)
+        return frozenset(n for n, each in every if isinstance(each.type, ReferenceType))
+
+    @cached_property
     def array_fields(self) -> frozenset[tuple[ClassType, str]]:
         """The fields whose arrays may be pieces."""
         return frozenset() if self.stores_references else array_fields(self.program)
@@ -245,6 +251,11 @@ class Facts:
         found: FrozenObject | None = self._ask("frozen", parameter) if is_asked else None
         return found
 
+    def is_object(self, parameter: int) -> bool:
+        """Whether a reference is never None in launches of the code."""
+        is_asked = self._uses is not None and parameter in self._uses.references
+        return is_asked and bool(self._ask("is_object", parameter))
+
     def block(self) -> tuple[int, int] | None:
         """How many threads along x and y each block of all launches of the code has."""
         if self._uses is None or self._debug:
@@ -285,6 +296,8 @@ class Facts:
             facts.constant(parameter)
         for parameter in uses.frozen:
             facts.frozen(parameter)
+        for parameter in sorted(uses.references):
+            facts.is_object(parameter)
         facts.block()
         facts.close()
         return facts

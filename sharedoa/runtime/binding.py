@@ -7,11 +7,13 @@ long as nothing of the following has changed, that would give the same answers:
 - names that the program was made from (``bound_names``): binding them raises no epoch;
 - the heap, and what the state block of the code holds: other launches may have filled it for them;
 - which arguments are runs, and of what form;
-- numbers among the arguments that are constants of the code (``specialisation``).
+- numbers among the arguments that are constants of the code (``specialisation``);
+- whether arguments are None which are objects, as the code knows: quick launches take no None.
 
 The first three are ``HOLDS``, an expression: a function for them would cost launches that are one
 function of their own (``launch_code``) a tenth of all they do. The fourth is ``write_runs``, the
-last ``FITS``; launches whose arguments stay the same compare the runs alone.
+fifth ``FITS``; careful launches ask ``takes``, which is all about arguments. Launches whose
+arguments stay the same compare the runs alone.
 """
 
 from __future__ import annotations
@@ -77,6 +79,8 @@ class Binding:
     known_words: Any = None
     #: What it was given as constants, of which the code may know some.
     constants: Constants = ()
+    #: Parameters that are objects, as the code knows.
+    objects: tuple[int, ...] = ()
     #: Parameters, and their slots, that may be constants of later launches.
     watched: tuple[tuple[int, int], ...] = ()
     #: What starts the launches of each number, by ``Backend.prepare``.
@@ -122,9 +126,12 @@ class Binding:
         elif self.counted.left > 0:
             self.starts[number] = partial(_start_and_count, start, self)
 
-    def fits(self) -> bool:
-        """Whether the arguments in the slots are those that are constants of the code."""
-        return bool(self.slots_view == self.known_words)
+    def takes(self, slots: Slots, arguments: tuple[Any, ...]) -> bool:
+        """Whether this was made for such arguments, which are packed in ``slots``. Where runs begin
+        is written there."""
+        is_known = bool(self.slots_view == self.known_words)
+        are_objects = not any(arguments[place] is None for place in self.objects)
+        return is_known and are_objects and self.write_runs(slots, arguments)
 
     def write_runs(self, slots: Slots, arguments: tuple[Any, ...]) -> bool:
         """Write where the runs among ``arguments`` begin; False if other arguments are runs, or of

@@ -41,10 +41,12 @@ _MOST_SEARCHED = 4
 @dataclass(frozen=True)
 class Given:
     """What code may know of a launch. Parameters, by number: those that are runs, and those that
-    are constants (``specialisation``), among which the threads of a block count."""
+    are constants (``specialisation``), among which the threads of a block count; and those that are
+    None."""
 
     runs: Runs = ()
     constants: Constants = ()
+    nones: frozenset[int] = frozenset()
 
     @classmethod
     def of(cls, facts: Facts) -> Given:
@@ -53,7 +55,8 @@ class Given:
         words = [*facts.words]
         blocks = [block for _, block in facts.asked("block") if block is not None]
         words += [(BLOCK, word_of_block(block)) for block in blocks]
-        return cls(runs, tuple(words))
+        nones = [place for (place,), is_object in facts.asked("is_object") if not is_object]
+        return cls(runs, tuple(words), frozenset(nones))
 
 
 NOTHING = Given()
@@ -89,6 +92,7 @@ class Now:
     ) -> None:
         self._uses, self._heap = uses, heap
         self._runs, self._constants = dict(given.runs), dict(given.constants)
+        self._nones = given.nones
         self.layout = layout or heap.layout
         self._reads = reads
         self._wanted = ranges
@@ -131,6 +135,9 @@ class Now:
     def frozen(self, parameter: int) -> FrozenObject | None:
         word, cls = self._constants.get(parameter), self._uses.frozen[parameter]
         return None if word is None else frozen_contents(self._heap, cls, word, self._reads)
+
+    def is_object(self, parameter: int) -> bool:
+        return parameter not in self._nones
 
     def block(self) -> Pair | None:
         word = self._constants.get(BLOCK)

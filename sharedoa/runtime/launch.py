@@ -223,9 +223,7 @@ class Program:
         launching[this] = self.is_launching
         is_new = False
         try:
-            while not (
-                binding.holds(heap) and binding.fits() and binding.write_runs(slots, arguments)
-            ):
+            while not (binding.holds(heap) and binding.takes(slots, arguments)):
                 # It looks at everything again, and goes on to use nothing else.
                 del launching[this]
                 settings = own_settings(heap, mode, debug)
@@ -365,13 +363,16 @@ class Program:
             scalars = []
         if scalars:
             constants = self.specialisation.of_launch(words_of(slots, scalars))
-        unit = self._bound_unit(heap, mode, debug, Given(forms, constants))
+        nones = frozenset(place for place in uses.references if arguments[place] is None)
+        unit = self._bound_unit(heap, mode, debug, Given(forms, constants, nones))
         if scalars and constants and not self.specialisation.admits(unit, heap.backend):
-            unit, constants = self._bound_unit(heap, mode, debug, Given(forms)), ()
+            unit, constants = self._bound_unit(heap, mode, debug, Given(forms, (), nones)), ()
         known_ranges.prepare(self, heap, unit, Now(uses, heap, NOTHING).where)
         known = () if are_fixed else unit.compilation.job.facts.words
         fixed = FixedWords(slots, [(slot_of(place, first), word) for place, word in known])
-        asked = [place for (place,), _ in unit.compilation.job.facts.asked("run")]
+        facts = unit.compilation.job.facts
+        asked = [place for (place,), _ in facts.asked("run")]
+        objects = [place for (place,), _ in facts.asked("is_object")]
         for place in asked:
             if runs[place] is not None:
                 slots[first[place]] = runs[place].first
@@ -389,12 +390,13 @@ class Program:
             self._names,
             are_settled,
             # Launches that change populations are made ready one by one.
-            are_settled and not self.uses().births,
+            are_settled and not self.uses().births and nones.isdisjoint(objects),
             counted,
             is_for_small,
             fixed.slots_view,
             fixed.known,
             constants,
+            tuple([place for place in objects if place not in nones]),
             tuple(scalars),
         )
 

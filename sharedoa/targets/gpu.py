@@ -139,6 +139,8 @@ class GpuTarget(ABC):
             x, y = (self._index_in_blocks_of(builder, *each) for each in enumerate(block))
             self.describe_block(entry, block[0] * block[1])
         number, width, _ = self.emit_position(builder, 0)
+        if block is not None:
+            width = I32(block[0])
         if at_once > 1:
             begin = builder.mul(number, builder.mul(width, I32(at_once - 1)))
             x = builder.add(x, begin)

@@ -76,6 +76,7 @@ def job(
     runs: Mapping[int, RunForm] | None = None,
     populated: Collection[int] | None = None,
     constants: Mapping[int, Number] | None = None,
+    nones: Collection[int] = (),
 ) -> Job:
     """What passes may know, of objects that lie one after another, in a mode in which all of them
     may run."""
@@ -83,7 +84,7 @@ def job(
     layout, encoding = Layout("aos", Header(8, 8)), PlainReference()
     auto = parse_mode(AUTO)
     mode = auto if shares_loops else replace(auto, name="alone")
-    given = _Given(runs or {}, populated, constants or {})
+    given = _Given(runs or {}, populated, constants or {}, nones)
     return Job("test", _NOTHING, target, layout, encoding, mode, debug, facts=given)
 
 
@@ -98,9 +99,11 @@ class _Given(Facts):
         runs: Mapping[int, RunForm],
         populated: Collection[int] | None,
         constants: Mapping[int, Number],
+        nones: Collection[int],
     ) -> None:
         super().__init__()
         self._runs, self._populated, self._constants = runs, populated, constants
+        self._nones = nones
 
     def run(self, parameter: int) -> RunForm | None:
         return self._runs.get(parameter)
@@ -110,6 +113,9 @@ class _Given(Facts):
 
     def constant(self, parameter: int) -> Number | None:
         return self._constants.get(parameter)
+
+    def is_object(self, parameter: int) -> bool:
+        return parameter not in self._nones
 
 
 def contents(program: ir.Program) -> object:

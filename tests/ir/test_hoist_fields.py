@@ -4,19 +4,24 @@ found."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Collection
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sharedoa as oa
 from sharedoa import i32, ir
-from sharedoa.ir.core import operations_in, unconverted
 from sharedoa.ir.passes.hoist_fields import hoist_fields
 from sharedoa.ir.verify import verify
+from tests.codegen.interpreted import InterpretedGpu
+from tests.ptxpass.interpreter.memory import AccessFault
 
 from ..differential.effort import examples
 from .interpreter import Machine, Thing
@@ -85,16 +90,23 @@ def program_of(folder: Path, body: str) -> ir.Program:
     return program_from(folder, parameters, lines, **names)
 
 
-def hoisted(program: ir.Program) -> list[str]:
-    """Load before loops what can be; of which fields."""
-    hoist_fields(program, job(device=True, shares_loops=True))
+def outside_loops(program: ir.Program) -> Counter[str]:
+    """Which fields are named there."""
+    pending = [each.body for each in program.functions.values()]
+    found: Counter[str] = Counter()
+    while pending:
+        for each in pending.pop().operations:
+            found.update([each["name"]] if each.kind == "field" else [])
+            pending += [] if each.kind in ("for", "while") else each.regions
+    return found
+
+
+def hoisted(program: ir.Program, nones: Collection[int] = ()) -> list[str]:
+    """Load before loops what can be, where these arguments are None; of which fields."""
+    before = outside_loops(program)
+    hoist_fields(program, job(device=True, shares_loops=True, nones=nones))
     verify(program)
-    fields = []
-    for each in operations_in(program):
-        if each.kind == "field":
-            base = unconverted(each.operands[0]).source
-            fields += [each["name"]] if base is not None and base.kind == "select" else []
-    return sorted(fields)
+    return sorted((outside_loops(program) - before).elements())
 
 
 def outcome(program: ir.Program, seed: int, threads: int = THREADS) -> Any:
@@ -109,15 +121,14 @@ def outcome(program: ir.Program, seed: int, threads: int = THREADS) -> Any:
         "width": 2, "height": 2, "pair": {"one": random.randrange(4), "two": 1},
         "places": places, "first": random.choice([None, *places]), "near": (None, places[0]),
     }  # fmt: skip
-    land = Thing(Land.__sharedoa__, fields) if seed % 3 else None
+    land = Thing(Land.__sharedoa__, fields)
     out = [0] * threads
-    Machine(program, 0).run((land, places, out, random.randrange(4) if land else 0), threads)
-    return out, land and [land.fields[name] for name in ("width", "height")]
+    Machine(program, 0).run((land, places, out, random.randrange(4)), threads)
+    return out, [land.fields[name] for name in ("width", "height")]
 
 
 @pytest.mark.parametrize("body", LOOPS)
 def test_which_are_loaded_once(tmp_path: Path, body: str) -> None:
-    """None is asked nothing, where there is no round."""
     program = program_of(tmp_path, f"for k in range(n):\n  {body}")
     expected = [outcome(program, seed, threads=1) for seed in range(9)]
     assert hoisted(program) == LOOPS[body]
@@ -170,13 +181,62 @@ def test_what_is_given_once_by_the_launch_and_once_by_others(tmp_path: Path) -> 
             found += place.value
         return found
 
-    names = {"oa": oa, "i32": i32, "Place": Place, "values": values}
+    @oa.func
+    def through(place: Place, n: i32) -> i32:
+        return values(place, n) + 1
+
+    names = {"oa": oa, "i32": i32, "Place": Place, "values": values, "through": through}
     head = "p: Place, places: oa.Array[Place], out: oa.Array[i32], n: i32"
     for lines, fields in (
         ("out[0] = values(p, n)", ["value"]),
         ("out[0] = values(p, n) + values(places[1], n)", []),
+        ("out[0] = values(p, n) + through(p, n)", ["value"]),
+        ("out[0] = values(p, n) + through(places[1], n)", []),
     ):
         assert hoisted(program_from(tmp_path, head, lines, **names)) == fields
+    for lines, fields in (
+        ("out[0] = values(q, n)", ["value"]),
+        ("out[0] = values(p, n)", []),
+        ("out[0] = through(p, n) + values(q, n)", []),
+    ):
+        program = program_from(tmp_path, f"q: Place, {head}", lines, **names)
+        assert hoisted(program, nones=[1]) == fields
+
+
+@oa.kernel
+def widths(land: Land | None, other: Land | None, out: oa.Array[i32]) -> None:
+    t = oa.grid(1)
+    s = i32(0)
+    for k in range(5):
+        if t > k:
+            s += land.width  # type: ignore[union-attr]
+        if other is not None and k > 2:
+            s += 100 * other.width
+    out[t] = s
+
+
+def test_none_is_asked_nothing() -> None:
+    """What a field of None is nobody makes up, in whatever order launches come."""
+    with oa.Heap(backend=InterpretedGpu(), capacity="64MiB") as heap:
+        land, other = heap.new(Land, 2)
+        land.width, other.width = 2, 3
+        out = heap.zeros(3, i32)
+        given = (land, None), (land, other), (None, other), (land, other), (land, None)
+        for launch in given:
+            with oa.capture() as step:
+                widths[3](*launch, out)
+            for run in (partial(widths[3], *launch, out), step.run):
+                if launch[0] is None:
+                    widths[1](*launch, out)  # nor does it ask
+                    assert out[0] == 600
+                    with pytest.raises(AccessFault):
+                        run()
+                    continue
+                out[:] = -1
+                run()
+                assert np.array_equal(out, np.arange(3) * 2 + (600 if launch[1] else 0))
+        answers = {each.facts.answers["is_object", 0] for each in widths.program._compilations}
+        assert answers == {True, False}
 
 
 def test_fields_of_a_subclass(tmp_path: Path) -> None:

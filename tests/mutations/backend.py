@@ -339,7 +339,7 @@ MUTATIONS = (
     ),
     Mutation(
         "blocks for all threads", "sharedoa/backends/gpu_launch.py",
-        "(-(-nx // launch.at_once), ny)", "(nx, ny)",
+        "-(-nx // (bx * at_once))", "-(-nx // bx)",
         "blocks are started that have nothing to do",
         ("tests/targets/test_storing.py::test_the_grid_has_as_many_blocks",),
     ),

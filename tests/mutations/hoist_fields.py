@@ -5,14 +5,24 @@ from .mutation import Mutation
 _PASS = "sharedoa/ir/passes/hoist_fields.py"
 _TESTS = "tests/ir/test_hoist_fields.py"
 _ONCE = f"{_TESTS}::test_which_are_loaded_once"
+_NONE = f"{_TESTS}::test_none_is_asked_nothing"
+_OTHERS = f"{_TESTS}::test_what_is_given_once_by_the_launch_and_once_by_others"
 _RANDOM = f"{_TESTS}::test_random_loops_mean_the_same"
 
 MUTATIONS = (
     Mutation(
         "None before a loop", _PASS,
-        'base = add("select", [is_one, object, nothing], object)',
-        'base = add("select", [is_one, object, object], object)',
-        "a field of null is read before a loop that has no round", (_ONCE, _RANDOM),
+        "if not all(map(self._facts.is_object, sorted(self._objects[object]))):", "if False:",
+        "a field of null is read before a loop that asks it nothing", (_NONE, _OTHERS),
+    ),
+    Mutation(
+        "code for objects runs with None", "sharedoa/runtime/binding.py",
+        "not any(arguments[place] is None for place in self.objects)", "True",
+        "a field of null is read before a loop that asks it nothing", (_NONE,),
+    ),
+    Mutation(
+        "one of several arguments", _PASS, "elif not numbers <= known:", "elif False:",
+        "a function asks the None that another call gives it", (_OTHERS,),
     ),
     Mutation(
         "fields that rounds change", _PASS,
@@ -20,9 +30,9 @@ MUTATIONS = (
         "rounds see what a field was before the loop", (_ONCE, _RANDOM),
     ),
     Mutation(
-        "objects of others", _PASS, "if unconverted(operand) not in found[symbol]:", "if False:",
+        "objects of others", _PASS, "if numbers is None:", "if False:",
         "what may be none counts as an object",
-        (f"{_TESTS}::test_what_is_given_once_by_the_launch_and_once_by_others",),
+        (_OTHERS,),
     ),
     Mutation(
         "fields of subclasses before a loop", _PASS,

@@ -109,6 +109,10 @@ def test_the_grid_has_as_many_blocks() -> None:
     for at_once, blocks in ((1, 32), (4, 8)):
         launch = KernelLaunch(kernel, (8100, 3), (256, 1), slots, 1, at_once=at_once)
         assert PreparedLaunch(launch).shape == (blocks, 3, 1, 256, 1, 1)
+        # Threads are numbered by 32 bits, however many of them one is.
+        too_many = KernelLaunch(kernel, (1 << 31, 1), (256, 1), slots, 1, at_once=at_once)
+        with pytest.raises(oa.ArgumentError, match="more than the device takes"):
+            PreparedLaunch(too_many)
 
 
 @pytest.mark.gpu

@@ -2,12 +2,12 @@
 
 ``land.at(x, y)`` asks the land how wide it is, how high, and where its cells are. All that stays as
 it is while a launch lasts, but it stands behind tests, and neither LLVM nor ptxas loads what may be
-none. An object that is an argument of the launch is one, or None, so it may be asked before the
-loop. What None would be asked is read from ``nothing``, memory of zeros that is always there.
+none. An argument of a launch may be asked before the loop unless it is None, and launches that are
+given that have code of their own (``Facts.is_object``), whose threads may ask it nothing.
 
-    for ... (%x) {                                    %is = compare %land, %null
-      if %t {                                         %o = select %is, %land, (nothing)
-        %w = load (field %land <name = "width">)  ->  %w = load (field %o <name = "width">)
+    for ... (%x) {
+      if %t {
+        %w = load (field %land <name = "width">)  ->  %w = load (field %land <name = "width">)
         ...                                           for ... (%x) { if %t { ...
 
 Functions that are small stand where loops call them.
@@ -18,8 +18,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ...model.scalars import boolean
-from ...model.tiles import LANES
 from ...model.types import ArrayType, ReferenceType, ScalarType
 from ..core import (
     Function,
@@ -35,7 +33,7 @@ from ..core import (
     unconverted,
 )
 from ..field_loads import field_of
-from ..job import Job
+from ..job import Facts, Job
 from ..operations import kind_of
 from ..rewrite import make, replace_uses
 from ..roles import Role, may_meet, role_of, stored_roles
@@ -57,20 +55,27 @@ def hoist_fields(program: Program, job: Job) -> None:
     given, stored = _given_by_launch(program), stored_roles(program)
     for symbol, function in program.functions.items():
         if given.get(symbol) and not _has_lanes(function):
-            _Hoisting(program, job, function, given[symbol], stored).region(function.body)
+            _Hoisting(program, job.facts, function, given[symbol], stored).region(function.body)
 
 
 def _has_lanes(function: Function) -> bool:
     return any(isinstance(fact, Lane) for fact in function.known.values())
 
 
-def _given_by_launch(program: Program) -> Mapping[str, set[Value]]:
-    """Of each function the parameters that are references which the launch was given, by all of its
-    calls. Every one counts as that until a call shows otherwise."""
-    found = {
-        symbol: {v for v in function.parameters if isinstance(v.type, ReferenceType)}
+Given = dict[Value, set[int]]
+"""Parameters of a function that are references which the launch was given, by all calls, and which
+of the kernel's parameters each may be."""
+
+
+def _given_by_launch(program: Program) -> Mapping[str, Given]:
+    """Every one counts as that until a call shows otherwise."""
+    found: dict[str, Given] = {
+        symbol: {v: set() for v in function.parameters if isinstance(v.type, ReferenceType)}
         for symbol, function in program.functions.items()
     }
+    for number, parameter in enumerate(program.kernel.parameters):
+        if parameter in found[program.kernel.symbol]:
+            found[program.kernel.symbol][parameter].add(number)
     while True:
         has_changed = False
         for symbol, function in program.functions.items():
@@ -78,9 +83,16 @@ def _given_by_launch(program: Program) -> Mapping[str, set[Value]]:
                 for callee in callees(operation):
                     parameters = program.functions[callee].parameters
                     for parameter, operand in zip(parameters, operation.operands, strict=True):
-                        if unconverted(operand) not in found[symbol]:
-                            has_changed |= parameter in found[callee]
-                            found[callee].discard(parameter)
+                        known = found[callee].get(parameter)
+                        if known is None:
+                            continue
+                        numbers = found[symbol].get(unconverted(operand))
+                        if numbers is None:
+                            del found[callee][parameter]
+                            has_changed = True
+                        elif not numbers <= known:
+                            known |= numbers
+                            has_changed = True
         if not has_changed:
             return found
 
@@ -103,12 +115,12 @@ class _Hoisting:
     def __init__(
         self,
         program: Program,
-        job: Job,
+        facts: Facts,
         function: Function,
-        objects: set[Value],
+        objects: Given,
         stored: frozenset[Role],
     ) -> None:
-        self._program, self._layout, self._function = program, job.layout, function
+        self._program, self._facts, self._function = program, facts, function
         self._objects, self._stored = objects, stored
 
     def region(self, region: Region) -> None:
@@ -201,22 +213,19 @@ class _Hoisting:
             return None
         if any(may_meet(role, each) for each in self._stored):
             return None
+        if not all(map(self._facts.is_object, sorted(self._objects[object]))):
+            return None
         return _Place(object, chain)
 
     def _loaded(self, place: _Place, load: Operation, made: list[Operation]) -> Value:
         """The value, by operations that are added to ``made``."""
-        at, object, field = load.location, place.object, place.chain[0]
+        at, base, field = load.location, place.object, place.chain[0]
 
         def add(kind: str, operands: Sequence[Value], like: Value, **attributes: Any) -> Value:
             made.append(make(kind, operands, at, [like.type], **attributes))
             return made[-1].result
 
-        null = add("zero", [], object)
-        made.append(make("compare", [object, null], at, [boolean], operator="is_not"))
-        is_one = made[-1].result
-        nothing = add("nothing", [], object, bytes=self._reach(field))
-        base = add("select", [is_one, object, nothing], object)
-        if field.operands[0].type != object.type:
+        if field.operands[0].type != base.type:
             base = add("convert", [base], field.operands[0])
         for each in place.chain:
             others = []
@@ -225,12 +234,6 @@ class _Hoisting:
                 others.append(add("constant", [], index, **index.source.attributes))
             base = add(each.kind, [base, *others], each.result, **each.attributes)
         return add("load", [base], load.result)
-
-    def _reach(self, field: Operation) -> int:
-        """Bytes from an object on in which its fields are."""
-        owner = field["owner"]
-        lanes = LANES if self._layout.is_tiled(owner) else 1
-        return int(self._layout.record(owner).size * lanes)
 
 
 def _is_loop(operation: Operation) -> bool:
