@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 import sharedoa as oa
 from sharedoa import i32, ir
+from sharedoa.ir.core import operations_in
 from sharedoa.ir.passes.hoist_fields import hoist_fields
 from sharedoa.ir.verify import verify
 from tests.codegen.interpreted import InterpretedGpu

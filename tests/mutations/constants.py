@@ -205,7 +205,7 @@ MUTATIONS = (
     ),
     Mutation(
         "careful launches with other numbers", _BINDING,
-        "return bool(self.slots_view == self.known_words)", "return True",
+        "is_known = bool(self.slots_view == self.known_words)", "is_known = True",
         "a launch that is converted runs code for other numbers", _OWN,
     ),
     Mutation(
