@@ -338,6 +338,12 @@ MUTATIONS = (
         ("tests/targets/test_storing.py::test_which_kernels",),
     ),
     Mutation(
+        "more threads than numbers", "sharedoa/backends/gpu_launch.py",
+        "if nx > _LARGEST_ROW or", "if nx > at_once * _LARGEST_ROW or",
+        "launches of more than 32 bits count run a part of their threads",
+        ("tests/targets/test_storing.py::test_the_grid_has_as_many_blocks",),
+    ),
+    Mutation(
         "blocks for all threads", "sharedoa/backends/gpu_launch.py",
         "-(-nx // (bx * at_once))", "-(-nx // bx)",
         "blocks are started that have nothing to do",
