@@ -241,10 +241,11 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     # First, whatever is asked for: of two threads of which each waits for what the other one
     # imports Python gives one a module of which half is there.
-    module = import_module(".everyday", __name__)
-    names = module.__all__
-    if name in _MODULES:
-        module, names = import_module(f".{_MODULES[name]}", __name__), _LATER[_MODULES[name]]
+    from . import everyday
+
+    where = _MODULES.get(name)
+    module = everyday if where is None else import_module(f".{where}", __name__)
+    names = everyday.__all__ if where is None else _LATER[where]
     found = {each: getattr(module, each) for each in names}
     globals().update(found)
     return found[name]

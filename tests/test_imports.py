@@ -13,6 +13,8 @@ from textwrap import dedent
 
 import pytest
 
+import sharedoa
+
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("dispatch", "ptxpass", "sharedoa", "apps", "bench")
 PARTS = (
@@ -143,6 +145,13 @@ def test_the_first_name_loads_no_compiler(tmp_path: Path) -> None:
         f"print(*{{*sys.modules}} & {{*{[*parts, 'cffi', 'logging']}}})"
     )
     assert not run(code, tmp_path).split()
+
+
+def test_who_reads_the_code_finds_what_is_imported_later() -> None:
+    """As those do that put a program and all that it imports into one file."""
+    found = [name for name, _ in imports(ROOT / "sharedoa" / "__init__.py")]
+    for module in ("everyday", *sharedoa._LATER):
+        assert any(f"{name}.".startswith(f"sharedoa.{module}.") for name in found), module
 
 
 def test_what_is_usual_comes_first(tmp_path: Path) -> None:

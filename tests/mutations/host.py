@@ -39,9 +39,8 @@ MUTATIONS = (
     ),
     Mutation(
         "names are imported from any end", "sharedoa/__init__.py",
-        '    module = import_module(".everyday", __name__)\n    names = module.__all__\n',
-        '    module = import_module("." + _MODULES.get(name, "everyday"), __name__)\n'
-        '    names = getattr(module, "__all__", [])\n',
+        "    from . import everyday\n",
+        '    everyday = import_module("." + _MODULES.get(name, "everyday"), __name__)\n',
         "threads that ask for first names together get modules of which half is there",
         ("tests/test_imports.py::test_what_is_usual_comes_first",),
     ),
