@@ -8,7 +8,7 @@ long as nothing of the following has changed, that would give the same answers:
 - the heap, and what the state block of the code holds: other launches may have filled it for them;
 - which arguments are runs, and of what form;
 - numbers among the arguments that are constants of the code (``specialisation``);
-- whether arguments are None which are objects, as the code knows: quick launches take no None.
+- which arguments are None, of those of which the code knows: quick launches take no None.
 
 The first three are ``HOLDS``, an expression: a function for them would cost launches that are one
 function of their own (``launch_code``) a tenth of all they do. The fourth is ``write_runs``, the
@@ -79,8 +79,8 @@ class Binding:
     known_words: Any = None
     #: What it was given as constants, of which the code may know some.
     constants: Constants = ()
-    #: Parameters that are objects, as the code knows.
-    objects: tuple[int, ...] = ()
+    #: Parameters of which the code knows whether they are objects or None, and which they are.
+    objects: tuple[tuple[int, bool], ...] = ()
     #: Parameters, and their slots, that may be constants of later launches.
     watched: tuple[tuple[int, int], ...] = ()
     #: What starts the launches of each number, by ``Backend.prepare``.
@@ -118,7 +118,10 @@ class Binding:
                 self.starts.clear()
 
     def keep(self, number: int, geometry: Geometry, start: Callable[[], None]) -> None:
-        """Launches of this number and geometry start so from now on."""
+        """Launches of this number and geometry start so from now on, but for those with None: quick
+        launches are given objects, for which there is other code."""
+        if not all(is_object for _, is_object in self.objects):
+            return
         if len(self.starts) >= _STARTS_KEPT:
             self.starts.clear()
         if self.counted is None or clustering.is_small(geometry):
@@ -130,8 +133,9 @@ class Binding:
         """Whether this was made for such arguments, which are packed in ``slots``. Where runs begin
         is written there."""
         is_known = bool(self.slots_view == self.known_words)
-        are_objects = not any(arguments[place] is None for place in self.objects)
-        return is_known and are_objects and self.write_runs(slots, arguments)
+        for place, is_object in self.objects:
+            is_known &= (arguments[place] is not None) == is_object
+        return is_known and self.write_runs(slots, arguments)
 
     def write_runs(self, slots: Slots, arguments: tuple[Any, ...]) -> bool:
         """Write where the runs among ``arguments`` begin; False if other arguments are runs, or of

@@ -372,7 +372,6 @@ class Program:
         fixed = FixedWords(slots, [(slot_of(place, first), word) for place, word in known])
         facts = unit.compilation.job.facts
         asked = [place for (place,), _ in facts.asked("run")]
-        objects = [place for (place,), _ in facts.asked("is_object")]
         for place in asked:
             if runs[place] is not None:
                 slots[first[place]] = runs[place].first
@@ -390,13 +389,13 @@ class Program:
             self._names,
             are_settled,
             # Launches that change populations are made ready one by one.
-            are_settled and not self.uses().births and nones.isdisjoint(objects),
+            are_settled and not self.uses().births,
             counted,
             is_for_small,
             fixed.slots_view,
             fixed.known,
             constants,
-            tuple([place for place in objects if place not in nones]),
+            tuple([(place, is_object) for (place,), is_object in facts.asked("is_object")]),
             tuple(scalars),
         )
 

@@ -236,6 +236,13 @@ def test_none_is_asked_nothing() -> None:
                 out[:] = -1
                 run()
                 assert np.array_equal(out, np.arange(3) * 2 + (600 if launch[1] else 0))
+        for launch, is_object in (((None, other), False), ((land, other), True)):
+            bindings = []
+            for _ in range(3):
+                widths[1](*launch, out)
+                bindings.append(widths.program.binding)
+                assert (0, is_object) in bindings[-1].objects
+            assert bindings[1] is bindings[2]  # nothing is made ready again
         answers = {each.facts.answers["is_object", 0] for each in widths.program._compilations}
         assert answers == {True, False}
 

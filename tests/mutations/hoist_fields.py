@@ -17,8 +17,14 @@ MUTATIONS = (
     ),
     Mutation(
         "code for objects runs with None", "sharedoa/runtime/binding.py",
-        "not any(arguments[place] is None for place in self.objects)", "True",
+        "            is_known &= (arguments[place] is not None) == is_object\n",
+        "            pass\n",
         "a field of null is read before a loop that asks it nothing", (_NONE,),
+    ),
+    Mutation(
+        "code for None runs with objects", "sharedoa/runtime/binding.py",
+        "        if not all(is_object for _, is_object in self.objects):\n            return\n", "",
+        "once None was given, fields are loaded in each round", (_NONE,),
     ),
     Mutation(
         "one of several arguments", _PASS, "elif not numbers <= known:", "elif False:",
