@@ -341,7 +341,7 @@ class PrefixSumByTiles:
     def __init__(self, heap: Heap, length: int) -> None:
         self._length = length
         self._tiles = -(-length // PIECE)
-        self._said = heap.zeros(max(1, self._tiles), scalars.u64)
+        self._said = heap.blank(scalars.u64, max(1, self._tiles))
 
     def launch(self, launches: Launches, values: Any, result: Any) -> None:
         if self._length:

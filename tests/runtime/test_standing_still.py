@@ -278,7 +278,7 @@ def test_objects_that_another_thread_deletes(
         assert len(oa.all(Pair)) == 32 + (meanwhile == "compact" and mode != "cuda")
 
 
-@pytest.mark.parametrize("how", ["one", "many"])
+@pytest.mark.parametrize("how", ["one", "many", "list"])
 def test_deletion_waits_for_launches_that_have_just_begun(
     how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -295,13 +295,13 @@ def test_deletion_waits_for_launches_that_have_just_begun(
                 while not heap.memory.launching:
                     time.sleep(0.0001)
 
-        gone = pairs[3] if how == "one" else pairs[3:]
+        gone = {"one": pairs[3], "many": pairs[3:], "list": [pairs[3], pairs[4]]}[how]
         with monkeypatch.context() as patch:
             # After the last wait of each before it takes the lock.
-            if how == "one":
-                after(patch, heap, "wait", begin)
-            else:
+            if how == "list":
                 after(patch, heap_module, "references_of", begin)
+            else:
+                after(patch, heap, "wait", begin)
             oa.delete(gone)
             assert not heap.memory.launching
         launch.join()
