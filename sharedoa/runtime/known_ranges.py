@@ -83,12 +83,14 @@ def prepare(program: Program, heap: Heap, unit: Unit, ranges: Ranges) -> None:
     with _lock:
         known = _of(heap, uses)
         before = known.wanted.get(unit)
+        if before is not None and before.task.is_dropped:  # by a fork, of which this is the child
+            before = None
+        if wanted in known.ranges or not known.left:
+            return
         if before is not None and before.ranges == wanted:
             return
         if before is not None:
             before.task.drop()
-        if wanted in known.ranges or not known.left:
-            return
         known.left -= wanted != GENERAL
         weak = heap.weak
 

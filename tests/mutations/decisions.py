@@ -205,6 +205,15 @@ MUTATIONS = (
         "general code for good", _RANGES, "    if is_new:\n", "    if False:\n",
         "launches look addresses up where they could compare", _OF_RANGES,
     ),
+    Mutation(
+        "what a parent wanted its child will get", _RANGES,
+        "        if before is not None and before.task.is_dropped:", "        if False:",
+        "a child looks addresses up where it could compare",
+        (
+            "tests/runtime/test_known_ranges.py::"
+            "test_a_child_compiles_what_its_parent_was_about_to",
+        ),
+    ),
     # ------------------------------------------------------------------ descriptions
     *(
         Mutation(

@@ -3,6 +3,7 @@ and code for these is made beside them."""
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -15,6 +16,7 @@ from sharedoa import i32
 from sharedoa.runtime import background, launch
 from sharedoa.runtime.facts import NOTHING, Now
 from sharedoa.runtime.known_ranges import GENERAL
+from tests.heap.test_forks import child_does
 
 Compiled = list[tuple[str, bool]]
 
@@ -132,6 +134,34 @@ def test_no_launch_waits_for_code_when_a_class_grows(look: Any, compiled: Compil
             assert ranges_of(look) == where(heap, look) != GENERAL
             first = where(heap, look)
         assert ("look", True) not in compiled
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_child_compiles_what_its_parent_was_about_to(look: Any, compiled: Compiled) -> None:
+    def hold(task: background.Task) -> None:
+        go_on.wait()
+
+    def compiles() -> None:
+        heap.new(Other, 100)  # what was bound looks at everything again
+        check(heap, look, trees)
+        assert background.wait()
+        check(heap, look, trees)
+        assert ranges_of(look) == where(heap, look) != GENERAL
+
+    with new_heap() as heap:
+        trees = forest(heap)
+        check(heap, look, trees)
+        heap.all(Oak).grow(0)
+        go_on = threading.Event()
+        background.submit(hold)
+        try:
+            grow(heap, look)
+            check(heap, look, trees)
+            assert ranges_of(look) == GENERAL
+            child_does(compiles)
+        finally:
+            go_on.set()
 
 
 def test_without_a_thread_beside_it_launches_wait(
