@@ -194,8 +194,8 @@ class Backend(Protocol):
 
     @property
     def blocks_at_once(self) -> int:
-        """Blocks of a launch that no longer has than so many may wait for those before them, as all
-        of them run at the same time."""
+        """In a launch of at most so many blocks, each may wait for those before it: all of them run
+        at the same time."""
         ...
 
     def keeps_busy(self, threads: tuple[int, int], block: tuple[int, int]) -> bool:

@@ -241,7 +241,8 @@ class GpuBackend(ABC):
 
     @property
     def blocks_at_once(self) -> int:
-        """One on each multiprocessor: whatever else is there, it ends before or leaves room."""
+        """One on each multiprocessor: whatever else is there ends before, or leaves room. Where it
+        takes long, blocks begin in the order of their numbers, so whoever is waited for runs."""
         return self.device.description.multiprocessors
 
     def keeps_busy(self, threads: tuple[int, int], block: tuple[int, int]) -> bool:
