@@ -51,7 +51,7 @@ def check(pretended: PretendHip, driver: object) -> None:
         mark[1000, 128](numbers, -3, 0.5)
         walkers.step(2.0)
         assert pretended.launched[0] == (
-            (8, 1, 1, 128, 1, 1),
+            (2, 1, 1, 128, 1, 1),  # each does what four do that only store
             [numbers.address, 1000, 253, int(np.float32(0.5).view(np.uint32)), 1000, 1],
         )
         assert pretended.launched[1][1][-2:] == [100, 1]
