@@ -1,4 +1,5 @@
-"""Classes that are their fields, as those of ``dataclasses``, made in an eighth of the time.
+"""Classes that are their fields, as those of ``dataclasses``, made sooner: a frozen one of five
+fields in a twelfth of the time, another one in a sixth.
 
 There are hundreds here, and making them was half of what importing us, and a fifth of what a first
 kernel took: ``dataclasses`` compiles up to seven functions for each. This compiles one,
