@@ -242,12 +242,12 @@ class Heap(HeapOfLaunches):
         with self.lock:
             self.wait_for_others()
             self.memory.wait_for_lists()
-            known = objects._known_selection() if is_array else None
-            selection = self.placement.select(references) if known is None else known
+            if known is None or objects._known_selection() is not known:
+                known = self.placement.select(references)
             self.of_classes.forget()
-            self.placement.free(selection, user_line() if self.debug else "")
+            self.placement.free(known, user_line() if self.debug else "")
             self.bury(references)
-        self.upkeep.after_deletion(self, selection)
+        self.upkeep.after_deletion(self, known)
 
     def all(self, python_class: type) -> Population:
         """Every live object of the class and its subclasses."""

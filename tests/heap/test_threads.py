@@ -151,3 +151,40 @@ def test_who_deletes_an_array_does_not_wait_with_the_lock(monkeypatch):
         assert not thread.is_alive()
         others[1].join(20)
         assert not others[1].is_alive() and len(heap.all(Circle)) == 1
+
+
+def test_the_same_objects_are_deleted_and_told_so(monkeypatch):
+    """Those that the array had when it was read, whatever another thread stores and looks at until
+    the lock is taken."""
+    with oa.Heap(backend="cpu", capacity="64MiB") as heap:
+        circles = [heap.new(Circle, number=number) for number in range(3)]
+        given = heap.array(Circle, circles[:2])
+        assert given.number.numpy().tolist() == [0, 1]  # it knows where they lie
+
+        def meanwhile():
+            given[0] = circles[2]
+            assert given.number.numpy().tolist() == [2, 1]
+
+        monkeypatch.setattr(heap.memory, "wait_for_lists", meanwhile)
+        heap.delete(given)
+        monkeypatch.undo()
+        assert circles[2].number == 2 and len(heap.all(Circle)) == 1
+        for gone in circles[:2]:
+            with pytest.raises(oa.HeapError, match="deleted"):
+                assert gone.number
+
+
+def test_who_was_deleted_meanwhile_is_told_as_that(monkeypatch):
+    with oa.Heap(backend="cpu", capacity="64MiB") as heap:
+        circles = [heap.new(Circle, number=number) for number in range(2)]
+        given = heap.array(Circle, circles)
+        assert given.number.numpy().tolist() == [0, 1]
+
+        def meanwhile():
+            monkeypatch.undo()
+            heap.delete(circles[0])
+
+        monkeypatch.setattr(heap.memory, "wait_for_lists", meanwhile)
+        with pytest.raises(oa.HeapError, match="element 0: .*was deleted"):
+            heap.delete(given)
+        assert circles[1].number == 1

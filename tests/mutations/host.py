@@ -46,11 +46,25 @@ MUTATIONS = (
     ),
     Mutation(
         "arrays are read with the lock", "sharedoa/heap/heap.py",
-        "            selection = self.placement.select(references) if known is None else known\n",
-        "            selection = objects._selection() if is_array else "
+        "                known = self.placement.select(references)\n",
+        "                known = objects._selection() if is_array else "
         "self.placement.select(references)\n",
         "who deletes an array and a launch in CPython wait for each other",
         ("tests/heap/test_threads.py::test_who_deletes_an_array_does_not_wait_with_the_lock",),
+    ),
+    Mutation(
+        "an array is looked at twice for its deletion", "sharedoa/heap/heap.py",
+        "                known = self.placement.select(references)\n",
+        "                known = (is_array and objects._known_selection()) or "
+        "self.placement.select(references)\n",
+        "objects go that another thread stored meanwhile, and those before are told so",
+        ("tests/heap/test_threads.py::test_the_same_objects_are_deleted_and_told_so",),
+    ),
+    Mutation(
+        "objects may have gone before an array is deleted", "sharedoa/heap/heap.py",
+        "if known is None or objects._known_selection() is not known:", "if known is None:",
+        "what is said of objects that another thread deleted meanwhile is wrong",
+        ("tests/heap/test_threads.py::test_who_was_deleted_meanwhile_is_told_as_that",),
     ),
     # ------------------------------------------- one object
     Mutation(
