@@ -156,6 +156,13 @@ def _cached_property_locks() -> list[Any]:
     return found
 
 
+def call_before(call: Callable[[], object]) -> None:
+    """Call it before every fork, ahead of all that ``take_for_forks`` takes: what is registered
+    last is called first."""
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(before=call)
+
+
 def call_in_child(call: Callable[[], object]) -> None:
     """Call it in every child; where processes are not forked, never."""
     if hasattr(os, "register_at_fork"):

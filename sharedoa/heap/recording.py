@@ -9,10 +9,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+from weakref import WeakSet
 
 from dispatch.dataclass import dataclass
 
 from ..errors import HeapError
+from ..forks import call_before
+from ..model.world import World
 from .blocks import Block, entered
 
 if TYPE_CHECKING:
@@ -129,6 +132,21 @@ class Deferred(Protocol):
     def launch(self) -> None:
         """Launch them, in their order. Raises what launching does."""
         ...
+
+
+#: Those of which launches may wait.
+deferring: WeakSet[Deferred] = WeakSet()
+
+
+def launch_all_deferred() -> None:
+    """Before a fork, as the child would launch what waits once more, and before methods mean
+    something else."""
+    for each in [*deferring]:
+        each.launch()
+
+
+call_before(launch_all_deferred)
+World.before_change.append(launch_all_deferred)
 
 
 @dataclass

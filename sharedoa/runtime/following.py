@@ -3,11 +3,9 @@ their way back."""
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
-from weakref import WeakSet
 
 from ..backends.base import MemoryCopy
 from ..forks import renew_in_child
@@ -15,10 +13,9 @@ from ..heap.arrays import Array, make_array
 from ..heap.device_copies import device_array
 from ..heap.distinct_fields import Field
 from ..heap.heap import Heap
-from ..heap.recording import can_wait, recording
+from ..heap.recording import can_wait, deferring, recording
 from ..model.scalars import i64, u64
 from ..model.types import Type
-from ..model.world import World
 from .courses import Course, Done, Left, Step, course_of, state_of
 from .geometry import Geometry
 from .gradients import TapedLaunch
@@ -256,7 +253,7 @@ class Following:
                 memory.deferred = self
                 # Whoever looks whether something was launched comes to launch this.
                 memory.last_launch = object()
-                _waiting.add(self)
+                deferring.add(self)
         if waits:
             self._waiting.append(arguments)
             assert step.leg is not None
@@ -302,7 +299,7 @@ class Following:
             self._is_launching = False
             recording.reset(token)
             memory.deferred = None
-            _waiting.discard(self)
+            deferring.discard(self)
 
     def _launch_leg(self, steps: Sequence[Step], waiting: Sequence[tuple[Any, ...]]) -> None:
         heap, legs, changes = self._heap, self._legs, {**self._heap.distinct.changes}
@@ -399,19 +396,3 @@ class Following:
         keep = memory_copies(pieces, room._address + place, back=False)
         back = [] if end is None else end.copies_back()
         return [*keep, *back], memory_copies(pieces, room._address + place, back=True)
-
-
-#: Those with launches that wait.
-_waiting: WeakSet[Following] = WeakSet()
-
-
-def _launch_all() -> None:
-    """Before a fork, as the child would launch what waits once more, and before methods mean
-    something else."""
-    for each in [*_waiting]:
-        each.launch()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_launch_all)
-World.before_change.append(_launch_all)

@@ -17,6 +17,7 @@ import pytest
 
 import sharedoa as oa
 from sharedoa import f64
+from sharedoa.heap import recording
 from sharedoa.runtime import following, legs
 
 from . import test_courses
@@ -256,7 +257,7 @@ def test_another_thread_launches_what_waits(counts: Legs, monkeypatch: pytest.Mo
                 shake[COUNT](world.weights, 1.5)
                 shake[COUNT](world.weights, 1.5)
                 if number == 4:
-                    thread = threading.Thread(target=following._launch_all)
+                    thread = threading.Thread(target=recording.launch_all_deferred)
                     thread.start()
                     begun.wait(0.2)
                 shake[COUNT](world.weights, 1.5)

@@ -185,6 +185,6 @@ def test_who_was_deleted_meanwhile_is_told_as_that(monkeypatch):
             heap.delete(circles[0])
 
         monkeypatch.setattr(heap.memory, "wait_for_lists", meanwhile)
-        with pytest.raises(oa.HeapError, match="element 0: .*was deleted"):
+        with pytest.raises(oa.HeapError, match=r"element 0: .*was deleted"):
             heap.delete(given)
         assert circles[1].number == 1

@@ -249,8 +249,8 @@ MUTATIONS = (
         "numbers are kept that are to be converted", (_BLOCKS,),
     ),
     Mutation(
-        "methods when launches wait", "sharedoa/runtime/fusion/block.py",
-        "World.before_change.append(_launch_all)",
+        "methods when launches wait", "sharedoa/heap/recording.py",
+        "World.before_change.append(launch_all_deferred)",
         "pass",
         "a method is what it is when the block ends",
         (f"{_BLOCKS}::test_what_waits_means_what_it_meant",),

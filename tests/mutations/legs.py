@@ -68,8 +68,8 @@ MUTATIONS = (
     ),
     Mutation(
         "methods change before what waits has begun",
-        _FOLLOWING,
-        "World.before_change.append(_launch_all)\n",
+        "sharedoa/heap/recording.py",
+        "World.before_change.append(launch_all_deferred)\n",
         "",
         "launches wait while what they rest on changes",
         (f"{_LEGS}::test_methods_that_change_while_launches_wait",),

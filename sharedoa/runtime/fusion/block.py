@@ -12,12 +12,11 @@ compiled are raised by the call, as always.
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from threading import get_ident
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary, WeakSet
+from weakref import WeakKeyDictionary
 
 from ...errors import SharedOAError
 from ...forks import renew_in_child
@@ -25,7 +24,7 @@ from ...heap.arrays import Array
 from ...heap.blocks import Block, exit_of_block
 from ...heap.heap import Heap, current_heap
 from ...heap.population import Population
-from ...heap.recording import Deferrer, Recorder, can_wait, executing, recording
+from ...heap.recording import Deferrer, Recorder, can_wait, deferring, executing, recording
 from ...model.classes import ClassType, Method
 from ...model.scalars import ScalarType
 from ...model.types import VOID, ArrayType, ReferenceType, Type, ValueType
@@ -49,7 +48,6 @@ _new_call = tuple.__new__
 """In half of the time that the class takes to do the same."""
 
 _deferred: WeakKeyDictionary[Heap, _Deferred] = WeakKeyDictionary()
-_waiting: WeakSet[_Deferred] = WeakSet()
 
 
 _Asked = tuple[Launched | PopulationCall, Key, tuple[BoundNames, ...]]
@@ -85,7 +83,7 @@ class _Deferred:
         #: Kernels that make no objects: in which world, and what they were made from.
         self._kernels: dict[Program, tuple[int, BoundNames]] = {}
         self.plans = Plans(heap)
-        _waiting.add(self)
+        deferring.add(self)
 
     def is_launching_here(self) -> bool:
         return self._is_launching and bool(self._lock._is_owned())
@@ -231,18 +229,6 @@ def _key(record: Launched | PopulationCall) -> Any:
     if isinstance(record, PopulationCall):
         return record.objects._cls, record.method
     return record.program, record.geometry
-
-
-def _launch_all() -> None:
-    """Before a fork, as the child would launch what waits once more, and before methods mean
-    something else."""
-    for each in [*_waiting]:
-        each.launch()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_launch_all)
-World.before_change.append(_launch_all)
 
 
 class Fusion(Deferrer):
