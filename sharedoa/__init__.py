@@ -234,6 +234,7 @@ _LATER = {
     ),
 }  # fmt: skip
 _MODULES = {name: module for module, names in _LATER.items() for name in names}
+_EVERYDAY = tuple(name for name in __all__ if name not in _MODULES and name not in globals())
 
 
 def __getattr__(name: str) -> object:
@@ -245,7 +246,7 @@ def __getattr__(name: str) -> object:
 
     where = _MODULES.get(name)
     module = everyday if where is None else import_module(f".{where}", __name__)
-    names = everyday.__all__ if where is None else _LATER[where]
+    names = _EVERYDAY if where is None else _LATER[where]
     found = {each: getattr(module, each) for each in names}
     globals().update(found)
     return found[name]

@@ -11,7 +11,6 @@ import numpy as np
 from ..errors import ArgumentError
 from ..model.annotations import ArrayAnnotation
 from ..model.classes import ClassType
-from ..model.frozen import refuse_frozen
 from ..model.layout import pack_array
 from ..model.object import Object
 from ..model.scalars import ScalarType
@@ -25,7 +24,7 @@ from .field_view import FieldView
 from .numpy_like import NumPyLike, One, Several, advice_for, is_traced
 from .objects import ManyObjects
 from .pieces import WholeArray
-from .placement import Change, FieldPath, References, Selection, Values
+from .placement import Change, References, Selection, Values
 from .recording import is_recorded, is_taped, refuse_change
 from .run import Run
 from .run_detection import MOST_RUNS
@@ -33,7 +32,7 @@ from .run_detection import MOST_RUNS
 if TYPE_CHECKING:
     from .heap import Heap
 
-__all__ = ["Array", "FieldReferences", "FieldView", "ObjectArray", "make_array"]
+__all__ = ["Array", "FieldView", "ObjectArray", "make_array"]
 
 
 class Array(NumPyLike, Generic[T_co]):
@@ -551,38 +550,6 @@ class ObjectArray(ManyObjects[T_co], Array[T_co]):
 
     def __repr__(self) -> str:
         return f"<{self._description()} of {len(self)}>"
-
-
-class FieldReferences(ObjectArray):
-    """``objects.next``: the objects that a field refers to, now. Assigning to elements assigns to
-    the field, too."""
-
-    __slots__ = ("_name", "_source")
-    _name: str
-    _source: ManyObjects
-
-    @classmethod
-    def of(cls, source: ManyObjects, name: str, type: ReferenceType) -> FieldReferences:
-        heap = source._heap
-        heap.wait()
-        selection = source._selection()
-        values = selection.read(FieldPath(name)) if selection.count else np.empty(0, np.uint64)
-        found = heap.array_of(type, values, cls)
-        assert isinstance(found, FieldReferences)
-        if found._storage is not None:
-            found._storage.lived = 0  # objects may refer to what was deleted
-        object.__setattr__(found, "_name", name)
-        object.__setattr__(found, "_source", source)
-        return found
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        if self._source._cls.frozen:
-            refuse_frozen(self._source._cls, self._name)
-        super().__setitem__(key, value)
-        places = np.atleast_1d(np.arange(len(self))[key])
-        owners = self._heap.placement.select(self._source._references()[places])
-        if owners.count:
-            owners.write(FieldPath(self._name), self._values()[places])
 
 
 def elements_in(memory: Values, dtype: np.dtype[Any]) -> Values:

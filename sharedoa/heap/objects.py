@@ -119,7 +119,7 @@ class ManyObjects(Generic[T_co]):
             raise AttributeError(self._unknown(name))
         type = self._cls.fields[name]
         if isinstance(type, ReferenceType):
-            from .arrays import FieldReferences
+            from .field_references import FieldReferences
 
             return FieldReferences.of(self, name, type)
         # Nothing is read yet: who reads waits.

@@ -111,7 +111,7 @@ def refuse_internal(name: str, kind: str, member: str) -> None:
 def internal_names() -> frozenset[str]:
     """What arrays of objects and populations have for this package's own use. Their public
     attributes give way to fields and methods."""
-    from ..heap.arrays import FieldReferences
+    from ..heap.field_references import FieldReferences
     from ..heap.population import Population
 
     found = {*dir(FieldReferences), *dir(Population)}

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import sharedoa as oa
-from sharedoa.heap.arrays import FieldReferences
+from sharedoa.heap.field_references import FieldReferences
 from sharedoa.heap.population import Population
 
 from ..source_files import load_module

@@ -303,7 +303,7 @@ MUTATIONS = (
         "a method is called on what lies in the place of a deleted object", _CALLS,
     ),
     Mutation(
-        "fields refer to what lives", _ARRAYS,
+        "fields refer to what lives", "sharedoa/heap/field_references.py",
         "            found._storage.lived = 0  # objects may refer to what was deleted\n",
         "            pass\n",
         "a method is called on deleted objects that a field refers to", _CALLS,
