@@ -124,12 +124,13 @@ def sort_floats(values: Values) -> None:
     negative = sum(_by_threads(_count_negative_zeros, pieces))
     is_nan = np.isnan(values)
     nans = np.abs(values[is_nan] if is_nan.any() else values[:0]).view(bits.dtype)
-    sort(values)
-    stop = len(values) - len(nans)
-    bits[stop:] = np.sort(nans)
-    zero = values.dtype.type(0)  # of another type, NumPy would convert all values to that
-    first, end = (np.searchsorted(values[:stop], zero, side) for side in ("left", "right"))
-    values[first : first + negative], values[first + negative : end] = -0.0, 0.0
+    with uninterrupted:  # until they are the same numbers again
+        sort(values)
+        stop = len(values) - len(nans)
+        bits[stop:] = np.sort(nans)
+        zero = values.dtype.type(0)  # of another type, NumPy would convert all values to that
+        first, end = (np.searchsorted(values[:stop], zero, side) for side in ("left", "right"))
+        values[first : first + negative], values[first + negative : end] = -0.0, 0.0
 
 
 def _count_negative_zeros(bits: Values) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 from typing import Any
 
@@ -127,3 +128,20 @@ def test_what_a_thread_raises(monkeypatch: pytest.MonkeyPatch) -> None:
     assert on_host._by_threads(raise_at_2, [0, 1, 3]) == [0, 1, 3]
     with pytest.raises(MemoryError, match="2"):
         on_host._by_threads(raise_at_2, [0, 1, 2, 3])
+
+
+def test_an_interrupted_sort_leaves_the_same_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """NumPy may change signs of zeros and the order of NaNs, which are put right after it."""
+    given = np.array([np.nan, 1.0, 0.0, -np.nan, -0.0, -0.0], np.float32)
+    expected = given.copy()
+    on_host.sort_floats(expected)
+
+    def sort(values: Any) -> None:
+        values.sort()
+        values[values == 0] = 0.0
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(on_host, "sort", sort)
+    with pytest.raises(KeyboardInterrupt):
+        on_host.sort_floats(given)
+    assert given.view("u4").tolist() == expected.view("u4").tolist()

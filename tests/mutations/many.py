@@ -136,6 +136,12 @@ MUTATIONS = (
         ("tests/many/test_many.py::test_the_same_bits_on_a_processor_at_full_size",),
     ),
     Mutation(
+        "signals come while zeros are put right", "sharedoa/many/on_host.py",
+        "    with uninterrupted:  # until they are the same numbers again\n", "    if True:\n",
+        "a sort that is interrupted changes the signs of zeros",
+        ("tests/many/test_on_host.py::test_an_interrupted_sort_leaves_the_same_numbers",),
+    ),
+    Mutation(
         "an index within a piece", "sharedoa/many/on_host.py",
         "        return np.int64(sum(map(len, pieces[:first])) + found[first])",
         "        return np.int64(found[first])",
