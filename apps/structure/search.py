@@ -6,13 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 
-def search(visit: Callable[[int], None], deepest: Any) -> int:
-    """``visit`` all nodes for every level from 0 on, until no node was at the last one, so that it
-    has not become ``deepest[0]``. The number of levels."""
-    deepest[0] = -1
-    level = 0
-    while True:
+def search(visit: Callable[[int], None], deepest: Any, visited: int = 0) -> int:
+    """``visit`` all nodes for every level until no node was at the last one, so that it has not
+    become ``deepest[0]``. The number of levels, with that one. The first ``visited`` levels have
+    been visited, after ``deepest[0]`` became -1."""
+    if not visited:
+        deepest[0] = -1
+    level, found = visited, int(deepest[0]) if visited else -1
+    while found == level - 1:
         visit(level)
-        if int(deepest[0]) < level:
-            return level + 1
         level += 1
+        found = int(deepest[0])
+    return found + 2

@@ -95,6 +95,12 @@ class Structure:
         table[self.second, slots[:, 1]] = np.arange(self.springs)
         return table
 
+    def springs_by_node(self) -> Ints:
+        """The springs in the order of the first node that each moves: a node finds most of its own
+        beside those of its neighbours in memory."""
+        ends = np.stack([self.first, self.second])
+        return np.argsort(np.where(self.kind[ends] == FREE, ends, self.nodes).min(0), kind="stable")
+
     def degrees(self) -> Ints:
         """How many springs each node has."""
         return np.asarray((self.node_springs() != NOTHING).sum(axis=1), np.int32)

@@ -26,7 +26,10 @@ from .classes import (
     Repair,
     Spring,
 )
+from .kernels import begin_levels
 
+#: By so many levels more is visited at once where the last search has gone deeper.
+ROUNDS = 4
 _CLASSES = {FREE: FreeNode, PULLED: PulledNode, ANCHOR: AnchorNode}
 _COUNTED = {"broken": BROKEN, "cut_off": CUT_OFF, "repaired": REPAIRED}
 
@@ -38,7 +41,8 @@ class NaturalSimulation:
 
     def __init__(self, heap: Any, structure: Structure, launches: Launches, repair: bool) -> None:
         self._heap, self._launch, self._repairs = heap, launches, repair
-        self.step = self._search_launches = 0
+        #: ``_rounds``: so many levels are visited without a look whether there is another one.
+        self.step = self._search_launches = self._rounds = 0
         nodes = _make_nodes(heap, structure)
         springs = _make_springs(heap, structure, nodes)
         link(heap, nodes.springs, springs, structure.node_springs())
@@ -46,14 +50,16 @@ class NaturalSimulation:
         self._counts = heap.zeros(3, i32)
 
     def advance(self) -> None:
-        self._launch.repeat("move", self._move)
-        self._search_launches += search(
-            lambda level: self._launch.for_all(Node, "search", level, self._deepest), self._deepest
-        )
+        rounds = self._rounds
+        self._launch.repeat(("move", rounds), lambda: self._move(rounds))
+        levels = search(self._visit, self._deepest, rounds)
+        self._search_launches += levels
+        self._rounds = max(rounds, -(-levels // ROUNDS) * ROUNDS)
         self._launch.repeat("clear up", self._clear_up)
         self.step += 1
 
-    def _move(self) -> None:
+    def _move(self, rounds: int) -> None:
+        """Pull, and search the first ``rounds`` levels."""
         for_all = self._launch.for_all
         for_all(PulledNode, "pull")
         for _ in range(SUBSTEPS):
@@ -61,6 +67,13 @@ class NaturalSimulation:
             for_all(FreeNode, "accelerate")
             for_all(FreeNode, "move")
         for_all(Node, "begin_search")
+        if rounds:
+            self._launch(begin_levels, 1, self._deepest)
+        for level in range(rounds):
+            self._visit(level)
+
+    def _visit(self, level: int) -> None:
+        self._launch.for_all(Node, "search", level, self._deepest)
 
     def _clear_up(self) -> None:
         """Delete what has come off, and repair what can be."""
@@ -142,15 +155,18 @@ def _make_nodes(heap: Any, structure: Structure) -> Any:
 
 
 def _make_springs(heap: Any, structure: Structure, nodes: Any) -> Any:
-    slots = structure.spring_slots()
-    return heap.new(
+    """All springs in the order of the structure; they lie in that of their nodes."""
+    slots, order = structure.spring_slots(), structure.springs_by_node()
+    springs = heap.zeros(structure.springs, Spring)
+    springs[order] = heap.new(
         Spring,
         structure.springs,
-        first=nodes[structure.first],
-        second=nodes[structure.second],
-        first_slot=slots[:, 0],
-        second_slot=slots[:, 1],
-        factor=structure.factor,
-        initial_length=structure.initial_length,
-        max_force=structure.max_force,
+        first=nodes[structure.first[order]],
+        second=nodes[structure.second[order]],
+        first_slot=slots[order, 0],
+        second_slot=slots[order, 1],
+        factor=structure.factor[order],
+        initial_length=structure.initial_length[order],
+        max_force=structure.max_force[order],
     )
+    return springs

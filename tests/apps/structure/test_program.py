@@ -30,7 +30,7 @@ def test_progress_and_timings() -> None:
     assert result.regions == result.heap.regions == 2
 
 
-@pytest.mark.parametrize(("natural", "kernels"), [(False, 8), (True, 10)])
+@pytest.mark.parametrize(("natural", "kernels"), [(False, 8), (True, 11)])
 def test_time_of_each_kernel(natural: bool, kernels: int) -> None:
     result = APP.run(small(time_kernels=True, natural=natural))
     names = {name for name in result.timings if name.startswith("kernel ")}
