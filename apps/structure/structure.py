@@ -99,7 +99,8 @@ class Structure:
         """The springs in the order of the first node that each moves: a node finds most of its own
         beside those of its neighbours in memory."""
         ends = np.stack([self.first, self.second])
-        return np.argsort(np.where(self.kind[ends] == FREE, ends, self.nodes).min(0), kind="stable")
+        first = np.where(self.kind[ends] == FREE, ends, self.nodes).min(axis=0)
+        return np.asarray(np.argsort(first, kind="stable"), np.int32)
 
     def degrees(self) -> Ints:
         """How many springs each node has."""
