@@ -10,7 +10,7 @@ which is in the objects and not in the code.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -118,8 +118,7 @@ def _look(
             if layout.is_open_for(cls) and _count(heap, cls.family) >= FEWEST_OBJECTS
         }
         known.looked_at, known.objects, known.threads = known.launches, objects, threads
-        least = _LATER if known.launches >= LAUNCHES else _AT_FIRST
-        _choose(heap, programs, known.costs, least)
+        _choose(heap, programs, known)
     return known if known.launches < LAUNCHES else None
 
 
@@ -127,16 +126,18 @@ def _count(heap: Heap, family: Family) -> int:
     return sum(map(heap.placement.count, family.root.concrete()))
 
 
-def _choose(heap: Heap, programs: _Programs, classes: Collection[ClassType], least: float) -> None:
-    """Rearrange objects whose fields of ``classes`` had better lie otherwise: in rows, or in
-    clusters that cost less than the part ``least`` of what there is now, or is planned."""
+def _choose(heap: Heap, programs: _Programs, looked_at: Launched) -> None:
+    """Rearrange objects whose fields had better lie otherwise, of classes that a program uses: in
+    rows, or in clusters that cost less than a part of what there is now, or is planned. A program
+    that has been launched once when this one is looked at later was a preparation."""
     layout, clusters = heap.layout, planned_clusters.coming(heap)
-    for cls in classes:
+    least = _LATER if looked_at.launches >= LAUNCHES else _AT_FIRST
+    for cls in looked_at.costs:
         costs = [
             (known.costs[cls], float(known.launches))
             for launched in programs.values()
             for known in launched.values()
-            if cls in known.costs
+            if cls in known.costs and LAUNCHES * known.launches > looked_at.launches
         ]
         choice = Choice(layout, cls, costs)
         best = choice.best()

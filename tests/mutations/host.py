@@ -181,6 +181,12 @@ MUTATIONS = (
         ("tests/runtime/test_clustering.py::test_launches_that_do_nothing_say_nothing",),
     ),
     Mutation(
+        "preparations count for good", "sharedoa/runtime/clustering.py",
+        " and LAUNCHES * known.launches > looked_at.launches", "",
+        "objects stay as their first launch wanted them",
+        ("tests/runtime/test_clustering.py::test_preparations_do_not_count_later",),
+    ),
+    Mutation(
         "threads that come later", "sharedoa/runtime/clustering.py",
         " or threads >= 2 * self.threads", "",
         "a population that grows out of order keeps rows",

@@ -83,6 +83,11 @@ def recorded(these: oa.Array[InRecords], out: oa.Array[f32]):
     out[i] = these[i].a + these[i].b + these[i].c
 
 
+@oa.kernel
+def prepare(cells: oa.Array[Cell]):
+    cells[oa.grid(1)].a = f32(1)
+
+
 @cache
 def gpu() -> InterpretedGpu:
     return InterpretedGpu()
@@ -170,6 +175,19 @@ def test_after_sixteen_launches_nobody_looks(
         assert len(looked) == 1 + (number >= clustering.LAUNCHES)
     assert careful == {1, clustering.LAUNCHES}
     assert out.numpy().tolist() == expected(SOME, 20)
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_preparations_do_not_count_later(heap: oa.Heap, times: int) -> None:
+    """What is done once to all objects, and is better off with rows."""
+    cells, out = fill(heap, count=16 * COUNT), heap.zeros(COUNT, f32)
+    for _ in range(times):
+        prepare[16 * COUNT](cells)
+    for number in range(1, clustering.LAUNCHES + 1):
+        assert heap.layout.clusters == NONE
+        work[64](cells[SOME], 0.5, out)
+    assert heap.layout.clusters.of(CELL) == ((FOUR,) if times == 1 else ())
+    assert out.numpy()[:64].tolist() == [number * 7.5] * 64
 
 
 class Other(oa.Object):
