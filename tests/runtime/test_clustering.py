@@ -183,11 +183,11 @@ def test_preparations_do_not_count_later(heap: oa.Heap, times: int) -> None:
     cells, out = fill(heap, count=16 * COUNT), heap.zeros(COUNT, f32)
     for _ in range(times):
         prepare[16 * COUNT](cells)
-    for number in range(1, clustering.LAUNCHES + 1):
+    for _ in range(clustering.LAUNCHES):
         assert heap.layout.clusters == NONE
         work[64](cells[SOME], 0.5, out)
     assert heap.layout.clusters.of(CELL) == ((FOUR,) if times == 1 else ())
-    assert out.numpy()[:64].tolist() == [number * 7.5] * 64
+    assert out.numpy()[:64].tolist() == [clustering.LAUNCHES * 7.5] * 64
 
 
 class Other(oa.Object):
