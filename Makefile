@@ -17,8 +17,10 @@ export PYTHONDONTWRITEBYTECODE :=
 BENCH_OPTIONS :=
 # For instance FAULTS_OPTIONS="--only nulls --debug".
 FAULTS_OPTIONS :=
+# Where the branch began, whose changes `make affected` tests.
+SINCE := main
 
-.PHONY: wheels demo quick test test-fast test-slow mutations test-gpu faults bench docs gallery lint clean
+.PHONY: wheels demo quick affected test test-fast test-slow mutations test-gpu faults bench docs gallery lint clean
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 
 $(VENV)/installed: pyproject.toml
@@ -44,6 +46,12 @@ quick: $(VENV)/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(PYTEST) -m "not gpu and not slow" @tests/quick.txt
+
+# Before a change lands: the tests of what it may touch.
+affected: $(VENV)/installed
+	mkdir -p $(OUT)
+	$(BIN)/python -m tests.affected $(SINCE) > $(OUT)/affected.txt
+	[ ! -s $(OUT)/affected.txt ] || $(PYTEST) -m "not gpu and not slow" @$(OUT)/affected.txt
 
 # Types are checked beside the tests, as they keep one core only.
 test: $(VENV)/installed

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 from .forks import tell_child
 
-_MANY = 100_000
+MANY = 100_000
 """Young objects that take the collector a twentieth of a second to look at."""
 
 
@@ -26,7 +26,7 @@ class _Old:
         """Of many young objects nearly all are programs, which stay: they are not looked at now.
         The collector does not know of them then, so it looks at all here where there are twice as
         many as before: programs may have been dropped. Who has frozen objects keeps them frozen."""
-        if gc.get_count()[0] <= _MANY or gc.get_freeze_count():
+        if gc.get_count()[0] <= MANY or gc.get_freeze_count():
             return
         count = _take_all()
         if count > 2 * self.kept:

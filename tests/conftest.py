@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, Phase, settings
 
 import sharedoa as oa
 from dispatch.mode import MODES
+from sharedoa import collection
 from sharedoa.backends import available
 from sharedoa.ir import pipeline
 from sharedoa.ir.job import Job
@@ -49,8 +50,9 @@ policy.worth, policy.launches_on_device = math.inf, sys.maxsize
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as of what shells run in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)
 # Programs are made of millions of objects that stay: looking for garbage as often as Python does
-# took a tenth of the time.
-gc.set_threshold(100_000, 50, 100)
+# took a tenth of the time. Nor are those counted that tests have frozen, after each compilation.
+gc.set_threshold(1_000_000, 50, 100)
+collection.MANY = sys.maxsize
 
 _WORKING = {backend.name: backend for backend in available()}
 

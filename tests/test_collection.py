@@ -56,7 +56,13 @@ def test_a_child_collects() -> None:
         assert gc.isenabled()
 
 
-def test_what_a_compilation_has_made_is_not_looked_at_at_once() -> None:
+@pytest.fixture
+def usual(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not what ``conftest.py`` says."""
+    monkeypatch.setattr(collection, "MANY", 100_000)
+
+
+def test_what_a_compilation_has_made_is_not_looked_at_at_once(usual: None) -> None:
     gc.unfreeze()
     try:
         with nothing_collected():
@@ -71,7 +77,7 @@ def test_what_a_compilation_has_made_is_not_looked_at_at_once() -> None:
     assert gc.get_freeze_count() > 0, "what somebody has frozen is frozen still"
 
 
-def test_programs_that_were_dropped_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_programs_that_were_dropped_are_found(usual: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was young is not looked at: then the collector's own counts never say that it is time to
     look at all."""
 
