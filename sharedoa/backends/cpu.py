@@ -134,11 +134,11 @@ class CpuBackend:
     def prepare(self, launch: KernelLaunch) -> Callable[[], None]:
         if 0 in launch.threads:
             return nothing
-        kernel, (nx, ny), run = launch.handle, launch.threads, launch_guard().run
+        kernel, (nx, ny) = launch.handle, launch.threads
         pointer = _pointer(launch.slots)
         if kernel.uses_barrier or kernel.debug or kernel.prints or launch.in_order:
-            return lambda: _run(run, launch, pointer)
-        return parallel(run, kernel.code, nx, ny, pointer, partial(_look_after, launch))
+            return lambda: _run(launch, pointer)
+        return parallel(kernel.code, nx, ny, pointer, partial(_look_after, launch))
 
     def record(self, launches: Sequence[Recordable]) -> list[Callable[[], None]]:
         kernels = [each for each in launches if isinstance(each, KernelLaunch)]
@@ -195,7 +195,7 @@ def _pointer(slots: Slots) -> Any:
     return ffi.cast("void *", ctypes.addressof(slots))
 
 
-def _run(run: Any, launch: KernelLaunch, slots: Any) -> None:
+def _run(launch: KernelLaunch, slots: Any) -> None:
     kernel, threads = launch.handle, launch.threads
     if kernel.debug:
         _begin_debug_launch(kernel, launch.block)
@@ -205,7 +205,7 @@ def _run(run: Any, launch: KernelLaunch, slots: Any) -> None:
         elif kernel.debug or launch.in_order:
             run_alone(kernel.code, 0, threads, slots)
         else:
-            parallel(run, kernel.code, *threads, slots, _go_on)()
+            parallel(kernel.code, *threads, slots, _go_on)()
     except BaseException as problem:
         _look_after(launch, problem)
     finally:

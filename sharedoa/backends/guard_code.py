@@ -13,6 +13,7 @@ import platform
 import sys
 
 from .guard_handlers import HANDLERS
+from .interpreter_function import DECLARATIONS
 
 #: As ``%Thread`` below. ``stop``: begin no more pieces of this thread's launch (in the main
 #: thread: as so many interrupts came); ``leaving``: the lower bits of the ``serial`` whose pieces
@@ -44,11 +45,11 @@ def is_supported() -> bool:
 def guard_code() -> str:
     """LLVM IR of this machine's guard."""
     if not is_supported():
-        return _COMMON + _UNGUARDED
+        return DECLARATIONS + _COMMON + _UNGUARDED
     stack_pointer, counter = _CONTEXTS[platform.machine()]
     handlers = HANDLERS.replace("STACK_POINTER", str(stack_pointer))
     handlers = handlers.replace("PROGRAM_COUNTER", str(counter))
-    return _COMMON + _GUARDED + handlers.replace("FLAGS", str(HANDLER_FLAGS))
+    return DECLARATIONS + _COMMON + _GUARDED + handlers.replace("FLAGS", str(HANDLER_FLAGS))
 
 
 _SERIAL_BITS = 31
@@ -60,7 +61,7 @@ def short_serial(serial: int) -> int:
 
 
 EXPORTS = (
-    "prepare_guard", "this_thread", "begin_launch", "run", "call_guarded", "suspend", "resume",
+    "prepare_guard", "this_thread", "begin_launch", "enter", "call_guarded", "suspend", "resume",
     "leave",
 )  # fmt: skip
 HANDLER_EXPORTS = (
@@ -71,6 +72,7 @@ HANDLER_EXPORTS = (
 _COMMON = """
 %Thread = type { ptr, i32, i32, i64, ptr, i64, i32, i32, i32, i32, i64, i64, i64, i64 }
 %Code = type { ptr, i64, i64 }
+%Launch = type { ptr, i64, i64, ptr }
 @key = internal global i32 0
 @main = global ptr null
 @asleep = internal global i32 0
@@ -114,8 +116,32 @@ done:
   ret void
 }
 
+; ``enter(begin, end)`` for Python: run these threads of a launch of the calling thread's, which
+; is described by the bytes that the function has as its self. The result is how the entry ended.
+define ptr @enter(ptr %self, ptr %arguments, i64 %count) {
+  %launch = call ptr @PyBytes_AsString(ptr %self)
+  %first = load ptr, ptr %arguments
+  %second_place = getelementptr ptr, ptr %arguments, i64 1
+  %second = load ptr, ptr %second_place
+  %begin = call i64 @PyLong_AsLongLong(ptr %first)
+  %end = call i64 @PyLong_AsLongLong(ptr %second)
+  %code = load ptr, ptr %launch
+  %nx_place = getelementptr %Launch, ptr %launch, i32 0, i32 1
+  %nx = load i64, ptr %nx_place
+  %ny_place = getelementptr %Launch, ptr %launch, i32 0, i32 2
+  %ny = load i64, ptr %ny_place
+  %slots_place = getelementptr %Launch, ptr %launch, i32 0, i32 3
+  %slots = load ptr, ptr %slots_place
+  %state = call ptr @PyEval_SaveThread()
+  %status = call i32 @run(ptr %code, i64 %begin, i64 %end, i64 %nx, i64 %ny, ptr %slots)
+  call void @PyEval_RestoreThread(ptr %state)
+  %wide = sext i32 %status to i64
+  %result = call ptr @PyLong_FromLong(i64 %wide)
+  ret ptr %result
+}
+
 ; Run threads of a launch of the calling thread's.
-define i32 @run(ptr %code, i64 %begin, i64 %end, i64 %nx, i64 %ny, ptr %slots) {
+define internal i32 @run(ptr %code, i64 %begin, i64 %end, i64 %nx, i64 %ny, ptr %slots) {
   %own = call ptr @this_thread()
   %stop_place = getelementptr %Thread, ptr %own, i32 0, i32 1
   %stop = load volatile i32, ptr %stop_place

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import ctypes
 import signal
+import struct
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from dispatch.dataclass import dataclass
@@ -22,6 +24,7 @@ from .guard_code import (
     guard_code,
     is_supported,
 )
+from .interpreter_function import ARGUMENTS, function_maker, interpreter_addresses
 from .native_code import NativeLibrary, assembled, ffi
 
 _FAULTS = [signal.SIGSEGV, signal.SIGFPE]
@@ -30,7 +33,8 @@ if sys.platform != "win32":
     SIGBUS = signal.SIGBUS
     _FAULTS.append(SIGBUS)
 _SA_RESTART = 0x10000000
-_RUN_TYPE = "int(*)(Code *, int64_t, int64_t, int64_t, int64_t, void *)"
+_LAUNCH = struct.Struct("=QqqQ")
+"""``%Launch`` of ``guard_code``."""
 
 ffi.cdef(THREAD_TYPE)
 
@@ -78,11 +82,11 @@ class LaunchGuard:
         self.handles_faults = is_supported()
         object_code = assembled(guard_code(), "launch guard")
         exports = EXPORTS + (HANDLER_EXPORTS if self.handles_faults else ())
-        self.library = NativeLibrary(object_code, exports, {})
+        self.library = NativeLibrary(object_code, exports, interpreter_addresses())
         # Signal handlers and ends of threads come here, also while the interpreter ends.
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.library))
         self.library.function("prepare_guard", "void(*)(void)")()
-        self.run = self.library.function("run", _RUN_TYPE)
+        self._entering = function_maker(self.library, "enter", ARGUMENTS)
         self.this_thread = self.library.function("this_thread", "Thread *(*)(void)")
         if self.handles_faults:
             #: Let our handler get SIGINT, unless that has its default effect or is ignored.
@@ -90,6 +94,16 @@ class LaunchGuard:
 
     def address(self, name: str) -> int:
         return self.library.address(name)
+
+    def entering(self, code: Any, nx: int, ny: int, slots: Any) -> Callable[[int, int], int]:
+        """What runs the threads from one index to before another of a launch of nx * ny on the
+        calling thread, and returns 0, or how the kernel was left (``guard_code``). The caller keeps
+        ``code`` and ``slots``, cffi's pointers."""
+        pointers = (int(ffi.cast("uintptr_t", each)) for each in (code, slots))
+        entering: Callable[[int, int], int] = self._entering(
+            _LAUNCH.pack(next(pointers), nx, ny, next(pointers))
+        )
+        return entering
 
     def install(self) -> None:
         """Handle faults from now on; also if somebody else came after us. Signals of which somebody

@@ -335,18 +335,19 @@ call_in_child(_pool.cache_clear)
 
 
 def parallel(
-    run: Any, code: Any, nx: int, ny: int, slots: Any, look_after: Callable[[BaseException], None]
+    code: Any, nx: int, ny: int, slots: Any, look_after: Callable[[BaseException], None]
 ) -> Callable[[], None]:
-    """What runs ``code`` (``guard_code.Code``) for all nx * ny threads by ``run``
-    (``LaunchGuard.run``), and returns when all are done. One function, as a call of another one
-    would take a twentieth of all that a short launch takes.
+    """What runs ``code`` (``guard_code.Code``) for all nx * ny threads, and returns when all are
+    done. One function, as a call of another one would take a twentieth of all that a short launch
+    takes.
 
     ``look_after`` gets a KernelFault, or what a handler of signals raises, when nothing runs any
     more.
     """
     total, workers = nx * ny, worker_count()
     if workers == 1:
-        return _on_one_core(run, code, nx, ny, slots, look_after)
+        return _on_one_core(code, nx, ny, slots, look_after)
+    run = launch_guard().entering(code, nx, ny, slots)
     # What the caller alone must have to do so that the others save more than to wake them takes.
     worth = WAKING_SECONDS / (1 - 1 / workers)
 
@@ -358,7 +359,7 @@ def parallel(
             begun = 0.0 if total == 1 else perf_counter()
             while True:
                 end = done + piece if done + piece < total else total
-                if run(code, done, end, nx, ny, slots):
+                if run(done, end):
                     settle()
                     continue
                 if end == total:
@@ -381,11 +382,11 @@ def parallel(
 
 
 def _on_one_core(
-    run: Any, code: Any, nx: int, ny: int, slots: Any, look_after: Callable[[BaseException], None]
+    code: Any, nx: int, ny: int, slots: Any, look_after: Callable[[BaseException], None]
 ) -> Callable[[], None]:
     """``parallel`` where nobody could help: as many threads as need not be interrupted, then the
     rest; or all at once, if the launch before took no longer than a piece may."""
-    total = nx * ny
+    total, run = nx * ny, launch_guard().entering(code, nx, ny, slots)
     first = min(total, FIRST_ALONE)
 
     def start() -> None:
@@ -395,7 +396,7 @@ def _on_one_core(
             if uninterrupted.has_set_handlers:
                 keep_interrupts()
             begun = 0.0 if total <= FIRST_ALONE else perf_counter()
-            while run(code, 0, piece, nx, ny, slots):
+            while run(0, piece):
                 settle()
             if piece < total:
                 run_alone(code, piece, (nx, ny), slots)

@@ -7,6 +7,7 @@ import itertools
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -313,8 +314,9 @@ def test_on_one_core_short_launches_are_one_piece(monkeypatch):
     monkeypatch.setattr(thread_pool, "worker_count", lambda: 1)
     monkeypatch.setattr(thread_pool, "perf_counter", lambda: next(seconds))
     monkeypatch.setattr(thread_pool, "run_alone", lambda code, first, size, slots: None)
-    run = lambda code, begin, end, nx, ny, slots: pieces.append(end)
-    start = thread_pool.parallel(run, None, 1000, 2, None, pytest.fail)
+    entering = lambda code, nx, ny, slots: lambda begin, end: pieces.append(end)
+    monkeypatch.setattr(thread_pool, "launch_guard", lambda: SimpleNamespace(entering=entering))
+    start = thread_pool.parallel(None, 1000, 2, None, pytest.fail)
     for _ in range(4):
         start()
     few = thread_pool.FIRST_ALONE
