@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ from .base import Addresses, Bytes, KernelLaunch, Recordable, Slots, nothing
 from .interruption import KernelFault, end_launch, watch_main_thread
 from .kernel_faults import report_fault
 from .kernel_print import print_address, raise_print_failure
-from .launch_guard import launch_guard
+from .launch_guard import described, launch_guard
 from .move_kernels import MoveKernels
 from .native_code import NativeLibrary, ffi, host_target, text_bytes
 from .scattered import ScatteredMemory
@@ -135,10 +136,9 @@ class CpuBackend:
         if 0 in launch.threads:
             return nothing
         kernel, (nx, ny) = launch.handle, launch.threads
-        pointer = _pointer(launch.slots)
         if kernel.uses_barrier or kernel.debug or kernel.prints or launch.in_order:
-            return lambda: _run(launch, pointer)
-        return parallel(kernel.code, nx, ny, pointer, partial(_look_after, launch))
+            return lambda: _run(launch)
+        return parallel(_described(launch), nx * ny, partial(_look_after, launch))
 
     def record(self, launches: Sequence[Recordable]) -> list[Callable[[], None]]:
         kernels = [each for each in launches if isinstance(each, KernelLaunch)]
@@ -191,21 +191,26 @@ class CpuBackend:
         self._scattered.close()
 
 
+def _described(launch: KernelLaunch) -> bytes:
+    return described(launch.handle.code, *launch.threads, _pointer(launch.slots))
+
+
 def _pointer(slots: Slots) -> Any:
     return ffi.cast("void *", ctypes.addressof(slots))
 
 
-def _run(launch: KernelLaunch, slots: Any) -> None:
-    kernel, threads = launch.handle, launch.threads
+def _run(launch: KernelLaunch) -> None:
+    kernel, threads, total = launch.handle, launch.threads, math.prod(launch.threads)
     if kernel.debug:
         _begin_debug_launch(kernel, launch.block)
     try:
         if kernel.uses_barrier:
+            slots = _pointer(launch.slots)
             run_team(kernel.code, threads, launch.block, slots, one_by_one=kernel.debug)
         elif kernel.debug or launch.in_order:
-            run_alone(kernel.code, 0, threads, slots)
+            run_alone(_described(launch), 0, total)
         else:
-            parallel(kernel.code, *threads, slots, _go_on)()
+            parallel(_described(launch), total, _go_on)()
     except BaseException as problem:
         _look_after(launch, problem)
     finally:

@@ -45,11 +45,11 @@ def is_supported() -> bool:
 def guard_code() -> str:
     """LLVM IR of this machine's guard."""
     if not is_supported():
-        return DECLARATIONS + _COMMON + _UNGUARDED
+        return LAUNCHES + _COMMON + _UNGUARDED
     stack_pointer, counter = _CONTEXTS[platform.machine()]
     handlers = HANDLERS.replace("STACK_POINTER", str(stack_pointer))
     handlers = handlers.replace("PROGRAM_COUNTER", str(counter))
-    return DECLARATIONS + _COMMON + _GUARDED + handlers.replace("FLAGS", str(HANDLER_FLAGS))
+    return LAUNCHES + _COMMON + _GUARDED + handlers.replace("FLAGS", str(HANDLER_FLAGS))
 
 
 _SERIAL_BITS = 31
@@ -61,7 +61,7 @@ def short_serial(serial: int) -> int:
 
 
 EXPORTS = (
-    "prepare_guard", "this_thread", "begin_launch", "enter", "call_guarded", "suspend", "resume",
+    "prepare_guard", "this_thread", "begin_launch", "run", "call_guarded", "suspend", "resume",
     "leave",
 )  # fmt: skip
 HANDLER_EXPORTS = (
@@ -69,10 +69,28 @@ HANDLER_EXPORTS = (
     "main", "print_callback", "await_long_launch", "forget_watch",
 )  # fmt: skip
 
+LAUNCHES = f"""{DECLARATIONS}
+%Launch = type {{ ptr, i64, i64, ptr }}
+
+; Of what Python gives to a function: the launch that bytes describe, and a number.
+define internal ptr @described(ptr %arguments, i64 %at) {{
+  %place = getelementptr ptr, ptr %arguments, i64 %at
+  %argument = load ptr, ptr %place
+  %found = call ptr @PyBytes_AsString(ptr %argument)
+  ret ptr %found
+}}
+define internal i64 @number(ptr %arguments, i64 %at) {{
+  %place = getelementptr ptr, ptr %arguments, i64 %at
+  %argument = load ptr, ptr %place
+  %found = call i64 @PyLong_AsLongLong(ptr %argument)
+  ret i64 %found
+}}
+"""
+"""For code that runs launches; each is described by its code, nx, ny and slots."""
+
 _COMMON = """
 %Thread = type { ptr, i32, i32, i64, ptr, i64, i32, i32, i32, i32, i64, i64, i64, i64 }
 %Code = type { ptr, i64, i64 }
-%Launch = type { ptr, i64, i64, ptr }
 @key = internal global i32 0
 @main = global ptr null
 @asleep = internal global i32 0
@@ -116,15 +134,20 @@ done:
   ret void
 }
 
-; ``enter(begin, end)`` for Python: run these threads of a launch of the calling thread's, which
-; is described by the bytes that the function has as its self. The result is how the entry ended.
-define ptr @enter(ptr %self, ptr %arguments, i64 %count) {
-  %launch = call ptr @PyBytes_AsString(ptr %self)
-  %first = load ptr, ptr %arguments
-  %second_place = getelementptr ptr, ptr %arguments, i64 1
-  %second = load ptr, ptr %second_place
-  %begin = call i64 @PyLong_AsLongLong(ptr %first)
-  %end = call i64 @PyLong_AsLongLong(ptr %second)
+; ``run(launch, begin, end)``: run these threads of a launch of the calling thread's. The result is
+; how the entry ended.
+define ptr @run(ptr %self, ptr %arguments, i64 %count) {
+  %launch = call ptr @described(ptr %arguments, i64 0)
+  %begin = call i64 @number(ptr %arguments, i64 1)
+  %end = call i64 @number(ptr %arguments, i64 2)
+  %state = call ptr @PyEval_SaveThread()
+  %own = call ptr @this_thread()
+  %stop_place = getelementptr %Thread, ptr %own, i32 0, i32 1
+  %stop = load volatile i32, ptr %stop_place
+  %stopped = icmp ne i32 %stop, 0
+  br i1 %stopped, label %done, label %enter
+enter:
+  call void @begin_launch(ptr %own)
   %code = load ptr, ptr %launch
   %nx_place = getelementptr %Launch, ptr %launch, i32 0, i32 1
   %nx = load i64, ptr %nx_place
@@ -132,28 +155,15 @@ define ptr @enter(ptr %self, ptr %arguments, i64 %count) {
   %ny = load i64, ptr %ny_place
   %slots_place = getelementptr %Launch, ptr %launch, i32 0, i32 3
   %slots = load ptr, ptr %slots_place
-  %state = call ptr @PyEval_SaveThread()
-  %status = call i32 @run(ptr %code, i64 %begin, i64 %end, i64 %nx, i64 %ny, ptr %slots)
+  %ended = call i32 @call_guarded(ptr %own, ptr %own, ptr %code, i64 %begin, i64 %end,
+                                  i64 %nx, i64 %ny, ptr %slots)
+  br label %done
+done:
+  %status = phi i32 [ 1, %0 ], [ %ended, %enter ]
   call void @PyEval_RestoreThread(ptr %state)
   %wide = sext i32 %status to i64
   %result = call ptr @PyLong_FromLong(i64 %wide)
   ret ptr %result
-}
-
-; Run threads of a launch of the calling thread's.
-define internal i32 @run(ptr %code, i64 %begin, i64 %end, i64 %nx, i64 %ny, ptr %slots) {
-  %own = call ptr @this_thread()
-  %stop_place = getelementptr %Thread, ptr %own, i32 0, i32 1
-  %stop = load volatile i32, ptr %stop_place
-  %stopped = icmp ne i32 %stop, 0
-  br i1 %stopped, label %refuse, label %enter
-refuse:
-  ret i32 1
-enter:
-  call void @begin_launch(ptr %own)
-  %status = call i32 @call_guarded(ptr %own, ptr %own, ptr %code, i64 %begin, i64 %end,
-                                   i64 %nx, i64 %ny, ptr %slots)
-  ret i32 %status
 }
 """
 

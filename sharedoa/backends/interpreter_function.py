@@ -25,7 +25,7 @@ declare ptr @PyBytes_AsString(ptr)
 declare ptr @PyEval_SaveThread()
 declare void @PyEval_RestoreThread(ptr)
 """
-ONE_ARGUMENT, ARGUMENTS = 0x0008, 0x0080  # METH_O, METH_FASTCALL
+_ONE_ARGUMENT, ARGUMENTS = 0x0008, 0x0080  # METH_O, METH_FASTCALL
 
 
 class _MethodDefinition(ctypes.Structure):
@@ -45,15 +45,15 @@ def interpreter_addresses() -> dict[str, int]:
     return {name: ctypes.cast(each, ctypes.c_void_p).value or 0 for name, each in found}
 
 
-def function_maker(library: NativeLibrary, name: str, flags: int) -> Callable[[Any], Any]:
-    """What makes Python's functions of the exported ``ptr @name(ptr %self, ...)``, each with the
-    object that it is given as ``%self``. It lives as long as the process: ask once."""
+def exported_function(library: NativeLibrary, name: str, flags: int = ARGUMENTS) -> Any:
+    """An exported ``ptr @name(ptr %self, ptr %arguments, i64 %count)`` as a function of Python's.
+    It does not look at what it is given. It lives as long as the process: ask once."""
     definition = _MethodDefinition(name.encode(), library.address(name), flags, None)
     make = ctypes.PYFUNCTYPE(
-        ctypes.py_object, ctypes.POINTER(_MethodDefinition), ctypes.py_object, ctypes.c_void_p
+        ctypes.py_object, ctypes.POINTER(_MethodDefinition), ctypes.c_void_p, ctypes.c_void_p
     )(("PyCFunction_NewEx", ctypes.pythonapi))
-    _kept.append((library, definition))  # functions refer to both
-    return lambda itself: make(definition, itself, None)
+    _kept.append((library, definition))  # the function refers to both
+    return make(definition, None, None)
 
 
 _kept: list[Any] = []
@@ -65,5 +65,5 @@ def interpreter_function(name: str, code: str) -> Callable[[int], int]:
     compiled = host_target().compile(f"{DECLARATIONS}{code}")["o"]
     assert isinstance(compiled, bytes)
     library = NativeLibrary(compiled, (name,), interpreter_addresses())
-    function: Callable[[int], int] = function_maker(library, name, ONE_ARGUMENT)(None)
+    function: Callable[[int], int] = exported_function(library, name, _ONE_ARGUMENT)
     return function

@@ -28,8 +28,7 @@ from ..errors import BackendError
 from ..forks import call_in_child
 from ..uninterrupted import uninterrupted
 from .guard_code import short_serial
-from .launch_guard import Fault, launch_guard
-from .native_code import ffi
+from .launch_guard import Fault, address_of, launch_guard
 
 #: From an interrupt until a kernel is cut.
 GRACE_SECONDS = 0.5
@@ -108,7 +107,7 @@ def watch_main_thread() -> None:
         return
     thread = guard.this_thread()
     main = ctypes.c_void_p.from_address(guard.address("main"))
-    main.value = _address(thread)
+    main.value = address_of(thread)
     # Where no thread is to be had Ctrl-C comes through at the next piece all the same.
     with suppress(RuntimeError):
         _watched_by.append(_thread.start_new_thread(_watch, (thread, threading.get_native_id())))
@@ -121,10 +120,6 @@ def keep_interrupts() -> None:
     guard = launch_guard()
     if guard.handles_faults:
         guard.keep_interrupts()
-
-
-def _address(thread: Any) -> int:
-    return int(ffi.cast("uintptr_t", thread))
 
 
 def _watch(main: Any, main_id: int) -> None:
@@ -192,7 +187,7 @@ def _after_fork() -> None:
     guard = launch_guard()
     guard.library.function("forget_watch", "void(*)(void)")()
     thread = guard.this_thread()
-    ctypes.c_void_p.from_address(guard.address("main")).value = _address(thread)
+    ctypes.c_void_p.from_address(guard.address("main")).value = address_of(thread)
     thread.stop = 1
 
 

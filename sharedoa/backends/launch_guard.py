@@ -10,7 +10,6 @@ import ctypes
 import signal
 import struct
 import sys
-from collections.abc import Callable
 from typing import Any
 
 from dispatch.dataclass import dataclass
@@ -24,7 +23,7 @@ from .guard_code import (
     guard_code,
     is_supported,
 )
-from .interpreter_function import ARGUMENTS, function_maker, interpreter_addresses
+from .interpreter_function import exported_function, interpreter_addresses
 from .native_code import NativeLibrary, assembled, ffi
 
 _FAULTS = [signal.SIGSEGV, signal.SIGFPE]
@@ -75,6 +74,17 @@ class Fault:
 _STACK_BELOW, _STACK_ABOVE = 4096, 1 << 20
 
 
+def described(code: Any, nx: int, ny: int, slots: Any) -> bytes:
+    """A launch of nx * ny threads for native code. The caller keeps what ``code`` (``Code *``) and
+    ``slots`` point to."""
+    return _LAUNCH.pack(address_of(code), nx, ny, address_of(slots))
+
+
+def address_of(pointer: Any) -> int:
+    """Of what a pointer of cffi's points to."""
+    return int(ffi.cast("uintptr_t", pointer))
+
+
 class LaunchGuard:
     """The one guard of the process; its code stays for as long as the process lives."""
 
@@ -86,7 +96,9 @@ class LaunchGuard:
         # Signal handlers and ends of threads come here, also while the interpreter ends.
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.library))
         self.library.function("prepare_guard", "void(*)(void)")()
-        self._entering = function_maker(self.library, "enter", ARGUMENTS)
+        #: ``run(launch, begin, end)``: run these threads of what ``described`` gave on the calling
+        #: thread. The result is 0, or how the kernel was left (``guard_code``).
+        self.run = exported_function(self.library, "run")
         self.this_thread = self.library.function("this_thread", "Thread *(*)(void)")
         if self.handles_faults:
             #: Let our handler get SIGINT, unless that has its default effect or is ignored.
@@ -94,16 +106,6 @@ class LaunchGuard:
 
     def address(self, name: str) -> int:
         return self.library.address(name)
-
-    def entering(self, code: Any, nx: int, ny: int, slots: Any) -> Callable[[int, int], int]:
-        """What runs the threads from one index to before another of a launch of nx * ny on the
-        calling thread, and returns 0, or how the kernel was left (``guard_code``). The caller keeps
-        ``code`` and ``slots``, cffi's pointers."""
-        pointers = (int(ffi.cast("uintptr_t", each)) for each in (code, slots))
-        entering: Callable[[int, int], int] = self._entering(
-            _LAUNCH.pack(next(pointers), nx, ny, next(pointers))
-        )
-        return entering
 
     def install(self) -> None:
         """Handle faults from now on; also if somebody else came after us. Signals of which somebody

@@ -15,12 +15,13 @@ import threading
 import time
 from collections.abc import Callable
 from time import monotonic, perf_counter
-from typing import Any
 
 from ..cores import worker_count
 from ..forks import call_in_child
 from ..once import once
 from ..uninterrupted import uninterrupted
+from .guard_code import LAUNCHES
+from .interpreter_function import exported_function, interpreter_addresses
 from .interruption import keep_interrupts, settle
 from .launch_guard import launch_guard
 from .native_code import NativeLibrary, assembled
@@ -52,7 +53,9 @@ if sys.platform != "win32":  # which has no threads of POSIX
 #: A job; then how many workers may still join the pool's, and how many are at it. ``next`` is the
 #: thread that the next chunk begins with, in a cache line of its own. A mutex and two condition
 #: variables have room for any platform's. ``%Thread`` is that of ``guard_code``.
-_CODE = """
+_CODE = (
+    LAUNCHES
+    + """
 %Job = type { ptr, i64, i64, i64, i64, ptr, i64, ptr, [16 x i64], i64, [16 x i64] }
 %Thread = type { ptr, i32, i32, i64, ptr, i64, i32, i32, i32, i32, i64, i64, i64, i64 }
 @job = internal global %Job zeroinitializer, align 128
@@ -100,10 +103,17 @@ define internal i64 @nanoseconds() {
   ret i64 %sum
 }
 
-define internal void @describe(ptr %job, ptr %owner, ptr %code, i64 %first, i64 %chunk, i64 %total,
-                               i64 %nx, i64 %ny, ptr %slots, i64 %parts) {
-  %code_place = getelementptr %Job, ptr %job, i32 0, i32 0
-  store ptr %code, ptr %code_place
+define internal void @describe(ptr %job, ptr %owner, ptr %launch, i64 %first, i64 %chunk,
+                               i64 %parts) {
+  %code = load ptr, ptr %launch
+  %given_nx = getelementptr %Launch, ptr %launch, i32 0, i32 1
+  %nx = load i64, ptr %given_nx
+  %given_ny = getelementptr %Launch, ptr %launch, i32 0, i32 2
+  %ny = load i64, ptr %given_ny
+  %given_slots = getelementptr %Launch, ptr %launch, i32 0, i32 3
+  %slots = load ptr, ptr %given_slots
+  %total = mul i64 %nx, %ny
+  store ptr %code, ptr %job
   %chunk_place = getelementptr %Job, ptr %job, i32 0, i32 1
   store i64 %chunk, ptr %chunk_place
   %total_place = getelementptr %Job, ptr %job, i32 0, i32 2
@@ -180,14 +190,22 @@ done:
   ret void
 }
 
-; The thread that the job has come to: of those before it all were run, or left.
-define internal i64 @reached(ptr %job) {
+; For Python, which gets its lock back: the thread that the job has come to, of those before which
+; all were run, or left; less than zero if its owner is to stop.
+define internal ptr @answer(ptr %job, ptr %own, ptr %state) {
   %next_place = getelementptr %Job, ptr %job, i32 0, i32 9
   %next = load i64, ptr %next_place
   %total_place = getelementptr %Job, ptr %job, i32 0, i32 2
   %total = load i64, ptr %total_place
   %reached = call i64 @llvm.smin.i64(i64 %next, i64 %total)
-  ret i64 %reached
+  %stop_place = getelementptr %Thread, ptr %own, i32 0, i32 1
+  %stop = load volatile i32, ptr %stop_place
+  %stopped = icmp ne i32 %stop, 0
+  %marked = xor i64 %reached, -1
+  %told = select i1 %stopped, i64 %marked, i64 %reached
+  call void @PyEval_RestoreThread(ptr %state)
+  %result = call ptr @PyLong_FromLong(i64 %told)
+  ret ptr %result
 }
 
 ; A worker: join one job after the other, for ever.
@@ -221,18 +239,21 @@ tell:
   br label %look
 }
 
-; The caller: offer a job to so many workers and take part in it. A worker that has not woken when
-; nothing is left is not waited for. The result is the thread that the job has come to.
-define i64 @share(i64 %workers, ptr %code, i64 %first, i64 %chunk, i64 %total,
-                  i64 %nx, i64 %ny, ptr %slots) {
+; ``share(launch, first, chunk, workers)``, the caller: offer a job to so many workers and take part
+; in it. A worker that has not woken when nothing is left is not waited for.
+define ptr @share(ptr %self, ptr %arguments, i64 %count) {
 start:
+  %launch = call ptr @described(ptr %arguments, i64 0)
+  %first = call i64 @number(ptr %arguments, i64 1)
+  %chunk = call i64 @number(ptr %arguments, i64 2)
+  %workers = call i64 @number(ptr %arguments, i64 3)
+  %state = call ptr @PyEval_SaveThread()
   %own = call ptr @this_thread()
   %busy_place = getelementptr %Thread, ptr %own, i32 0, i32 6
   store volatile i32 1, ptr %busy_place
   %parts = load i64, ptr @parts
   call i32 @pthread_mutex_lock(ptr @mutex)
-  call void @describe(ptr @job, ptr %own, ptr %code, i64 %first, i64 %chunk, i64 %total,
-                      i64 %nx, i64 %ny, ptr %slots, i64 %parts)
+  call void @describe(ptr @job, ptr %own, ptr %launch, i64 %first, i64 %chunk, i64 %parts)
   store i64 %workers, ptr @places
   call i32 @pthread_mutex_unlock(ptr @mutex)
   br label %wake
@@ -257,30 +278,32 @@ wait:
 done:
   call i32 @pthread_mutex_unlock(ptr @mutex)
   store volatile i32 0, ptr %busy_place
-  %reached = call i64 @reached(ptr @job)
-  ret i64 %reached
+  %result = call ptr @answer(ptr @job, ptr %own, ptr %state)
+  ret ptr %result
 }
 
-; The same on the calling thread alone, in the order of threads.
-define i64 @run_alone(ptr %code, i64 %first, i64 %chunk, i64 %total,
-                      i64 %nx, i64 %ny, ptr %slots) {
+; ``run_alone(launch, first, chunk)``: the same on the calling thread alone, in the order of
+; threads.
+define ptr @run_alone(ptr %self, ptr %arguments, i64 %count) {
+  %launch = call ptr @described(ptr %arguments, i64 0)
+  %first = call i64 @number(ptr %arguments, i64 1)
+  %chunk = call i64 @number(ptr %arguments, i64 2)
+  %state = call ptr @PyEval_SaveThread()
   %job = alloca %Job, align 128
   %own = call ptr @this_thread()
   call void @begin_launch(ptr %own)
-  call void @describe(ptr %job, ptr %own, ptr %code, i64 %first, i64 %chunk, i64 %total,
-                      i64 %nx, i64 %ny, ptr %slots, i64 1)
+  call void @describe(ptr %job, ptr %own, ptr %launch, i64 %first, i64 %chunk, i64 1)
   %busy_place = getelementptr %Thread, ptr %own, i32 0, i32 6
   store volatile i32 1, ptr %busy_place
   call void @run_chunks(ptr %job)
   store volatile i32 0, ptr %busy_place
-  %reached = call i64 @reached(ptr %job)
-  ret i64 %reached
+  %result = call ptr @answer(ptr %job, ptr %own, ptr %state)
+  ret ptr %result
 }
 """
+)
 _EXPORTS = ("prepare_pool", "serve", "share", "run_alone")
 _IMPORTS = ("this_thread", "begin_launch", "call_guarded")
-_ALONE_TYPE = "int64_t(*)(Code *, int64_t, int64_t, int64_t, int64_t, int64_t, void *)"
-_SHARE_TYPE = "int64_t(*)(int64_t, Code *, int64_t, int64_t, int64_t, int64_t, int64_t, void *)"
 
 
 class _Pool:
@@ -288,12 +311,12 @@ class _Pool:
 
     def __init__(self, workers: int) -> None:
         guard = launch_guard()
-        imports = {name: guard.address(name) for name in _IMPORTS}
+        imports = {name: guard.address(name) for name in _IMPORTS} | interpreter_addresses()
         library = NativeLibrary(assembled(_CODE, "thread pool"), _EXPORTS, imports)
         prepare = library.function("prepare_pool", "void(*)(int, int64_t, int64_t)")
         prepare(_MONOTONIC, CHUNK_NANOSECONDS, PARTS * (workers + 1))
-        self.share = library.function("share", _SHARE_TYPE)
-        self.run_alone = library.function("run_alone", _ALONE_TYPE)
+        self.share = exported_function(library, "share")
+        self.run_alone = exported_function(library, "run_alone")
         #: One job at a time: a launch of another Python thread meanwhile runs on that one alone.
         self.lock = threading.Lock()
         #: Of the workers that have begun, by the system's numbers.
@@ -335,19 +358,18 @@ call_in_child(_pool.cache_clear)
 
 
 def parallel(
-    code: Any, nx: int, ny: int, slots: Any, look_after: Callable[[BaseException], None]
+    launch: bytes, total: int, look_after: Callable[[BaseException], None]
 ) -> Callable[[], None]:
-    """What runs ``code`` (``guard_code.Code``) for all nx * ny threads, and returns when all are
-    done. One function, as a call of another one would take a twentieth of all that a short launch
-    takes.
+    """What runs the ``total`` threads of a launch (``launch_guard.described``), and returns when
+    all are done. One function, as a call of another one would take a twentieth of all that a short
+    launch takes.
 
     ``look_after`` gets a KernelFault, or what a handler of signals raises, when nothing runs any
     more.
     """
-    total, workers = nx * ny, worker_count()
+    run, workers = launch_guard().run, worker_count()
     if workers == 1:
-        return _on_one_core(code, nx, ny, slots, look_after)
-    run = launch_guard().entering(code, nx, ny, slots)
+        return _on_one_core(launch, total, look_after)
     # What the caller alone must have to do so that the others save more than to wake them takes.
     worth = WAKING_SECONDS / (1 - 1 / workers)
 
@@ -359,7 +381,7 @@ def parallel(
             begun = 0.0 if total == 1 else perf_counter()
             while True:
                 end = done + piece if done + piece < total else total
-                if run(done, end):
+                if run(launch, done, end):
                     settle()
                     continue
                 if end == total:
@@ -374,7 +396,7 @@ def parallel(
                 is_believed = spent > (BELIEVED_SECONDS if end > 1 else WAKING_SECONDS)
                 if is_believed and cost * (total - done) > worth:
                     break
-            _share(code, done, piece, total, (nx, ny), slots)
+            _share(launch, done, piece, total)
         except BaseException as problem:
             look_after(problem)
 
@@ -382,12 +404,11 @@ def parallel(
 
 
 def _on_one_core(
-    code: Any, nx: int, ny: int, slots: Any, look_after: Callable[[BaseException], None]
+    launch: bytes, total: int, look_after: Callable[[BaseException], None]
 ) -> Callable[[], None]:
     """``parallel`` where nobody could help: as many threads as need not be interrupted, then the
     rest; or all at once, if the launch before took no longer than a piece may."""
-    total, run = nx * ny, launch_guard().entering(code, nx, ny, slots)
-    first = min(total, FIRST_ALONE)
+    run, first = launch_guard().run, min(total, FIRST_ALONE)
 
     def start() -> None:
         nonlocal first
@@ -396,10 +417,10 @@ def _on_one_core(
             if uninterrupted.has_set_handlers:
                 keep_interrupts()
             begun = 0.0 if total <= FIRST_ALONE else perf_counter()
-            while run(0, piece):
+            while run(launch, 0, piece):
                 settle()
             if piece < total:
-                run_alone(code, piece, (nx, ny), slots)
+                run_alone(launch, piece, total)
             if total > FIRST_ALONE:
                 first = total if perf_counter() - begun < PIECE_SECONDS else FIRST_ALONE
         except BaseException as problem:
@@ -408,33 +429,34 @@ def _on_one_core(
     return start
 
 
-def run_alone(code: Any, first: int, size: tuple[int, int], slots: Any) -> None:
-    """Run ``code`` for the threads from ``first`` on, one after another on the calling thread."""
-    nx, ny = size
-    total, run = nx * ny, _pool().run_alone
-    thread = launch_guard().this_thread()
-    keep_interrupts()
+def run_alone(launch: bytes, first: int, total: int) -> None:
+    """Run the threads from ``first`` on, one after another on the calling thread."""
+    run = _pool().run_alone
+    if uninterrupted.has_set_handlers:
+        keep_interrupts()
     while first < total:
-        first = run(code, first, FIRST_ALONE, total, nx, ny, slots)
-        if thread.stop:
-            settle()
+        first = _reached(run(launch, first, FIRST_ALONE))
 
 
-def _share(
-    code: Any, first: int, chunk: int, total: int, size: tuple[int, int], slots: Any
-) -> None:
+def _share(launch: bytes, first: int, chunk: int, total: int) -> None:
     pool = _pool()
     if not pool.lock.acquire(blocking=False):
-        run_alone(code, first, size, slots)
+        run_alone(launch, first, total)
         return
     try:
         helpers = min(pool.workers(), -(-(total - first) // chunk) - 1)
-        thread = launch_guard().this_thread()
-        keep_interrupts()
+        if uninterrupted.has_set_handlers:
+            keep_interrupts()
         while helpers > 0 and first < total:
-            first = pool.share(helpers, code, first, chunk, total, *size, slots)
-            if thread.stop:
-                settle()
+            first = _reached(pool.share(launch, first, chunk, helpers))
     finally:
         pool.lock.release()
-    run_alone(code, first, size, slots)
+    run_alone(launch, first, total)
+
+
+def _reached(answer: int) -> int:
+    """The thread that native code has come to, when what stopped it is settled."""
+    if answer < 0:
+        settle()
+        return ~answer
+    return answer

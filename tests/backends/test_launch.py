@@ -285,9 +285,9 @@ def test_workers_are_woken_for_what_takes_long(
     """By a clock on which every piece of a launch takes as long."""
     shared = []
 
-    def share(code, first, chunk, total, size, slots):
+    def share(launch, first, chunk, total):
         shared.append(first)
-        thread_pool.run_alone(code, first, size, slots)
+        thread_pool.run_alone(launch, first, total)
 
     monkeypatch.setattr(thread_pool, "worker_count", lambda: 4)
     monkeypatch.setattr(thread_pool, "_share", share)
@@ -313,10 +313,10 @@ def test_on_one_core_short_launches_are_one_piece(monkeypatch):
     seconds = iter([0, 1e-3, 0, 1e-6, 0, 1e-3, 0, 1e-6])
     monkeypatch.setattr(thread_pool, "worker_count", lambda: 1)
     monkeypatch.setattr(thread_pool, "perf_counter", lambda: next(seconds))
-    monkeypatch.setattr(thread_pool, "run_alone", lambda code, first, size, slots: None)
-    entering = lambda code, nx, ny, slots: lambda begin, end: pieces.append(end)
-    monkeypatch.setattr(thread_pool, "launch_guard", lambda: SimpleNamespace(entering=entering))
-    start = thread_pool.parallel(None, 1000, 2, None, pytest.fail)
+    monkeypatch.setattr(thread_pool, "run_alone", lambda launch, first, total: None)
+    run = lambda launch, begin, end: pieces.append(end)
+    monkeypatch.setattr(thread_pool, "launch_guard", lambda: SimpleNamespace(run=run))
+    start = thread_pool.parallel(b"", 2000, pytest.fail)
     for _ in range(4):
         start()
     few = thread_pool.FIRST_ALONE
