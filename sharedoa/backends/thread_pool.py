@@ -41,7 +41,7 @@ _SHORT_SECONDS = PIECE_SECONDS / GROWTH
 CHUNK_NANOSECONDS = 200_000
 #: No chunk is more than this part of a core's share of what is left.
 PARTS = 2
-#: Threads of the first chunk of what one core runs alone; it could be interrupted after each.
+#: Threads of the first chunk of what one core runs alone, where it is not known how long they take.
 FIRST_ALONE = 256
 #: After the system has refused a thread.
 RETRY_SECONDS = 1.0
@@ -407,7 +407,8 @@ def _on_one_core(
     launch: bytes, total: int, look_after: Callable[[BaseException], None]
 ) -> Callable[[], None]:
     """``parallel`` where nobody could help: as many threads as need not be interrupted, then the
-    rest; or all at once, if the launch before took no longer than a piece may."""
+    rest. By the launch before, if it was longer than a piece may be, so many take as long as one;
+    else these are all."""
     run, first = launch_guard().run, min(total, FIRST_ALONE)
 
     def start() -> None:
@@ -420,22 +421,25 @@ def _on_one_core(
             while run(launch, 0, piece):
                 settle()
             if piece < total:
-                run_alone(launch, piece, total)
+                run_alone(launch, piece, total, piece)
             if total > FIRST_ALONE:
-                first = total if perf_counter() - begun < PIECE_SECONDS else FIRST_ALONE
+                spent = perf_counter() - begun
+                fit = total if spent < PIECE_SECONDS else int(total * PIECE_SECONDS / spent)
+                first = max(fit, FIRST_ALONE)
         except BaseException as problem:
             look_after(problem)
 
     return start
 
 
-def run_alone(launch: bytes, first: int, total: int) -> None:
-    """Run the threads from ``first`` on, one after another on the calling thread."""
+def run_alone(launch: bytes, first: int, total: int, chunk: int = FIRST_ALONE) -> None:
+    """Run the threads from ``first`` on, one after another on the calling thread, which can be
+    interrupted after ``chunk``."""
     run = _pool().run_alone
     if uninterrupted.has_set_handlers:
         keep_interrupts()
     while first < total:
-        first = _reached(run(launch, first, FIRST_ALONE))
+        first = _reached(run(launch, first, chunk))
 
 
 def _share(launch: bytes, first: int, chunk: int, total: int) -> None:

@@ -308,19 +308,21 @@ def test_on_one_core(cpu_backend: Backend, monkeypatch, threads):
 
 
 def test_on_one_core_short_launches_are_one_piece(monkeypatch):
-    """Until one takes long: then they can be interrupted again."""
+    """Until one takes long: then they can be interrupted again, after as many threads as took no
+    longer than a piece."""
     pieces = []
-    seconds = iter([0, 1e-3, 0, 1e-6, 0, 1e-3, 0, 1e-6])
+    piece = thread_pool.PIECE_SECONDS
+    seconds = iter([0, 1e-3, 0, 1e-6, 0, 3.3 * piece, 0, 1e-3, 0, 1e-6])
     monkeypatch.setattr(thread_pool, "worker_count", lambda: 1)
     monkeypatch.setattr(thread_pool, "perf_counter", lambda: next(seconds))
-    monkeypatch.setattr(thread_pool, "run_alone", lambda launch, first, total: None)
+    monkeypatch.setattr(thread_pool, "run_alone", lambda *_: None)
     run = lambda launch, begin, end: pieces.append(end)
     monkeypatch.setattr(thread_pool, "launch_guard", lambda: SimpleNamespace(run=run))
     start = thread_pool.parallel(b"", 2000, pytest.fail)
-    for _ in range(4):
+    for _ in range(5):
         start()
     few = thread_pool.FIRST_ALONE
-    assert pieces == [few, few, 2000, few]
+    assert pieces == [few, few, 2000, 606, few]
 
 
 def test_launches_of_several_python_threads(cpu_backend: Backend, monkeypatch):

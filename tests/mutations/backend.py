@@ -36,9 +36,15 @@ _OF_HOSTS = ("tests/targets/test_host_code.py",)
 MUTATIONS = (
     Mutation(
         "launches that become long on one core", "sharedoa/backends/thread_pool.py",
-        "first = total if perf_counter() - begun < PIECE_SECONDS else FIRST_ALONE", "first = total",
+        "total if spent < PIECE_SECONDS else int(total * PIECE_SECONDS / spent)", "total",
         "nobody can interrupt them after the first one",
         ("tests/backends/test_launch.py::test_on_one_core_short_launches_are_one_piece",),
+    ),
+    Mutation(
+        "long launches that were stopped", "sharedoa/backends/thread_pool.py",
+        "%told = select i1 %stopped, i64", "%told = select i1 false, i64",
+        "a fault in one is not told, and threads that did not run are taken for done",
+        ("tests/backends/test_kernel_faults.py",),
     ),
     # ------------------------------------------------------------ devices
     Mutation(
