@@ -50,8 +50,8 @@ class Land(oa.Object):
 
 
 class Cell(oa.Object):
-    """``spreading`` is the sugar that it shares with its neighbours in this step; ``is_wanted``
-    says whether an agent has asked to come here."""
+    """``spreading`` is the sugar that it shares with its neighbours in this step; ``asking`` says
+    how many agents have asked to come here."""
 
     random: Xorwow
     agent: Agent | None
@@ -60,7 +60,7 @@ class Cell(oa.Object):
     growth: i32
     sugar: i32
     spreading: i32
-    is_wanted: bool
+    asking: i32
 
     def draw(self, low: i32, limit: i32) -> i32:
         """A number from ``low`` on, below ``limit``."""
@@ -108,11 +108,17 @@ class Cell(oa.Object):
         self.sugar += received
 
     def let_one_in(self, land: Land) -> None:
-        """Give permission to one of those who have asked, each as likely as the others."""
-        if not self.is_wanted:
+        """Give permission to one of those who have asked."""
+        if self.asking == 0:
             return
-        self.is_wanted = False
-        count = 0
+        chosen = self.one_who_asks(land)
+        self.asking = 0
+        if chosen is not None:
+            chosen.is_permitted = True
+
+    def one_who_asks(self, land: Land) -> Agent | None:
+        """Each as likely as the others."""
+        count, asking = i32(0), self.asking
         chosen: Agent | None = None
         for dx in range(-REACH, REACH + 1):
             for dy in range(-REACH, REACH + 1):
@@ -123,8 +129,9 @@ class Cell(oa.Object):
                         count += 1
                         if self.uniform() <= 1.0 / f32(count):
                             chosen = agent
-        if chosen is not None:
-            chosen.is_permitted = True
+                        if count == asking:
+                            return chosen
+        return chosen
 
 
 class Agent(oa.Object):
@@ -194,7 +201,7 @@ class Agent(oa.Object):
     def ask(self, goal: Cell | None) -> None:
         self.goal = goal
         if goal is not None:
-            goal.is_wanted = True
+            oa.atomic_add(goal, "asking", 1)
 
     def move(self) -> None:
         """Go to the goal, if permitted, and take all sugar of the cell."""
