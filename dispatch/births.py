@@ -5,9 +5,10 @@ objects are placed one by one, addresses. A thread takes those whose numbers are
 of which each thread makes at most ``step``, thread t has the places from ``t * step`` on. So nobody
 waits for anybody, and which place a new object has depends on what the threads do and not on when:
 the same program gives the same bytes on every machine, and new objects lie in the order of the
-threads. Where nobody knows how many a thread makes (``step`` 0) threads count together, in the
-order in which they come, and note who has taken which place: the host puts what they made in order
-(``heap.birth_order``).
+threads. Of a class of which some threads make one object and others none, as their numbers say,
+every ``period`` threads have ``step`` places (``sharedoa.ir.birth_turns``). Where nobody knows how
+many a thread makes (``step`` 0) threads count together, in the order in which they come, and note
+who has taken which place: the host puts what they made in order (``heap.birth_order``).
 
 The birth table, whose address is in the state block, has an entry for each class that the kernel
 makes objects of; the table and what it leads to change between launches only, but for counters.
@@ -36,16 +37,22 @@ ENTRY_DTYPE = np.dtype(
         ("segments", np.uint64),
         ("stride", np.uint64),
         ("makers", np.uint64),
+        ("period", np.uint64),
+        ("ranks", np.uint64),
     ]
 )
 """``room``: how many places there are; ``places``: the address of their slots, u32, in ascending
 order; ``counts``: of how many each thread has made, u32, or 0 where that is one at most; ``next``:
 how many were asked for by threads that count together; ``segments``: of the regions that the places
 are in; ``stride``: the bytes of an object (``range_table.encode_stride``); ``makers``: where those
-that count together note which thread has taken each place, u64. Where objects are placed one by
-one, ``places`` is the address of ``PLACE_DTYPE`` for each, and ``segments`` and ``stride`` are not
-read.
+that count together note which thread has taken each place, u64; ``period``: 0, or how many threads
+have ``step`` places together, and ``ranks`` the address of which of these each has, u8
+(``NO_RANK``: none). Where objects are placed one by one, ``places`` is the address of
+``PLACE_DTYPE`` for each, and ``segments`` and ``stride`` are not read.
 """
+
+MOST_PERIOD, NO_RANK = 64, 255
+"""Threads of a period at most, and the rank of those without a place."""
 
 SEGMENT_DTYPE = np.dtype([("stop", np.uint64), ("start", np.uint64), ("live", np.uint64)])
 """A region: ``stop`` is the number of the first place that is in a later one; ``start`` its first
@@ -119,6 +126,11 @@ def _emit_number(memory: _Memory, entry: Any, thread: Any) -> Any:
     later = builder.select(within, builder.add(first, wide), I64(-1))
     builder.branch(end)
     builder.position_at_end(one)
+    period = memory.word(entry, "period")
+    in_turn = builder.append_basic_block("in_turn")
+    builder.cbranch(builder.icmp_unsigned("!=", period, I64(0)), in_turn, end)
+    builder.position_at_end(in_turn)
+    turn = _emit_turn(memory, entry, thread, builder.trunc(period, I32))
     builder.branch(end)
     builder.position_at_end(common)
     assert ENTRY_DTYPE.fields is not None
@@ -131,9 +143,24 @@ def _emit_number(memory: _Memory, entry: Any, thread: Any) -> Any:
     builder.branch(end)
     builder.position_at_end(end)
     number = builder.phi(I64, "place")
-    for value, block in ((later, several), (first, one), (taken, common)):
+    found = (later, several), (first, one), (turn, in_turn), (taken, common)
+    for value, block in found:
         number.add_incoming(value, block)
     return number
+
+
+def _emit_turn(memory: _Memory, entry: Any, thread: Any, period: Any) -> Any:
+    """i64: the number of the place of a thread that makes objects in turn with others. Such
+    launches have fewer than 2**31 threads."""
+    builder = memory.builder
+    narrow = builder.trunc(thread, I32)
+    periods = builder.udiv(narrow, period)
+    rest = builder.zext(builder.sub(narrow, builder.mul(periods, period)), I64)
+    rank = memory.load(builder.add(memory.word(entry, "ranks"), rest), _I8, is_invariant=True)
+    first = builder.mul(builder.zext(periods, I64), memory.word(entry, "step"))
+    place = builder.add(first, builder.zext(rank, I64))
+    has_one = builder.icmp_unsigned("!=", rank, _I8(NO_RANK))
+    return builder.select(has_one, place, I64(-1))
 
 
 def _emit_segment(memory: _Memory, segments: Any, place: Any) -> Any:

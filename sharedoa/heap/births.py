@@ -9,21 +9,27 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 from weakref import WeakMethod
 
 import numpy as np
 
-from dispatch.births import ENTRY_DTYPE
+from dispatch.births import ENTRY_DTYPE, NO_RANK
 from dispatch.dataclass import dataclass
 
 from ..errors import HeapError
+from ..ir.birth_turns import Turns
 from ..model.classes import ClassType
 from .extents import Extent, Extents
 from .placement import Placement, Selection
 
 ALIGNMENT = 64
 Words = np.ndarray[Any, np.dtype[np.uint64]]
+Ranks = np.ndarray[Any, np.dtype[np.uint8]]
+NO_RANKS: Ranks = np.zeros(0, np.uint8)
+AllTurns = Mapping[ClassType, Turns]
+NO_TURNS: AllTurns = MappingProxyType({})
 WithRoom = Callable[[str, Callable[[], Any]], Any]
 """Calls something that may raise NoRoom, collects what is free if it does, and tries again; then
 raises HeapError, which names what room is for."""
@@ -38,6 +44,8 @@ class Places(ABC):
 
     cls: ClassType
     step: int
+    #: Which threads make an object, if only some do and their numbers say which.
+    turns: Turns | None = None
 
     wanted: int = 0
     makers: Sequence[int] | Words = ()
@@ -52,6 +60,20 @@ class Places(ABC):
     @abstractmethod
     def at(self, number: int) -> int | None:
         """The address of the place of that number."""
+
+    def number_of(self, thread: int, made: int) -> int | None:
+        """The number of the place that a thread with places of its own takes next, which has made
+        so many objects; None if it has none."""
+        if self.turns is not None:
+            return None if made else self.turns.number(thread)
+        return thread * self.step + made
+
+    def numbering(self) -> tuple[int, int, Ranks]:
+        """For the birth table: step, period, and the ranks in it (``dispatch.births``)."""
+        if self.turns is None:
+            return self.step, 0, NO_RANKS
+        ranks = [NO_RANK if rank is None else rank for rank in self.turns.ranks]
+        return max(1, self.turns.each), self.turns.period, np.array(ranks, np.uint8)
 
     def thread_order(self) -> np.ndarray[Any, np.dtype[np.intp]] | None:
         """After a launch: of the places that were taken, those whose objects come first, second and
@@ -103,9 +125,13 @@ class Births(ABC, Generic[Lent]):
         self._make_room(cls, count)
         self._reserved[cls] = count
 
-    def wanted(self, cls: ClassType, each: int | None, threads: int) -> int:
+    def wanted(
+        self, cls: ClassType, each: int | None, threads: int, turns: AllTurns = NO_TURNS
+    ) -> int:
         """Places for threads that make so many objects of a class each, None for any number."""
-        return threads * each if each is not None else self._reserved.get(cls, threads)
+        if each is None:
+            return self._reserved.get(cls, threads)
+        return turns[cls].count(threads) if cls in turns else threads * each
 
     def _make_room(self, cls: ClassType, count: int) -> None:
         what = f"{count:,} more objects of {cls.name}"
@@ -117,18 +143,22 @@ class Births(ABC, Generic[Lent]):
     def show_living(self) -> None:
         """Let kernels see which objects live. Raises HeapError."""
 
-    def lend(self, made: Mapping[ClassType, int | None], threads: int) -> list[Lent]:
+    def lend(
+        self, made: Mapping[ClassType, int | None], threads: int, turns: AllTurns = NO_TURNS
+    ) -> list[Lent]:
         """Room for what ``threads`` threads may make, each so many objects of a class, None for any
-        number. Where there is no room for what all may make, there is what fits."""
+        number, but for those that do it in turn. Where there is no room for what all may make,
+        there is what fits."""
         lent: list[Lent] = []
         try:
             for cls, each in made.items():
-                wanted = self.wanted(cls, each, threads)
+                wanted = self.wanted(cls, each, threads, turns)
                 try:
                     self._make_room(cls, wanted)
                 except HeapError:
                     each = None  # as many as there is room for
                 lent.append(self._lend(cls, each or 0, wanted))
+                lent[-1].turns = turns.get(cls) if each else None
         except BaseException:
             self.return_unused(lent)
             raise

@@ -93,7 +93,9 @@ class BirthsByClass(Births[SlotPlaces]):
         if there is nothing in it. Raises HeapError without room for it."""
         segments = [_segments(each) for each in places]
         entries = np.zeros(len(places), ENTRY_DTYPE)
-        heads = [part.view(np.uint8) for part in (entries, *segments)]
+        numberings = [each.numbering() for each in places]
+        ranks = [ranks for _, _, ranks in numberings]
+        heads = [part.view(np.uint8) for part in (entries, *segments, *ranks)]
         heads = [*heads, np.zeros(-sum(map(len, heads)) % ALIGNMENT, np.uint8)]
         sizes = [sum(map(len, heads)), report_bytes]
         sizes += [4 * each.room for each in places]
@@ -109,9 +111,12 @@ class BirthsByClass(Births[SlotPlaces]):
         )
         listed: list[Listed] = []
         first = entries.nbytes
+        ranked = first + sum(each.nbytes for each in segments)
         for place, each in enumerate(places):
             entry = entries[place]
-            entry["step"], entry["room"] = each.step, each.room
+            entry["step"], entry["period"], own = numberings[place]
+            entry["ranks"], ranked = base + ranked, ranked + len(own)
+            entry["room"] = each.room
             entry["segments"] = base + first
             entry["places"] = base + lists[place]
             entry["counts"] = base + counts[place] if each.step > 1 else 0

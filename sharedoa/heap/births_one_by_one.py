@@ -83,13 +83,17 @@ class BirthsOneByOne(Births[AddressPlaces]):
         self._residency.host_uses(table.address, table.address, table.address + starts[-1])
         memory, base = table.memory, table.address
         memory[: starts[-1]] = 0
+        ranked = len(places) * ENTRY_DTYPE.itemsize
         entries = memory[: len(places) * ENTRY_DTYPE.itemsize].view(ENTRY_DTYPE)
         lists, makers, counts = (
             starts[1 + part * len(places) : 1 + (part + 1) * len(places)] for part in range(3)
         )
         for number, each in enumerate(places):
             entry, start = entries[number], lists[number]
-            entry["step"], entry["room"] = each.step, each.room
+            entry["step"], entry["period"], ranks = each.numbering()
+            memory[ranked : ranked + len(ranks)] = ranks
+            entry["ranks"], ranked = base + ranked, ranked + len(ranks)
+            entry["room"] = each.room
             entry["places"] = base + start
             entry["counts"] = base + counts[number] if each.step > 1 else 0
             entry["makers"] = 0 if each.step else base + makers[number]
@@ -101,9 +105,10 @@ class BirthsOneByOne(Births[AddressPlaces]):
     def _room_for_table(
         self, places: Sequence[AddressPlaces], threads: int
     ) -> tuple[Extent | None, list[int]]:
-        """A table, and where its entries, the list of places of each, who takes them, and the
-        counters of each begin; no table without places."""
-        sizes = [len(places) * ENTRY_DTYPE.itemsize]
+        """A table, and where its entries, with ranks behind them, the list of places of each, who
+        takes them, and the counters of each begin; no table without places."""
+        ranks = sum(len(each.numbering()[2]) for each in places)
+        sizes = [len(places) * ENTRY_DTYPE.itemsize + ranks]
         sizes += [each.room * PLACE_DTYPE.itemsize for each in places]
         sizes += [0 if each.step else 8 * each.room for each in places]
         sizes += [4 * threads if each.step > 1 else 0 for each in places]

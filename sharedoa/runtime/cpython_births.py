@@ -13,7 +13,7 @@ from dispatch.births import BORN, ENDED, LIVED
 from ..errors import ArgumentError, HeapError
 from ..heap import hooks
 from ..heap.birth_order import part_with_deleted
-from ..heap.births import Places
+from ..heap.births import NO_TURNS, AllTurns, Places
 from ..heap.construction import field_values, initialise
 from ..heap.heap import Heap
 from ..heap.living import births_of, settle
@@ -34,10 +34,12 @@ class LaunchInCPython:
     from the first object on.
     """
 
-    def __init__(self, heap: Heap, births: Births | None, threads: int) -> None:
+    def __init__(
+        self, heap: Heap, births: Births | None, threads: int, turns: AllTurns = NO_TURNS
+    ) -> None:
         """``births``: what the program does; None if it cannot be compiled, as CPython runs more
         than kernels may hold."""
-        self._heap, self._births, self._threads = heap, births, threads
+        self._heap, self._births, self._threads, self._turns = heap, births, threads, turns
         self._lock = threading.RLock()
         self._is_open = False
         self._places: dict[ClassType, Places] = {}
@@ -131,7 +133,7 @@ class LaunchInCPython:
 
     def _lend(self, made: Mapping[ClassType, int | None]) -> list[Places]:
         births = births_of(self._heap)
-        lent = births.lend(made, self._threads)
+        lent = births.lend(made, self._threads, self._turns)
         try:
             part_with_deleted(self._heap, lent)
         except BaseException:
@@ -145,13 +147,14 @@ class LaunchInCPython:
         if places is None:
             (places,) = self._lend({cls: None})
             self._places[cls] = places
-        found = places.at(self._number(places))
+        number = self._number(places)
+        found = None if number is None else places.at(number)
         if found is None and places.cls not in self._refused:
             self._refused[places.cls] = user_line()
         return found
 
-    def _number(self, places: Places) -> int:
-        """The number of the next place for the thread that is running."""
+    def _number(self, places: Places) -> int | None:
+        """The number of the next place for the thread that is running; None if it has none."""
         thread = current_thread.get()
         assert thread is not None
         number = thread.index[1] * thread.size[0] + thread.index[0]
@@ -163,7 +166,7 @@ class LaunchInCPython:
         self._counts[key] = count + 1
         if not places.step:
             places.wanted = count + 1
-        return number * places.step + count
+        return places.number_of(number, count)
 
     def _begin(self, cls: ClassType, address: int, values: dict[str, Any]) -> Any:
         heap = self._heap

@@ -26,6 +26,7 @@ from ..errors import ArgumentError, SharedOAError
 from ..forks import renew_in_child
 from ..frontend import Translation
 from ..frontend.program import ProgramBuilder
+from ..heap.births import NO_TURNS
 from ..heap.foreign import let_go
 from ..heap.heap import Heap, current_heap
 from ..heap.recording import recorder, refuse_others
@@ -49,7 +50,7 @@ from .geometry import Geometry, Pair
 from .launch_code import Launch, quick_launcher
 from .launch_settings import own_settings
 from .pipeline import Compilation, compile
-from .populations import changing, look_after
+from .populations import changing, look_after, turns_in
 from .specialisation import Constants, FixedWords, Specialisation, words_of
 from .unit import Unit, release, release_left
 
@@ -196,12 +197,12 @@ class Program:
         self.look_at_names()
         births = self.uses().births
         if births and not geometry.is_empty:
-            threads = math.prod(geometry.threads)
-            with changing(heap, births, threads):
+            turns = turns_in(self.uses(), geometry, arguments)
+            with changing(heap, births, geometry, turns):
                 self._launch(number, heap, slots, arguments, geometry, mode, debug)
             heap.synchronize()
             if births.changes:
-                look_after(heap, births, threads)
+                look_after(heap, births, geometry, turns)
         else:
             self._launch(number, heap, slots, arguments, geometry, mode, debug)
 
@@ -273,7 +274,7 @@ class Program:
         births = self._known_births()
         if births is not None and births.changes:
             heap.synchronize()
-            look_after(heap, births, math.prod(geometry.threads))
+            look_after(heap, births, geometry, turns_in(self.uses(), geometry, arguments))
 
     def _known_births(self) -> Births | None:
         """What it makes and ends; None if it cannot be compiled, as CPython runs more than kernels
@@ -286,7 +287,8 @@ class Program:
     def run_in_cpython(self, heap: Heap, values: tuple[Any, ...], geometry: Geometry) -> None:
         """Run all threads; ``values`` are arguments as the function takes them."""
         births = self._known_births()
-        objects = LaunchInCPython(heap, births, math.prod(geometry.threads))
+        turns = NO_TURNS if births is None else turns_in(self.uses(), geometry, values)
+        objects = LaunchInCPython(heap, births, math.prod(geometry.threads), turns)
         try:
             cpython.launch(self.source, values, geometry, objects)
         finally:

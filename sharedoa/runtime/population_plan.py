@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dispatch.dataclass import dataclass, field
 
+from ..heap.births import NO_TURNS, AllTurns
 from ..heap.living import births_by_class
 from ..heap.population import Population
 from ..ir.births import Births
 from ..model.classes import ClassType, Method
 from .chained_methods import overriding
 from .launch import Program
-from .populations import classes_below
+from .populations import classes_below, turns_in
 from .vectorised import planned_launches
 from .vectorised_code import CallForm, call_program
 
@@ -76,6 +77,8 @@ class Planned:
     threads: int = 0
     settings: tuple[Any, Any] = (None, None)
     geometry: Geometry | None = None
+    #: Of which classes they make objects in turn.
+    turns: AllTurns = NO_TURNS
 
     def most_threads(self, most: Most) -> int:
         together = most.get(self.receivers)
@@ -88,10 +91,16 @@ class Planned:
         """How many objects each thread makes at most."""
         return {cls: each for cls, each in self.births.made.items() if each is not None}
 
-    def made_together(self, classes: Together) -> int:
-        """How many objects of these classes each thread makes at most."""
-        each = sum(self.made.get(cls, 0) for cls in classes)
-        return each if self.births.together is None else min(each, self.births.together)
+    def most_made(self, cls: ClassType, threads: int) -> int:
+        """How many objects of a class that it makes so many threads make at most."""
+        turns = self.turns.get(cls)
+        return threads * self.made[cls] if turns is None else turns.count(threads)
+
+    def made_together(self, classes: Together, threads: int) -> int:
+        """How many objects of these classes so many threads make at most."""
+        every = sum(self.most_made(cls, threads) for cls in classes if cls in self.made)
+        each = self.births.together
+        return every if each is None else min(every, threads * each)
 
 
 #: See ``spans_of``.
@@ -128,10 +137,10 @@ class Plan:
                     most[cls] = max(most[cls], now[cls])
                 if launch is not None:
                     threads = launch.most_threads(now)
-                    for cls, each in launch.made.items():
-                        now[cls] += threads * each
+                    for cls in launch.made:
+                        now[cls] += launch.most_made(cls, threads)
                     for several in lists:
-                        now[several] += threads * launch.made_together(several)
+                        now[several] += launch.made_together(several, threads)
         return most
 
     @cached_property
@@ -142,8 +151,8 @@ class Plan:
         """How many free slots of each class its launches list, with so many objects at most."""
         room = dict.fromkeys(self.counted, 0)
         for launch in self.launches:
-            for cls, each in launch.made.items():
-                room[cls] = max(room[cls], launch.most_threads(most) * each)
+            for cls in launch.made:
+                room[cls] = max(room[cls], launch.most_made(cls, launch.most_threads(most)))
         return room
 
     def needed(self, most: Most) -> int:
@@ -216,14 +225,15 @@ def _call_of_all(call: PopulationCall, form: CallForm) -> Program:
 
 
 def _of_launch(record: ChangingLaunch) -> Planned:
-    births = record.program.uses().births
+    uses = record.program.uses()
     return Planned(
         record.program,
-        births,
+        uses.births,
         record.arguments,
         threads=math.prod(record.geometry.threads),
         settings=(record.mode, record.debug),
         geometry=record.geometry,
+        turns=turns_in(uses, record.geometry, record.arguments),
     )
 
 

@@ -469,8 +469,8 @@ class _Surroundings:
             loans = [Loan(region, 0, region.unused_from) for region in placement.regions(cls)]
             if not loans:
                 raise CannotPlanError  # an empty region had to go for what is recorded
-            loans[0] = replace(loans[0], count=threads * each)
-            places.append(SlotPlaces(cls, each, loans=loans))
+            loans[0] = replace(loans[0], count=planned.most_made(cls, threads))
+            places.append(SlotPlaces(cls, each, planned.turns.get(cls), loans=loans))
         laid_out = self._births.lay_out(places, 0, threads)
         if laid_out is not None:
             extent, table, _ = laid_out

@@ -2,30 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
 
 from ..heap.birth_order import part_with_deleted
+from ..heap.births import NO_TURNS, AllTurns
 from ..heap.heap import Heap
 from ..heap.living import births_of, settle
+from ..ir.birth_turns import turns_of
 from ..ir.births import Births
+from ..ir.job import Uses
 from ..model.classes import ClassType
+from ..model.scalars import ScalarType
 from ..uninterrupted import interruptible
+from .geometry import Geometry
 from .known_ranges import note_births
+
+_MOST_KEPT = 256
+"""Launches of a program of which it is known who makes objects in turn."""
+
+
+def turns_in(uses: Uses, geometry: Geometry, arguments: Sequence[Any]) -> AllTurns:
+    """Of which classes the threads of a launch of a program make objects in turn
+    (``ir.birth_turns``): the same on every backend."""
+    threads, rows = geometry.threads
+    if rows != 1 or not uses.births.made:
+        return NO_TURNS
+    given = {}
+    for place, parameter in enumerate(uses.program.kernel.parameters):
+        type, argument = parameter.type, arguments[place]
+        is_number = isinstance(argument, (bool, int, np.integer, np.bool_))
+        if isinstance(type, ScalarType) and not type.is_float and is_number:
+            given[place] = int(argument)
+
+    def key(used: frozenset[int], counts: bool) -> tuple[Any, ...]:
+        return threads if counts else None, *map(given.get, sorted(used))
+
+    known: dict[tuple[frozenset[int], bool], dict[Any, AllTurns]]
+    known = uses.derived.setdefault(turns_in, {})
+    for what, launches in [*known.items()]:
+        turns = launches.get(key(*what))
+        if turns is not None:
+            return turns
+    found = turns_of(uses.program, uses.births, threads, given)
+    launches = known.setdefault((found.used, found.counts), {})
+    if len(launches) >= _MOST_KEPT:
+        launches.clear()
+    launches[key(found.used, found.counts)] = found.turns
+    return found.turns
 
 
 @contextmanager
-def changing(heap: Heap, births: Births, threads: int) -> Iterator[None]:
-    """A launch of so many threads goes on in here, and has ended afterwards. Nobody else makes,
-    frees or moves objects meanwhile. Raises HeapError if there is no room for what kernels must
-    know."""
+def changing(
+    heap: Heap, births: Births, geometry: Geometry, turns: AllTurns = NO_TURNS
+) -> Iterator[None]:
+    """A launch goes on in here, and has ended afterwards. Nobody else makes, frees or moves objects
+    meanwhile. Raises HeapError if there is no room for what kernels must know."""
+    threads = math.prod(geometry.threads)
     note_births(heap)
     heap.settle()
     memory = births_of(heap)
     ended = classes_below(births)
     with heap.lock:
         memory.show_living()
-        lent = memory.lend(births.made, threads)
+        lent = memory.lend(births.made, threads, turns)
         has_ended = False
         heap.wait_for_others()  # references follow
         try:
@@ -47,15 +91,16 @@ def changing(heap: Heap, births: Births, threads: int) -> Iterator[None]:
                 memory.return_unused(lent)
 
 
-def look_after(heap: Heap, births: Births, threads: int) -> None:
-    """A launch of so many threads, which made or ended objects, has ended: where much less room is
-    needed, what lives moves together."""
+def look_after(heap: Heap, births: Births, geometry: Geometry, turns: AllTurns) -> None:
+    """A launch that made or ended objects has ended: where much less room is needed, what lives
+    moves together."""
+    threads = math.prod(geometry.threads)
 
     def needed() -> dict[ClassType, int]:
         memory, count = births_of(heap), heap.books.count
         found = {cls: count(cls) for cls in classes_below(births)}
         for cls, each in births.made.items():
-            found[cls] = count(cls) + memory.wanted(cls, each, threads)
+            found[cls] = count(cls) + memory.wanted(cls, each, threads, turns)
         return found
 
     heap.runs_of_classes.note_change({*classes_below(births), *births.made})

@@ -10,6 +10,7 @@ from llvmlite import ir
 
 from dispatch import births, state
 from dispatch.births import BORN, ENDED, ENTRY_DTYPE, LIVED, PLACE_DTYPE, SEGMENT_DTYPE
+from dispatch.mode import Placement
 from dispatch.range_table import encode_stride
 from dispatch.registry import PLACE_BYTES, stored_registry
 
@@ -100,6 +101,31 @@ def test_places(step: int, tiled: bool) -> None:
     marked = [[int(slots[n]) for n in taken if (n >= 5) == late] for late in (False, True)]
     assert [sorted(np.flatnonzero(each).tolist()) for each in live] == [sorted(m) for m in marked]
     assert {int(each) for region in live for each in region if each} == {BORN}
+
+
+@pytest.mark.parametrize("placement", ["by_type", "scattered"])
+def test_places_of_threads_that_take_turns(placement: Placement) -> None:
+    """Of five threads the second, third and fifth make one object each."""
+    slots, live = np.arange(300, dtype=np.uint32)[::-1].copy(), np.zeros(300, np.uint8)
+    ranks = np.array([births.NO_RANK, 0, 1, births.NO_RANK, 2], np.uint8)
+    segment, places = np.zeros(1, SEGMENT_DTYPE), np.zeros(300, PLACE_DTYPE)
+    segment["stop"], segment["start"], segment["live"] = 300, 0x10000, live.ctypes.data
+    wide = slots.astype(np.uint64)
+    places["address"], places["live"] = 0x10000 + 24 * wide, live.ctypes.data + wide
+    listed = slots if placement == "by_type" else places
+    entry = np.zeros(1, ENTRY_DTYPE)
+    entry["step"], entry["period"], entry["ranks"] = 3, 5, ranks.ctypes.data
+    entry["room"], entry["places"] = 300, listed.ctypes.data
+    entry["segments"], entry["stride"] = segment.ctypes.data, encode_stride(24, False)
+    module = ir.Module()
+    births.place_function(module, placement, 0, 0).linkage = ""
+    code = HostCode(module, optimised=True)
+    code.words(state.SYMBOL, state.MOST_WORDS)[state.BIRTHS] = entry.ctypes.data
+    place = code.function(births.PLACE, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint64)
+    first, second, third, fourth, fifth, *_, last = (0x10000 + 24 * wide).tolist()
+    found = [place(0, thread) for thread in (*range(8), 499, 500, 501)]
+    assert found == [0, first, second, 0, third, 0, fourth, fifth, last, 0, 0]
+    assert np.flatnonzero(live).tolist() == [0, *range(295, 300)] and {*live[live > 0]} == {BORN}
 
 
 @pytest.mark.parametrize("step", [0, 2])

@@ -399,13 +399,14 @@ MUTATIONS = (
     ),
     Mutation(
         "lists of several classes get nobody who was made", _PLAN,
-        "now[several] += threads * launch.made_together(several)", "pass",
+        "now[several] += launch.made_together(several, threads)", "pass",
         "lists have no room for all that live",
         ("tests/runtime/test_population_room.py::test_who_makes_one_class_makes_no_other",),
     ),
     Mutation(
         "births of a run are not counted for the next", _PLAN,
-        "                    now[cls] += threads * each", "                    pass",
+        "                        now[cls] += launch.most_made(cls, threads)",
+        "                        pass",
         "there is no room for what threads make",
         _SEQUENCES,
     ),

@@ -2,6 +2,7 @@
 
 from . import (
     backend,
+    birth_turns,
     births,
     cheap_tests,
     constants,
@@ -33,6 +34,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     *constants.MUTATIONS,
     *decisions.MUTATIONS,
     *births.MUTATIONS,
+    *birth_turns.MUTATIONS,
     *cheap_tests.MUTATIONS,
     *backend.MUTATIONS,
     *host.MUTATIONS,

@@ -11,6 +11,7 @@ import sharedoa as oa
 from sharedoa import i32, i64
 from sharedoa.backends.staging import HostStaging
 from sharedoa.errors import DeviceError, HeapError
+from sharedoa.heap.births_by_class import BirthsByClass
 from sharedoa.runtime import population_sequence, vectorised
 
 from ..backends.pretend_device import PretendDevice, PretendStaging
@@ -350,8 +351,50 @@ def test_who_makes_one_class_makes_no_other(monkeypatch: pytest.MonkeyPatch) -> 
         most = plan.most(dict.fromkeys(plan.counted, 10), 3)
         coins, pennies, dimes = (cls.__sharedoa__ for cls in (Coin, Penny, Dime))
         both = pennies, dimes
-        assert most == {coins: 10, pennies: 298, dimes: 298, both: 308}
+        assert most == {coins: 10, pennies: 298, dimes: 154, both: 308}
         assert plan.launches[-1].most_threads(most) == 308
+
+
+@oa.kernel
+def mint_in_turn(every: i32) -> None:
+    i = oa.grid(1)
+    if i % every == 0:
+        if i % 2:
+            oa.new(Penny, number=i)
+        else:
+            oa.new(Dime, number=i)
+
+
+def test_who_takes_turns_has_no_more_room_than_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A third of the threads makes an object, of one of two classes."""
+    made, lent = plans(monkeypatch), list[int]()
+    lay_out = BirthsByClass.lay_out
+
+    def noting(self: BirthsByClass, places: Any, report_bytes: int, threads: int) -> Any:
+        lent.extend(each.room for each in places)
+        return lay_out(self, places, report_bytes, threads)
+
+    monkeypatch.setattr(BirthsByClass, "lay_out", noting)
+    ways = (LateDevice(), True, "auto"), (LateDevice(), False, "auto"), ("cpu", False, "auto")
+    for backend, captures, mode in (*ways, ("cpu", False, "cuda"), ("python", False, "auto")):
+        with oa.Heap(backend=backend, mode=mode) as heap:
+            if captures:
+                with oa.capture() as step:
+                    mint_in_turn[100](3)
+                step.run(2)
+                step.run()
+            else:
+                for _ in range(3):
+                    mint_in_turn[100](3)
+            pennies, dimes = ([each.number for each in oa.all(cls)] for cls in (Penny, Dime))
+            assert pennies == [*range(3, 100, 6)] * 3 and dimes == [*range(0, 100, 6)] * 3
+            if mode == "auto":
+                check_invariants(heap)
+    assert lent == [17] * len(lent) and len(lent) >= 14
+    penny, dime = Penny.__sharedoa__, Dime.__sharedoa__
+    plan: Any = made[0]
+    assert plan.room(dict.fromkeys(plan.counted, 10)) == {penny: 17, dime: 17}
+    assert plan.most({penny: 1, dime: 2}, 2) == {penny: 18, dime: 19}
 
 
 def test_calls_between_runs_take_who_lives_now(monkeypatch: pytest.MonkeyPatch) -> None:
