@@ -22,6 +22,7 @@ import numpy as np
 from llvmlite import ir
 
 from . import state
+from .dataclass import dataclass
 from .lookup import I32, I64, find_range_function, load_node
 from .mode import Placement
 from .range_table import TILE_OBJECTS, TILE_STEP, TILED
@@ -68,6 +69,40 @@ Between launches it is 0 or ``LIVED``."""
 
 PLACE, LIVE_BYTE = "sharedoa_place", "sharedoa_live_byte"
 _BIT, _I8 = ir.IntType(1), ir.IntType(8)
+
+
+@dataclass(frozen=True)
+class Turns:
+    """Threads may make one object of a class, or none, as ``makes`` says of their number's
+    remainder."""
+
+    makes: tuple[bool, ...]
+
+    @property
+    def period(self) -> int:
+        return len(self.makes)
+
+    @property
+    def each(self) -> int:
+        """Places for as many threads as the period has."""
+        return sum(self.makes)
+
+    @property
+    def ranks(self) -> list[int | None]:
+        """Of each remainder: how many threads of the period have a place before that one; None
+        where it has none."""
+        return [sum(self.makes[:rest]) if made else None for rest, made in enumerate(self.makes)]
+
+    def count(self, threads: int) -> int:
+        """Places for so many threads."""
+        periods, rest = divmod(threads, self.period)
+        return periods * self.each + sum(self.makes[:rest])
+
+    def number(self, thread: int) -> int | None:
+        """The place that the thread has; None if it has none."""
+        periods, rest = divmod(thread, self.period)
+        rank = self.ranks[rest]
+        return None if rank is None else periods * self.each + rank
 
 
 def place_function(

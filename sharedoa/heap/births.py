@@ -15,11 +15,10 @@ from weakref import WeakMethod
 
 import numpy as np
 
-from dispatch.births import ENTRY_DTYPE, NO_RANK
+from dispatch.births import ENTRY_DTYPE, NO_RANK, Turns
 from dispatch.dataclass import dataclass
 
 from ..errors import HeapError
-from ..ir.birth_turns import Turns
 from ..model.classes import ClassType
 from .extents import Extent, Extents
 from .placement import Placement, Selection

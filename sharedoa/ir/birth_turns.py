@@ -15,7 +15,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from dispatch.births import MOST_PERIOD
+from dispatch.births import MOST_PERIOD, Turns
 from dispatch.dataclass import dataclass
 
 from ..model.classes import ClassType
@@ -32,40 +32,6 @@ _MOST_STEPS = 4096
 """Operations that are looked at in one launch."""
 _MOST_DEPTH = 64
 """Values that one is computed from, each of the next."""
-
-
-@dataclass(frozen=True)
-class Turns:
-    """Threads may make one object of a class, or none, as ``makes`` says of their number's
-    remainder."""
-
-    makes: tuple[bool, ...]
-
-    @property
-    def period(self) -> int:
-        return len(self.makes)
-
-    @property
-    def each(self) -> int:
-        """Places for as many threads as the period has."""
-        return sum(self.makes)
-
-    @property
-    def ranks(self) -> list[int | None]:
-        """Of each remainder: how many threads of the period have a place before that one; None
-        where it has none."""
-        return [sum(self.makes[:rest]) if made else None for rest, made in enumerate(self.makes)]
-
-    def count(self, threads: int) -> int:
-        """Places for so many threads."""
-        periods, rest = divmod(threads, self.period)
-        return periods * self.each + sum(self.makes[:rest])
-
-    def number(self, thread: int) -> int | None:
-        """The place that the thread has; None if it has none."""
-        periods, rest = divmod(thread, self.period)
-        rank = self.ranks[rest]
-        return None if rank is None else periods * self.each + rank
 
 
 @dataclass(frozen=True)

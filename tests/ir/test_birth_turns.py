@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sharedoa.ir.birth_turns import Turns, turns_of
+from dispatch.births import Turns
+from sharedoa.ir.birth_turns import turns_of
 from sharedoa.ir.births import births_of
 from sharedoa.ir.parse import parse_program
 
