@@ -76,6 +76,11 @@ def _barrier(emitter: FunctionEmitter, operation: Operation) -> None:
     target.emit_debug_thread(builder, x, y, passed)
 
 
+@emits("fence")
+def _fence(emitter: FunctionEmitter, operation: Operation) -> None:
+    emitter.builder.fence("acq_rel", emitter.program.target.device_scope)
+
+
 def _printable(emitter: FunctionEmitter, item: Value) -> PrintPiece:
     value, type = emitter.value(item), item.type
     if not isinstance(type, ScalarType):

@@ -350,6 +350,7 @@ HANDLERS: dict[int, Handler] = {
     id(intrinsics.grid): _grid,
     id(intrinsics.gridsize): _gridsize,
     id(intrinsics.syncthreads): _statement_only,
+    id(intrinsics.fence): _statement_only,
     id(intrinsics.shared): _tile_only,
     id(intrinsics.atomic_add): atomic("add", 3),
     id(intrinsics.count_in_warp): atomic("count", 3),

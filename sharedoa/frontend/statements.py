@@ -521,6 +521,8 @@ def _expression(context: Context, node: ast.Expr) -> list[tree.Statement]:
             return [print_statement(context, node.value)]
         if callee is intrinsics.syncthreads:
             return [_barrier(context, node.value)]
+        if callee is intrinsics.fence:
+            return [tree.Fence(context.locate(node))]
     value = expression(context, node.value)
     return [tree.Evaluate(context.locate(node), value)]
 

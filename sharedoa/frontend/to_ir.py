@@ -589,3 +589,8 @@ def _said(to: _Converter, parts: Sequence[tree.Said]) -> tuple[list[Value], tupl
 @_statement(tree.Barrier)
 def _barrier(to: _Converter, node: tree.Barrier) -> None:
     to.add("barrier", [], node.location)
+
+
+@_statement(tree.Fence)
+def _fence(to: _Converter, node: tree.Fence) -> None:
+    to.add("fence", [], node.location)

@@ -557,6 +557,10 @@ class Barrier(Statement):
     """``oa.syncthreads()``; only in kernels."""
 
 
+class Fence(Statement):
+    """``intrinsics.fence()``."""
+
+
 # ------------------------------------------------------------------ functions
 
 

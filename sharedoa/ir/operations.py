@@ -408,6 +408,8 @@ declare(
 )
 declare(Kind("print", Effects.REPORTS, ("items", "end"), results=0, adjoint=_CONSTANT))
 declare(Kind("barrier", Effects.WAITS, operands=0, results=0))
+#: What the thread does in memory before it comes before what it does after it, for other blocks.
+declare(Kind("fence", Effects.WAITS, operands=0, results=0))
 
 # ------------------------------------------------------------------ gradients
 

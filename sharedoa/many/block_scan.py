@@ -3,9 +3,11 @@
 A block has BLOCK elements in shared memory, which neighbouring threads load side by side. It
 combines them in chunks, the chunks of these, and those of these. Upwards it writes all of them
 combined, and what the next block has to know of them; downwards the sums of these three levels,
-which go on from what lies before the block. Of up to CHUNK * CHUNK blocks each sums up itself what
-lies before it; more are the elements of a level above. So elements are read twice and written once,
-those of one block once, and what is combined with what is as in ``scan``, bit by bit.
+which go on from what lies before the block. Up to CHUNK * CHUNK blocks do both in one launch: each
+waits until those before it have told what they have, and sums that up itself. More are the elements
+of a level above. So elements of one level are read once, of others twice, and what is combined with
+what is as in ``scan``, bit by bit. Blocks are numbered as they begin, so that who is waited for
+runs (Merrill and Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", 2016).
 """
 
 from __future__ import annotations
@@ -13,11 +15,11 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, NamedTuple, TypeGuard
 
-from ..heap.arrays import Array
+from ..heap.arrays import Array, make_array
 from ..heap.heap import Heap
 from ..model.functions import DeviceFunction
-from ..model.intrinsics import grid, shared, syncthreads
-from ..model.scalars import ScalarType, i32, i64
+from ..model.intrinsics import atomic_add, fence, grid, gridsize, shared, syncthreads
+from ..model.scalars import ScalarType, i32, i64, u64
 from ..model.types import Type
 from ..runtime.kernel import Kernel, general, kernel
 from .operators import same
@@ -32,7 +34,7 @@ _PADDED, _PADDED_CHUNKS = BLOCK + THREADS, THREADS + CHUNK
 bank of shared memory."""
 _EDGE = 2 * CHUNK
 """What a block says of itself to the next one: its parts, and the chunks of the last one."""
-_UPWARDS, _DOWNWARDS, _FROM_THE_TOP = 1, 0, 2
+_UPWARDS, _DOWNWARDS, _AT_ONCE = 1, 0, 2
 _LARGEST = 8
 """Bytes of an element: there are no more than 48 KiB of shared memory."""
 
@@ -105,18 +107,21 @@ class ScanPlan:
             wanted += [(total, blocks * _EDGE), (total, blocks)]
             element, lift, count = total, same(total), blocks
         self._between = Between(heap, *wanted)
+        # How many launches of the top there were; tickets, and a word of each block.
+        self._said = heap.new_storage(u64, 1 + blocks)
         self.size = self._between.size
 
     def __call__(self, values: Array, result: Array) -> None:
         between = self._between.arrays(values._heap)
         elements = [values, *between[1::2]]
         top = len(self._levels) - 1
-        for place in range(top + (self._levels[top].length > BLOCK)):
+        for place in range(top):
             self._launch(place, _UPWARDS, elements, between, between[1])
-        for place in range(top, -1, -1):
+        self._launch(top, _AT_ONCE, elements, between, elements[top] if top else result)
+        for place in range(top - 1, -1, -1):
             # What it writes to is what the level below has of blocks.
-            way = _FROM_THE_TOP if place == top else _DOWNWARDS
-            self._launch(place, way, elements, between, elements[place] if place else result)
+            target = elements[place] if place else result
+            self._launch(place, _DOWNWARDS, elements, between, target)
 
     def combine(self, values: Array) -> Array:
         """All of them, in an array of one element."""
@@ -129,7 +134,11 @@ class ScanPlan:
         self, place: int, way: int, elements: list[Array], between: list[Array], result: Array
     ) -> None:
         run, length = self._levels[place]
-        run(elements[place], length, way, *between[2 * place : 2 * place + 2], result)
+        storage = self._said
+        assert storage is not None
+        count = storage.size // u64.dtype.itemsize
+        said = make_array(result._heap, u64, storage, storage.address, count)
+        run(elements[place], length, way, *between[2 * place : 2 * place + 2], said, result)
 
 
 @cache
@@ -142,55 +151,47 @@ def _kernel(E: Any, T: ScalarType, lift: DeviceFunction, combine: DeviceFunction
         way: i32,
         edges: Array[T],
         blocks: Array[T],
+        said: Array[u64],
         result: Array[T],
     ) -> None:
         staged = shared(T, _PADDED)
         chunks = shared(T, _PADDED_CHUNKS)
         parts = shared(T, CHUNK)
+        parts_above = shared(T, CHUNK)  # of all blocks
         before = shared(T, _EDGE)  # the edge of the block before
         starts = shared(T, 2)  # what lies before the block, by the lowest two levels
         ends = shared(T, 2)  # all up to the block before, and up to the one before that
-        thread = grid(1)
-        block = thread // THREADS
-        lane = i32(thread % THREADS)
+        numbers = shared(u64, 2)  # of the block, and of the launch
+        lane = i32(grid(1) % THREADS)
+        block = i64(grid(1) // THREADS)
+        hears = way == _AT_ONCE and length > BLOCK
+        if hears:
+            # Who waits for blocks that begin before runs beside them.
+            if lane == 0:
+                numbers[0] = atomic_add(said, 0, u64(1)) % u64(gridsize(1) // THREADS)
+            syncthreads()
+            block = i64(numbers[0])
         first = i64(block * BLOCK)
         count = i32(min(length - first, BLOCK))
         for row in range(CHUNK):
             place = row * THREADS + lane
             if place < count:
                 staged[place + place // CHUNK] = lift(values[first + place])
-        if way != _UPWARDS and block > 0:
+        if way == _DOWNWARDS and block > 0:
             for place in range(lane, _EDGE, THREADS):
                 before[place] = edges[(block - 1) * _EDGE + place]
-            if way == _DOWNWARDS and lane < min(block, 2):
+            if lane < min(i32(block), 2):
                 ends[lane] = blocks[block - 1 - lane]
-            elif way == _FROM_THE_TOP and lane * CHUNK < block:
-                total = blocks[lane * CHUNK]
-                for k in range(lane * CHUNK + 1, min(lane * CHUNK + CHUNK, block)):
-                    total = combine(total, blocks[k])
-                parts[lane] = total
         of_chunks = (count + (CHUNK - 1)) // CHUNK
         of_parts = (of_chunks + (CHUNK - 1)) // CHUNK
         syncthreads()
-        if way == _FROM_THE_TOP and lane < min(block, 2):
-            place = i32(block) - 1 - lane
-            chunk = place // CHUNK
-            total = blocks[chunk * CHUNK]
-            if chunk > 0:
-                lower = parts[0]
-                for k in range(1, chunk):
-                    lower = combine(lower, parts[k])
-                total = combine(lower, total)
-            for k in range(chunk * CHUNK + 1, place + 1):
-                total = combine(total, blocks[k])
-            ends[lane] = total
         if lane < of_chunks:
             start = lane * (CHUNK + 1)
             total = staged[start]
             for k in range(1, min(count - lane * CHUNK, CHUNK)):
                 total = combine(total, staged[start + k])
             chunks[lane + lane // CHUNK] = total
-            if way == _UPWARDS and lane >= THREADS - CHUNK:
+            if way != _DOWNWARDS and lane >= THREADS - CHUNK:
                 edges[block * _EDGE + (lane - (THREADS - CHUNK) + CHUNK)] = total
         syncthreads()
         if lane < of_parts:
@@ -199,16 +200,49 @@ def _kernel(E: Any, T: ScalarType, lift: DeviceFunction, combine: DeviceFunction
             for k in range(1, min(of_chunks - lane * CHUNK, CHUNK)):
                 total = combine(total, chunks[start + k])
             parts[lane] = total
-            if way == _UPWARDS:
+            if way != _DOWNWARDS:
                 edges[block * _EDGE + lane] = total
         syncthreads()
-        if way == _UPWARDS:
+        if way != _DOWNWARDS and lane == 0:
+            total = parts[0]
+            for k in range(1, of_parts):
+                total = combine(total, parts[k])
+            blocks[block] = total
+        if hears:
+            syncthreads()
             if lane == 0:
-                total = parts[0]
-                for k in range(1, of_parts):
-                    total = combine(total, parts[k])
-                blocks[block] = total
-        else:
+                fence()
+                numbers[1] = atomic_add(said, 1 + block, u64(1)) + u64(1)
+            syncthreads()
+            if lane < block:
+                launches = u64(0)
+                while launches < numbers[1]:
+                    launches = atomic_add(said, 1 + lane, u64(0))
+                fence()
+            syncthreads()
+            if block > 0:
+                for place in range(lane, _EDGE, THREADS):
+                    before[place] = edges[(block - 1) * _EDGE + place]
+                if lane * CHUNK < block:
+                    total = blocks[lane * CHUNK]
+                    for k in range(lane * CHUNK + 1, min(lane * CHUNK + CHUNK, i32(block))):
+                        total = combine(total, blocks[k])
+                    parts_above[lane] = total
+            syncthreads()
+            if lane < min(i32(block), 2):
+                place = i32(block) - 1 - lane
+                chunk = place // CHUNK
+                total = blocks[chunk * CHUNK]
+                if chunk > 0:
+                    lower = parts_above[0]
+                    for k in range(1, chunk):
+                        lower = combine(lower, parts_above[k])
+                    total = combine(lower, total)
+                for k in range(chunk * CHUNK + 1, place + 1):
+                    total = combine(total, blocks[k])
+                ends[lane] = total
+            syncthreads()
+        if way != _UPWARDS:
             if lane == 0:
                 total = parts[0]
                 if block > 0:

@@ -21,17 +21,17 @@ from typing import TYPE_CHECKING
 
 from ..heap.arrays import Array
 from ..model.functions import func
-from ..model.intrinsics import atomic_add, atomic_exch, grid, gridsize, shared, syncthreads
+from ..model.intrinsics import atomic_add, grid, gridsize, shared, syncthreads
 from ..model.scalars import ScalarType, i32, i64, u16, u32, u64
 from ..runtime.kernel import Kernel, general, kernel
+from .sort_parts import BITS, DIGITS, telling, written
 
 if TYPE_CHECKING:
     from .sorting import Keys
 
-BITS, DIGITS = 8, 256
-"""Of a digit of a pass; a tile is sorted by half of them at a time."""
 THREADS = 256
 HALF, _HALF_DIGITS = 4, 16
+"""Bits by which a tile is sorted at a time."""
 _WORDS = 4
 """Of 64 bits, for the sums of one thread's digits."""
 _GROUP, _GROUPS = 16, 16
@@ -74,17 +74,25 @@ def kernel_of_counts(keys: Keys, S: ScalarType, has_numbers: bool) -> Kernel:
         for digit in range(lane, COUNTS, THREADS):
             tallies[digit] = u32(0)
         syncthreads()
-        first = i64(thread // THREADS * TILE)
-        while first < length:
-            # Elements of a list are read one after another without waiting.
-            loaded = [values[min(first + row * THREADS + lane, length - 1)] for row in range(EACH)]
-            for row in range(EACH):
-                if first + row * THREADS + lane < length:
+        first = u64(thread // THREADS * TILE)
+        while first < u64(length):
+            begin = first + u64(lane)
+            count = i32(min(u64(length) - first, u64(TILE)))
+            if count == TILE:
+                # Elements of a list are read one after another without waiting.
+                loaded = [values[begin + u64(row * THREADS)] for row in range(EACH)]
+                for row in range(EACH):
                     key = to_key(loaded[row])
                     for turn in range(PASSES):
-                        digit = i32((key >> U(turn * BITS)) & U(DIGITS - 1))
-                        atomic_add(tallies, turn * DIGITS + digit, u32(1))
-            first += i64(gridsize(1) // THREADS * TILE)
+                        digit = turn * DIGITS + i32((key >> U(turn * BITS)) & U(DIGITS - 1))
+                        atomic_add(tallies, digit, u32(1))
+            else:
+                for row in range(lane, count, THREADS):
+                    key = to_key(values[first + u64(row)])
+                    for turn in range(PASSES):
+                        digit = turn * DIGITS + i32((key >> U(turn * BITS)) & U(DIGITS - 1))
+                        atomic_add(tallies, digit, u32(1))
+            first += u64(gridsize(1) // THREADS * TILE)
         syncthreads()
         for digit in range(lane, COUNTS, THREADS):
             if tallies[digit] > u32(0):
@@ -101,8 +109,8 @@ def kernel_of_moves(keys: Keys, S: ScalarType, has_numbers: bool, is_alone: bool
     last = (1 << U.bits) - 1
     EACH = keys_each(U)
     TILE = THREADS * EACH
-    # What a tile says: nothing, its own count, or that of all tiles to itself.
-    OWN, ALL = 1 << (S.bits - 2), 1 << (S.bits - 1)
+    say, keys_before = telling(S)
+    write = written(keys, S, has_numbers)
 
     @general
     @kernel
@@ -158,8 +166,7 @@ def kernel_of_moves(keys: Keys, S: ScalarType, has_numbers: bool, is_alone: bool
         if not is_alone:
             syncthreads()
             for digit in range(lane, DIGITS, THREADS):
-                if tile > 0:
-                    atomic_exch(said, tile * DIGITS + digit, S(OWN) + S(counts[digit]))
+                say(said, u32(tile), digit, counts[digit])
                 cleared[tile * DIGITS + digit] = S(0)
         own = lane * EACH
         for half in range(halves):
@@ -234,24 +241,14 @@ def kernel_of_moves(keys: Keys, S: ScalarType, has_numbers: bool, is_alone: bool
                     tallies[group] = of_group
             syncthreads()
             for digit in range(lane, DIGITS, THREADS):
-                earlier = S(0)
+                smaller = S(0)
                 if tile == 0:
                     group = digit // _GROUP
                     for k in range(group):
-                        earlier += S(tallies[k])
+                        smaller += S(tallies[k])
                     for k in range(group * _GROUP, digit):
-                        earlier += totals[turn * DIGITS + k]
-                at = tile - 1
-                while at >= 0:
-                    heard = atomic_add(said, at * DIGITS + digit, S(0))
-                    if heard >= S(ALL):
-                        earlier += heard - S(ALL)
-                        at = -1
-                    elif heard >= S(OWN):
-                        earlier += heard - S(OWN)
-                        at -= 1
-                atomic_exch(said, tile * DIGITS + digit, S(ALL) + earlier + S(counts[digit]))
-                begins[digit] = i64(earlier)
+                        smaller += totals[turn * DIGITS + k]
+                begins[digit] = i64(keys_before(said, u32(tile), digit, counts[digit], smaller))
             syncthreads()
             for row in range(EACH):
                 place = row * THREADS + lane
@@ -273,15 +270,8 @@ def kernel_of_moves(keys: Keys, S: ScalarType, has_numbers: bool, is_alone: bool
                 rank_of_all = i64(place)
                 if not is_alone:
                     rank_of_all += begins[i32((key >> U(shift)) & U(DIGITS - 1))]
-                if has_numbers:
-                    if is_last > 0:
-                        order[rank_of_all] = i64(moved[row])
-                    else:
-                        numbers_to[rank_of_all] = moved[row]
-                        to[rank_of_all] = key
-                elif is_last > 0:
-                    to[rank_of_all] = from_key(key)
-                else:
-                    to[rank_of_all] = key
+                if not has_numbers and is_last > 0:
+                    key = from_key(key)
+                write(S(rank_of_all), key, moved[row], is_last, to, numbers_to, order)
 
     return kernel_move_digits

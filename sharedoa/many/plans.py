@@ -17,7 +17,7 @@ from ..heap.recording import is_recorded
 from ..model.scalars import ScalarType
 from .scratch import scratch_storage
 
-_MOST_PLANS, _MOST_BYTES, _SHARE = 64, 64 << 20, 32
+_MOST_PLANS, _MOST_BYTES, _SHARE = 64, 256 << 20, 32
 """Of a heap, and of its capacity. Where kernels need more memory, to find it takes no time beside
 theirs."""
 _ALIGNMENT = 64

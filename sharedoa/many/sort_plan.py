@@ -15,6 +15,7 @@ from ..runtime.kernel import Kernel, kernel
 from . import block_sort, warp_sort
 from .plans import Between, planned
 from .scratch import scratch
+from .sort_parts import BITS, DIGITS
 
 if TYPE_CHECKING:
     from .sorting import Keys
@@ -46,7 +47,7 @@ class SortPlan:
 
     def __init__(self, heap: Heap, keys: Keys, length: int, has_numbers: bool) -> None:
         self._has_numbers, self._length = has_numbers, length
-        type, threads, digits = keys.type, block_sort.THREADS, block_sort.DIGITS
+        type, threads, digits = keys.type, block_sort.THREADS, DIGITS
         # What is said has two bits more than what is counted.
         said = u32 if length < _MOST_IN_32_BITS else u64
         in_step = heap.backend.target.warp is not None
@@ -55,15 +56,15 @@ class SortPlan:
         else:
             each = block_sort.keys_each(type)
         tiles = -(-length // (threads * each))
-        self._passes = 1 if tiles == 1 else type.bits // block_sort.BITS
+        self._passes = 1 if tiles == 1 else type.bits // BITS
         if in_step:
             move = warp_sort.kernel_of_moves(keys, said, has_numbers, tiles == 1, each)
         else:
             move = block_sort.kernel_of_moves(keys, said, has_numbers, tiles == 1)
         self._move = move[tiles * threads, threads]
         # Not a constant: unrolled, the loop over them would take registers of a quarter more.
-        of_step = block_sort.BITS if in_step else block_sort.HALF
-        self._steps = (type.bits if tiles == 1 else block_sort.BITS) // of_step
+        of_step = BITS if in_step else block_sort.HALF
+        self._steps = (type.bits if tiles == 1 else BITS) // of_step
         several = self._passes > 1
         wanted = [(i32, self._passes), (i64, 1), (said, digits * self._passes if tiles > 1 else 1)]
         if tiles > 1:

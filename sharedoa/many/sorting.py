@@ -27,17 +27,18 @@ class Keys(NamedTuple):
     #: Bits of infinity, 0 of integers.
     infinity: int
 
-    @classmethod
-    def of(cls, type: ScalarType) -> Keys:
-        unsigned = _UNSIGNED[type.dtype.itemsize * 8]
-        bits = unsigned.bits
-        infinity = int(np.array(np.inf, type.dtype).view(unsigned.dtype)) if type.is_float else 0
-        return cls(unsigned, 0 if type.kind in ("uint", "bool") else 1 << (bits - 1), infinity)
-
     def conversions(self, tells_zeros: bool) -> tuple[DeviceFunction, DeviceFunction]:
         """What makes a key, and a number of a key, of the bits of a number and back. A key of
         argsort tells neither zeros of both signs apart nor NaNs, and is not turned back."""
         return _conversions(self, tells_zeros)
+
+
+@cache
+def keys_of(type: ScalarType) -> Keys:
+    unsigned = _UNSIGNED[type.dtype.itemsize * 8]
+    bits = unsigned.bits
+    infinity = int(np.array(np.inf, type.dtype).view(unsigned.dtype)) if type.is_float else 0
+    return Keys(unsigned, 0 if type.kind in ("uint", "bool") else 1 << (bits - 1), infinity)
 
 
 @cache
@@ -67,13 +68,13 @@ def _conversions(keys: Keys, tells_zeros: bool) -> tuple[DeviceFunction, DeviceF
 
 def sort(values: Array, type: ScalarType) -> None:
     """Sort in place, on a GPU. -0.0 comes before 0.0, and NaN is without sign."""
-    keys = Keys.of(type)
+    keys = keys_of(type)
     sort_blocks(_as(values, keys.type), keys)
 
 
 def argsort(values: Array, type: ScalarType) -> Array:
     """An array of i64: the order in which ``values`` are sorted, equal ones as they are."""
-    keys = Keys.of(type)
+    keys = keys_of(type)
     return argsort_blocks(_as(values, keys.type), keys)
 
 

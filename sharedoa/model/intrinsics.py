@@ -72,6 +72,11 @@ def syncthreads() -> None:
     host.barrier()
 
 
+def fence() -> None:
+    """What this thread wrote or has seen is there for whoever sees what it writes or adds after
+    this, and called this, too. For kernels of our own, whose blocks tell each other."""
+
+
 def shared(element: Any, count: int, /) -> Any:
     """Memory that the threads of a block have in common: ``tile = oa.shared(f32, 256)``, in a
     statement of the kernel itself; indexed like an array. What it holds at first is not known, and

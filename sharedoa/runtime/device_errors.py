@@ -153,8 +153,9 @@ class ErrorRecords:
     def __init__(self, provider: Any) -> None:
         self._provider = provider
         self._slabs: list[Slab] = []
-        #: Of each slab.
+        #: Of each slab, and how many of them were ever claimed.
         self._records: list[Any] = []
+        self._claimed: list[int] = []
         self._free: list[tuple[int, int]] = []
         self._loaded: dict[tuple[int, int], Loaded] = {}
         #: Whose units are no more, but launches may still be under way.
@@ -167,6 +168,7 @@ class ErrorRecords:
         place = self._free.pop()
         self._loaded[place] = loaded
         slab, index = place
+        self._claimed[slab] = max(self._claimed[slab], index + 1)
         return int(self._slabs[slab].address + index * RECORD_DTYPE.itemsize)
 
     def release(self, loaded: Loaded) -> None:
@@ -188,6 +190,7 @@ class ErrorRecords:
         self._slabs.append(slab)
         size = RECORDS_PER_SLAB * RECORD_DTYPE.itemsize
         self._records.append(slab.memory[:size].view(RECORD_DTYPE))
+        self._claimed.append(0)
         self._free += [(len(self._slabs) - 1, i) for i in reversed(range(RECORDS_PER_SLAB))]
 
     def raise_first(self) -> None:
@@ -197,7 +200,9 @@ class ErrorRecords:
         Call it when nothing is under way of what the calling thread launched. A record that the
         kernel of another thread is still filling has no code yet; it is for that thread to find.
         """
-        for number, records in enumerate(self._records):
+        # To look at all of a slab after each wait would take longer than launches do.
+        for number, claimed in enumerate(self._claimed):
+            records = self._records[number][:claimed]
             if not records["flag"].any():
                 continue
             filled = np.flatnonzero(records["flag"])

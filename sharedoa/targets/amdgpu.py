@@ -33,6 +33,7 @@ class AmdgpuTarget(GpuTarget):
     kernel_convention = "amdgpu_kernel"
     relocation = "pic"
     constant_space = 1
+    device_scope = "agent"
 
     def __init__(self, architecture: str = DEFAULT_ARCHITECTURE) -> None:
         super().__init__(architecture)

@@ -64,6 +64,8 @@ class Target(Protocol):
     object_space: int
     shared_space: int
     """Address space of what the threads of a block share."""
+    device_scope: str
+    """LLVM's name for all threads of a launch, in fences; empty for all of the machine."""
     """Address space of objects and arrays."""
     constant_space: int
     """Address space of function tables and of the module state block."""

@@ -33,6 +33,7 @@ class GpuTarget(ABC):
     relocation: ClassVar[str]
     object_space = 1
     shared_space = 3
+    device_scope: str
     constant_space: int
     is_device = True
 

@@ -62,6 +62,7 @@ class HostTarget:
     object_space = 0
     # Blocks run one after another.
     shared_space = 0
+    device_scope = ""
     constant_space = 0
     is_device = False
     lanes = 1

@@ -58,6 +58,7 @@ class NvptxTarget(GpuTarget):
     kernel_convention = "ptx_kernel"
     relocation = "default"
     constant_space = 4
+    device_scope = "device"
 
     def __init__(self, architecture: str = DEFAULT_ARCHITECTURE) -> None:
         super().__init__(architecture)

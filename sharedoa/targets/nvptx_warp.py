@@ -49,6 +49,40 @@ class NvptxWarp:
         symbol = "llvm.nvvm.vote.ballot.sync"
         return builder.call(declare(builder.module, symbol, I32, [I32, I1]), [mask, test])
 
+    def alike_in_bits(
+        self, builder: ir.IRBuilder, value: ir.Value, first: int, count: int
+    ) -> ir.Value:
+        # By ``match.any`` it would take twice as long where most threads differ (H200). LLVM would
+        # test each bit once for the vote and once more for what follows.
+        names = [f"t{place}" for place in range(count)]
+        lines = [".reg .pred p;", f".reg .b32 {', '.join(names)};"]
+        for place, name in enumerate(names):
+            lines += [
+                f"and.b32 {name}, $1, {1 << (first + place)};", f"setp.ne.u32 p, {name}, 0;",
+                f"vote.sync.ballot.b32 {name}, p, -1;", f"@!p not.b32 {name}, {name};",
+            ]  # fmt: skip
+        every, *others = names
+        while len(others) > 1:
+            one, other, *others = others
+            lines.append(f"lop3.b32 {every}, {every}, {one}, {other}, 0x80;")
+        lines.append(f"and.b32 $0, {every}, {others[0] if others else every};")
+        return _together(builder, lines, "=r,r", [value])
+
+    def last_of(self, builder: ir.IRBuilder, mask: ir.Value) -> ir.Value:
+        text = "bfind.u32 $0, $1;"
+        return builder.asm(ir.FunctionType(I32, [I32]), text, "=r,r", [mask], False)
+
+    def add_by_one(
+        self, builder: ir.IRBuilder, is_one: ir.Value, pointer: ir.Value, value: ir.Value
+    ) -> ir.Value:
+        lines = [
+            ".reg .pred p;", ".reg .b32 t;", "setp.ne.u32 p, $1, 0;", "ld.shared.u32 $0, [$2];",
+            "add.u32 t, $0, $3;", "bar.warp.sync -1;", "@p st.shared.u32 [$2], t;",
+            "bar.warp.sync -1;",
+        ]  # fmt: skip
+        given = [builder.zext(is_one, I32), builder.ptrtoint(pointer, I64), value]
+        return _together(builder, lines, "=&r,r,l,r", given)
+
     def shuffle(self, builder: ir.IRBuilder, value: ir.Value, lane: ir.Value) -> ir.Value:
         return self.shuffle_of(builder, _ALL, value, lane)
 
@@ -100,3 +134,14 @@ class NvptxWarp:
     ) -> ir.Value:
         function = declare(builder.module, f"llvm.nvvm.shfl.sync.{kind}.i32", I32, [I32] * 4)
         return builder.call(function, [mask, value, other, clamp])
+
+
+def _together(
+    builder: ir.IRBuilder, lines: list[str], constraints: str, given: list[ir.Value]
+) -> ir.Value:
+    """A word of code to which threads come together, and which may use memory."""
+    function = ir.FunctionType(I32, [each.type for each in given])
+    text = "{\n\t" + "\n\t".join(lines) + "\n\t}"
+    call = builder.asm(function, text, f"{constraints},~{{memory}}", given, True)
+    call.attributes.add("convergent")
+    return call

@@ -49,6 +49,24 @@ class Warp(Lanes, Protocol):
         bits."""
         ...
 
+    def alike_in_bits(
+        self, builder: ir.IRBuilder, value: ir.Value, first: int, count: int
+    ) -> ir.Value:
+        """Those of all threads that have the same ``count`` bits of an i32 from bit ``first`` on.
+        All come here, which makes them as many steps."""
+        ...
+
+    def last_of(self, builder: ir.IRBuilder, mask: ir.Value) -> ir.Value:
+        """The number of the last of some threads."""
+        ...
+
+    def add_by_one(
+        self, builder: ir.IRBuilder, is_one: ir.Value, pointer: ir.Value, value: ir.Value
+    ) -> ir.Value:
+        """What lies at an address in shared memory, which may differ between threads; one of those
+        with the same address adds its value to it. All come here."""
+        ...
+
     def ballot_of(self, builder: ir.IRBuilder, mask: ir.Value, test: ir.Value) -> ir.Value:
         """``ballot`` of the threads in ``mask``, all of which come here."""
         ...

@@ -119,6 +119,8 @@ class _FunctionPrinter:
                 return f"print({', '.join(items)}, end={node.end!r})"
             case tree.Barrier():
                 return "syncthreads()"
+            case tree.Fence():
+                return "fence()"
             case tree.Break():
                 return "break"
             case tree.Continue():

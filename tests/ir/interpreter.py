@@ -319,6 +319,10 @@ class Machine:
         yield "barrier"
         return ()
 
+    def _fence(self, operation: Operation, given: list[Any], env: Env, thread: Thread) -> Running:
+        yield ""
+        return ()
+
     def _unknown(self, operation: Operation, given: list[Any], env: Env, thread: Thread) -> Running:
         yield ""
         results: Any = self._undeclared[operation.kind](operation, given, thread)
@@ -338,7 +342,7 @@ _EXECUTE: dict[str, Any] = {
     "store": Machine._store, "atomic": Machine._atomic, "count": Machine._count,
     "type_test": Machine._test,
     "print": Machine._report, "require": Machine._require, "assert": Machine._report,
-    "barrier": Machine._barrier, "prefetch": Machine._prefetch,
+    "barrier": Machine._barrier, "fence": Machine._fence, "prefetch": Machine._prefetch,
 }  # fmt: skip
 
 # --------------------------------------------------------------------- memory

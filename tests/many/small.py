@@ -15,6 +15,7 @@ from sharedoa.many import (
     reduction,
     reduction_plan,
     scan,
+    sort_parts,
     sort_plan,
     warp_sort,
 )
@@ -35,6 +36,7 @@ _SIZES: dict[Any, dict[str, Any]] = {
     },
     sort_plan: {"_COUNTING_BLOCKS": 2},
     warp_sort: {"FEW": 1, "MANY": 4, "MANY_NUMBERED": 3, "MANY_WIDE": 2},
+    sort_parts: {"AT_ONCE": 2},
     block_sort: {
         "THREADS": 64,
         "_GROUP": 4,
@@ -62,3 +64,5 @@ def _forget() -> None:
     for module in (block_sort, warp_sort):
         module.kernel_of_moves.cache_clear()
     block_sort.kernel_of_counts.cache_clear()
+    sort_parts.telling.cache_clear()
+    sort_parts.written.cache_clear()

@@ -235,7 +235,7 @@ def test_scans_and_sorts_in_a_recorded_step(small_tree: None) -> None:
         assert len(kept) == 3
         for plan in kept:
             plan._between = None
-        move = block_sort.kernel_of_moves(sorting.Keys.of(f32), u32, True, True)
+        move = block_sort.kernel_of_moves(sorting.keys_of(f32), u32, True, True)
         with oa.capture() as step:
             sums = array.cumsum()
             order = array.argsort()
@@ -262,7 +262,7 @@ def test_blocks_of_a_gpu_on_a_processor(processor: None) -> None:
     """At full size: more keys than 16 bits can count, and several blocks."""
     keys = np.random.default_rng(3).integers(0, 2**16, 66_003).astype(np.uint16)
     keys[5000:6000] = keys[0]
-    array, of_keys = oa.array(u16, keys), sorting.Keys.of(u16)
+    array, of_keys = oa.array(u16, keys), sorting.keys_of(u16)
     order = sort_plan.argsort_blocks(array, of_keys)
     assert np.array_equal(order, np.argsort(keys, kind="stable"))
     assert np.array_equal(array, keys)
@@ -283,7 +283,7 @@ def test_a_tile_looks_back(small_tree: None, in_step: bool) -> None:
 
 
 def look_back(in_step: bool) -> None:
-    tile, of_keys = 64 * 3, sorting.Keys.of(u8)
+    tile, of_keys = 64 * 3, sorting.keys_of(u8)
     values = np.random.default_rng(5).integers(0, 9, 5 * tile - 7).astype(np.uint8)
     counts = np.array(
         [np.bincount(values[k : k + tile], minlength=256) for k in range(0, len(values), tile)]

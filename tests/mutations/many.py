@@ -49,9 +49,15 @@ MUTATIONS = (
     ),
     Mutation(
         "what lies before a block without the last one", "sharedoa/many/block_scan.py",
-        "            for k in range(chunk * CHUNK + 1, place + 1):",
-        "            for k in range(chunk * CHUNK + 1, place):",
+        "                for k in range(chunk * CHUNK + 1, place + 1):",
+        "                for k in range(chunk * CHUNK + 1, place):",
         "blocks go on from less than what lies before them", _BITS,
+    ),
+    Mutation(
+        "an edge that the next block is not told", "sharedoa/many/block_scan.py",
+        "            if way != _DOWNWARDS and lane >= THREADS - CHUNK:",
+        "            if way == _UPWARDS and lane >= THREADS - CHUNK:",
+        "blocks that scan in one launch go on from what lay in memory", _BITS,
     ),
     Mutation(
         "keys that are equal change places", "sharedoa/many/block_sort.py",
@@ -66,8 +72,8 @@ MUTATIONS = (
         "a run that begins with the second key goes elsewhere", _BITS,
     ),
     Mutation(
-        "a tile that is heard once for all", "sharedoa/many/block_sort.py",
-        "                        at -= 1", "                        at = -1",
+        "a tile that is heard once for all", "sharedoa/many/sort_parts.py",
+        "                at -= u32(1)", "                at = u32(0)",
         "tiles that have said no more than what they have themselves end the way back",
         ("tests/many/test_many.py::test_a_tile_looks_back",),
     ),
@@ -101,27 +107,21 @@ MUTATIONS = (
     ),
     Mutation(
         "a warp's threads in another order", "sharedoa/codegen/warp_counts.py",
-        "    up_to_this = builder.and_(alike, warp.up_to_this(builder))",
-        "    up_to_this = builder.and_(alike, I32(-1))",
+        "    number = builder.ctpop(builder.and_(alike, warp.up_to_this(builder)))",
+        "    number = builder.ctpop(alike)",
         "threads of a warp that count together get the same number", _COUNTS,
     ),
     Mutation(
         "a bit of places that is not asked for", "sharedoa/codegen/warp_counts.py",
-        "    for bit in range(_FIRST_BIT, _FIRST_BIT + COUNTED.bit_length() - 1):",
-        "    for bit in range(_FIRST_BIT, _FIRST_BIT + COUNTED.bit_length() - 2):",
+        "    alike = warp.alike_in_bits(builder, address, _FIRST_BIT, COUNTED.bit_length() - 1)",
+        "    alike = warp.alike_in_bits(builder, address, _FIRST_BIT, COUNTED.bit_length() - 2)",
         "digits half of all apart are counted as one", _COUNTS,
     ),
     Mutation(
         "a warp without those before it", "sharedoa/many/warp_sort.py",
-        "                    tallies[warp * DIGITS + digit] = before",
-        "                    tallies[warp * DIGITS + digit] = u32(0)",
+        "                    before[some * WARPS + warp] = total",
+        "                    before[some * WARPS + warp] = u32(0)",
         "keys of two warps get the same places", _BITS,
-    ),
-    Mutation(
-        "a tile of a warp that is heard once for all", "sharedoa/many/warp_sort.py",
-        "                        at -= 1", "                        at = -1",
-        "tiles that have said no more than what they have themselves end the way back",
-        ("tests/many/test_many.py::test_a_tile_looks_back",),
     ),
     Mutation(
         "NaNs that differ in argsort", "sharedoa/many/sorting.py",

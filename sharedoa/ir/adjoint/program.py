@@ -120,6 +120,7 @@ _REFUSED = {
         "threads of a warp count together",
         "use oa.atomic_add, whose result nobody looks at",
     ),
+    "fence": ("blocks wait for each other", "write a kernel for each side of it"),
     "barrier": ("threads wait for each other", "write two kernels, one for each side of it"),
 }
 

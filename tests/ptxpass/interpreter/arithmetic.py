@@ -23,6 +23,7 @@ _COMPARISONS = (
 _UNARY: dict[str, Callable[[Type], integers.Operation]] = {
     "neg": integers.negate, "abs": integers.absolute, "not": integers.invert,
     "popc": integers.count_ones, "clz": integers.leading_zeros, "brev": integers.reverse,
+    "bfind": integers.first_bit,
 }  # fmt: skip
 _BINARY: dict[str, Callable[[Type], integers.Operation]] = {
     "add": integers.add, "sub": integers.subtract, "div": integers.divide,
@@ -71,7 +72,7 @@ def _integer(instruction: Instruction, t: Type) -> Found:
     if instruction.has("sat", "cc"):
         raise UnsupportedInstruction("saturation and carries")
     if opcode in _UNARY:
-        result = _U32 if opcode in ("popc", "clz") else t
+        result = _U32 if opcode in ("popc", "clz", "bfind") else t
         return _UNARY[opcode](t), [t], result
     if opcode in _BINARY:
         return _BINARY[opcode](t), [t, t], t

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 
+from .errors import UnsupportedInstruction
 from .numbers import Type, signed
 
 Operation = Callable[..., int]
@@ -168,6 +169,13 @@ def count_ones(t: Type) -> Operation:
 def leading_zeros(t: Type) -> Operation:
     bits = t.bits
     return lambda a: bits - a.bit_length()
+
+
+def first_bit(t: Type) -> Operation:
+    """Of unsigned numbers the highest bit that is set, -1 if none is."""
+    if t.kind == "s":
+        raise UnsupportedInstruction("bfind of a signed number")
+    return lambda a: (a.bit_length() - 1) & 0xFFFFFFFF
 
 
 def reverse(t: Type) -> Operation:
