@@ -44,7 +44,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 # Else JAX takes three quarters of a card at its first use, and other tests find no room.
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
-pipeline.always_verifies = stages.always_compiles = True
+pipeline.verifies, stages.always_compiles = "after each pass", True
 # How long launches take would decide what is compiled; tests of that set these.
 policy.worth, policy.launches_on_device = math.inf, sys.maxsize
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as of what shells run in the background

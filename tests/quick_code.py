@@ -4,9 +4,10 @@
 for all tests but the slow ones, those that are given time, and those whose subject is machine code:
 they import ``usual_code``.
 
-*Plainly*: nor is anything optimised but what makes code shorter. So it is in ``PLAIN``, the folders
-whose subject is what programs, host and heap do, not what LLVM may make of our code, which is that
-of the others, of all slow tests, and of those that import ``optimised_code``.
+*Plainly*: nor is anything optimised but what makes code shorter, and programs are verified once,
+not after each pass. So it is in ``PLAIN``, the folders whose subject is what programs, host and
+heap do, not what passes and LLVM may make of our code, which is that of the others, of all slow
+tests, and of those that import ``optimised_code``.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any
 import pytest
 from llvmlite import binding as llvm
 
+from sharedoa.ir import pipeline
 from sharedoa.targets import host
 from sharedoa.targets.host import HostTarget
 from sharedoa.targets.optimise import run_passes
@@ -63,6 +65,7 @@ def made_quickly(plainly: bool = False) -> Iterator[None]:
         # What others have compiled is not this.
         patch.setattr(HostTarget, "fingerprint", property(lambda t: f"{fingerprint(t)} {how}"))
         if plainly:
+            patch.setattr(pipeline, "verifies", "after the last pass")
             patch.setattr(
                 host, "optimise", lambda code, machine: run_passes(code, machine, *_PASSES)
             )

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 import threading
-import weakref
+from textwrap import dedent
 
 import pytest
 
-from sharedoa import collection
 from sharedoa.collection import nothing_collected
+
+from .source_files import environment
 
 
 def test_it_is_on_again_after_errors_and_blocks_in_one_another() -> None:
@@ -56,41 +59,45 @@ def test_a_child_collects() -> None:
         assert gc.isenabled()
 
 
-@pytest.fixture
-def usual(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not what ``conftest.py`` says."""
-    monkeypatch.setattr(collection, "MANY", 100_000)
+def alone(text: str) -> None:
+    """In a process without the objects of other tests, millions that are looked at again and again
+    here."""
+    prelude = """
+        import gc, weakref
+        from sharedoa import collection
+        from sharedoa.collection import nothing_collected
+    """
+    code = dedent(prelude) + dedent(text)
+    subprocess.run([sys.executable, "-c", code], env=environment(), check=True)
 
 
-def test_what_a_compilation_has_made_is_not_looked_at_at_once(usual: None) -> None:
-    gc.unfreeze()
-    try:
+def test_what_a_compilation_has_made_is_not_looked_at_at_once() -> None:
+    alone("""
         with nothing_collected():
             kept = [[number] for number in range(150_000)]
-            assert gc.get_count()[0] > len(kept)
+            assert gc.get_count()[0] > collection.MANY
         assert gc.get_count()[0] < 10_000
         assert gc.get_freeze_count() == 0
-    finally:
         gc.freeze()
-    with nothing_collected():
-        kept += [[number] for number in range(150_000)]
-    assert gc.get_freeze_count() > 0, "what somebody has frozen is frozen still"
+        with nothing_collected():
+            kept += [[number] for number in range(150_000)]
+        assert gc.get_freeze_count() > 0, "what somebody has frozen is frozen still"
+    """)
 
 
-def test_programs_that_were_dropped_are_found(usual: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_programs_that_were_dropped_are_found() -> None:
     """What was young is not looked at: then the collector's own counts never say that it is time to
     look at all."""
+    alone("""
+        class Program:
+            def __init__(self):
+                self.parts, self.itself = [[number] for number in range(101_000)], self
 
-    class Program:
-        def __init__(self) -> None:
-            self.parts, self.itself = [[number] for number in range(101_000)], self
-
-    gc.unfreeze()
-    gc.collect()
-    # However many objects other tests have left: three programs are as many.
-    monkeypatch.setattr(collection._old, "kept", (len(gc.get_objects()) + 300_000) // 2)
-    programs = []
-    for _ in range(8):
-        with nothing_collected():
-            programs.append(weakref.ref(Program()))
-    assert sum(program() is not None for program in programs) < 6
+        # Three programs are as many as there are.
+        collection._old.kept = (len(gc.get_objects()) + 300_000) // 2
+        programs = []
+        for _ in range(8):
+            with nothing_collected():
+                programs.append(weakref.ref(Program()))
+        assert sum(program() is not None for program in programs) < 6
+    """)

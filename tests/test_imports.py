@@ -31,21 +31,19 @@ def imports(file: Path) -> list[tuple[str, bool]]:
 
 def _imports(file: Path) -> Iterator[tuple[str, bool]]:
     package = file.relative_to(ROOT).with_suffix("").parts[:-1]
-    tree = ast.parse(file.read_text())
-    late = {
-        id(inner)
-        for node in ast.walk(tree)
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) or _is_for_types(node)
-        for inner in ast.walk(node)
-    }
-    for node in ast.walk(tree):
-        at_once = id(node) not in late
+    waiting: list[tuple[ast.AST, bool]] = [(ast.parse(file.read_text()), True)]
+    while waiting:
+        node, at_once = waiting.pop()
+        is_function = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+        at_once = at_once and not is_function and not _is_for_types(node)
         if isinstance(node, ast.Import):
             yield from ((alias.name, at_once) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             above = package[: len(package) - node.level + 1] if node.level else ()
             base = ".".join([*above, *([node.module] if node.module else [])])
             yield from ((f"{base}.{alias.name}", at_once) for alias in node.names)
+        elif isinstance(node, (ast.stmt, ast.Module, ast.ExceptHandler, ast.match_case)):
+            waiting += [(each, at_once) for each in ast.iter_child_nodes(node)]
 
 
 def _is_for_types(node: ast.AST) -> bool:

@@ -8,6 +8,7 @@ can see stays, but for what ``operations`` and ``roles`` say cannot make a diffe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Literal
 
 from dispatch.dataclass import dataclass
 
@@ -38,8 +39,8 @@ from .rewrite import copy_program
 from .text import program_text
 from .verify import verify
 
-always_verifies = False
-"""Whether programs are verified after every pass in all modes, not in debug mode only: tests."""
+verifies: Literal["in debug mode", "after the last pass", "after each pass"] = "in debug mode"
+"""When programs are verified, which tests set: in debug mode after each pass in any case."""
 
 
 def _always(job: Job) -> bool:
@@ -127,12 +128,14 @@ def history(job: Job) -> str:
 
 def run_passes(program: Program, job: Job, passes: Sequence[Pass] = PIPELINE) -> Iterator[Pass]:
     """Run those of the passes that apply, in order; gives each when it has run."""
-    verifies = always_verifies or job.debug
-    if verifies:
+    after_each = job.debug or verifies == "after each pass"
+    if after_each:
         verify(program)
     for each in passes:
         if each.applies(job):
             each.run(program, job)
-            if verifies:
+            if after_each:
                 verify(program, each.name)
             yield each
+    if verifies == "after the last pass" and not after_each:
+        verify(program, "the last pass")

@@ -156,7 +156,7 @@ def run(seconds: float, mode: str, layout: str, folder: Path) -> None:
 
 @pytest.mark.parametrize("mode, layout", [("auto", "aos"), ("coal", "aos"), ("auto", "tile")])
 def test_eight_threads_for_a_moment(mode: str, layout: str, tmp_path: Path) -> None:
-    run(1.5, mode, layout, tmp_path)
+    run(0.8, mode, layout, tmp_path)
 
 
 @pytest.mark.slow

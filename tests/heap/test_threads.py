@@ -70,7 +70,7 @@ def test_the_host_waits_for_launches_of_other_threads(backend, look):
         circles = oa.new(Circle, 4)
         count[4](circles, 1)
         circles.number = 0
-        rounds = 150_000_000 if backend == "cpu" else 1_000_000
+        rounds = 30_000_000 if backend == "cpu" else 1_000_000
         other = threading.Thread(target=lambda: count[4](circles, rounds))
         other.start()
         while not heap.memory.launching:
@@ -110,7 +110,7 @@ def test_rearranging_waits_for_launches_of_other_threads():
     with oa.Heap("auto", "cpu", "tile", "64MiB", 8) as heap:
         circles = oa.new(Circle, 4)
         count[4](circles, 1)
-        other = threading.Thread(target=lambda: count[4](circles, 150_000_000))
+        other = threading.Thread(target=lambda: count[4](circles, 30_000_000))
         other.start()
         while not heap.memory.launching:
             time.sleep(0.0001)
