@@ -32,7 +32,7 @@ def call(context: Context, node: ast.Call) -> tree.Expression:
     if isinstance(callee, BoundMethod):
         return _bound_call(context, callee, node)
     if isinstance(callee, UnboundMethod):
-        return _unbound_call(context, callee, node)
+        return unbound_call(context, callee, node)
     if isinstance(callee, Initialiser):
         return _initialiser_call(context, callee, node)
     if isinstance(callee, Static):
@@ -220,7 +220,7 @@ def _concrete_method(cls: ClassType, name: str) -> Method:
     return method
 
 
-def _unbound_call(context: Context, callee: UnboundMethod, node: ast.Call) -> tree.Expression:
+def unbound_call(context: Context, callee: UnboundMethod, node: ast.Call) -> tree.Expression:
     method = callee.cls.find_method(callee.name)
     assert method is not None
     if method.abstract:

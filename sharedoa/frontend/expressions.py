@@ -338,7 +338,13 @@ def _super_method(context: Context, node: ast.Attribute) -> Operand:
         else:
             cure = f"its methods: {', '.join(owner.base.slots) or 'none'}"
         context.reject(node, f"{owner.base.name} has no method {name}", cure)
-    return UnboundMethod(owner.base, name, self)
+    above = UnboundMethod(owner.base, name, self)
+    method = owner.base.find_method(name)
+    if method is not None and method.kind == "property":
+        from .calls import unbound_call
+
+        return unbound_call(context, above, ast.copy_location(ast.Call(node, [], []), node))
+    return above
 
 
 def _super_owner(context: Context) -> ClassType | None:

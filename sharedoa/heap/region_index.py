@@ -104,6 +104,9 @@ class RegionIndex:
     # ------------------------------------------------------------------ deleted objects
 
     def refuse_replaced(self, references: References, deletions: int) -> None:
+        if len(references) == 1:  # which is asked for most, and needs no arrays
+            self._refuse_replaced_one(self._encoding.address(int(references[0])), deletions)
+            return
         addresses: References = self._encoding.address(references)
         used = np.flatnonzero(addresses)
         for part in self.scattered_parts(addresses[used]):
@@ -112,6 +115,13 @@ class RegionIndex:
                 place = int(used[part.where][np.argmax(replaced)])
                 address = int(addresses[place])
                 raise freed_reference(address, part.region.cls, f"element {place}: ")
+
+    def _refuse_replaced_one(self, address: int, deletions: int) -> None:
+        where = "element 0: "
+        if address:
+            region, slot = self.locate(address, where)
+            if region.freed_after(slice(slot, slot + 1, 1), deletions)[0]:
+                raise freed_reference(address, region.cls, where)
 
     def has_deleted(self, cls: ClassType, deletions: int) -> bool:
         known = list(self._last_deletion.items())

@@ -34,6 +34,10 @@ class Shape(oa.Object):
     def scaled(self) -> i32:
         return self.__scaled(3)
 
+    @property
+    def weight(self) -> i32:
+        return self.x + self.area()
+
 
 class Round(Shape):
     __hidden: i32
@@ -44,6 +48,10 @@ class Round(Shape):
 
     def scaled(self) -> i32:
         return self.__hidden + super().scaled()
+
+    @property
+    def weight(self) -> i32:
+        return super().weight * 100 + 1
 
 
 class Borrows(Round):
@@ -62,6 +70,12 @@ def scale(shapes: oa.Array[Shape], out: oa.Array[i32]):
     out[i] = shapes[i].scaled()
 
 
+@oa.kernel
+def weigh(shapes: oa.Array[Shape], out: oa.Array[i32]):
+    i = oa.grid(1)
+    out[i] = shapes[i].weight
+
+
 def results(kernel: Any, *shapes: Any) -> list[int]:
     out = oa.zeros(len(shapes), i32)
     kernel[len(shapes)](oa.array(Shape, list(shapes)), out)
@@ -75,6 +89,10 @@ def test_a_method_under_another_name() -> None:
 
 def test_super_starts_above_the_class_in_which_the_method_is_written() -> None:
     assert results(measure, oa.new(Borrows)) == [1015]
+
+
+def test_a_property_of_super() -> None:
+    assert results(weigh, oa.new(Shape, x=3), oa.new(Borrows, x=4)) == [4, 1401]
 
 
 def test_a_method_is_replaced_and_restored() -> None:
