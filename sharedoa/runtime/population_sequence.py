@@ -465,12 +465,15 @@ class _Surroundings:
         placement = self._births.placement
         lists, launches = self._reports.lists.recorder()
         places = []
-        for cls, each in planned.made.items():
-            loans = [Loan(region, 0, region.unused_from) for region in placement.regions(cls)]
-            if not loans:
-                raise CannotPlanError  # an empty region had to go for what is recorded
-            loans[0] = replace(loans[0], count=planned.most_made(cls, threads))
-            places.append(SlotPlaces(cls, each, planned.turns.get(cls), loans=loans))
+        for cls, step in planned.made.items():
+            loans: list[Loan] = []
+            most = planned.most_made(cls, threads)
+            if most:
+                loans += (Loan(each, 0, each.unused_from) for each in placement.regions(cls))
+                if not loans:
+                    raise CannotPlanError  # an empty region had to go for what is recorded
+                loans[0] = replace(loans[0], count=most)
+            places.append(SlotPlaces(cls, step, planned.turns.get(cls), loans=loans))
         laid_out = self._births.lay_out(places, 0, threads)
         if laid_out is not None:
             extent, table, _ = laid_out

@@ -137,4 +137,12 @@ MUTATIONS = (
         "lists of places that nobody takes",
         _ROOM,
     ),
+    Mutation(
+        "who makes no objects needs room for some",
+        "sharedoa/runtime/population_sequence.py",
+        "            if most:\n",
+        "            if most >= 0:\n",
+        "each run of a captured step looks at the heap",
+        ("tests/runtime/test_population_room.py::test_classes_of_which_nothing_is_made",),
+    ),
 )

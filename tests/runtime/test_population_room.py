@@ -397,6 +397,24 @@ def test_who_takes_turns_has_no_more_room_than_that(monkeypatch: pytest.MonkeyPa
     assert plan.most({penny: 1, dime: 2}, 2) == {penny: 18, dime: 19}
 
 
+@pytest.mark.parametrize("lived", [False, True])
+def test_classes_of_which_nothing_is_made(lived: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A class without regions needs none; one with some lists none of their slots."""
+    made = plans(monkeypatch)
+    with oa.Heap(backend=LateDevice()) as heap:
+        if lived:
+            oa.new(Penny, 5, number=7)
+        with oa.capture() as step:
+            mint_in_turn[40](4)
+        for _ in range(3):
+            step.run()
+        assert [each.number for each in oa.all(Dime)] == [*range(0, 40, 4)] * 3
+        assert [each.number for each in oa.all(Penny)] == [7] * (5 * lived)
+        check_invariants(heap)
+    plan: Any = made[0]
+    assert len(made) < 3 and plan.room(dict.fromkeys(plan.counted, 10))[Penny.__sharedoa__] == 0
+
+
 def test_calls_between_runs_take_who_lives_now(monkeypatch: pytest.MonkeyPatch) -> None:
     """They list them once, and list them again when others live."""
     planned: list[Any] = []
