@@ -219,18 +219,29 @@ class LaunchSequence:
                 return False
         return bool(self._bindings)
 
+    def _bind_all(self) -> list[Binding]:
+        """What the launches are bound to. One that stands in several places is bound once, and
+        counts as often."""
+        found: dict[RecordedLaunch, Binding] = {}
+        for each in self._launches:
+            if each not in found:
+                found[each] = each.bind(self.heap)
+            elif (counted := found[each].counted) is not None:
+                counted.launches += 1
+        return [found[each] for each in self._launches]
+
     def _prepare(self) -> None:
         """Bind all launches, and have the backend record them if that changed any."""
         heap, launches = self.heap, self._launches
         if not launches or heap.backend.name == "python":
             return
         self._bindings = []  # until all of the following is done
-        bound = [each.bind(heap) for each in launches]
+        bound = self._bind_all()
         self._stores_references = any(each.stores_references for each in bound)
         if self._stores_references:
             # After its first run no array is known to be a run, so let it be so in the first, too.
             heap.note_launch(stores_fields=())
-            bound = [each.bind(heap) for each in launches]
+            bound = self._bind_all()
         self._stores_fields = frozenset().union(*(each.stores_fields for each in bound))
         parts = [launches[: self._cut], launches[self._cut :]] if self._cut else [launches]
         prepared = [[one for each in part for one in each.prepared(heap)] for part in parts]

@@ -192,13 +192,18 @@ def plan_of(
         raise CannotPlanError
     changing = made | {cls for each in births for cls in classes_below(each)}
     plan = Plan(changing, {*watched} - changing)
+    calls: dict[tuple[Any, ...], list[Planned]] = {}
     for record in records:
         if isinstance(record, Planned):
             plan.launches.append(record)
         elif isinstance(record, ChangingLaunch):
             plan.launches.append(_of_launch(record))
         else:
-            plan.launches += _of_call(heap, record, made, plan)
+            # What is done again and again is the same launches.
+            key = record.objects._cls, record.method, *map(id, record.given)
+            if key not in calls:
+                calls[key] = _of_call(heap, record, made, plan)
+            plan.launches += calls[key]
     plan.counted = sorted(changing.union(*(each.receivers for each in plan.launches)), key=_number)
     return plan
 

@@ -25,6 +25,7 @@ _CALLS = (
 
 _ONE = "tests/heap/test_one_object.py"
 _STILL = "tests/runtime/test_standing_still.py"
+_AGAIN = "tests/runtime/test_population_sequence.py::test_what_a_step_does_again_is_bound_once"
 _OTHERS = (f"{_STILL}::test_objects_that_another_thread_deletes",)
 _OLD_WAYS = (
     "tests/heap/test_clusters.py::test_who_has_got_a_reader_before_reads_where_fields_are_now",
@@ -197,6 +198,22 @@ MUTATIONS = (
         "        self._copied.clear()\n", "",
         "a page comes and goes for each number that a loop looks at between launches",
         ("tests/heap/test_launches.py::test_what_the_host_used_moves_before_the_next_launch",),
+    ),
+    Mutation(
+        "launches that list who lives are others", "sharedoa/runtime/population_sequence.py",
+        "if not before and not after and key in surroundings.alone:",
+        "if key in surroundings.alone:",
+        "a step does not see what it has just made", (_AGAIN,),
+    ),
+    Mutation(
+        "what is bound once counts once", "sharedoa/runtime/launch_sequence.py",
+        "counted.launches += 1", "pass",
+        "what a step does forty times weighs as much as what it does once", (_AGAIN,),
+    ),
+    Mutation(
+        "calls with other arguments are the same", "sharedoa/runtime/population_plan.py",
+        "record.method, *map(id, record.given)", "record.method",
+        "each call of a method has the arguments of the first", (_AGAIN,),
     ),
     Mutation(
         "a captured run launches before it has the books",

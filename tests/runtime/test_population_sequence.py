@@ -19,6 +19,8 @@ import sharedoa as oa
 from sharedoa import i32, i64
 from sharedoa.backends.staging import HostStaging
 from sharedoa.errors import HeapError
+from sharedoa.runtime import clustering
+from sharedoa.runtime.launch_sequence import RecordedLaunch
 
 from ..backends.pretend_device import PretendDevice
 from ..heap.invariants import check_invariants
@@ -65,6 +67,60 @@ def test_runs_do_what_python_does(both: Both, monkeypatch: pytest.MonkeyPatch) -
         assert state_of(heap) == world.state
     assert len(heap.all(Being)) == len(world.plants) + len(world.animals)
     assert 1 <= len(made) < 30
+
+
+class Seed(oa.Object):
+    number: i64
+
+    def grow(self) -> None:
+        self.number += 3
+
+    def add(self, by: i64) -> None:
+        self.number += by
+
+    def split(self) -> None:
+        if self.number % 2:
+            Seed(number=self.number // 2)
+
+
+def test_what_a_step_does_again_is_bound_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As long as who lives stays the same; it counts as often as it is done."""
+    bound: list[str] = []
+    bind = RecordedLaunch.bind
+
+    def noting(launch: RecordedLaunch, heap: oa.Heap) -> Any:
+        bound.append(launch.program.source.name)
+        return bind(launch, heap)
+
+    monkeypatch.setattr(RecordedLaunch, "bind", noting)
+    monkeypatch.setattr(clustering, "FEWEST_OBJECTS", 32)
+    monkeypatch.setattr(clustering, "FEWEST_THREADS", 32)
+    with oa.Heap(backend=PretendDevice(1 << 16)) as heap:
+        numbers = list(range(64))
+        oa.new(Seed, 64, number=numbers)
+        with oa.capture() as step:
+            for _ in range(5):
+                oa.all(Seed).grow()
+            oa.all(Seed).split()
+            for _ in range(3):
+                oa.all(Seed).grow()
+            for by in (1, 2):
+                oa.all(Seed).add(by)
+        step.run()
+        # The first one and the first behind the births have a list made of who lives.
+        assert Counter(bound) == {"Seed.grow": 3, "Seed.split": 1, "Seed.add": 2}
+        ((launched,),) = (
+            known.values()
+            for program, known in clustering._known[heap].items()
+            if program.source.name == "Seed.grow"
+        )
+        assert launched.launches == 8 + 8  # when it was bound, and by the run
+        step.run(2)
+        for _ in range(3):
+            numbers = [each + 15 for each in numbers]
+            numbers += [each // 2 for each in numbers if each % 2]
+            numbers = [each + 9 + 3 for each in numbers]
+        assert sorted(heap.all(Seed).number.numpy().tolist()) == sorted(numbers)
 
 
 def test_the_host_changes_things_between_runs(both: Both) -> None:
