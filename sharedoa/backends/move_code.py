@@ -16,13 +16,12 @@ from ..heap.object_moves import FORWARDING_WORDS
 from ..model.field_address import WORD as _LANE_STEP
 from ..targets.base import I1, I64, POINTER
 from .column_kernels import emit_by_size
-from .own_kernels import OwnKernel
+from .own_kernels import OwnKernel, for_each
 
 _MANY = 64
 _LANE_SHIFT = _LANE_STEP.bit_length() - 1
 WORD = 8
 PART_WORDS, COLUMN_WORDS = 3, 6
-Body = Callable[[ir.IRBuilder, ir.Value], None]
 
 
 def objects_each(on_device: bool) -> int:
@@ -40,22 +39,6 @@ def _words(builder: ir.IRBuilder, table: ir.Value, row: ir.Value, count: int) ->
         builder.load(_at(builder, table, builder.add(start, I64(place)), WORD), typ=I64)
         for place in range(count)
     ]
-
-
-def _for_each(builder: ir.IRBuilder, first: ir.Value, stop: ir.Value, body: Body) -> None:
-    """``body`` for each number from ``first`` on."""
-    entry = builder.block
-    test, work, done = (builder.append_basic_block(name) for name in ("test", "work", "done"))
-    builder.branch(test)
-    builder.position_at_end(test)
-    number = builder.phi(I64)
-    number.add_incoming(first, entry)
-    builder.cbranch(builder.icmp_unsigned("<", number, stop), work, done)
-    builder.position_at_end(work)
-    body(builder, number)
-    number.add_incoming(builder.add(number, I64(1)), builder.block)
-    builder.branch(test)
-    builder.position_at_end(done)
 
 
 def _least(builder: ir.IRBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
@@ -137,7 +120,7 @@ def _emit_copy(
             source, target = reversed(pointers) if to_list else pointers
             inside.store(inside.load(source, typ=type), target)
 
-        _for_each(inside, first, stop, copy_one)
+        for_each(inside, first, stop, copy_one)
 
     emit_by_size(builder, size, copy)
 
@@ -187,7 +170,7 @@ def _emit_forward(
 
         _emit_forwarding_word(builder, table, regions, address, item, store)
 
-    _for_each(builder, first, stop, note)
+    for_each(builder, first, stop, note)
 
 
 def _emit_follow(
@@ -230,7 +213,7 @@ def _emit_follow(
             address = _emit_address(builder, found, how)
             _emit_forwarding_word(builder, table, regions, address, item, replace)
 
-    _for_each(builder, first, stop, follow)
+    for_each(builder, first, stop, follow)
 
 
 @cache

@@ -21,8 +21,34 @@ if TYPE_CHECKING:
 #: Given the builder, the kernel's leaves and the thread's number.
 EmitBody = Callable[[ir.IRBuilder, list[ir.Value], ir.Value], None]
 
+#: Given the builder and a number.
+ForOne = Callable[[ir.IRBuilder, ir.Value], None]
+
 _BLOCK = (256, 1)
 _STARTS_KEPT = 256
+
+
+def for_each(
+    builder: ir.IRBuilder,
+    first: ir.Value,
+    stop: ir.Value,
+    emit_body: ForOne,
+    step: ir.Value | None = None,
+) -> None:
+    """A loop over the numbers from ``first`` on that are below ``stop``: every one, or those that
+    are ``step`` apart. All are unsigned, of one type."""
+    entry = builder.block
+    test, work, done = (builder.append_basic_block(name) for name in ("test", "work", "done"))
+    builder.branch(test)
+    builder.position_at_end(test)
+    number = builder.phi(first.type)
+    number.add_incoming(first, entry)
+    builder.cbranch(builder.icmp_unsigned("<", number, stop), work, done)
+    builder.position_at_end(work)
+    emit_body(builder, number)
+    number.add_incoming(builder.add(number, step or first.type(1)), builder.block)
+    builder.branch(test)
+    builder.position_at_end(done)
 
 
 @dataclass(frozen=True)

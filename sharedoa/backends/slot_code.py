@@ -17,7 +17,7 @@ from dispatch.births import BORN, ENDED, LIVED
 from ..heap.slot_lists import CHUNK, GROUP, MOST_LEVELS, REPORT_DELETION, REPORT_GONE, REPORT_LAST
 from ..targets.base import I1, I64, POINTER
 from ..targets.warp import Lanes
-from .own_kernels import OwnKernel
+from .own_kernels import OwnKernel, for_each
 from .slot_bytes_code import (
     EACH,
     GROUP_SHIFT,
@@ -130,23 +130,16 @@ def _emit_freed(
     """Store a number for each slot of a warp's chunks that is gone, side by side; each thread has
     the bits of its own chunk."""
     lane, width = warp.lane(builder), warp.width
-    entry = builder.block
-    test, row, done = (builder.append_basic_block(name) for name in ("test", "row", "freed"))
-    builder.branch(test)
-    builder.position_at_end(test)
-    first = builder.phi(I32)
-    first.add_incoming(I32(0), entry)
-    builder.cbranch(builder.icmp_unsigned("<", first, I32(CHUNK * width)), row, done)
-    builder.position_at_end(row)
-    bits = warp.shuffle(builder, gone, builder.udiv(first, I32(CHUNK)))
-    slot = builder.add(first, lane)
-    bit = builder.lshr(bits, builder.and_(slot, I32(CHUNK - 1)))
-    with builder.if_then(builder.trunc(bit, I1)):
-        at = builder.gep(freed, [builder.zext(slot, I64)], source_etype=I32)
-        builder.store(number, at)
-    first.add_incoming(builder.add(first, I32(width)), builder.block)
-    builder.branch(test)
-    builder.position_at_end(done)
+
+    def store_one_each(builder: ir.IRBuilder, first: ir.Value) -> None:
+        bits = warp.shuffle(builder, gone, builder.udiv(first, I32(CHUNK)))
+        slot = builder.add(first, lane)
+        bit = builder.lshr(bits, builder.and_(slot, I32(CHUNK - 1)))
+        with builder.if_then(builder.trunc(bit, I1)):
+            at = builder.gep(freed, [builder.zext(slot, I64)], source_etype=I32)
+            builder.store(number, at)
+
+    for_each(builder, I32(0), I32(CHUNK * width), store_one_each, I32(width))
 
 
 def _behind_last(builder: ir.IRBuilder, chunk: ir.Value, slots: ir.Value) -> ir.Value:

@@ -11,6 +11,7 @@ from dispatch.births import LIVED
 from ..heap.slot_lists import CHUNK, GROUP, MOST_LEVELS, TOP
 from ..targets.base import I1, I64, POINTER
 from ..targets.warp import Lanes
+from .own_kernels import for_each
 from .slot_bytes_code import (
     AT_ONCE,
     GROUP_SHIFT,
@@ -247,18 +248,13 @@ def _emit_also(builder: ir.IRBuilder, leaves: list[ir.Value], thread: ir.Value) 
             bit = builder.lshr(which, I64(place))
             with builder.if_then(builder.trunc(bit, I1)):
                 builder.store(word, pointer_to(builder, address, I64(place), WORD))
-    entry = builder.block
-    test, zero, done = (builder.append_basic_block(name) for name in ("rest", "zero", "written"))
-    builder.branch(test)
-    builder.position_at_end(test)
-    at = builder.phi(I64)
-    at.add_incoming(thread, entry)
-    builder.cbranch(builder.icmp_unsigned("<", at, zeros), zero, done)
-    builder.position_at_end(zero)
-    builder.store(I64(0), pointer_to(builder, zeros_at, at, WORD))
-    at.add_incoming(builder.add(at, threads), zero)
-    builder.branch(test)
-    builder.position_at_end(done)
+    for_each(
+        builder,
+        thread,
+        zeros,
+        lambda builder, at: builder.store(I64(0), pointer_to(builder, zeros_at, at, WORD)),
+        threads,
+    )
 
 
 def _product(builder: ir.IRBuilder, a: ir.Value, b: ir.Value) -> ir.Value:

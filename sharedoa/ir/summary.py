@@ -18,7 +18,7 @@ from .operations import EVERYTHING as EVERY_EFFECT
 from .operations import Effects, kind_of
 from .origins import ANYTHING, NOBODY, Origins, Via, origins_in
 from .passes.calls import called_by, callees, is_known
-from .roles import EVERYTHING, Role, may_meet, role_of
+from .roles import EVERYTHING, Role, role_of
 
 How = Literal["read", "write", "add", "min", "max"]
 """``add``, ``min`` and ``max`` are atomics (``add`` subtracts, too) whose result nobody looks at:
@@ -91,16 +91,6 @@ def summarize(program: Program, debug: bool = False) -> dict[str, Summary]:
             changed |= new != found[symbol]
             found[symbol] = new
     return found
-
-
-def conflicts(one: Summary, other: Summary) -> Iterator[tuple[Access, Access]]:
-    """Accesses of two functions that may meet, and whose order then makes a difference. Objects and
-    arrays that come from different parameters may be the same."""
-    for a in one.accesses:
-        for b in other.accesses:
-            is_harmless = a.how == b.how and a.how != "write"
-            if not is_harmless and may_meet(a.role, b.role):
-                yield a, b
 
 
 def _callees_first(calls: Mapping[str, Collection[str]]) -> tuple[list[str], list[str]]:

@@ -17,7 +17,7 @@ from sharedoa.ir.operations import Effects
 from sharedoa.ir.origins import ANYTHING, Via, origins_in, own
 from sharedoa.ir.passes.candidates import narrow_candidates
 from sharedoa.ir.roles import ANY, EVERYTHING, Role, stored_roles
-from sharedoa.ir.summary import ANY_EFFECT, Access, Summary, conflicts, summarize
+from sharedoa.ir.summary import ANY_EFFECT, Access, Summary, summarize
 from sharedoa.ir.text import NOWHERE
 from sharedoa.model.types import ReferenceType
 
@@ -422,8 +422,6 @@ def test_an_operation_that_nobody_declared_does_everything(name: str, is_inside:
     assert summary.effects == ANY_EFFECT.effects
     for each in (Effects.ASKS_THREAD, Effects.LINGERS, Effects.REPORTS, Effects.WAITS):
         assert each in summary.effects
-    reading = _of_kernel(_updating, populated=[Node.__sharedoa__.type_index])
-    assert [*conflicts(summary, reading)]
 
 
 def test_what_an_undeclared_operation_gives_may_be_anything() -> None:
@@ -435,21 +433,7 @@ def test_what_an_undeclared_operation_gives_may_be_anything() -> None:
     assert summarize(program)[program.kernel.symbol].returns == {ANYTHING}
 
 
-# ------------------------------------------------------------------- conflicts
-
-
-def test_one_array_as_two_parameters() -> None:
-    def copying(source: oa.Array[f32], target: oa.Array[f32]) -> None:
-        target[0] = source[1]
-
-    def reading(first: oa.Array[f32], second: oa.Array[f32], out: oa.Array[i32]) -> None:
-        out[0] = i32(first[0])
-
-    copy, read = _of_kernel(copying), _of_kernel(reading)
-    # It is not known that they are not the same, here and in two kernels.
-    written, looked_at = Access("write", _FLOATS, own(1)), Access("read", _FLOATS, own(0))
-    assert (written, looked_at) in conflicts(copy, copy)
-    assert [*conflicts(copy, read)] == [(written, looked_at)]
+# ------------------------------------------------------------------- arrays
 
 
 @oa.func
@@ -463,24 +447,6 @@ def test_one_array_passed_twice() -> None:
 
     summary = _of_kernel(kernel)
     assert _plain(summary.reads) == _plain(summary.writes) == {(_FLOATS, own(0))}
-
-
-def test_conflicts_need_a_write_or_different_sums() -> None:
-    def adding(values: oa.Array[f32], others: oa.Array[i32]) -> None:
-        oa.atomic_add(values, 0, f32(1))
-
-    def largest(values: oa.Array[f32], others: oa.Array[i32]) -> None:
-        oa.atomic_max(values, 0, f32(1))
-
-    def reading(values: oa.Array[f32], others: oa.Array[i32]) -> None:
-        others[0] = i32(values[0])
-
-    add, high, read = _of_kernel(adding), _of_kernel(largest), _of_kernel(reading)
-    assert not [*conflicts(add, add)]
-    assert [*conflicts(add, high)] and [*conflicts(add, read)]
-    assert not [pair for pair in conflicts(read, read) if pair[0].role == _FLOATS]
-    written = Access("write", ("element", i32), own(1))
-    assert [*conflicts(read, read)] == [(written, written)]
 
 
 # ------------------------------------------------- kinds that are declared later
