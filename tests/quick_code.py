@@ -7,7 +7,9 @@ they import ``usual_code``.
 *Plainly*: nor is anything optimised but what makes code shorter, and programs are verified once,
 not after each pass. So it is in ``PLAIN``, the folders whose subject is what programs, host and
 heap do, not what passes and LLVM may make of our code, which is that of the others, of all slow
-tests, and of those that import ``optimised_code``.
+tests, and of those that import ``optimised_code``. Code for GPUs is optimised as always: made
+plainly it has the interpreter take twice the steps, which costs more than LLVM's time (three files:
+41.1 s instead of 37.9).
 """
 
 from __future__ import annotations
