@@ -57,7 +57,8 @@ def _padded(place: i32) -> i32:
 
 @cache
 def kernel_of_counts(keys: Keys, S: ScalarType, has_numbers: bool) -> Kernel:
-    """How often each digit of each pass occurs, pass by pass."""
+    """How often each digit of each pass occurs, pass by pass, added to what is there; and tickets
+    begin anew."""
     U = keys.type
     to_key, _ = keys.conversions(tells_zeros=not has_numbers)
     PASSES = U.bits // BITS
@@ -67,13 +68,17 @@ def kernel_of_counts(keys: Keys, S: ScalarType, has_numbers: bool) -> Kernel:
 
     @general
     @kernel
-    def kernel_count_digits(values: Array[U], length: i64, totals: Array[S]) -> None:
+    def kernel_count_digits(
+        values: Array[U], length: i64, totals: Array[S], tickets: Array[i32]
+    ) -> None:
         tallies = shared(u32, COUNTS)
         thread = grid(1)
         lane = i32(thread % THREADS)
         for digit in range(lane, COUNTS, THREADS):
             tallies[digit] = u32(0)
         syncthreads()
+        if thread < len(tickets):
+            tickets[thread] = 0
         first = u64(thread // THREADS * TILE)
         while first < u64(length):
             begin = first + u64(lane)
@@ -250,6 +255,9 @@ def kernel_of_moves(keys: Keys, S: ScalarType, has_numbers: bool, is_alone: bool
                         smaller += totals[turn * DIGITS + k]
                 begins[digit] = i64(keys_before(said, u32(tile), digit, counts[digit], smaller))
             syncthreads()
+            if tile == 0:
+                for digit in range(lane, DIGITS, THREADS):
+                    totals[turn * DIGITS + digit] = S(0)
             for row in range(EACH):
                 place = row * THREADS + lane
                 digit = i32((staged[place] >> U(shift)) & U(DIGITS - 1))

@@ -11,7 +11,7 @@ import weakref
 from collections.abc import Callable, Hashable
 from typing import Any, Protocol
 
-from ..heap.arrays import Array, make_array
+from ..heap.arrays import Array
 from ..heap.heap import Heap
 from ..heap.recording import is_recorded
 from ..model.scalars import ScalarType
@@ -48,17 +48,18 @@ def planned(heap: Heap, key: Hashable, make: Callable[[], Plan], *given: Any) ->
     if plans is None:
         plans = _plans.setdefault(heap, {})
     plan = plans.pop(key, None)
-    is_new = plan is None
-    if plan is None:
+    if plan is not None:
+        found = plan(*given)
+    else:
         plan = make()
-    found = plan(*given)
-    most = min(_MOST_BYTES, heap.capacity // _SHARE)
-    if is_new:
+        found = plan(*given)
+        most = min(_MOST_BYTES, heap.capacity // _SHARE)
+        if plan.size > most:
+            return found
         sizes = [each.size for each in list(plans.values())]
         if len(sizes) >= _MOST_PLANS or sum(sizes) + plan.size > most:
             plans.clear()
-    if plan.size <= most:
-        plans[key] = plan
+    plans[key] = plan
     return found
 
 
@@ -76,4 +77,4 @@ class Between:
         """They, in the order in which they were wanted."""
         storage = self._storage
         start = storage.address
-        return [make_array(heap, each, storage, start + at, n) for each, at, n in self._wanted]
+        return [Array(heap, each, storage, start + at, n) for each, at, n in self._wanted]

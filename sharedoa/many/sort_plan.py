@@ -79,6 +79,8 @@ class SortPlan:
         self._between = Between(heap, *wanted)
         self.size = self._between.size
         self._clear = self._count = self._copy = None
+        # Kernels leave what they counted in, and one of the two words of each tile, as zeros.
+        self._is_clean, self._is_turned = False, False
         if tiles > 1:
             self._clear = _kernel_of_zeros(said)[digits * max(tiles, self._passes)]
             blocks = min(tiles, _COUNTING_BLOCKS)
@@ -99,8 +101,11 @@ class SortPlan:
             )  # fmt: skip
             return
         said, other, to, spare, numbers, numbers_to = rest
-        self._clear(totals, tickets, said)
-        self._count(values, length, totals)
+        if self._is_turned:
+            said, other = other, said
+        if not self._is_clean:
+            self._clear(totals, said)
+        self._count(values, length, totals, tickets)
         source, into = values, to
         for place in range(self._passes):
             is_last = int(place == self._passes - 1)
@@ -113,6 +118,7 @@ class SortPlan:
             said, other = other, said
         if self._copy is not None:
             self._copy(to, values)
+        self._is_clean, self._is_turned = True, self._is_turned != bool(self._passes % 2)
 
 
 @cache
@@ -128,12 +134,10 @@ def _kernel_of_copies(U: ScalarType) -> Kernel:
 @cache
 def _kernel_of_zeros(S: ScalarType) -> Kernel:
     @kernel
-    def kernel_clear(totals: Array[S], tickets: Array[i32], said: Array[S]) -> None:
+    def kernel_clear(totals: Array[S], said: Array[S]) -> None:
         i = grid(1)
         if i < len(totals):
             totals[i] = S(0)
-        if i < len(tickets):
-            tickets[i] = 0
         if i < len(said):
             said[i] = S(0)
 

@@ -198,6 +198,9 @@ def kernel_of_moves(
                 earlier = keys_before(said, tile, digit, own_counts[some], smaller)
                 begins[digit] = earlier - S(places[some])
             syncthreads()
+            if tile == u32(0):
+                for some in range(ROUNDS):
+                    totals[first_turn * DIGITS + some * THREADS + lane] = S(0)
         keys = [staged[k * THREADS + lane] for k in range(EACH)]
         targets = [S(lane)] * EACH  # less what the first thread of the row has
         if not is_alone:

@@ -135,6 +135,10 @@ def results(backend: Any) -> list[bytes]:
         for each in (oa.array(i8, numbers(i8, 450)), oa.array(f32, given), other):
             each.sort()
             found.append(each)
+        # With what the first sorts of so many left behind.
+        for each in (oa.array(i8, numbers(i8, 451)[1:]), oa.array(f32, given[::-1])):
+            each.sort()
+            found.append(each)
         points = oa.new(Point, 90, x=given[:90], counts=np.arange(270).reshape(90, 3))
         found += [points.x.sum(), points.x.argmin(), points[5:70].x.max(), points.counts.sum()]
         found += [points[[3, 80, 4, 80]].x.sum(), points[::-2].x.argmax()]
@@ -227,15 +231,19 @@ def test_amid_launches_that_wait_or_are_recorded(small_tree: None, backend: str)
 def test_scans_and_sorts_in_a_recorded_step(small_tree: None) -> None:
     """It shares no memory with calls of other threads, which may come amid its launches."""
     with oa.Heap(backend=PretendDevice(1 << 16), capacity="64MiB") as heap:
-        given = numbers(f32, 150)
+        given = numbers(f32, 450)
         array, other = oa.array(f32, given), oa.array(f32, given)
         for _ in range(2):
-            other.cumsum(), other.argsort(), other.sort()
+            other[...] = given
+            assert same(other.cumsum()[449], given.cumsum()[-1], 1e-3)
+            assert np.array_equal(other.argsort(), np.argsort(given, kind="stable"))
+            other.sort()
+            assert np.array_equal(other, np.sort(given))
         kept: list[Any] = [*plans._plans[heap].values()]
         assert len(kept) == 3
         for plan in kept:
             plan._between = None
-        move = block_sort.kernel_of_moves(sorting.keys_of(f32), u32, True, True)
+        move = block_sort.kernel_of_moves(sorting.keys_of(f32), u32, True, False)
         with oa.capture() as step:
             sums = array.cumsum()
             order = array.argsort()
@@ -245,7 +253,21 @@ def test_scans_and_sorts_in_a_recorded_step(small_tree: None) -> None:
         assert np.array_equal(order, np.argsort(given, kind="stable"))
         assert np.array_equal(array, np.sort(given))
         assert not move.program.specialisation._variants, "code is made for each call"
-        assert same(sums[149], given.cumsum()[-1], 1e-3)
+        assert same(sums[449], given.cumsum()[-1], 1e-3)
+
+
+@pytest.mark.parametrize("type", [i8, i16], ids=str)
+def test_a_sort_leaves_zeros_for_the_next(small_tree: None, type: Any) -> None:
+    """Blocks that run one after another would not see what those behind them said before."""
+    with oa.Heap(backend=PretendDevice(1 << 16), capacity="64MiB") as heap:
+        for turn in range(3):
+            given = numbers(type, 600)[:: 1 - turn % 2 * 2]
+            array = oa.array(type, given)
+            array.sort()
+            assert np.array_equal(array, np.sort(given))
+            (plan,) = (p for p in plans._plans[heap].values() if isinstance(p, sort_plan.SortPlan))
+            _, _, totals, *words = plan._between.arrays(heap)[:5]
+            assert not totals.numpy().any() and not words[plan._is_turned].numpy().any()
 
 
 def test_the_same_bits_on_a_processor_at_full_size() -> None:

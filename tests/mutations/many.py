@@ -7,6 +7,8 @@ _PLANS = ("tests/many/test_many.py::test_a_call_within_a_call",)
 _RECORDED = ("tests/many/test_many.py::test_scans_and_sorts_in_a_recorded_step",)
 _AT_HAND = ("tests/heap/test_memory_at_hand.py",)
 _COUNTS = ("tests/codegen/test_warp_counts.py",)
+_ZEROS = ("tests/many/test_many.py::test_a_sort_leaves_zeros_for_the_next",)
+_AT_FULL_SIZE = ("tests/many/test_many.py::test_blocks_of_a_gpu_on_a_processor",)
 _PIECES = ("tests/many/test_on_host.py::test_in_pieces",)
 _TILES = ("tests/runtime/test_prefix_sum.py::test_which_on_a_device",)
 _FUNCTIONS = ("tests/many/test_many.py::test_functions_of_the_user",)
@@ -63,13 +65,13 @@ MUTATIONS = (
         "keys that are equal change places", "sharedoa/many/block_sort.py",
         "            for k in reversed(range(EACH)):",
         "            for k in range(EACH):",
-        "a thread puts its keys of a digit elsewhere", _BITS,
+        "a thread puts its keys of a digit elsewhere", _AT_FULL_SIZE,
     ),
     Mutation(
         "runs that begin elsewhere", "sharedoa/many/block_sort.py",
         "                if place > 0 and i32((",
         "                if place > 1 and i32((",
-        "a run that begins with the second key goes elsewhere", _BITS,
+        "a run that begins with the second key goes elsewhere", _ZEROS,
     ),
     Mutation(
         "a tile that is heard once for all", "sharedoa/many/sort_parts.py",
@@ -84,6 +86,23 @@ MUTATIONS = (
         ("tests/many/test_many.py::test_a_tile_looks_back",),
     ),
     Mutation(
+        "counts of the sort before", "sharedoa/many/block_sort.py",
+        "                    totals[turn * DIGITS + digit] = S(0)", "                    pass",
+        "the second sort of a plan puts keys behind those of the first one", _ZEROS,
+    ),
+    Mutation(
+        "counts of the sort before in a warp", "sharedoa/many/warp_sort.py",
+        "                    totals[first_turn * DIGITS + some * THREADS + lane] = S(0)",
+        "                    pass",
+        "the second sort of a plan puts keys behind those of the first one", _BITS,
+    ),
+    Mutation(
+        "words of the sort before", "sharedoa/many/sort_plan.py",
+        "        self._is_clean, self._is_turned = True, self._is_turned != bool(self._passes % 2)",
+        "        self._is_clean = True",
+        "tiles of a sort in one pass hear what those of the last sort have said", _ZEROS,
+    ),
+    Mutation(
         "a recorded step with the memory of others", "sharedoa/many/plans.py",
         "    if is_recorded(heap):", "    if False:",
         "what a step computes between is overwritten by calls of another thread", _RECORDED,
@@ -95,7 +114,7 @@ MUTATIONS = (
     ),
     Mutation(
         "plans that fill a heap", "sharedoa/many/plans.py",
-        "    if plan.size <= most:", "    if plan.size <= _MOST_BYTES:",
+        "        if plan.size > most:", "        if plan.size > _MOST_BYTES:",
         "what is kept for the next call leaves no room for arrays",
         ("tests/many/test_many.py::test_plans_leave_room",),
     ),
@@ -116,6 +135,19 @@ MUTATIONS = (
         "    alike = warp.alike_in_bits(builder, address, _FIRST_BIT, COUNTED.bit_length() - 1)",
         "    alike = warp.alike_in_bits(builder, address, _FIRST_BIT, COUNTED.bit_length() - 2)",
         "digits half of all apart are counted as one", _COUNTS,
+    ),
+    Mutation(
+        "a fence that only compilers of ours see", "sharedoa/codegen/statements.py",
+        '    emitter.builder.fence("acq_rel", emitter.program.target.device_scope)', "    pass",
+        "a block takes what others have told it to look for as it was before",
+        ("tests/codegen/test_fences.py",),
+    ),
+    Mutation(
+        "errors of a kernel that is the last one loaded", "sharedoa/runtime/device_errors.py",
+        "        self._claimed[slab] = max(self._claimed[slab], index + 1)",
+        "        self._claimed[slab] = max(self._claimed[slab], index)",
+        "nobody looks at the record of the kernel that was loaded last",
+        ("tests/runtime/test_device_errors.py::test_a_record_that_is_being_filled_is_left_until_it_is",),
     ),
     Mutation(
         "a warp without those before it", "sharedoa/many/warp_sort.py",
