@@ -48,8 +48,7 @@ class DeviceMemory:
         """See ``heap.device_copies.DeviceCopies``."""
         device, size = self._device, _rounded(size)
         kept = self._kept[size]
-        # The driver, which takes long, is not asked what other programs have.
-        if kept and (size <= _SMALL or 2 * size <= device.managed_limit - device.managed_bytes):
+        if kept and (size <= _SMALL or self.has_room(size)):
             device.enter()
             # All that uses it comes after what has used it: there is one stream.
             with suppress(IndexError):  # another thread was faster
@@ -69,6 +68,10 @@ class DeviceMemory:
             if isinstance(error, HeapError):
                 return None
             raise
+
+    def has_room(self, size: int) -> bool:
+        """See ``heap.device_copies.DeviceCopies``."""
+        return 2 * size <= self._device.managed_limit - self._device.managed_bytes
 
     def release(self, address: int, size: int) -> None:
         """See ``heap.device_copies.DeviceCopies``."""
@@ -100,7 +103,7 @@ class DeviceMemory:
 
     def write(self, target: int, values: np.ndarray[Any, Any]) -> None:
         """See ``heap.device_copies.DeviceCopies``."""
-        device, source = self._device, int(values.ctypes.data)
+        device, (source, _) = self._device, values.__array_interface__["data"]
         device.call("MemcpyHtoDAsync", target, source, values.nbytes, device.stream)
 
 

@@ -77,10 +77,12 @@ class _Mirror:
     def can_be_kept(self) -> bool:
         """Whether it is one of a device, which takes long to make, of which nobody has a view and
         whose memory nobody misses."""
-        backend = self._backend
+        backend, size = self._backend, self.memory.nbytes
         if not backend.target.is_device or references_to_base(self.memory, [self.memory]):
             return False
-        return bool(self.memory.nbytes <= backend.provider.free_memory())
+        if backend.copies is not None:
+            return bool(backend.copies.has_room(size))
+        return bool(size <= backend.provider.free_memory())
 
     def clear(self, used: tuple[int, int]) -> None:
         """Make it zero again, where it is; ``used`` is about to be."""
@@ -117,8 +119,8 @@ class Adjoints:
         self._before: _Mirror | None = None
         #: After how many deletions adjoints are those of the objects that there are.
         self._deletions = 0
-        #: Whether the device may still be making some zero.
-        self._is_clearing = False
+        #: Whether the device may be at work for which the host has to wait before it uses them.
+        self._is_busy = False
         #: One that was made zero, for the next time.
         self._spare: _Mirror | None = None
         self._layout: tuple[Layout, int] | None = None
@@ -149,12 +151,13 @@ class Adjoints:
             if mirror is None and spare is not None and spare.low <= low and high <= spare.high:
                 made = spare
                 made.clear(_used(heap))
-                self._is_clearing = True
+                self._is_busy = True
             else:
                 del spare  # before memory is asked for
                 # It grows: leave room for more.
                 made = _Mirror(heap, low, high + (0 if mirror is None else high - low))
             if mirror is not None:
+                self._settle()
                 made.at(mirror.low, mirror.high - mirror.low)[...] = mirror.memory
                 made.touch([(mirror.low, mirror.high)])
             if not heap.upkeep.has_adjoints:
@@ -199,16 +202,20 @@ class Adjoints:
         return mirror
 
     def _settle(self) -> None:
-        """Wait until the device has made zero what it was to."""
-        if self._is_clearing:
+        """Wait for the device, if it may be at work."""
+        if self._is_busy:
             self._there.backend.synchronize()
-            self._is_clearing = False
+            self._is_busy = False
+
+    def begin_early(self) -> None:
+        """A way back begins before anybody has waited for what was launched."""
+        self._is_busy = True
 
     def begin_with(self, array: Array, values: np.ndarray[Any, Any]) -> bool:
         """Let the device write the first adjoints that are not zero, those of an array; False, and
         nothing, where the host has to add them. ``values`` stay as they are until it has waited."""
         heap, copies = self._there, self._there.backend.copies
-        is_right = values.dtype == array._dtype.base and values.shape == array.shape
+        is_right = values.dtype == array.dtype and values.shape == array.shape
         if copies is None or not values.nbytes or not (is_right and values.flags.c_contiguous):
             return False
         address = array._address + self.distance

@@ -26,6 +26,11 @@ class DeviceCopies(Protocol):
         runs between copies needs memory, too."""
         ...
 
+    def has_room(self, size: int) -> bool:
+        """Whether this program leaves at least twice as much. The driver, which takes long, is not
+        asked what others have."""
+        ...
+
     def release(self, address: int, size: int) -> None:
         """Give back what ``reserve`` gave, after everything that was launched."""
         ...

@@ -85,8 +85,8 @@ class Recorder(ABC):
         """Remember a launch. Raises what launching would raise."""
 
     def follow(self, program: Any, geometry: Any, arguments: tuple[Any, ...]) -> bool:
-        """Take a launch of very arguments that were looked at before, if it is as one was; False if
-        it has to be looked at."""
+        """Take a launch of very arguments that were looked at before, if it is as one was, and the
+        block has not ended; False if it has to be looked at."""
         return False
 
     @abstractmethod
@@ -162,6 +162,10 @@ class Listed:
     is_recording: ClassVar[bool] = False
     executes: ClassVar[bool] = False
     is_lazy: ClassVar[bool] = False
+
+    def follow(self, program: Any, geometry: Any, arguments: tuple[Any, ...]) -> bool:
+        """Each launch has to be looked at."""
+        return False
 
 
 class OthersError(Exception):

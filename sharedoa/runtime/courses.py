@@ -13,11 +13,13 @@ on as one that follows nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, ref
 
 from dispatch.dataclass import dataclass
 
+from ..heap.array_memory import ArrayStorage
 from ..heap.heap import Heap
 from ..heap.regions import Region
 from ..ir.roles import Role
@@ -75,6 +77,8 @@ class Step:
     saved: tuple[tuple[int, ...], int, int] | None
     #: By address, the roles in which memory is left after it.
     left: dict[int, frozenset[Role]]
+    #: Of its tape, and of what is copied before it.
+    bytes: int
     #: The leg that it is of: which steps of the course.
     leg: tuple[int, int] | None = None
     #: The launches of the call of all objects of a class that begins with this one, as it was made
@@ -84,8 +88,8 @@ class Step:
     #: The arguments that it was given last, arrays by weak references; nothing if there are others
     #: than arrays and numbers of Python.
     seen: tuple[Any, ...] = ()
-    #: Whether there are arrays of objects among these.
-    has_objects: bool = True
+    #: Which of these are arrays of objects.
+    lists: tuple[int, ...] = ()
 
 
 class Course:
@@ -105,9 +109,9 @@ class Course:
         self.size = 0
         pieces = [piece for each in done if each.saved is not None for piece in each.saved.pieces]
         pieces += [piece for each in done for piece, _ in each.left.values()]
-        #: Memory that is copied or left, by address: the region that it is part of, None for an
-        #: array; and its size.
-        self._pieces = {each.address: (_region(each), each.size) for each in pieces}
+        #: Memory that is copied or left, by address: the region that it is part of or the array,
+        #: which of them that is, and its size.
+        self._pieces = {e.address: (ref(e.owner), e.part is None, e.size) for e in pieces}
         self.steps = [self._step(each) for each in done]
         for leg in cut([can_wait_for_others(each.saved, each.taped) for each in done]):
             for step in self.steps[slice(*leg)]:
@@ -145,6 +149,7 @@ class Course:
             done.program, done.geometry, done.words, None if taped is None else taped.way,
             launch, room, tape, used, saved,
             {address: roles for address, (_, roles) in done.left.items()},
+            sum(each.bytes for each in (done.saved, taped) if each is not None),
         )  # fmt: skip
 
     def _copy(self, saved: Saved) -> tuple[tuple[int, ...], int, int]:
@@ -160,8 +165,11 @@ class Course:
     def pieces(self, heap: Heap) -> dict[int, Piece] | None:
         """The memory that is copied or left; None if some of it is no more."""
         found = {}
-        for address, (region, size) in self._pieces.items():
-            piece = _array(heap, address) if region is None else _part_of(region(), address, size)
+        for address, (owner, is_array, size) in self._pieces.items():
+            there = owner()
+            if there is None and is_array:  # where it was another one may be
+                there = heap.memory.array_at(address)
+            piece = None if there is None else _piece(there, address, size)
             if piece is None or piece.size != size:
                 return None
             found[address] = piece
@@ -172,20 +180,12 @@ def _whole(size: int) -> int:
     return -(-size // _PART) * _PART
 
 
-def _region(piece: Piece) -> ref[Region] | None:
-    return ref(piece.owner) if isinstance(piece.owner, Region) else None
-
-
-def _part_of(region: Region | None, address: int, size: int) -> Piece | None:
-    if region is None:
-        return None
-    start = address - region.start
-    return Piece(address, size, region, region.memory[start : start + size])
-
-
-def _array(heap: Heap, address: int) -> Piece | None:
-    storage = heap.memory.array_at(address)
-    return None if storage is None or storage.address != address else array_piece(storage)
+def _piece(owner: Region | ArrayStorage, address: int, size: int) -> Piece | None:
+    """What of it lies there; None where the array that does begins elsewhere."""
+    if isinstance(owner, ArrayStorage):
+        return array_piece(owner) if owner.address == address else None
+    start = address - owner.start
+    return Piece(address, size, owner, owner.memory[start : start + size])
 
 
 _courses: WeakKeyDictionary[Heap, dict[Program, Course]] = WeakKeyDictionary()
@@ -224,10 +224,15 @@ def state_of(heap: Heap, arrays: Sequence[Type] | None = None) -> tuple[int, ...
     """As long as it is the same, the same launches are recorded the same way; ``arrays``: types of
     elements of which they may leave all arrays that there are. The first array of another type may
     be one of theirs, too."""
-    books, placement, made = heap.books, heap.placement, heap.memory.arrays_made
-    changes = placement.population_version, placement.moves, placement.deletions
-    of_arrays = () if arrays is None else (len(made), *[made[each] for each in arrays])
-    return World.epoch, books.layout_epoch, *changes, *of_arrays
+    state = World.epoch, *_changes(heap.placement)
+    if arrays is None:
+        return state
+    made = heap.memory.arrays_made
+    return *state, len(made), *[made[each] for each in arrays]
+
+
+_changes = attrgetter("layout_epoch", "population_version", "moves", "deletions")
+"""Each launch of a block asks for them."""
 
 
 @dataclass(frozen=True, eq=False)

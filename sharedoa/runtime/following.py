@@ -68,9 +68,10 @@ class Following:
     ) -> None:
         self._heap, self.course, self._events, self._pieces = heap, course, events, pieces
         self._room, self._copies = room, copies
-        #: How many steps it has taken, and of what it has copies.
+        #: How many steps it has taken.
         self.taken = 0
-        self._copied: dict[int, Piece] = {}
+        #: The copy of what is left in the end, if the last leg has made it.
+        self._end: Saved | None = None
         self._plans: dict[tuple[int, ...], CopyPlan] = {}
         self._steps, self._state = course.steps, course.state
         #: Of calls of all objects of a class, what comes before the arguments of the method.
@@ -126,12 +127,19 @@ class Following:
     def leave(self, untouched: Untouched) -> None:
         """Go on as a block that follows nothing, when nothing waits."""
         left = self._left(self._steps[self.taken - 1]) if self.taken else {}
-        untouched.resume(left, self._copied, self._copies)
+        steps = self._steps[: self.taken]
+        copied = [each for step in steps if step.saved is not None for each in step.saved[0]]
+        untouched.resume(left, self._pieces_at(copied), self._copies)
+
+    def _pieces_at(self, addresses: Sequence[int]) -> dict[int, Piece]:
+        return {each: self._pieces[each] for each in addresses}
 
     def end(self, untouched: Untouched) -> None:
         """The block has ended, all steps are taken."""
-        end = None if self.course.end is None else self._copy(self.course.end)
-        untouched.end_with(end, self._copied, self._copies)
+        course, end = self.course, self._end
+        if end is None and course.end is not None:
+            end = self._copy(course.end)
+        untouched.end_with(end, self._pieces_at(course.copied), self._copies)
         self._events = []  # which refer to this: memory is the next block's as soon as a tape goes
 
     # ------------------------------------------------------------ launches
@@ -196,11 +204,12 @@ class Following:
         )
 
     def _next(self, program: Program) -> Step | None:
-        program.look_at_names()
         number = self.taken + len(self._waiting)
-        if number == len(self._steps) or not self._is_as_it_was():
+        step = self._steps[number] if number < len(self._steps) else None
+        if step is None or step.program is not program:
             return None
-        return self._steps[number]
+        program.look_at_names()
+        return step if self._is_as_it_was() else None
 
     def _is_as_it_was(self) -> bool:
         heap = self._heap
@@ -243,21 +252,10 @@ class Following:
     def _take_seen(self, step: Step, arguments: tuple[Any, ...]) -> None:
         """Launch what is given arrays and numbers that were looked at: with its leg, if it is of
         one."""
-        memory = self._heap.memory
-        waits = step.leg is not None and self._legs is not None
-        if waits and not self._waiting:
-            # Of a leg that was left the rest is launched one by one.
-            assert step.leg is not None
-            waits = step.leg[0] == self.taken and memory.deferred is None
-            if waits:
-                memory.deferred = self
-                # Whoever looks whether something was launched comes to launch this.
-                memory.last_launch = object()
-                deferring.add(self)
-        if waits:
-            self._waiting.append(arguments)
-            assert step.leg is not None
-            if self.taken + len(self._waiting) == step.leg[1]:
+        leg, waiting = step.leg, self._waiting
+        if leg is not None and (waiting or self._begins(leg)):
+            waiting.append(arguments)
+            if self.taken + len(waiting) == leg[1]:
                 self._launch()
             return
         token = recording.set(None)
@@ -265,6 +263,18 @@ class Following:
             self._take(step, arguments)
         finally:
             recording.reset(token)
+
+    def _begins(self, leg: tuple[int, int]) -> bool:
+        """Whether the next launch waits, as the first one of that leg."""
+        memory = self._heap.memory
+        # Of a leg that was left the rest is launched one by one.
+        if self._legs is None or leg[0] != self.taken or memory.deferred is not None:
+            return False
+        memory.deferred = self
+        # Whoever looks whether something was launched comes to launch this.
+        memory.last_launch = object()
+        deferring.add(self)
+        return True
 
     def is_launching_here(self) -> bool:
         """See ``Deferred``."""
@@ -319,15 +329,17 @@ class Following:
                 for step, each in zip(steps, launches, strict=True)
             ]
 
-        for step in steps:
-            if step.saved is not None:
-                self._plan(step.saved[0])
+        end = self.course.end if steps[-1] is self._steps[-1] else None
         assert legs is not None
         leg = legs.get(self.taken)
         if leg is None:
-            leg = legs[self.taken] = Leg(heap, events(), arguments())
+            copies = [] if end is None else [self._copy(end, changes)]
+            leg = legs[self.taken] = Leg(heap, [*events(), *copies], arguments())
         leg.run_with(heap, waiting, arguments)
-        self._events.append(LegEvents(waiting, changes, events))
+        if end is not None:
+            self._end = self._copy(end, changes)
+        kept = sum([step.bytes for step in steps])
+        self._events.append(LegEvents(waiting, changes, kept, events))
         self.taken += len(steps)
 
     def _copy(
@@ -346,9 +358,7 @@ class Following:
         """Of a copy of what lies there."""
         found = self._plans.get(addresses)
         if found is None:
-            pieces = [self._pieces[each] for each in addresses]
-            self._copied.update(zip(addresses, pieces, strict=True))
-            found = self._plans[addresses] = CopyPlan(pieces)
+            found = self._plans[addresses] = CopyPlan([self._pieces[each] for each in addresses])
         return found
 
     def _array(self, element: Type, place: int, length: int) -> Array:
@@ -392,7 +402,7 @@ class Following:
         room = self._room
         if room is None:
             return [], []
-        pieces, place = [self._copied[each] for each in self.course.copied], self.course.now
+        pieces, place = [self._pieces[each] for each in self.course.copied], self.course.now
         keep = memory_copies(pieces, room._address + place, back=False)
         back = [] if end is None else end.copies_back()
         return [*keep, *back], memory_copies(pieces, room._address + place, back=True)

@@ -93,7 +93,8 @@ class Saved:
     ) -> None:
         """``words``: where the device may keep it; ``room``: memory of the device, and the address
         in it from which on it is for just this; ``made_with``: the changes of watched fields when
-        the device made the copy, as ``copies`` says; None: it is made now."""
+        the device made the copy, as ``copies`` says, of the references that there are still; None:
+        it is made now."""
         self._heap = heap
         self._plan = plan = pieces if isinstance(pieces, CopyPlan) else CopyPlan(pieces)
         if room is None:
@@ -112,6 +113,8 @@ class Saved:
         self._changes: Mapping[Field, object] = made_with or {}
         if made_with is None:
             self.take()
+        else:
+            self._note_references()
 
     @property
     def pieces(self) -> Sequence[Piece]:
@@ -132,9 +135,11 @@ class Saved:
         return bool(self._plan.references)
 
     def copies(self) -> list[MemoryCopy]:
-        """What a device does to keep what is there then, if there are no references."""
-        assert self._device is not None and not self.has_references
-        return memory_copies(self.pieces, self._device, back=False)
+        """What a device does to keep what is there then."""
+        device, places = self._device, self._plan.places
+        assert device is not None
+        ends = [(device + places[each.address], each) for each in self.pieces]
+        return [MemoryCopy(kept, each.address, each.size) for kept, each in ends]
 
     def copies_back(self) -> list[MemoryCopy]:
         """What a device does to put it back, where ``is_known_now``."""
@@ -163,9 +168,13 @@ class Saved:
         heap = self._heap
         self._begin()
         self._changes = {**heap.distinct.changes}
-        for piece, references in self._plan.references:
-            self._versions[piece.address] = references.version, heap.reference_writes
+        self._note_references()
         self._copy(self.pieces, back=False)
+
+    def _note_references(self) -> None:
+        """It has those that there are now."""
+        for piece, references in self._plan.references:
+            self._versions[piece.address] = references.version, self._heap.reference_writes
 
     def put_back(self, pieces: Iterable[Piece] | None = None) -> None:
         """Let memory be as it was: all of it, or those of the pieces that are asked for."""

@@ -146,10 +146,6 @@ class Program:
         Raises ArgumentError for a wrong number or type of arguments.
         """
         recording = recorder()
-        if recording is not None and not named and mode is debug is None:
-            is_taken = recording.follow(self, geometry, arguments)
-            if is_taken:
-                return
         if named or len(arguments) != self.plan.count:
             arguments = self.plan.in_order(arguments, named)
         foreign = foreign_places(self, arguments)

@@ -36,8 +36,8 @@ class Leg(PlacedLaunches):
         events: Iterable[Saved | TapedLaunch],
         arguments: Sequence[tuple[Any, ...]],
     ) -> None:
-        """``events``: launches, and copies that are made before them; ``arguments``: all that each
-        launch is given."""
+        """``events``: launches, and copies that are made before them or at last; ``arguments``: all
+        that each launch is given."""
         super().__init__(heap)
         copies: list[MemoryCopy] = []
         for event in events:
@@ -51,16 +51,18 @@ class Leg(PlacedLaunches):
             made = RecordedLaunch(program, event.way.geometry, *given, slots, False)
             made.before, copies = copies, []
             self.add(made)
+        made.after = copies
         self.end()
 
 
 @dataclass(eq=False, slots=True)
 class LegEvents:
     """What has happened in a block when a leg was launched: what its launches were ``given``, and
-    which watched fields had changed when it began."""
+    which watched fields had changed when it began, and the bytes of their tapes and of copies."""
 
     given: Sequence[tuple[Any, ...]]
     changes: Mapping[Field, object]
+    bytes: int
     #: Copies and launches one by one.
     events: Callable[[], list[Saved | TapedLaunch]]
 

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
+from ..heap.arrays import ObjectArray
 from ..heap.heap import Heap
-from .binding import Binding
+from ..heap.run import Run
 from .launch_sequence import LaunchSequence
 
 
 class PlacedLaunches(LaunchSequence):
-    """Between runs it keeps neither the heap nor anybody's arrays."""
+    """Between runs it keeps neither the heap nor anybody's arrays. None calls a method on all that
+    an array holds."""
 
-    #: In a run, what makes all arguments of launches.
+    #: In a run, the first arguments of each launch, and what makes all of them.
+    _given: Sequence[tuple[Any, ...]] = ()
     _arguments: Callable[[], Sequence[tuple[Any, ...]]] | None = None
 
     def end(self) -> None:
         """There are no more launches."""
         super().end()
-        self._forget()
+        del self.heap
 
     def run_with(
         self,
@@ -29,42 +33,46 @@ class PlacedLaunches(LaunchSequence):
     ) -> None:
         """Run it on the heap. ``given``: the first arguments of each launch, objects and what the
         user has given, as the first ones were; ``arguments``: all of them, where these lay."""
-        for recorded, each in zip(self._launches, given, strict=True):
-            recorded.arguments = each
-        self.heap, self._arguments = heap, arguments
+        self.heap, self._given, self._arguments = heap, given, arguments
         try:
             self.run(1)
         finally:
-            self._forget()
-            del self._arguments
+            del self.heap, self._given, self._arguments
+
+    @cached_property
+    def _called_all(self) -> list[tuple[ObjectArray, str]]:
+        return []
 
     def _prepare(self) -> None:
-        # Its launches are bound again.
-        if self._arguments is not None:
-            for recorded, each in zip(self._launches, self._arguments(), strict=True):
-                recorded.arguments = each
-        super()._prepare()
-
-    def _forget(self) -> None:
-        del self.heap
-        self._runs = []
-        for launch in self._launches:
-            launch.arguments = ()
+        try:
+            # Its launches are bound again.
+            if self._arguments is not None:
+                for recorded, each in zip(self._launches, self._arguments(), strict=True):
+                    recorded.arguments = each
+            super()._prepare()
+        finally:
+            self._runs = []
+            for launch in self._launches:
+                launch.arguments = ()
+        #: Which arguments of which launches may be runs, and the runs that they were.
+        self._run_places: list[tuple[int, int, Run | None]] = [
+            (number, place, run)
+            for number, binding in enumerate(self._bound)
+            for place, _, run in binding.run_places
+        ]
 
     def _is_current(self) -> bool:
-        if not self._bindings or not all(each.holds(self.heap) for each in self._bindings):
+        if not self._bindings:
             return False
-        pairs = zip(self._bound, self._launches, strict=True)
-        return all(_has_runs(binding, launch.arguments) for binding, launch in pairs)
-
-
-def _has_runs(binding: Binding, arguments: tuple[Any, ...]) -> bool:
-    """Whether the runs among the arguments begin where those did that it was made for."""
-    for place, _, known in binding.run_places:
-        run = arguments[place]._run
-        if run is None or known is None:
-            if run is not known:
+        heap, given = self.heap, self._given
+        for binding in self._bindings:
+            if not binding.holds(heap):
                 return False
-        elif run.form != known.form or run.first != known.first:
-            return False
-    return True
+        for number, place, known in self._run_places:
+            # It begins where the one did that it was made for.
+            run = given[number][place]._run
+            if run is known:
+                continue
+            if run is None or known is None or run.form != known.form or run.first != known.first:
+                return False
+        return True

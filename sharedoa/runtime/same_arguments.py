@@ -66,9 +66,11 @@ def is_seen(step: Step, program: Program, geometry: Geometry, arguments: tuple[A
     if step.program is not program or not arguments or not are_same(step.seen, arguments):
         return False
     # Arrays of objects may have come to be runs, or are none any more.
-    if step.has_objects and _runs(arguments) != step.words[1]:
-        return False
-    return step.geometry == geometry
+    for place, known in zip(step.lists, step.words[1], strict=True):
+        run = arguments[place]._run
+        if (run if run is None else (run.first, run.form)) != known:
+            return False
+    return step.geometry is geometry or step.geometry == geometry
 
 
 def is_same(
@@ -83,5 +85,6 @@ def is_same(
     if words != step.words or (found or current_heap()) is not heap:
         return False
     step.seen = _seen(arguments) if found is heap else ()
-    step.has_objects = any(each.__class__ is ObjectArray for each in arguments)
+    if step.seen:
+        step.lists = tuple([n for n, e in enumerate(arguments) if e.__class__ is ObjectArray])
     return True

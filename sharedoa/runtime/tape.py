@@ -251,8 +251,10 @@ class Tape(Recorder):
 
     def follow(self, program: Program, geometry: Geometry, arguments: tuple[Any, ...]) -> bool:
         """See ``Recorder``: where it is the next step of a course."""
-        following = self._following
-        return following is not None and following.take_seen(program, geometry, arguments)
+        following, block = self._following, self._block
+        if following is None or block is None or not block.is_open:
+            return False
+        return following.take_seen(program, geometry, arguments)
 
     def call_again(self, objects: Population, name: str, arguments: tuple[Any, ...]) -> bool:
         """Launch a method of all objects of a class, if its launches are those of the call before;
@@ -320,7 +322,7 @@ class Tape(Recorder):
         if self._following is not None:
             self._following.launch()
         kept = self._untouched.bytes if self._checkpoints is None else self._checkpoints.bytes
-        launches = (e for e in self._one_by_one() if e is not None and not isinstance(e, Read))
+        launches = (e for e in self._events if e is not None and not isinstance(e, Read))
         return kept + sum(each.bytes for each in launches)
 
     @property
@@ -362,7 +364,11 @@ class Tape(Recorder):
                 "call tape.backward before, or record it again",
             )
         heap, adjoints = self.heap, adjoints_of(self.heap)
-        heap.synchronize()
+        if self._following is None:
+            heap.synchronize()
+        else:  # the device need not stand still until the way back comes
+            heap.launch_deferred()
+            adjoints.begin_early()
         seeds = self._seeds(loss, gradient)
         with adjoints.from_zero():  # what there is, of other tapes, too, is no seed of this one
             if isinstance(loss, Array) and loss.dtype.kind == "f":
@@ -372,6 +378,7 @@ class Tape(Recorder):
             elif isinstance(loss, (Array, FieldView)):
                 _add(loss, seeds[None])
             if not self._goes_back_as_one(seeds, adjoints.distance):
+                heap.synchronize()
                 puts_back = self._checkpoints is not None or self._untouched.puts_back
                 with alone(heap) if puts_back else nullcontext():
                     self._go_back(seeds)

@@ -33,6 +33,9 @@ def test_half_of_what_is_free(driver: PretendDriver) -> None:
     assert device.managed_bytes == 2 * GIB and device.free_managed() == 6 * GIB
     # As much again would now be more than half of what is free.
     assert copies.reserve(4 * GIB) is None
+    driver.forget()
+    assert copies.has_room(3 * GIB) and not copies.has_room(3 * GIB + 1)
+    assert not driver.calls  # which takes long
 
 
 def test_what_is_given_back_is_given_again(driver: PretendDriver) -> None:

@@ -38,6 +38,9 @@ class Copies:
         self.there[address] = memory
         return address
 
+    def has_room(self, size: int) -> bool:
+        return True
+
     def release(self, address: int, size: int) -> None:
         assert self.there[address].nbytes == size
         self.room += size

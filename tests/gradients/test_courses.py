@@ -527,3 +527,22 @@ def test_a_device_without_room_follows_nothing(counts: Counts) -> None:
 def test_random_programs_again(mode: str, tmp_path: Any) -> None:
     for seed in range(70_000, 70_000 + examples(1)):
         agree(tmp_path, seed, mode, "copying", blocks=4)
+
+
+def test_arrays_of_a_course_are_not_looked_for(
+    counts: Counts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As long as they are there; where one was another one may be."""
+    with oa.Heap("auto", CopyingDevice(1 << 30, keeps=True), capacity="64MiB") as heap:
+        world, looked, at = World(), [], heap.memory.array_at
+
+        def noted(where: int) -> Any:
+            looked.append(where)
+            return at(where)
+
+        monkeypatch.setattr(heap.memory, "array_at", noted)
+        for number in range(4):
+            looked.clear()
+            world.block().backward(world.loss)
+            assert number == 0 or not looked
+    assert counts.followed == 3

@@ -19,6 +19,7 @@ import sharedoa as oa
 from sharedoa import f64
 from sharedoa.heap import recording
 from sharedoa.runtime import following, legs
+from sharedoa.runtime.heap_state import Saved
 
 from . import test_courses
 from .copying_device import CopyingDevice
@@ -172,7 +173,7 @@ def test_launches_wait_for_their_leg(counts: Legs, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(device, "record", noted)
     with oa.Heap("auto", device, capacity="64MiB", initial_region=32) as heap:
-        world, launched = World(), []
+        world, launched, bytes = World(), [], set()
         for _ in range(4):
             world.begin()
             with oa.tape() as tape:
@@ -183,6 +184,8 @@ def test_launches_wait_for_their_leg(counts: Legs, monkeypatch: pytest.MonkeyPat
             assert tape.bytes > kept >= 0  # with a copy of what is left
             tape.backward(world.loss)
             heap.synchronize()
+            bytes.add(tape.bytes)
+        assert len(bytes) == 1
         first, last = np.diff(launched[:4]), np.diff(launched[-4:])
         assert (first > 0).all() and last[0] == last[1] == 0 and last[2] >= 4
     assert (counts.whole, counts.parts) == (2, 0) and len(recorded) == 2
@@ -273,6 +276,98 @@ def test_another_thread_launches_what_waits(counts: Legs, monkeypatch: pytest.Mo
 
     check(history)
     assert (counts.whole, counts.parts) == (5, 1) and begun.is_set()
+
+
+def _counted(monkeypatch: pytest.MonkeyPatch, of: type, name: str) -> list[Any]:
+    """Who was asked for it, one after another."""
+    found: list[Any] = []
+    own = getattr(of, name)
+
+    def call(self: Any, *given: Any) -> Any:
+        found.append(self)
+        return own(self, *given)
+
+    monkeypatch.setattr(of, name, call)
+    return found
+
+
+@oa.kernel
+def fade(out: oa.Array[f64], by: oa.vec2d) -> None:
+    i = oa.grid(1)
+    out[i] = out[i] * by.x + out[i] ** 2 * by.y
+
+
+@pytest.mark.parametrize("is_last", [True, False])
+def test_the_last_leg_copies_what_is_left(
+    is_last: bool, counts: Legs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With its launches, if they are the last ones of the block."""
+    copied = _counted(monkeypatch, Saved, "take")
+
+    def history(world: World, found: list[Any]) -> None:
+        for number in range(6):
+            world.begin()
+            world.weights[:] = np.linspace(0.5, 1.0, COUNT)
+            copied.clear()
+            with oa.tape() as tape:
+                for _ in range(2):
+                    shake[COUNT](world.weights, 0.5)
+                    blend[COUNT](world.beads, world.weights, world.out, 1)
+                    blend[COUNT](world.beads, world.weights, world.out, 0)
+                    total[COUNT](world.out, world.loss)
+                if not is_last:
+                    fade[COUNT](world.out, oa.vec2d(0.5, 0.25))
+                if number == 4:  # which the block before had not
+                    shake[COUNT](world.weights, 0.5)
+            world.weights[:], world.out[:], world.beads.x = 3.0, 5.0, 7.0
+            found.append([np.array(bool(copied))] if number == 3 else [])
+            tape.backward(world.loss)
+            found.append(world.seen())
+            tape.zero()
+
+    expected = test_courses.run(history, "cpu")
+    found = test_courses.run(history, CopyingDevice(1 << 30, keeps=True))
+    assert expected[6][0] and found[6][0] != is_last and counts.whole >= 6
+    for one, other in zip(expected[1::2], found[1::2], strict=True):
+        for a, b in zip(one, other, strict=True):
+            np.testing.assert_allclose(b, a, rtol=1e-12, atol=1e-15)
+
+
+def test_a_block_that_was_left_unseen(counts: Legs) -> None:
+    """A signal may come before ``__exit__`` does anything."""
+    device = CopyingDevice(1 << 30, keeps=True)
+    with oa.Heap("auto", device, capacity="64MiB", initial_region=32):
+        world, tape = World(), None
+        for _ in range(4):
+            world.begin()
+            tape = oa.tape()
+            leave = tape.__exit__
+            tape.__enter__()
+            world.steps(2)
+            if _ < 3:
+                leave(None, None, None)
+                tape.backward(world.loss)
+                tape.zero()
+            del leave
+        assert tape is not None and not tape.is_recording
+        launched = device.launched()
+        blend[COUNT](world.beads, world.weights, world.out, 1)
+        assert device.launched() > launched
+
+
+def test_a_device_goes_on_until_a_way_back_comes(
+    counts: Legs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    device = CopyingDevice(1 << 30, keeps=True)
+    waits = _counted(monkeypatch, CopyingDevice, "synchronize")
+    with oa.Heap("auto", device, capacity="64MiB", initial_region=32):
+        world = World()
+        for _ in range(4):
+            tape = _block(world, None, [])
+            waits.clear()
+            tape.backward(world.loss)
+            tape.zero()
+        assert len(waits) == 1
 
 
 def test_methods_that_change_while_launches_wait(counts: Legs) -> None:

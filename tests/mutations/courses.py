@@ -24,8 +24,8 @@ MUTATIONS = (
     Mutation(
         "arrays that were runs still are",
         "sharedoa/runtime/same_arguments.py",
-        "    if step.has_objects and _runs(arguments) != step.words[1]:\n",
-        "    if False:\n",
+        "        if (run if run is None else (run.first, run.form)) != known:\n",
+        "        if False:\n",
         "a launch takes an array for the run that it was",
         (f"{_COURSES}::test_arrays_that_become_runs_and_cease_to_be",),
     ),
@@ -48,8 +48,8 @@ MUTATIONS = (
     Mutation(
         "a block follows though there are other arrays",
         "sharedoa/runtime/courses.py",
-        "    of_arrays = () if arrays is None else (len(made), *[made[each] for each in arrays])\n",
-        "    of_arrays = ()\n",
+        "    return *state, len(made), *[made[each] for each in arrays]\n",
+        "    return state\n",
         "arrays that came since are not copied",
         (f"{_COURSES}::test_what_a_block_copies_is_what_lies_there_now",),
     ),
@@ -108,6 +108,14 @@ MUTATIONS = (
         "        untouched.resume({}, ",
         "memory changes before it was copied",
         (f"{_COURSES}::test_blocks_that_differ",),
+    ),
+    Mutation(
+        "a block follows an array that has gone",
+        "sharedoa/runtime/courses.py",
+        "            if there is None and is_array:",
+        "            if is_array:",
+        "blocks that do the same look for their arrays each time",
+        (f"{_COURSES}::test_arrays_of_a_course_are_not_looked_for",),
     ),
     Mutation(
         "references that have changed are put back unseen",

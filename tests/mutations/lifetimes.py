@@ -41,7 +41,7 @@ MUTATIONS = (
     Mutation(
         "the host does not wait for zeros",
         _ADJOINTS,
-        "                self._is_clearing = True\n",
+        "                self._is_busy = True\n",
         "",
         "adjoints are those from before tape.zero()",
         (f"{_LIFETIMES}::test_zeros_that_a_device_is_about_to_write",),
