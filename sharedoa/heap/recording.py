@@ -168,11 +168,31 @@ class Listed:
         return False
 
 
+class Own:
+    """The thread launches what its tape has a record of."""
+
+    heap: ClassVar[None] = None
+    is_recording: ClassVar[bool] = False
+    executes: ClassVar[bool] = False
+    is_lazy: ClassVar[bool] = False
+
+    def follow(self, program: Any, geometry: Any, arguments: tuple[Any, ...]) -> bool:
+        """It is launched."""
+        return False
+
+
+own = Own()
+
+taping: set[int] = set()
+"""Tapes whose blocks are open, by id: threads that launch meanwhile say so to the heap, but for
+what is a tape's ``own``."""
+
+
 class OthersError(Exception):
     """There are other objects than a call has listed; no launch of it has begun."""
 
 
-recording: ContextVar[Recorder | Listed | None]
+recording: ContextVar[Recorder | Listed | Own | None]
 recording = ContextVar("sharedoa_recording", default=None)
 """Who records the launches of this thread, if its block is open, or what it has listed; None: they
 are executed."""
@@ -182,7 +202,7 @@ def recorder() -> Recorder | None:
     """Who records the launches of this thread. An exception may have left the block of one before
     that could be noted."""
     found = recording.get()
-    if found is None or isinstance(found, Listed):
+    if found is None or isinstance(found, (Listed, Own)):
         return None
     while found is not None and not found.is_recording:
         found = found.outer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from ..heap import hooks
 from ..heap.arrays import Array, FieldView
 from ..heap.heap import Heap
 from ..heap.numpy_like import NumPyLike, is_traced, refuse_traced
+from ..heap.recording import is_taped, not_recorded
 from ..model.functions import DeviceFunction
 from ..model.scalars import from_dtype
 from ..model.types import Type
@@ -28,7 +30,9 @@ def count_nonzero(values: Any) -> int:
     if not isinstance(values, NumPyLike):
         return int(np.count_nonzero(values))
     type = calls.number_type(values, "count_nonzero")
-    return int(calls.reduce(values, "count", type))
+    # No float, and so constant to a tape.
+    with not_recorded() if is_taped(values._heap) else nullcontext():
+        return int(calls.reduce(values, "count", type))
 
 
 def where(condition: Any, left: Any = _NOTHING, right: Any = _NOTHING) -> Any:
@@ -44,11 +48,14 @@ def where(condition: Any, left: Any = _NOTHING, right: Any = _NOTHING) -> Any:
             "oa.where is given one of two choices", "write oa.where(condition, left, right)"
         )
     given = [each for each in operands if isinstance(each, NumPyLike)]
-    if any(map(is_traced, given)) and len(operands) == 3:
-        return hooks.traced_where(*operands)
     if not given:
         return np.where(*operands)
     heap = given[0]._heap
+    if len(operands) == 1 and is_taped(heap):
+        with not_recorded():
+            return where(condition)
+    if any(map(is_traced, given)):
+        return hooks.traced_where(*operands)
     types = [_dtype(each) for each in operands]
     shapes = {_shape(each) for each in operands} - {()}
     if len(shapes) != 1 or len(next(iter(shapes))) != 1:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..heap.arrays import Array
+from ..heap.recording import is_taped
 from ..model.functions import DeviceFunction
 from ..model.intrinsics import grid
 from ..model.scalars import i64
@@ -31,10 +32,13 @@ _LEVELS = 16
 
 def scan(values: Array, total: Type, lift: DeviceFunction, combine: DeviceFunction) -> Array:
     """A new array: element i is elements 0 to i of ``values`` combined. ``lift`` makes a ``total``
-    of an element."""
-    if is_for_blocks(total, values):
+    of an element. On a device a tape takes chunk by chunk what blocks do otherwise: no way back
+    leads through memory that threads share."""
+    heap = values._heap
+    is_in_tape = is_taped(heap)
+    if not is_in_tape and is_for_blocks(total, values):
         return scan_blocks(values, total, lift, combine)
-    if 0 < len(values) <= _ALONE:
+    if 0 < len(values) <= _ALONE and not (is_in_tape and heap.backend.target.is_device):
         result = scratch(values._heap, total, len(values))
         run = _kernel_of_alone(values.__sharedoa_element__, total, lift, combine)
         run[1](values, len(values), result)

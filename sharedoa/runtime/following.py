@@ -13,7 +13,7 @@ from ..heap.arrays import Array, make_array
 from ..heap.device_copies import device_array
 from ..heap.distinct_fields import Field
 from ..heap.heap import Heap
-from ..heap.recording import can_wait, deferring, recording
+from ..heap.recording import can_wait, deferring, own, recording
 from ..model.scalars import i64, u64
 from ..model.types import Type
 from .courses import Course, Done, Left, Step, course_of, state_of
@@ -258,7 +258,7 @@ class Following:
             if self.taken + len(waiting) == leg[1]:
                 self._launch()
             return
-        token = recording.set(None)
+        token = recording.set(own)
         try:
             self._take(step, arguments)
         finally:
@@ -297,7 +297,7 @@ class Following:
         if not waiting:
             return
         memory, steps = self._heap.memory, self._steps[first : first + len(waiting)]
-        token = recording.set(None)
+        token = recording.set(own)
         self._is_launching = True
         try:
             if steps[0].leg == (first, first + len(steps)):

@@ -29,7 +29,7 @@ from ..frontend.program import ProgramBuilder
 from ..heap.births import NO_TURNS
 from ..heap.foreign import let_go
 from ..heap.heap import Heap, current_heap
-from ..heap.recording import recorder, refuse_others
+from ..heap.recording import recorder, refuse_others, taping
 from ..ir.births import Births
 from ..ir.certain_receivers import certain_receivers
 from ..ir.job import Facts, Job, Question, Uses
@@ -165,6 +165,8 @@ class Program:
     ) -> None:
         with self.lock:
             heap: Heap = self.plan.pack(self.slots, arguments) or current_heap()
+            if taping:
+                heap.note_thread()
             deferred = heap.memory.deferred
             if deferred is None or deferred.is_launching_here():
                 self._launch_packed(number, heap, geometry, arguments, mode, debug)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..heap.heap import current_heap
-from ..heap.recording import recording
+from ..heap.recording import own, recording, taping
 from ..ir.number_parts import number_parts
 from ..model.array2_type import Array2Type
 from ..model.grid_type import GridType
@@ -38,10 +38,7 @@ def launcher(number, geometry):
         taker = recorder()
         if more or named or mode is not None or debug is not None:
             pass
-        elif taker is not None:
-            if taker.follow(program, geometry, ({places})):
-                return
-        else:
+        elif taker is None and not taping or taker is own:
             try:
                 acquire()
             except BaseException:
@@ -83,6 +80,8 @@ def launcher(number, geometry):
                         del launching[this]
             finally:
                 release()
+        elif taker is not None and taker.follow(program, geometry, ({places})):
+            return
         given = tuple([each for each in ({places}) if each is not absent])
         launch_carefully(number, geometry, given + more, named, mode, debug)
     return launch
@@ -186,6 +185,8 @@ def quick_launcher(
         is_mine=program.is_launching,
         launch_carefully=program.launch_carefully,
         recorder=recording.get,
+        own=own,
+        taping=taping,
         current_heap=current_heap,
         World=World,
         unusual=_UNUSUAL,

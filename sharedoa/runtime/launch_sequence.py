@@ -18,6 +18,7 @@ from ..errors import HeapError
 from ..heap.arrays import ObjectArray
 from ..heap.distinct_fields import Field
 from ..heap.heap import Heap
+from ..heap.recording import taping
 from ..heap.run import Run
 from . import cpython
 from .geometry import Geometry
@@ -126,6 +127,8 @@ class LaunchSequence:
 
     def run(self, count: int) -> None:
         """Run all launches ``count`` times."""
+        if taping:
+            self.heap.note_thread()
         self._locked(self._programs, self._run, count)
 
     def _run(self, count: int) -> None:

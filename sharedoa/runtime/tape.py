@@ -29,7 +29,7 @@ from ..heap.blocks import Block, exit_of_block
 from ..heap.heap import Heap, current_heap
 from ..heap.objects import ManyObjects
 from ..heap.population import Population
-from ..heap.recording import Recorder, recording
+from ..heap.recording import Recorder, own, recording, taping
 from ..model.object import Object
 from ..model.world import World
 from .heap_state import Saved
@@ -80,6 +80,7 @@ class Tape(Recorder):
         heap = getattr(self, "heap", None)
         if heap is not None:
             heap.upkeep.held.discard(id(self))
+        taping.discard(id(self))
 
     def _now(self) -> tuple[int, int, int]:
         placement = self.heap.placement
@@ -93,9 +94,16 @@ class Tape(Recorder):
                 "oa.tape() inside a block of oa.tape() or oa.capture()",
                 "end one block before the next; run captured steps inside a tape's block",
             )
-        self.heap.launch_deferred()
+        heap = self.heap
+        heap.note_thread()  # or others would not be others
+        heap.launch_deferred()
         self._population = self._now()
+        taping.add(id(self))
         return True
+
+    def _end(self) -> None:
+        super()._end()
+        taping.discard(id(self))
 
     @exit_of_block
     def __exit__(self, block: Block, kind: Any, error: Any, trace: Any) -> None:
@@ -139,7 +147,7 @@ class Tape(Recorder):
 
     def _follow(self, take: Callable[..., bool], *given: Any) -> bool:
         """Whether the next steps of the course were taken."""
-        token = recording.set(None)
+        token = recording.set(own)
         try:
             return take(*given)
         finally:
@@ -197,7 +205,7 @@ class Tape(Recorder):
                     "enter the block of oa.tape() within that of the heap: with heap: ...",
                 )
         self._refuse_others()
-        token = recording.set(None)
+        token = recording.set(own)
         try:
             if self._checkpoints is not None:
                 self._checkpoints.launch(program, geometry, arguments, mode, debug)
@@ -281,7 +289,7 @@ class Tape(Recorder):
                 if not each.program.plan.lie_in(heap, values):
                     return False
         self._refuse_others()
-        token = recording.set(None)
+        token = recording.set(own)
         try:
             for each, values in zip(calls, given, strict=True):
                 self._launch(each.program, each.geometry, values, way=each.way_of(heap, values))
@@ -467,7 +475,12 @@ class Tape(Recorder):
         )
 
     def _refuse_elsewhere(self, loss: Array | FieldView) -> None:
-        """Raise ArgumentError for what has no adjoints beside this heap's memory."""
+        """Raise ArgumentError for what has no adjoints, or none beside this heap's memory."""
+        if loss.dtype.kind != "f":
+            raise ArgumentError(
+                f"the loss is {loss._description()}, whose elements are no floats",
+                "pass floats that the launches of the block have stored",
+            )
         if loss._heap is not self.heap:
             raise ArgumentError(
                 "the loss lies on another heap than that of the tape",

@@ -18,7 +18,7 @@ from dispatch.dataclass import dataclass
 from ..errors import ArgumentError
 from ..heap import hooks
 from ..heap.arrays import Array, FieldView
-from ..heap.recording import not_recorded, recorder
+from ..heap.recording import not_recorded, recorder, refuse_change
 from ..model.types import ValueType
 
 if TYPE_CHECKING:
@@ -380,6 +380,8 @@ def _tape() -> Tape:
 
 def _many(values: Any, name: str, options: dict[str, Any]) -> Any:
     if name in _CONSTANT or values.dtype.kind != "f":
+        if name == "sort":  # in place
+            refuse_change(values._heap)
         with not_recorded():
             return hooks.many(values, name, options)
     if name not in _REDUCTIONS:

@@ -292,9 +292,14 @@ def _counted(monkeypatch: pytest.MonkeyPatch, of: type, name: str) -> list[Any]:
 
 
 @oa.kernel
-def fade(out: oa.Array[f64], by: oa.vec2d) -> None:
+def fade(weights: oa.Array[f64], by: oa.vec2d) -> None:
     i = oa.grid(1)
-    out[i] = out[i] * by.x + out[i] ** 2 * by.y
+    weights[i] = weights[i] * by.x + weights[i] ** 2 * by.y
+
+
+@oa.kernel
+def weigh(weights: oa.Array[f64], loss: oa.Array[f64], by: oa.vec2d) -> None:
+    oa.atomic_add(loss, 0, weights[oa.grid(1)] ** 3 * by.x)
 
 
 @pytest.mark.parametrize("is_last", [True, False])
@@ -315,8 +320,9 @@ def test_the_last_leg_copies_what_is_left(
                     blend[COUNT](world.beads, world.weights, world.out, 1)
                     blend[COUNT](world.beads, world.weights, world.out, 0)
                     total[COUNT](world.out, world.loss)
-                if not is_last:
-                    fade[COUNT](world.out, oa.vec2d(0.5, 0.25))
+                if not is_last:  # of neither launch others may wait
+                    fade[COUNT](world.weights, oa.vec2d(0.5, 0.25))
+                    weigh[COUNT](world.weights, world.loss, oa.vec2d(0.5, 0.25))
                 if number == 4:  # which the block before had not
                     shake[COUNT](world.weights, 0.5)
             world.weights[:], world.out[:], world.beads.x = 3.0, 5.0, 7.0
@@ -337,22 +343,24 @@ def test_a_block_that_was_left_unseen(counts: Legs) -> None:
     """A signal may come before ``__exit__`` does anything."""
     device = CopyingDevice(1 << 30, keeps=True)
     with oa.Heap("auto", device, capacity="64MiB", initial_region=32):
-        world, tape = World(), None
-        for _ in range(4):
-            world.begin()
-            tape = oa.tape()
-            leave = tape.__exit__
-            tape.__enter__()
-            world.steps(2)
-            if _ < 3:
-                leave(None, None, None)
-                tape.backward(world.loss)
-                tape.zero()
-            del leave
-        assert tape is not None and not tape.is_recording
+        world = World()
+
+        def launch() -> None:
+            blend[COUNT](world.beads, world.weights, world.out, 1)
+
+        for _ in range(3):
+            with oa.tape():
+                for _ in range(4):
+                    launch()
+        tape = oa.tape()
+        leave = tape.__exit__
+        tape.__enter__()
         launched = device.launched()
-        blend[COUNT](world.beads, world.weights, world.out, 1)
-        assert device.launched() > launched
+        launch()
+        assert device.launched() == launched and tape.is_recording
+        del leave
+        launch()
+        assert device.launched() == launched + 2 and not tape.is_recording
 
 
 def test_a_device_goes_on_until_a_way_back_comes(

@@ -169,6 +169,45 @@ def wrongly_reverse(x: f64, adjoint: f32) -> f64:
     return x * adjoint
 
 
+@oa.func
+def looked_up(table: oa.Array[f64], k: i32, x: f64) -> f64:
+    return table[k] * x
+
+
+@oa.custom_gradient(looked_up)
+def looked_up_reverse(table: oa.Array[f64], k: i32, x: f64, adjoint: f64) -> f64:
+    return adjoint * table[k]
+
+
+@oa.func
+def weighed(node: Node, x: f64) -> f64:
+    return node.mass * x
+
+
+def _mass(node: Node) -> f64:
+    return node.mass
+
+
+mass = oa.func(_mass)
+
+
+@oa.custom_gradient(weighed)
+def weighed_reverse(node: Node, x: f64, adjoint: f64) -> f64:
+    return adjoint * mass(node)
+
+
+@oa.kernel
+def look_up(table: oa.Array[f64], x: oa.Array[f64]) -> None:
+    i = oa.grid(1)
+    x[i] = looked_up(table, i, x[i])
+
+
+@oa.kernel
+def weigh(nodes: oa.Array[Node], x: oa.Array[f64]) -> None:
+    i = oa.grid(1)
+    x[i] = weighed(nodes[i], x[i])
+
+
 @oa.kernel
 def through(x: oa.Array[f64], y: oa.Array[f64]) -> None:
     i = oa.grid(1)
@@ -190,6 +229,16 @@ def test_a_way_back_of_ones_own() -> None:
     np.testing.assert_allclose(oa.grad(x), expected * [1.0, 10.0])
     with oa.tape(), pytest.raises(CompileError, match="no way back through wrongly"):
         through_wrongly[2](x)
+
+
+def test_a_way_back_of_ones_own_that_reads_memory() -> None:
+    """It would find what is there then, which the launch or a later one may have changed."""
+    nodes, x, table = oa.new(Node, 2, mass=2.0), oa.zeros(2, f64), oa.zeros(2, f64)
+    with oa.tape():
+        with pytest.raises(CompileError, match=r"looked_up reads memory(.|\n)*as an argument"):
+            look_up[2](table, x)
+        with pytest.raises(CompileError, match="weighed reads memory"):
+            weigh[2](nodes, x)
 
 
 # ---------------------------------------------------------------- races

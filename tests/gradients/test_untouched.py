@@ -315,6 +315,30 @@ def test_where_several_threads_use_the_heap(expected: list[np.ndarray]) -> None:
         check(world.gradients(), expected)
 
 
+@oa.kernel
+def scale(leaves: oa.Array[Leaf], by: f64) -> None:
+    leaves[oa.grid(1)].weight *= by
+
+
+@pytest.mark.parametrize("is_step", [False, True], ids=["kernel", "captured"])
+def test_where_a_thread_launches_within_the_block(is_step: bool) -> None:
+    """Without looking at anything, what others have launched before."""
+    with oa.Heap("auto", "cpu", capacity="64MiB", initial_region=16):
+        leaves, out = oa.new(Leaf, 4, weight=2.0), oa.zeros(1, f64)
+        scale[4](leaves, 1.0)
+        with oa.capture() as step:
+            scale[4](leaves, 3.0)
+        with oa.tape() as tape:
+            pick[1](leaves, out)
+            work = step.run if is_step else lambda: scale[4](leaves, 3.0)
+            thread = threading.Thread(target=work)
+            thread.start()
+            thread.join()
+        with pytest.raises(oa.HeapError, match="another thread of Python began"):
+            tape.backward(out)
+        assert leaves.weight[0] == 6.0
+
+
 def test_where_a_thread_comes_within_the_block(expected: list[np.ndarray]) -> None:
     """What it changes nobody has copied."""
     with oa.Heap("auto", "cpu", capacity="64MiB", initial_region=16):

@@ -11,6 +11,7 @@ _AGAIN = "tests/gradients/test_untouched.py"
 _ALONE = "tests/gradients/test_alone.py"
 _REPEATS = "tests/gradients/test_repeats.py"
 _WORDS = "tests/gradients/test_tape_words.py"
+_MANY = "tests/gradients/test_many.py"
 
 MUTATIONS = (
     Mutation(
@@ -205,6 +206,46 @@ MUTATIONS = (
         "    if receivers:\n",
         "objects of a subclass go back through the methods of its base class",
         ("tests/gradients/test_exact.py::test_what_others_call_goes_by_their_class",),
+    ),
+    Mutation(
+        "a way back of one's own reads what is there then",
+        "sharedoa/ir/adjoint/custom.py",
+        "    if kind is None or not kind.effects & Effects.READS:\n        return False\n",
+        "    if True:\n        return False\n",
+        "derivatives are those of memory that launches have changed since",
+        ("tests/gradients/test_records.py::test_a_way_back_of_ones_own_that_reads_memory",),
+    ),
+    Mutation(
+        "integers are sorted within a tape",
+        "sharedoa/runtime/traced.py",
+        '        if name == "sort":  # in place\n',
+        "        if False:\n",
+        "launches go back through other indices than they had",
+        (f"{_MANY}::test_what_changes_memory_in_place",),
+    ),
+    Mutation(
+        "a tape has blocks scan",
+        "sharedoa/many/scan.py",
+        "    if not is_in_tape and is_for_blocks(total, values):\n",
+        "    if is_for_blocks(total, values):\n",
+        "prefix sums within a tape are refused on devices alone",
+        (f"{_MANY}::test_scan",),
+    ),
+    Mutation(
+        "what other threads launch within a block is not noted",
+        "sharedoa/runtime/launch_code.py",
+        "taker is None and not taping or taker is own",
+        "taker is None or taker is own",
+        "launches go back through what another thread has changed",
+        (f"{_AGAIN}::test_where_a_thread_launches_within_the_block",),
+    ),
+    Mutation(
+        "steps that other threads run within a block are not noted",
+        "sharedoa/runtime/launch_sequence.py",
+        "        if taping:\n            self.heap.note_thread()\n",
+        "",
+        "launches go back through what another thread has changed",
+        (f"{_AGAIN}::test_where_a_thread_launches_within_the_block",),
     ),
     Mutation(
         "a mirror that somebody looks at is used again",

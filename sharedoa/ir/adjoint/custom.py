@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from ...errors import CompileError, Diagnostic
 from ...model.types import TupleType, Type
-from ..core import Function, Operation, Program, Value, operations_in, type_of
+from ..core import Function, LvalueType, Operation, Program, Value, operations_in, type_of
 from ..operations import Effects, kind_of
 from ..passes.calls import callees
+from ..roles import role_of
 from .leaves import Path, float_leaves
 
 if TYPE_CHECKING:
@@ -49,7 +50,8 @@ def closure(program: Program, symbols: Iterable[str]) -> dict[str, Function]:
 
 def check(program: Program, function: Function) -> None:
     """Raises CompileError for a way back of other types than that of the function, and for what
-    changes memory, or calls a method by the class of an object: that has another meaning there."""
+    changes memory, or calls a method by the class of an object: that has another meaning there; and
+    for a way back that reads memory, which has not been kept for it."""
     assert function.gradient is not None
     gradient = program.functions[function.gradient]
     parameters = [type_of(each) for each in function.parameters]
@@ -80,6 +82,28 @@ def check(program: Program, function: Function) -> None:
                         )
                     ]
                 )
+    for each in closure(program, [gradient.symbol]).values():
+        for operation in filter(_reads_memory, operations_in(each)):
+            raise CompileError(
+                [
+                    Diagnostic(
+                        f"no gradient: the way back through {function.name} reads memory, which "
+                        "may have changed since",
+                        operation.location,
+                        f"give {function.name} what it reads as an argument, which its way back "
+                        "gets as it was",
+                    )
+                ]
+            )
+
+
+def _reads_memory(operation: Operation) -> bool:
+    """Whether it reads what others may change."""
+    kind = kind_of(operation)
+    if kind is None or not kind.effects & Effects.READS:
+        return False
+    lvalues = [each for each in operation.operands if isinstance(each.type, LvalueType)]
+    return not lvalues or any(role_of(each)[:1] != ("list",) for each in lvalues)
 
 
 def _refused(function: Function, problem: str, help: str) -> CompileError:
