@@ -9,7 +9,7 @@ from ..uninterrupted import BooksLock
 from .automatic import Upkeep
 from .distinct_fields import Field
 from .memory import HeapMemory
-from .recording import is_recorded, refuse_access, refuse_change
+from .recording import is_recorded, note_outside, refuse_access, refuse_change
 from .settings import HeapSettings
 
 _get_ident = threading.get_ident
@@ -87,6 +87,11 @@ class HeapOfLaunches:
         if upkeep.thread != _get_ident() and self.memory.is_apart:
             with self.lock:
                 upkeep.is_shared = True
+
+    def note_launcher(self) -> None:
+        """The caller launches while the block of a tape is open, and is noted if it is another."""
+        self.note_thread()
+        note_outside(self)
 
     def wait_for_others(self) -> None:
         """Until the caller lets go of the heap's lock, no launch of another thread is under way, if

@@ -183,9 +183,20 @@ class Own:
 
 own = Own()
 
-taping: set[int] = set()
-"""Tapes whose blocks are open, by id: threads that launch meanwhile say so to the heap, but for
-what is a tape's ``own``."""
+taping: dict[int, Callable[[], Any]] = {}
+"""Tapes whose blocks are open, by id, as weak references. Who launches meanwhile or changes memory
+says so, but for what is a tape's ``own``."""
+
+
+def note_outside(heap: HeapOfLaunches) -> None:
+    """The caller launches or changes memory, of which tapes with open blocks know nothing that are
+    those of other threads or tasks."""
+    if recording.get() is own or is_taped(heap):
+        return
+    for each in [*taping.values()]:
+        tape = each()
+        if tape is not None and tape.heap is heap and tape.is_recording:
+            tape.is_disturbed = True
 
 
 class OthersError(Exception):
@@ -232,6 +243,8 @@ def refuse_change(heap: HeapOfLaunches) -> None:
             "launches alone",
             "do it before the block, or in a method or kernel",
         )
+    if taping:
+        note_outside(heap)
 
 
 def deferrer(heap: Heap) -> Deferrer | None:
@@ -313,8 +326,8 @@ def refuse_others(heap: Heap) -> None:
 
 @contextmanager
 def not_recorded() -> Iterator[None]:
-    """In the block launches of this thread are executed and nothing else."""
-    token = recording.set(None)
+    """In the block launches of this thread are executed and nothing else, as a tape's own."""
+    token = recording.set(own)
     try:
         yield
     finally:

@@ -166,7 +166,7 @@ class Program:
         with self.lock:
             heap: Heap = self.plan.pack(self.slots, arguments) or current_heap()
             if taping:
-                heap.note_thread()
+                heap.note_launcher()
             deferred = heap.memory.deferred
             if deferred is None or deferred.is_launching_here():
                 self._launch_packed(number, heap, geometry, arguments, mode, debug)

@@ -128,7 +128,7 @@ class LaunchSequence:
     def run(self, count: int) -> None:
         """Run all launches ``count`` times."""
         if taping:
-            self.heap.note_thread()
+            self.heap.note_launcher()
         self._locked(self._programs, self._run, count)
 
     def _run(self, count: int) -> None:

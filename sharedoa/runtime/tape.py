@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from contextlib import closing, nullcontext
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 import numpy as np
 
@@ -29,7 +30,7 @@ from ..heap.blocks import Block, exit_of_block
 from ..heap.heap import Heap, current_heap
 from ..heap.objects import ManyObjects
 from ..heap.population import Population
-from ..heap.recording import Recorder, own, recording, taping
+from ..heap.recording import Recorder, own, recorder, recording, taping
 from ..model.object import Object
 from ..model.world import World
 from .heap_state import Saved
@@ -75,12 +76,14 @@ class Tape(Recorder):
         self._before: Before | None = None
         self._following: Following | None = None
         self._has_begun = False
+        #: Whether others have launched within the block, or changed memory.
+        self.is_disturbed = False
 
     def __del__(self) -> None:
         heap = getattr(self, "heap", None)
         if heap is not None:
             heap.upkeep.held.discard(id(self))
-        taping.discard(id(self))
+        taping.pop(id(self), None)
 
     def _now(self) -> tuple[int, int, int]:
         placement = self.heap.placement
@@ -98,12 +101,12 @@ class Tape(Recorder):
         heap.note_thread()  # or others would not be others
         heap.launch_deferred()
         self._population = self._now()
-        taping.add(id(self))
+        taping[id(self)] = ref(self)
         return True
 
     def _end(self) -> None:
         super()._end()
-        taping.discard(id(self))
+        taping.pop(id(self), None)
 
     @exit_of_block
     def __exit__(self, block: Block, kind: Any, error: Any, trace: Any) -> None:
@@ -356,9 +359,15 @@ class Tape(Recorder):
         deleted or have moved since. Where memory is put back meanwhile, other threads that use the
         heap get a HeapError.
         """
-        if self.is_recording:
+        taker = recorder()
+        if self.is_recording or (taker is not None and taker.executes):
+            raise HeapError("tape.backward() inside the block of a tape", "call it after the block")
+        if self.is_disturbed and (self._checkpoints is not None or self._untouched.leaves):
             raise HeapError(
-                "tape.backward() inside the block of the tape", "call it after the block"
+                "another thread or task of Python launched within the block of oa.tape(), or "
+                "changed memory, of which the tape has no record",
+                "let it do so before or after the block; without checkpoints also within, if it "
+                "has used the heap before, as launches then keep what they load",
             )
         now, then = self._now(), self._population
         if now[1:] != then[1:]:

@@ -244,14 +244,19 @@ class Untouched:
         """Whether memory is other than it seems while a way back runs."""
         return bool(self._pieces)
 
+    @property
+    def leaves(self) -> bool:
+        """Whether launches have left memory for their way back."""
+        return self._copies is not None
+
     @contextmanager
     def as_it_was(self) -> Iterator[None]:
         """In the block memory may be put back; afterwards it is as before. Raises HeapError if it
         may have changed before it was copied."""
         if self._is_shared:
             raise HeapError(
-                "another thread of Python began to use the heap within the block of oa.tape(), and "
-                "may have changed what launches had found",
+                "another thread of Python began to use the heap within the block of "
+                "oa.tape(), and may have changed what launches had found",
                 "let it use the heap before the block, whose launches then keep what they load; or "
                 "record it again",
             )

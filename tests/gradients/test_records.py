@@ -288,6 +288,8 @@ def test_other_heaps_and_blocks() -> None:
             tape.backward(loss)
     with pytest.raises(HeapError, match="one block"), tape:
         pass
+    with oa.tape(), pytest.raises(HeapError, match="inside the block of a tape"):
+        tape.backward(loss)
     oa.delete(nodes[0])
     with pytest.raises(HeapError, match="deleted or have moved"):
         tape.backward(loss)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from contextvars import Context
 from typing import Any
 
 import numpy as np
@@ -320,9 +321,22 @@ def scale(leaves: oa.Array[Leaf], by: f64) -> None:
     leaves[oa.grid(1)].weight *= by
 
 
+def _in_a_thread(work: Callable[[], None]) -> None:
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+
+
+def _in_a_task(work: Callable[[], None]) -> None:
+    Context().run(work)
+
+
 @pytest.mark.parametrize("is_step", [False, True], ids=["kernel", "captured"])
-def test_where_a_thread_launches_within_the_block(is_step: bool) -> None:
-    """Without looking at anything, what others have launched before."""
+@pytest.mark.parametrize("elsewhere", [_in_a_thread, _in_a_task])
+def test_where_others_launch_within_the_block(
+    elsewhere: Callable[[Callable[[], None]], None], is_step: bool
+) -> None:
+    """Without looking at anything, what was launched before."""
     with oa.Heap("auto", "cpu", capacity="64MiB", initial_region=16):
         leaves, out = oa.new(Leaf, 4, weight=2.0), oa.zeros(1, f64)
         scale[4](leaves, 1.0)
@@ -330,13 +344,31 @@ def test_where_a_thread_launches_within_the_block(is_step: bool) -> None:
             scale[4](leaves, 3.0)
         with oa.tape() as tape:
             pick[1](leaves, out)
-            work = step.run if is_step else lambda: scale[4](leaves, 3.0)
-            thread = threading.Thread(target=work)
-            thread.start()
-            thread.join()
-        with pytest.raises(oa.HeapError, match="another thread of Python began"):
+            elsewhere(step.run if is_step else lambda: scale[4](leaves, 3.0))
+        with pytest.raises(oa.HeapError, match="another thread or task of Python launched"):
             tape.backward(out)
         assert leaves.weight[0] == 6.0
+
+
+def test_where_others_change_memory_within_the_block() -> None:
+    """A tape with checkpoints launches again, on memory as it was before."""
+    with oa.Heap("auto", "cpu", capacity="64MiB", initial_region=16):
+        leaves, out = oa.new(Leaf, 4, weight=2.0), oa.zeros(1, f64)
+        for elsewhere in (_in_a_task, _in_a_thread, _in_a_thread):
+            for checkpoints in (2, None):
+                leaves.weight = 2.0
+                with oa.tape(checkpoints=checkpoints) as tape:
+                    pick[1](leaves, out)
+                    elsewhere(lambda: setattr(leaves, "weight", 3.0))
+                    pick[1](leaves, out)
+                if checkpoints is None and tape._untouched._copies is None:
+                    tape.backward(out)  # all was kept
+                    assert leaves.grad.weight[0] == 6.0
+                    tape.zero()
+                    continue
+                with pytest.raises(oa.HeapError, match="another thread or task of Python"):
+                    tape.backward(out)
+        assert elsewhere is _in_a_thread and checkpoints is None and tape._untouched._copies is None
 
 
 def test_where_a_thread_comes_within_the_block(expected: list[np.ndarray]) -> None:
