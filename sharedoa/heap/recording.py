@@ -176,10 +176,6 @@ class Own:
     executes: ClassVar[bool] = False
     is_lazy: ClassVar[bool] = False
 
-    def follow(self, program: Any, geometry: Any, arguments: tuple[Any, ...]) -> bool:
-        """It is launched."""
-        return False
-
 
 own = Own()
 
@@ -188,15 +184,16 @@ taping: dict[int, Callable[[], Any]] = {}
 says so, but for what is a tape's ``own``."""
 
 
-def note_outside(heap: HeapOfLaunches) -> None:
+def note_outside(heap: HeapOfLaunches) -> bool:
     """The caller launches or changes memory, of which tapes with open blocks know nothing that are
-    those of other threads or tasks."""
+    those of other threads or tasks; whether there are any."""
     if recording.get() is own or is_taped(heap):
-        return
-    for each in [*taping.values()]:
-        tape = each()
-        if tape is not None and tape.heap is heap and tape.is_recording:
-            tape.is_disturbed = True
+        return False
+    tapes = [tape() for tape in [*taping.values()]]
+    others = [each for each in tapes if each is not None and each.heap is heap]
+    for each in others:
+        each.is_disturbed |= each.is_recording
+    return any(each.is_recording for each in others)
 
 
 class OthersError(Exception):

@@ -30,7 +30,7 @@ from ..heap.blocks import Block, exit_of_block
 from ..heap.heap import Heap, current_heap
 from ..heap.objects import ManyObjects
 from ..heap.population import Population
-from ..heap.recording import Recorder, own, recorder, recording, taping
+from ..heap.recording import Recorder, note_outside, own, recorder, recording, taping
 from ..model.object import Object
 from ..model.world import World
 from .heap_state import Saved
@@ -101,6 +101,8 @@ class Tape(Recorder):
         heap.note_thread()  # or others would not be others
         heap.launch_deferred()
         self._population = self._now()
+        # Tapes whose blocks are open at the same time do not know of each other's launches.
+        self.is_disturbed = note_outside(heap)
         taping[id(self)] = ref(self)
         return True
 

@@ -350,6 +350,31 @@ def test_where_others_launch_within_the_block(
         assert leaves.weight[0] == 6.0
 
 
+@pytest.mark.parametrize("checkpoints", [2, None])
+@pytest.mark.parametrize("elsewhere", [_in_a_thread, _in_a_task])
+def test_blocks_at_the_same_time(
+    elsewhere: Callable[[Callable[[], None]], None], checkpoints: int | None
+) -> None:
+    with oa.Heap("auto", "cpu", capacity="64MiB", initial_region=16) as heap:
+        leaves, out, tapes = oa.new(Leaf, 4, weight=2.0), oa.zeros(1, f64), []
+
+        def other() -> None:
+            with heap, oa.tape(checkpoints=checkpoints) as tape:
+                tapes.append(tape)
+                scale[4](leaves, 3.0)
+                pick[1](leaves, out)
+
+        with oa.tape(checkpoints=checkpoints) as tape:
+            pick[1](leaves, out)
+            elsewhere(other)
+            pick[1](leaves, out)
+        with pytest.raises(oa.HeapError, match="another thread or task of Python launched"):
+            tape.backward(out)
+        if checkpoints or elsewhere is _in_a_task:
+            with pytest.raises(oa.HeapError, match="another thread or task of Python launched"):
+                tapes[0].backward(out)
+
+
 def test_where_others_change_memory_within_the_block() -> None:
     """A tape with checkpoints launches again, on memory as it was before."""
     with oa.Heap("auto", "cpu", capacity="64MiB", initial_region=16):

@@ -242,13 +242,21 @@ MUTATIONS = (
     Mutation(
         "what other tasks do within a block is not noted",
         "sharedoa/heap/recording.py",
-        "            tape.is_disturbed = True\n",
-        "            pass\n",
+        "        each.is_disturbed |= each.is_recording\n",
+        "        pass\n",
         "launches go back through what another task has changed",
         (
             f"{_AGAIN}::test_where_others_launch_within_the_block",
             f"{_AGAIN}::test_where_others_change_memory_within_the_block",
         ),
+    ),
+    Mutation(
+        "blocks at the same time know of each other",
+        "sharedoa/runtime/tape.py",
+        "        self.is_disturbed = note_outside(heap)\n",
+        "",
+        "launches go back through what the other tape has changed",
+        (f"{_AGAIN}::test_blocks_at_the_same_time",),
     ),
     Mutation(
         "steps that other threads run within a block are not noted",
