@@ -230,9 +230,31 @@ def bury_proxy(proxy: Any) -> None:
     proxy._reference = DeletedReference(reference, address, type(proxy).__name__)
 
 
+def _refuse_deleted(proxy: Any, name: str, *_: Any) -> Any:
+    if name.startswith("__"):  # which Python asks any object for
+        raise AttributeError(name)
+    raise proxy._reference.error()
+
+
+def _set_unless_deleted(proxy: Any, name: str, value: Any) -> None:
+    if name not in Object.__slots__:
+        _refuse_deleted(proxy, name)
+    object.__setattr__(proxy, name, value)
+
+
+#: Of objects of which nobody knows any more which class they had; no shared class itself.
+_Deleted: Any = type.__new__(
+    ObjectMeta, "object", (Object,),
+    {
+        "__slots__": (), "__repr__": Object._shown_reference,
+        "__getattr__": _refuse_deleted, "__setattr__": _set_unless_deleted,
+    },
+)  # fmt: skip
+
+
 def buried_proxy(heap: Any, reference: int) -> Any:
     """The Python instance for a reference to what was deleted."""
-    proxy: Any = object.__new__(Object)
+    proxy: Any = object.__new__(_Deleted)
     proxy._heap = heap
     proxy._reference = reference
     bury_proxy(proxy)

@@ -224,6 +224,8 @@ def _install(python_class: type, struct: ValueType, scope: Scope) -> None:
         installed["__hash__"] = hash_of_fields
     if "__repr__" not in python_class.__dict__:
         installed["__repr__"] = text
+    if "__match_args__" not in python_class.__dict__:
+        installed["__match_args__"] = tuple(struct.fields)
     if "__eq__" not in struct.methods:
         installed["__eq__"] = equal
     for name in struct.methods:

@@ -49,6 +49,17 @@ class Parity:
         return "parity"
 
 
+def test_patterns_name_fields_in_their_order() -> None:
+    match Segment(Point(1, 2), Point(3, 4), 5):
+        case Segment(Point(x, y), Point(), number):
+            assert (x, y, number) == (1, 2, 5)
+        case _:
+            pytest.fail("no value of its class")
+    match oa.vec3(1, 2, 3):
+        case oa.vec3(a, b, c):
+            assert (a, b, c) == (1, 2, 3)
+
+
 def test_fields_are_converted_to_their_exact_type() -> None:
     point = Point(1, y=0.1)
     assert isinstance(point.x, np.float32) and isinstance(point.y, np.float32)

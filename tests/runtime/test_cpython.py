@@ -113,6 +113,32 @@ def test_a_null_receiver_of_a_vectorised_call_is_refused_in_the_words_of_compile
     assert caught.value.help == compiled.value.help
 
 
+class Link(oa.Object):
+    value: i32
+    next: Link | None
+
+    def look(self) -> i32:
+        return 0 if self.next is None else self.next.value
+
+    def change(self) -> None:
+        if self.next is not None:
+            self.next.value = 1
+
+    def show(self) -> None:
+        print(self.next is None)
+
+
+def test_what_refers_to_a_deleted_object_is_told_so() -> None:
+    with oa.Heap(backend="python"):
+        links = oa.new(Link, 2, value=3)
+        links[0].next = links[1]
+        oa.delete(links[1])
+        for call in (links[:1].look, links[:1].change):
+            with pytest.raises(oa.DeviceError, match="HeapError: the object at .* was deleted"):
+                call()
+        links[:1].show()
+
+
 def test_a_missing_result_of_a_vectorised_call_names_the_method_that_was_called():
     cells = oa.array(Base, [Careful(value=1), Forgetful(value=0)])
     with pytest.raises(oa.DeviceError) as caught:
