@@ -134,7 +134,7 @@ def test_what_refers_to_a_deleted_object_is_told_so() -> None:
         links[0].next = links[1]
         oa.delete(links[1])
         for call in (links[:1].look, links[:1].change):
-            with pytest.raises(oa.DeviceError, match="HeapError: the object at .* was deleted"):
+            with pytest.raises(oa.DeviceError, match=r"HeapError: the object at .* was deleted"):
                 call()
         links[:1].show()
 
