@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -42,9 +42,8 @@ class KernelLaunch:
     """One launch of loaded code: ``threads`` = (nx, ny) threads in blocks of ``block``, with the
     arguments that ``slots`` hold, of which ``count`` are leaves. ``is_timed``: stopwatches count
     it, as it is not one of the backend's own. ``in_order``: on a processor its threads run one
-    after another, so that sums of floats have the same bits whenever. ``side``: launches in a row
-    that have the same number, if it is not negative, may run at the same time (``record``).
-    ``at_once``: how many threads along x one of a GPU is (``ir.storing``)."""
+    after another, so that sums of floats have the same bits whenever. ``at_once``: how many
+    threads along x one of a GPU is (``ir.storing``)."""
 
     handle: Any
     threads: tuple[int, int]
@@ -53,7 +52,6 @@ class KernelLaunch:
     count: int
     is_timed: bool = True
     in_order: bool = False
-    side: int = -1
     at_once: int = 1
 
     @property
@@ -70,7 +68,6 @@ class MemoryCopy:
     target: int
     source: int
     size: int
-    side: ClassVar[int] = -1
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -180,8 +177,8 @@ class Backend(Protocol):
 
     def record(self, launches: Sequence[Recordable]) -> Any:
         """``launches``, at least one and none of 0 threads, made ready to be started together, in
-        that order as far as they do not say that they may run side by side. What their slots hold
-        now is what every run of them sees. Copies are among them only where there are ``copies``.
+        that order. What their slots hold now is what every run of them sees. Copies are among them
+        only where there are ``copies``.
 
         Raises ArgumentError as ``prepare`` does.
         """

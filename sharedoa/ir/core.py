@@ -156,14 +156,23 @@ class Remark(NamedTuple):
     text: str
 
 
+class Stretch(NamedTuple):
+    """Threads of a launch from ``first`` on that are those of the kernel ``name``."""
+
+    first: int
+    name: str
+
+
 @dataclass(eq=False)
 class Program:
     """A kernel with every function it can reach, by symbol. ``functions`` holds the kernel too.
-    ``remarks``: what passes tell people of places in it."""
+    ``remarks``: what passes tell people of places in it. ``stretches``: of one for several launches
+    side by side, whose its threads are."""
 
     kernel: Function
     functions: dict[str, Function] = field(default_factory=dict)
     remarks: list[Remark] = field(default_factory=list)
+    stretches: tuple[Stretch, ...] = ()
 
 
 # -------------------------------------------------------------------- walks

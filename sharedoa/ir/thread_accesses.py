@@ -76,7 +76,8 @@ class ThreadAccesses:
     summaries tell, with a line. ``constants``: roles to which something may be stored that is known
     when code is compiled, ``tested`` those of which branches may tell compilers what is in them;
     ``inexact``: a line with a function of which LLVM computes another number
-    then than the machine does."""
+    then than the machine does. ``tells``: a line that tells the host something although nothing
+    went wrong."""
 
     accesses: dict[ThreadAccess, Location] = field(default_factory=dict)
     effects: dict[Effects, Location] = field(default_factory=dict)
@@ -84,6 +85,7 @@ class ThreadAccesses:
     tested: set[Role] = field(default_factory=set)
     inexact: Location | None = None
     uses_tiles: Location | None = None
+    tells: Location | None = None
 
 
 class _Given(NamedTuple):
@@ -123,6 +125,7 @@ def _everything(found: ThreadAccesses, location: Location) -> None:
         found.accesses[ThreadAccess(how, EVERYTHING, OTHER, False)] = location
     for effect in EVERY_EFFECT & NOTICED:
         found.effects[effect] = location
+    found.tells = location
 
 
 def _of_type(parameter: Value, number: int) -> _Given:
@@ -194,6 +197,8 @@ class _Walk:
             self._note_effect(effect, operation.location)
         if operation.kind == "tile" and self._found.uses_tiles is None:
             self._found.uses_tiles = operation.location
+        if Effects.REPORTS in kind.effects and Effects.RAISES not in kind.effects:
+            self._found.tells = self._found.tells or operation.location
         if kind.calls:
             self.called(operation, values)
             return

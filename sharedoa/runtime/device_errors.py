@@ -7,7 +7,7 @@ still names the kernel. The first thread to fail fills it (``dispatch.errors`` h
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from dispatch.errors import RECORD_DTYPE, REPORT_BYTES, ErrorCode
 
 from ..errors import DeviceError, Diagnostic, HeapError, SharedOAError
 from ..heap.provider import Slab
+from ..ir.core import Stretch
 from ..ir.roles import AN_ELEMENT
 from ..model.classes import class_of_index
 from ..model.scalars import i64, u64
@@ -143,6 +144,8 @@ class Loaded:
     outline: Outline
     debug: bool
     handle: Any
+    #: ``ir.Program.stretches``.
+    stretches: Sequence[Stretch] = ()
     #: The heap that it was bound to last.
     heap: Callable[[], Heap | None] = lambda: None
 
@@ -245,9 +248,14 @@ def _location(loaded: Loaded, site: int) -> Location | None:
     return sites[site] if 0 <= site < len(sites) else None
 
 
-def _thread(record: Any) -> str:
+def _whose_thread(loaded: Loaded, record: Any) -> str:
+    """The kernel, and which of its threads it was."""
     x, y = int(record["thread_x"]), int(record["thread_y"])
-    return "" if x < 0 else f", {_named_thread(x, y)}"
+    if x < 0:
+        return loaded.name
+    whose = [each for each in loaded.stretches if each.first <= x]
+    own = whose[-1] if whose else Stretch(0, loaded.name)
+    return f"{own.name}, {_named_thread(x - own.first, y)}"
 
 
 def _named_thread(x: int, y: int) -> str:
@@ -266,7 +274,7 @@ def _race(loaded: Loaded, record: Any, message: str) -> str:
     other_thread = _named_thread(other & 0xFFFFFFFF, other >> 32)
     done, does = _ACCESSES[kinds & 0xFFFFFFFF][0], _ACCESSES[kinds >> 32][1]
     text = message.format(what=what, done=done, other=other_thread, does=does)
-    first = Diagnostic(f"kernel {loaded.name}{_thread(record)}: {text}", _location(loaded, site))
+    first = Diagnostic(f"kernel {_whose_thread(loaded, record)}: {text}", _location(loaded, site))
     there = f"{other_thread} {does} it here"
     return f"{first}\n{Diagnostic(there, _location(loaded, int(record['other_site'])))}"
 
@@ -301,7 +309,7 @@ def _error(loaded: Loaded, record: Any) -> SharedOAError:
     if asserted := outline.assertion_texts.get(site):
         words = [Word(int(record[name])) for name in _WORDS]
         text = f"{text}: {asserted.format(*words)}"
-    text = f"kernel {loaded.name}{_thread(record)}: {text}"
+    text = f"kernel {_whose_thread(loaded, record)}: {text}"
     location = _location(loaded, site)
     if location is None and not loaded.debug:
         help = f"{help}; {_DEBUG_HELP} to see the source line"

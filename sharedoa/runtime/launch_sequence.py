@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from dispatch.dataclass import dataclass, replace
+from dispatch.dataclass import dataclass
 
 from ..backends.base import Recordable, Slots
 from ..errors import HeapError
@@ -51,8 +51,6 @@ class RecordedLaunch:
     after: Sequence[Recordable] = ()
     #: Of one for several: the arrays on all of whose objects methods are called, and their names.
     called_all: tuple[tuple[ObjectArray, str], ...] = ()
-    #: ``KernelLaunch.side``.
-    side: int = -1
 
     @property
     def calls_on_all(self) -> tuple[tuple[ObjectArray, str], ...]:
@@ -84,7 +82,7 @@ class RecordedLaunch:
     def prepared(self, heap: Heap) -> list[Recordable]:
         assert self.binding is not None
         own = self.program.prepared(heap, self.binding.unit, self.geometry, self.slots)
-        return [*self.before, replace(own, side=self.side), *self.after]
+        return [*self.before, own, *self.after]
 
 
 class LaunchSequence:

@@ -44,7 +44,9 @@ class Unit:
                 recursive=outline.recursive,
                 debug=compilation.job.debug,
             )
-            self._loaded = Loaded(compilation.job.name, outline, compilation.job.debug, handle)
+            job = compilation.job
+            stretches = job.program.stretches
+            self._loaded = Loaded(job.name, outline, job.debug, handle, stretches)
             self._record = records.claim(self._loaded)
             # Not while things are collected: launches of it may be under way.
             self._leaving = weakref.finalize(self, records.left.append, self._loaded)

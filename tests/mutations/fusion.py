@@ -6,10 +6,10 @@ _LEGALITY = "sharedoa/runtime/fusion/legality.py"
 _PART = "sharedoa/runtime/fusion/part.py"
 _GROUPING = "sharedoa/runtime/fusion/grouping.py"
 _ACCESSES = "sharedoa/ir/thread_accesses.py"
-_SIDES = "sharedoa/runtime/fusion/sides.py"
+_BESIDE = "sharedoa/runtime/fusion/beside.py"
 _TESTS = "tests/runtime/test_fusion.py"
 _BLOCKS = "tests/runtime/test_fused_blocks.py"
-_SIDES_TESTS = "tests/runtime/test_fusion_sides.py"
+_BESIDE_TESTS = "tests/runtime/test_beside.py"
 _DISTINCT = "tests/runtime/test_distinct_fields.py"
 _TRIALS = "tests/runtime/test_fusion_trials.py"
 
@@ -113,53 +113,102 @@ MUTATIONS = (
         (f"{_BLOCKS}::test_launches_of_other_threads_come_after_what_waits",),
     ),
     Mutation(
-        "writes after reads side by side", _SIDES,
+        "writes after reads side by side", _BESIDE,
         'if a.how == "read" == b.how or not may_meet(a.role, b.role):',
         'if a.how == "read" or not may_meet(a.role, b.role):',
         "a launch reads what another one is writing",
-        (f"{_SIDES_TESTS}::test_launches_side_by_side",),
+        (f"{_BESIDE_TESTS}::test_launches_that_cannot_meet_share_one",),
     ),
     Mutation(
-        "sums of floats side by side", _SIDES,
+        "sums of floats side by side", _BESIDE,
         "if a.how == b.how and a.how in _ATOMICS and a.is_exact and b.is_exact:",
         "if a.how == b.how and a.how in _ATOMICS:",
         "sums are rounded in another order each time",
-        (f"{_SIDES_TESTS}::test_launches_side_by_side",),
+        (f"{_BESIDE_TESTS}::test_launches_that_cannot_meet_share_one",),
     ),
     Mutation(
-        "atomics of two kinds side by side", _SIDES,
+        "atomics of two kinds side by side", _BESIDE,
         "if a.how == b.how and a.how in _ATOMICS and a.is_exact and b.is_exact:",
         "if a.how in _ATOMICS and b.how in _ATOMICS and a.is_exact and b.is_exact:",
         "whether the minimum is taken before or after the sum is left to chance",
-        (f"{_SIDES_TESTS}::test_launches_side_by_side",),
+        (f"{_BESIDE_TESTS}::test_launches_that_cannot_meet_share_one",),
     ),
     Mutation(
-        "unknown memory side by side", _SIDES,
+        "unknown memory side by side", _BESIDE,
         "if here is None or there is None or not here.is_apart(there):",
         "if here is not None and there is not None and not here.is_apart(there):",
         "two objects that may be the same are written at the same time",
-        (f"{_SIDES_TESTS}::test_launches_side_by_side",),
+        (f"{_BESIDE_TESTS}::test_launches_that_cannot_meet_share_one",),
     ),
     Mutation(
-        "messages side by side", _SIDES,
-        "_TELLING = (Effects.UNKNOWN, Effects.LIVES, Effects.REPORTS)",
-        "_TELLING = (Effects.UNKNOWN, Effects.LIVES)",
+        "messages side by side", _BESIDE,
+        "if found.uses_tiles is not None or found.tells is not None:",
+        "if found.uses_tiles is not None:",
         "lines of two launches are mixed",
-        (f"{_SIDES_TESTS}::test_launches_side_by_side",),
+        (f"{_BESIDE_TESTS}::test_launches_that_cannot_meet_share_one",),
     ),
     Mutation(
-        "populations side by side", _SIDES,
+        "populations side by side", _BESIDE,
         "if part.calls is not None or any(effect",
         "if any(effect",
-        "launches over populations are not part of the graph's branches",
-        (f"{_SIDES_TESTS}::test_launches_side_by_side",),
+        "a launch is moved past a call of all objects",
+        (f"{_BESIDE_TESTS}::test_launches_that_cannot_meet_share_one",),
     ),
     Mutation(
-        "only neighbours side by side", _SIDES,
-        "any(_meet(groups[each], group) for each in before)",
-        "_meet(groups[before[-1]], group)",
-        "a launch runs beside one that it meets, with another one between",
-        (f"{_SIDES_TESTS}::test_launches_side_by_side",),
+        "only neighbours side by side", _BESIDE,
+        "if any(_meet(groups[each], groups[number]) for each in row):",
+        "if _meet(groups[row[-1]], groups[number]):",
+        "a launch shares one with another that it meets",
+        (f"{_BESIDE_TESTS}::test_launches_that_cannot_meet_share_one",),
+    ),
+    Mutation(
+        "past launches that are met", _BESIDE,
+        "                break\n            every =",
+        "                continue\n            every =",
+        "a launch is moved to where what it reads is not written yet",
+        (f"{_BESIDE_TESTS}::test_launches_that_cannot_meet_share_one",),
+    ),
+    Mutation(
+        "blocks of one's own", _BESIDE,
+        "or part.refusal or not part.geometry.is_usual:",
+        "or part.refusal:",
+        "a launch that asked for its blocks gets others",
+        (f"{_BESIDE_TESTS}::test_launches_that_cannot_meet_share_one",),
+    ),
+    Mutation(
+        "large launches side by side", "sharedoa/runtime/fusion/steps.py",
+        "return backend.target.is_device and not is_busy",
+        "return backend.target.is_device",
+        "launches that fill a device get the registers of others",
+        (f"{_BESIDE_TESTS}::test_only_small_launches_of_devices_share_one",),
+    ),
+    Mutation(
+        "threads beyond one's own", "sharedoa/runtime/fusion/threads.py",
+        "self._branch(self._is_below(thread, share.own), inner, _Body(self._at))",
+        "self._branch(self._is_below(thread, share.threads), inner, _Body(self._at))",
+        "a launch has as many threads as whole warps",
+        (f"{_BESIDE_TESTS}::test_each_launch_has_threads_of_its_own",),
+    ),
+    Mutation(
+        "threads of the whole launch", "sharedoa/runtime/fusion/threads.py",
+        'thread = self._sum("sub", index, own.first)',
+        "pass",
+        "the second launch begins with a thread in the middle",
+        (f"{_BESIDE_TESTS}::test_each_launch_has_threads_of_its_own",),
+    ),
+    Mutation(
+        "threads that are four", "sharedoa/runtime/fusion/threads.py",
+        'thread = self._sum("add", thread, share.threads)',
+        'thread = self._sum("add", thread, 1)',
+        "what only stores leaves out three threads of four",
+        (f"{_BESIDE_TESTS}::test_each_launch_has_threads_of_its_own",),
+    ),
+    Mutation(
+        "whose thread failed", "sharedoa/runtime/device_errors.py",
+        "_named_thread(x - own.first, y)",
+        "_named_thread(x, y)",
+        "an error names a thread that its launch does not have",
+        (f"{_BESIDE_TESTS}::test_what_fails_names_its_own_launch",),
     ),
     Mutation(
         "what the host writes to references", "sharedoa/heap/pieces.py",

@@ -6,7 +6,7 @@ the arguments are known to be; ``Grouping.holds`` asks whether that is so still.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cached_property, partial
 from typing import Any
 
@@ -23,10 +23,10 @@ from ..geometry import Geometry
 from ..launch import Program
 from ..population_plan import PopulationCall
 from ..vectorised import receiver_programs
+from .beside import beside, share_of
 from .legality import Refusal, refusal
 from .part import Part, part_of_call, part_of_launch
 from .program import Picked, together
-from .sides import ALONE, sides
 
 MOST_PARTS = 64
 """Launches that become one: code grows with them."""
@@ -82,6 +82,17 @@ class Group:
 
 
 @dataclass
+class Row:
+    """``groups`` of launches, by number, that share the ``threads`` of a launch of ``program``,
+    with arguments ``picked`` from theirs; one group has launches as it says."""
+
+    groups: list[int]
+    program: Program | None = None
+    picked: tuple[Picked, ...] = ()
+    threads: int = 0
+
+
+@dataclass
 class Grouping:
     """The ``groups`` of a sequence; ``verdicts`` say of each launch but the first why it is not one
     with that before it, None where it is."""
@@ -97,8 +108,8 @@ class Grouping:
     runs: list[tuple[int, int, Any]] = field(default_factory=list)
     #: What else of the heap it rests on.
     asked: Facts = field(default_factory=Facts)
-    #: Of each group: which of those beside it run at the same time (``sides``).
-    sides: list[int] = field(default_factory=list)
+    #: The groups in the order of their launches.
+    rows: list[Row] = field(default_factory=list)
 
     @cached_property
     def fuses(self) -> bool:
@@ -106,9 +117,12 @@ class Grouping:
 
     @cached_property
     def changes_anything(self) -> bool:
-        """Whether launches are to run in another way than one by one; asked when ``sides`` stay as
-        they are."""
-        return self.fuses or any(side != ALONE for side in self.sides)
+        """Whether launches are to run in another way than one by one."""
+        return self.fuses or len(self.rows) < len(self.groups)
+
+    def is_like(self, other: Grouping) -> bool:
+        """Whether the same launches are one in both."""
+        return self.groups == other.groups and self.rows == other.rows
 
     def holds(
         self, heap: Heap, records: Sequence[Record], held: Collection[BoundNames] = ()
@@ -133,9 +147,10 @@ class Grouping:
         for label, verdict in zip(self.labels[1:], self.verdicts, strict=True):
             is_one = verdict is None
             lines.append(f"{label}: {'one with the launch before it' if is_one else verdict}")
-        for group, side in zip(self.groups, self.sides, strict=True):
-            if side != ALONE:
-                lines[group.first] += "; beside others, which it does not meet"
+        for row in self.rows:
+            first, *others = (self.groups[number].first for number in row.groups)
+            for number in others:
+                lines[number] += f"; beside {self.labels[first]}, in threads of their own"
         return "\n".join(lines)
 
 
@@ -155,9 +170,15 @@ def _place(array: Any) -> Any:
     return None if run is None else (run.place.start, run.slot)
 
 
-def grouped(heap: Heap, records: Sequence[Record], may_change: bool = False) -> Grouping:
+def grouped(
+    heap: Heap,
+    records: Sequence[Record],
+    may_change: bool = False,
+    is_small: Callable[[int], bool] = lambda threads: False,
+) -> Grouping:
     """The groups of launches on ``heap`` in this order. ``may_change``: their populations may have
-    gained and lost classes when they run."""
+    gained and lost classes when they run; ``is_small``: whether launches of so many threads may
+    share one (``beside``)."""
     maker = _Maker(heap, may_change, knows_objects=not any(map(_may_store, records)))
     parts = maker.parts = [maker.part(record) for record in records]
     # Asking may have changed it, as other classes and names are looked at.
@@ -187,10 +208,30 @@ def grouped(heap: Heap, records: Sequence[Record], may_change: bool = False) -> 
         if hasattr(argument, "_run")
     ]
     stays = maker.knows_objects and all(isinstance(record, Launched) for record in records)
-    at_once = sides([[parts[number] for number in group.span] for group in groups])
+    rows = _rows(groups, parts, records, is_small)
     maker.asked.close()
     known = tuple(programs), facts, stays, runs, maker.asked
-    return Grouping(groups, labels, verdicts, *known, at_once)
+    return Grouping(groups, labels, verdicts, *known, rows)
+
+
+def _rows(
+    groups: Sequence[Group],
+    parts: Sequence[Part | None],
+    records: Sequence[Record],
+    is_small: Callable[[int], bool],
+) -> list[Row]:
+    every = [[parts[number] for number in group.span] for group in groups]
+    # What several launches became is no function that another program could have.
+    shares = [share_of(own[0], is_small) if len(own) == 1 else None for own in every]
+    rows = [Row(numbers) for numbers in beside(every, shares)]
+    for row in rows:
+        if len(row.groups) > 1:
+            launched = [records[groups[number].first] for number in row.groups]
+            pairs = [(e.program, e.arguments) for e in launched if isinstance(e, Launched)]
+            own = tuple([share for n in row.groups if (share := shares[n]) is not None])
+            row.program, row.picked = together(pairs, own)
+            row.threads = sum(share.threads for share in own)
+    return rows
 
 
 def _verdict(

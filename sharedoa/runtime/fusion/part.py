@@ -144,6 +144,7 @@ def _together(every: Iterable[ThreadAccesses]) -> ThreadAccesses:
         found.tested |= each.tested
         found.inexact = found.inexact or each.inexact
         found.uses_tiles = found.uses_tiles or each.uses_tiles
+        found.tells = found.tells or each.tells
     return found
 
 

@@ -1,4 +1,5 @@
-"""The program of launches that are one: a kernel that calls theirs, one after another.
+"""The program of launches that are one: a kernel that calls theirs, one after another, or each in
+threads of its own.
 
 All are translated together, so that what is known of the objects that methods are called on holds
 for the calls of all. What is the same array or object in two launches is one parameter.
@@ -15,24 +16,24 @@ from ...frontend import Translation, tree
 from ...frontend.program import ProgramBuilder, kernel_symbol
 from ...heap.arrays import Array
 from ...heap.run import RunOfObjects
-from ...ir.rewrite import make, replace_uses
 from ...model.classes import Signature
 from ...model.object import Object
 from ...model.types import VOID, Type
 from ..launch import Program, Source
+from .threads import Share, share_threads, tell_threads
 
 Places = tuple[tuple[int, ...], ...]
 """Of each launch's parameters, the parameters of the kernel that they become."""
 Picked = tuple[int, int]
 """A launch, and which of its arguments."""
 _PROGRAMS_KEPT = 512
-_ASKED = ("thread_index", "grid_size")
 
 
 def together(
-    launches: Sequence[tuple[Program, tuple[Any, ...]]],
+    launches: Sequence[tuple[Program, tuple[Any, ...]]], shares: tuple[Share, ...] = ()
 ) -> tuple[Program, tuple[Picked, ...]]:
-    """The one program of launches with these arguments, and which of them are its own."""
+    """The one program of launches with these arguments, and which of them are its own. ``shares``:
+    the threads of each, if they do not have the same."""
     places: list[tuple[int, ...]] = []
     picked: list[Picked] = []
     known: dict[Any, int] = {}
@@ -47,7 +48,7 @@ def together(
             found.append(place)
         places.append(tuple(found))
     programs = tuple(program for program, _ in launches)
-    return _program(programs, tuple(places)), tuple(picked)
+    return _program(programs, tuple(places), shares), tuple(picked)
 
 
 def _identity(argument: Any, type: Type) -> Any:
@@ -60,15 +61,15 @@ def _identity(argument: Any, type: Type) -> Any:
 
 
 @lru_cache(maxsize=_PROGRAMS_KEPT)
-def _program(programs: tuple[Program, ...], places: Places) -> Program:
+def _program(programs: tuple[Program, ...], places: Places, shares: tuple[Share, ...]) -> Program:
     sources = [program.source for program in programs]
     signature = _signature(sources, places)
-    name = " + ".join(source.name for source in sources)
+    name = (" | " if shares else " + ").join(source.name for source in sources)
     return Program(
         Source(
             name,
             signature,
-            lambda: _translated(name, sources, signature, places),
+            lambda: _translated(name, sources, signature, places, shares),
             _not_in_cpython,
             uses_barrier=False,
         )
@@ -97,15 +98,24 @@ class _Together(Translation):
     """Of a program whose functions ask for their threads; only the kernel is told, and tells
     them."""
 
+    shares: tuple[Share, ...] = ()
+
     @cached_property
     def ir(self) -> ir.Program:
         found: ir.Program = Translation.ir.func(self)  # type: ignore[attr-defined]
-        _tell_threads(found)
+        if self.shares:
+            share_threads(found, self.shares)
+        else:
+            tell_threads(found)
         return found
 
 
 def _translated(
-    name: str, sources: Sequence[Source], signature: Signature, places: Places
+    name: str,
+    sources: Sequence[Source],
+    signature: Signature,
+    places: Places,
+    shares: tuple[Share, ...],
 ) -> Translation:
     builder = ProgramBuilder()
     code = sources[0].function.__code__
@@ -125,32 +135,6 @@ def _translated(
         body.append(tree.Evaluate(location, call))
     symbol = kernel_symbol(name)
     kernel = tree.Function(symbol, name, "kernel", variables, VOID, body, location)
-    return _Together(builder.complete(kernel), list(dict.fromkeys(builder.dependencies)))
-
-
-def _tell_threads(program: ir.Program) -> None:
-    """Give functions what they ask of their thread as arguments."""
-    kernel = program.kernel
-    asked: dict[tuple[str, int], ir.Value] = {}
-    for call in [each for each in kernel.body.operations if each.kind == "call"]:
-        function = program.functions[call["symbol"]]
-        own: dict[tuple[str, int], ir.Value] = {}
-        told: dict[ir.Value, ir.Value] = {}
-        for region in ir.regions_in(function):
-            for operation in [each for each in region.operations if each.kind in _ASKED]:
-                key = operation.kind, operation["axis"]
-                if key not in own:
-                    own[key] = ir.Value(operation.result.type, operation.kind)
-                    function.body.arguments.append(own[key])
-                    if key not in asked:
-                        asked[key] = _ask(kernel, operation)
-                    call.operands.append(asked[key])
-                region.operations.remove(operation)
-                told[operation.result] = own[key]
-        replace_uses(function, told)
-
-
-def _ask(kernel: ir.Function, like: ir.Operation) -> ir.Value:
-    made = make(like.kind, [], kernel.location, [like.result.type], axis=like["axis"])
-    kernel.body.operations.insert(0, made)
-    return made.result
+    made = _Together(builder.complete(kernel), list(dict.fromkeys(builder.dependencies)))
+    made.shares = shares
+    return made

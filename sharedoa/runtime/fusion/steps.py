@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from dispatch.dataclass import replace
-
 from ...heap.arrays import ObjectArray
 from ...heap.heap import Heap
 from .. import knobs
+from ..geometry import DEFAULT_BLOCK, parse_geometry
 from ..launch_sequence import LaunchSequence, RecordedLaunch
 from ..population_plan import ChangingLaunch, PopulationCall
 from ..unit import Unit
-from .grouping import Grouping, Launched, Record, grouped
-from .sides import ALONE
+from .grouping import Group, Grouping, Launched, Record, Row, grouped
 from .trial import Trial
 
+_ROOM = 4
+"""Of how many launches that each keep the device busy it holds the threads."""
 Recorded = RecordedLaunch | ChangingLaunch | PopulationCall | Callable[[], Any]
 Parts = list[LaunchSequence | Callable[[], Any]]
 
@@ -55,16 +55,26 @@ class StepFusion:
         lists = heap.memory.population_lists is not None
         # In a run other classes may come to have objects before a launch than have some now.
         may_change = lists or any(record is None for record in self._records)
-        grouping = grouped(heap, self._records, may_change)
+        grouping = grouped(heap, self._records, may_change, self._is_small)
         before = self._grouping
         self._grouping, self._as_one = grouping, None
-        if not (heap.backend.target.is_device and knobs.fuse.value() == "always"):
-            # It has yet to be timed on a device; on a processor each launch has all threads.
-            grouping.sides = [ALONE] * len(grouping.groups)
         if not grouping.changes_anything:
             return
-        if before is None or self._trial is None or before.groups != grouping.groups:
+        same = before is not None and (before.groups, before.rows) == (
+            grouping.groups,
+            grouping.rows,
+        )
+        if self._trial is None or not same:
             self._trial = Trial(heap)
+
+    def _is_small(self, threads: int) -> bool:
+        """Whether a launch of so many threads leaves room for others: on a device, which else runs
+        them one after the other. On a processor each launch has all cores."""
+        if knobs.fuse.value() == "always":
+            return True
+        backend = self._heap.backend
+        is_busy = backend.keeps_busy((threads // _ROOM, 1), DEFAULT_BLOCK[1])
+        return backend.target.is_device and not is_busy
 
     def run(self, count: int, run: Callable[[Parts, int], None]) -> None:
         """Run the step ``count`` times; ``run`` runs what was arranged so often."""
@@ -95,19 +105,17 @@ class StepFusion:
 
     def _grouped(self, grouping: Grouping) -> Iterator[Recorded]:
         """The launches with those that are one in the place of theirs."""
-        for group, side in zip(grouping.groups, grouping.sides, strict=True):
-            first = self._recorded[group.first]
-            if group.count == 1:
-                if isinstance(first, RecordedLaunch) and side != ALONE:
-                    first = replace(first, side=side)
-                yield first
+        for row in grouping.rows:
+            groups = [grouping.groups[number] for number in row.groups]
+            own = [self._recorded[number] for group in groups for number in group.span]
+            if len(own) == 1:
+                yield own[0]
                 continue
-            record = group.record(self._records)
+            record, first = self._record_of(row, groups), own[0]
             if isinstance(record, PopulationCall):
                 yield record
                 continue
             assert isinstance(first, RecordedLaunch)
-            own = [self._recorded[number] for number in group.span]
             yield RecordedLaunch(
                 record.program,
                 record.geometry,
@@ -117,8 +125,16 @@ class StepFusion:
                 record.program.plan.new_slots(),
                 first.is_specialised,
                 called_all=tuple(pair for each in own for pair in _called_all(each)),
-                side=side,
             )
+
+    def _record_of(self, row: Row, groups: Sequence[Group]) -> Launched | PopulationCall:
+        """The launch that those of a row are."""
+        if row.program is None:
+            return groups[0].record(self._records)
+        first = [self._records[group.first] for group in groups]
+        given = [each.arguments for each in first if isinstance(each, Launched)]
+        arguments = tuple([given[number][place] for number, place in row.picked])
+        return Launched(row.program, parse_geometry(row.threads, 1), arguments)
 
     def _units(self, as_one: bool) -> list[Unit]:
         parts = (self._as_one or []) if as_one else self._apart
