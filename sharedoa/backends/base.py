@@ -78,6 +78,10 @@ class MemoryCopy:
 Recordable = KernelLaunch | MemoryCopy
 
 
+Timing = Callable[[], float | None]
+"""The seconds that a launch took; None as long as it is under way, NaN if nobody knows."""
+
+
 def nothing() -> None:
     """Runs a launch of no threads."""
 
@@ -173,6 +177,11 @@ class Backend(Protocol):
         the loaded code and the slots, not the backend. Raises ArgumentError for a block or a grid
         that the device does not have.
         """
+        ...
+
+    def timed(self, start: Callable[[], None]) -> Timing:
+        """Call ``start``, which is what ``prepare`` gave, and time its launch, for which nobody
+        waits."""
         ...
 
     def record(self, launches: Sequence[Recordable]) -> Any:

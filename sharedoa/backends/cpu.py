@@ -14,7 +14,7 @@ from dispatch.errors import RECORD_DTYPE
 
 from ..targets.base import Stages, Target
 from ..targets.host import BARRIER_SYMBOL, PRINT_SYMBOL
-from .base import Addresses, Bytes, KernelLaunch, Recordable, Slots, nothing
+from .base import Addresses, Bytes, KernelLaunch, Recordable, Slots, Timing, nothing
 from .interruption import KernelFault, end_launch, watch_main_thread
 from .kernel_faults import report_fault
 from .kernel_print import print_address, raise_print_failure
@@ -26,7 +26,7 @@ from .slot_kernels import SlotKernels
 from .staging import HostStaging
 from .thread_pool import parallel, run_alone
 from .thread_team import barrier_address, run_team
-from .timing import ClockStopwatch, time_by_clock
+from .timing import ClockStopwatch, time_by_clock, timed_by_clock
 
 if TYPE_CHECKING:
     from ..heap.device_copies import DeviceCopies
@@ -139,6 +139,9 @@ class CpuBackend:
         if kernel.uses_barrier or kernel.debug or kernel.prints or launch.in_order:
             return lambda: _run(launch)
         return parallel(_described(launch), nx * ny, partial(_look_after, launch))
+
+    def timed(self, start: Callable[[], None]) -> Timing:
+        return timed_by_clock(start)
 
     def record(self, launches: Sequence[Recordable]) -> list[Callable[[], None]]:
         kernels = [each for each in launches if isinstance(each, KernelLaunch)]

@@ -16,7 +16,7 @@ from dispatch import state as state_block
 from dispatch.dataclass import dataclass, field
 
 from ..targets.base import Stages, Target
-from .base import Addresses, Bytes, KernelLaunch, Recordable, nothing
+from .base import Addresses, Bytes, KernelLaunch, Recordable, Timing, nothing
 from .bulk_transfer import PIECE_BYTES, PIECES, BulkTransfer
 from .gpu_device import GpuDevice
 from .gpu_graph import GpuGraph, capture_graph
@@ -26,7 +26,7 @@ from .move_kernels import MoveKernels
 from .pinned_memory import PinnedStaging, StagingProvider
 from .scattered import ScatteredMemory
 from .slot_kernels import SlotKernels
-from .timing import EventStopwatch, load_occupying_kernel, time_by_events
+from .timing import EventStopwatch, LaunchTimer, load_occupying_kernel, time_by_events
 
 if TYPE_CHECKING:
     from ..heap.device_copies import DeviceCopies
@@ -219,6 +219,13 @@ class GpuBackend(ABC):
                 device.fail(error, f"launching {symbol}")
 
         return start
+
+    @cached_property
+    def _timer(self) -> LaunchTimer:
+        return LaunchTimer(self)
+
+    def timed(self, start: Callable[[], None]) -> Timing:
+        return self._timer.time(start)
 
     def record(self, launches: Sequence[Recordable]) -> GpuGraph:
         return capture_graph(self.device, launches)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import weakref
 from collections.abc import Callable
 from time import perf_counter
@@ -11,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from llvmlite import ir
 
 from ..targets.base import I64, VOID, Target, declare
-from .base import KernelLaunch
+from .base import KernelLaunch, Timing
+from .gpu_wait import NOT_READY
 
 if TYPE_CHECKING:
     from .gpu import GpuBackend, GpuKernel
@@ -69,6 +71,47 @@ def time_by_events(backend: GpuBackend, launch: Launch, repeat: int) -> list[flo
     finally:
         for event in events:
             device.call("EventDestroy", event)
+
+
+def timed_by_clock(start: Launch) -> Timing:
+    """``Backend.timed`` where launches have ended on return."""
+    begun = perf_counter()
+    start()
+    seconds = perf_counter() - begun
+    return lambda: seconds
+
+
+class LaunchTimer:
+    """``Backend.timed`` by an event before and one after each launch."""
+
+    def __init__(self, backend: GpuBackend) -> None:
+        self._backend = backend
+        self._free: list[tuple[Any, Any]] = []
+        weakref.finalize(self, _destroy, backend, self._free).atexit = False
+
+    def time(self, start: Launch) -> Timing:
+        device = self._backend.device
+        if device.stream_taken_by is not None:  # who may be recording what is launched
+            start()
+            return lambda: math.nan
+        if not self._free:
+            self._free.append((device.call("EventCreate", 0), device.call("EventCreate", 0)))
+        before, after = events = self._free.pop()
+        device.call("EventRecord", before, device.stream)
+        start()
+        device.call("EventRecord", after, device.stream)
+
+        def seconds() -> float | None:
+            device.enter()
+            error = device.call_quietly("EventQuery", after)[0]
+            if error and int(error) == NOT_READY:
+                return None
+            passed = device.call("EventElapsedTime", *events) / 1000
+            return float(passed)
+
+        # Whether or not somebody asked.
+        weakref.finalize(seconds, self._free.append, events).atexit = False
+        return seconds
 
 
 class ClockStopwatch:

@@ -16,7 +16,7 @@ from ..ir.core import Function, Lane, Location, Program, operations_in, type_of
 from ..ir.job import Job, owners_of_fields
 from ..ir.passes.calls import called_by
 from ..ir.roles import stored_roles
-from ..ir.storing import threads_at_once
+from ..ir.storing import AT_ONCE, threads_at_once
 from ..targets.base import Asking
 from . import (
     adjoints,
@@ -115,9 +115,11 @@ def lower(program: Program, job: Job, canonical: bool = False) -> LoweredModule:
     body = _define_kernel_body(emitter, kernel, f"{kernel.symbol}.body")
     asking = None
     if questions:
-        goes_on, fetch = (_define_kernel_body(emitter, each, each.symbol) for each in questions)
-        (every,) = (o["every"] for o in operations_in(questions[1]) if o.kind == "prefetch")
-        asking = Asking(goes_on, fetch, every)
+        asked = [_define_kernel_body(emitter, each, each.symbol) for each in questions]
+        every = [
+            o["every"] for each in questions for o in operations_in(each) if o.kind == "prefetch"
+        ]
+        asking = Asking(*asked, *every)
     for function in functions:
         _define(emitter, function)
     define_notes(emitter)
@@ -126,7 +128,9 @@ def lower(program: Program, job: Job, canonical: bool = False) -> LoweredModule:
         spaces = target.object_space, target.constant_space
         # That of the heap: objects of any mode with the same header can be looked at.
         define_check_reference(module, job.layout.placement, *spaces)
-    at_once = threads_at_once(program) if target.is_device and not debug else 1
+    at_once = 1
+    if target.is_device and not debug:
+        at_once = AT_ONCE if asking is not None else threads_at_once(program)
     target.emit_entry(
         module,
         kernel.symbol,

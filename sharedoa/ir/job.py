@@ -263,6 +263,11 @@ class Facts:
         found: tuple[int, int] | None = self._ask("block")
         return found
 
+    def packs(self) -> bool:
+        """Whether threads that go on at their first test run side by side, on a device."""
+        is_asked = self._uses is not None and not self._debug
+        return is_asked and bool(self._ask("packs"))
+
     def distinct(self, cls: ClassType, owner: ClassType, name: str) -> bool:
         """Whether no two objects of ``cls`` refer to the same one by a field."""
         found: bool = self._ask("distinct", cls, owner, name)
@@ -299,6 +304,7 @@ class Facts:
         for parameter in sorted(uses.references):
             facts.is_object(parameter)
         facts.block()
+        facts.packs()
         facts.close()
         return facts
 
@@ -416,6 +422,8 @@ class Job:
         for _, block in self.facts.asked("block"):
             if block is not None:
                 lines.append(f"blocks: always {block[0]} x {block[1]} threads")
+        if any(packs for _, packs in self.facts.asked("packs")):
+            lines.append("threads: those that go on at their first test run side by side")
         for place, number in self.facts.constants.items():
             lines.append(f"{parameters[place].name}: always {number}")
         return "\n".join(lines)

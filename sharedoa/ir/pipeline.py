@@ -23,7 +23,7 @@ from .passes.dispatch import choose_dispatch
 from .passes.early_loads import load_early
 from .passes.flatten_loops import flatten_loops
 from .passes.hoist_fields import hoist_fields
-from .passes.idle_threads import ask_idle_threads
+from .passes.idle_threads import ask_idle_threads, pack_threads
 from .passes.limit_copies import limit_copies
 from .passes.narrow_counters import narrow_counters
 from .passes.narrow_roots import narrow_roots
@@ -101,6 +101,7 @@ PIPELINE: Sequence[Pass] = (
     Pass("unroll_copies", lambda program, job: unroll_copies(program), _reorders),
     Pass("sink_stores", sink_stores, _reorders),
     Pass("idle_threads", ask_idle_threads, _in_a_loop),
+    Pass("pack_threads", pack_threads, _in_warps),
     Pass("dispatch", choose_dispatch),
 )
 

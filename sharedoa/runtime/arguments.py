@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
@@ -372,3 +372,20 @@ def _append_parts(type: Type, value: Any, what: str, values: list[Any]) -> Any:
     if len(heaps) > 1:
         raise ArgumentError(f"{what} refers to objects of two heaps", _OTHER_HEAP)
     return next(iter(heaps.values()), None)
+
+
+def refuse_nulls(
+    kernel: str,
+    names: Sequence[str],
+    needed: Mapping[int, Sequence[int]],
+    arguments: tuple[Any, ...],
+) -> None:
+    """Raise ArgumentError for None where a kernel is certain to use it as an object: the ``needed``
+    parameters, each with the arrays that must have elements for that."""
+    for place, arrays in needed.items():
+        if arguments[place] is None and all(len(arguments[each]) for each in arrays):
+            raise ArgumentError(
+                f"kernel {kernel}, argument {names[place]}: this is None, and the kernel "
+                "uses it as an object",
+                f"pass an object, or test it in the kernel first: if {names[place]} is not None",
+            )

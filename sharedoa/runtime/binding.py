@@ -83,6 +83,10 @@ class Binding:
     objects: tuple[tuple[int, bool], ...] = ()
     #: Parameters, and their slots, that may be constants of later launches.
     watched: tuple[tuple[int, int], ...] = ()
+    #: Whether its launches may be compared with others, of other code.
+    is_compared: bool = False
+    #: Whether its code is for blocks of whole warps only (``packing``).
+    is_packed: bool = False
     #: What starts the launches of each number, by ``Backend.prepare``.
     starts: dict[int, Callable[[], None]] = field(default_factory=dict)
 
@@ -100,6 +104,8 @@ class Binding:
 
     def suits(self, geometry: Geometry) -> bool:
         """Whether a launch of so many threads may go the same way without being looked at."""
+        if self.is_packed and not geometry.is_usual:
+            return False
         if clustering.is_small(geometry):
             return self.is_settled
         return self.is_settled and not self.is_for_small and self.left > 0

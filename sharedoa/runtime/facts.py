@@ -42,11 +42,12 @@ _MOST_SEARCHED = 4
 class Given:
     """What code may know of a launch. Parameters, by number: those that are runs, and those that
     are constants (``specialisation``), among which the threads of a block count; and those that are
-    None."""
+    None. ``packs``: whether it had better pack threads (``packing``)."""
 
     runs: Runs = ()
     constants: Constants = ()
     nones: frozenset[int] = frozenset()
+    packs: bool = False
 
     @classmethod
     def of(cls, facts: Facts) -> Given:
@@ -56,7 +57,8 @@ class Given:
         blocks = [block for _, block in facts.asked("block") if block is not None]
         words += [(BLOCK, word_of_block(block)) for block in blocks]
         nones = [place for (place,), is_object in facts.asked("is_object") if not is_object]
-        return cls(runs, tuple(words), frozenset(nones))
+        packs = any(each for _, each in facts.asked("packs"))
+        return cls(runs, tuple(words), frozenset(nones), packs)
 
 
 NOTHING = Given()
@@ -92,7 +94,7 @@ class Now:
     ) -> None:
         self._uses, self._heap = uses, heap
         self._runs, self._constants = dict(given.runs), dict(given.constants)
-        self._nones = given.nones
+        self._nones, self._packs = given.nones, given.packs
         self.layout = layout or heap.layout
         self._reads = reads
         self._wanted = ranges
@@ -138,6 +140,9 @@ class Now:
 
     def is_object(self, parameter: int) -> bool:
         return parameter not in self._nones
+
+    def packs(self) -> bool:
+        return self._packs
 
     def block(self) -> Pair | None:
         word = self._constants.get(BLOCK)

@@ -40,7 +40,7 @@ from ..model.layout import Layout
 from ..model.world import World
 from ..targets.base import Target
 from . import clustering, cpython, knobs, known_ranges, planned_clusters
-from .arguments import ArgumentPlan
+from .arguments import ArgumentPlan, refuse_nulls
 from .binding import Binding
 from .bound_names import NO_NAMES, BoundNames
 from .cpython_births import LaunchInCPython
@@ -49,6 +49,7 @@ from .foreign_arguments import adopted, foreign_places
 from .geometry import Geometry, Pair
 from .launch_code import Launch, quick_launcher
 from .launch_settings import own_settings
+from .packing import Packing
 from .pipeline import Compilation, compile
 from .populations import changing, look_after, turns_in
 from .specialisation import Constants, FixedWords, Specialisation, words_of
@@ -110,6 +111,7 @@ class Program:
         self._asked: dict[tuple[Question, ...], None] = {}
         self._compilations: dict[Job, Compilation] = {}
         self.specialisation = Specialisation()
+        self.packing = Packing()
         self._units: weakref.WeakKeyDictionary[Backend, dict[Job, Unit]]
         self._units = weakref.WeakKeyDictionary()
         self._numbers = itertools.count()
@@ -152,7 +154,9 @@ class Program:
         if foreign:
             arguments = adopted(self, arguments, foreign)
         if not geometry.is_empty and any(each is None for each in arguments):
-            self._refuse_nulls(arguments)
+            with self.lock:
+                needed = certain_receivers(self.translation().ir)
+            refuse_nulls(self.source.name, self.source.signature.names, needed, arguments)
         if recording is not None:
             recording.record(self, geometry, arguments, mode, debug)
             return
@@ -245,6 +249,8 @@ class Program:
                 if binding.watched:
                     words = partial(words_of, slots, binding.watched)
                     start = self.specialisation.started(self, binding, number, words, start)
+                if binding.is_compared:
+                    start = self.packing.started(self, binding, number, geometry, start)
                 if binding.is_settled:
                     binding.keep(number, geometry, start)
                 if not is_new and not clustering.is_small(geometry):
@@ -294,19 +300,6 @@ class Program:
         shortage = objects.shortage(self.source.name)
         if shortage is not None:
             raise shortage
-
-    def _refuse_nulls(self, arguments: tuple[Any, ...]) -> None:
-        """Raise ArgumentError for None where the program is certain to use it as an object."""
-        with self.lock:
-            needed = certain_receivers(self.translation().ir)
-        for place, arrays in needed.items():
-            if arguments[place] is None and all(len(arguments[each]) for each in arrays):
-                name = self.source.signature.names[place]
-                raise ArgumentError(
-                    f"kernel {self.source.name}, argument {name}: this is None, and the kernel "
-                    "uses it as an object",
-                    f"pass an object, or test it in the kernel first: if {name} is not None",
-                )
 
     def prepared(self, heap: Heap, unit: Unit, geometry: Geometry, slots: Slots) -> KernelLaunch:
         """What a launch of ``geometry`` with the arguments in ``slots`` is to the backend."""
@@ -359,14 +352,18 @@ class Program:
                 known_block = self._block(heap.backend, geometry)
             if not self.source.is_general:
                 constants = self.specialisation.fixed(words_of(slots, scalars), known_block)
-        if not is_watched or not self._may_specialise(heap, debug):
+        is_compared = is_watched and self._may_specialise(heap, debug)
+        if not is_compared:
             scalars = []
         if scalars:
             constants = self.specialisation.of_launch(words_of(slots, scalars))
         nones = frozenset(place for place in uses.references if arguments[place] is None)
-        unit = self._bound_unit(heap, mode, debug, Given(forms, constants, nones))
+        packs = is_compared and self.packing.of_launch(heap, geometry)
+        given = Given(forms, constants, nones, packs)
+        unit = self._bound_unit(heap, mode, debug, given)
         if scalars and constants and not self.specialisation.admits(unit, heap.backend):
-            unit, constants = self._bound_unit(heap, mode, debug, Given(forms, (), nones)), ()
+            constants = ()
+            unit = self._bound_unit(heap, mode, debug, replace(given, constants=()))
         known_ranges.prepare(self, heap, unit, Now(uses, heap, NOTHING).where)
         known = () if are_fixed else unit.compilation.job.facts.words
         fixed = FixedWords(slots, [(slot_of(place, first), word) for place, word in known])
@@ -397,6 +394,8 @@ class Program:
             constants,
             tuple([(place, is_object) for (place,), is_object in facts.asked("is_object")]),
             tuple(scalars),
+            is_compared,
+            any(is_packed for _, is_packed in facts.asked("packs")),
         )
 
     def _may_specialise(self, heap: Heap, debug: bool) -> bool:
@@ -495,9 +494,10 @@ class Program:
         layout: Layout | None = None,
         constants: Constants = (),
         ranges: Ranges | None = None,
+        packs: bool | None = None,
     ) -> bool:
         """Have what ``unit`` would be if objects of ``heap`` lay as ``layout`` says, with these
-        ``constants``, or if it knew these ``ranges``, compiled while launches go on;
+        ``constants``, if it knew these ``ranges`` or packed threads, compiled while launches go on;
         False if it is there, or nothing is launched that way any more."""
         old = unit.compilation.job
         given = Given.of(old.facts)
@@ -509,7 +509,8 @@ class Program:
                 return False
             if not old.facts.still_hold(Now(uses, heap, given, reads=False).answer):
                 return False
-            given = replace(given, constants=constants or given.constants)
+            packs = given.packs if packs is None else packs
+            given = replace(given, constants=constants or given.constants, packs=packs)
             now = Now(uses, heap, given, layout, reads=False, ranges=ranges)
             facts = Facts(uses, now.answer, old.mode.by_population, old.debug)
             job = replace(old, layout=layout, facts=facts)
@@ -584,7 +585,7 @@ class Program:
 
     def _drop_units(self) -> None:
         self._uses, self.binding, self._names = None, _UNBOUND, NO_NAMES
-        self.specialisation = Specialisation()
+        self.specialisation, self.packing = Specialisation(), Packing()
         self._asked.clear()
         self._compilations.clear()
         stale = [(backend, list(units.values())) for backend, units in self._units.items()]

@@ -80,7 +80,7 @@ class Specialisation:
         self._changes: Counter[int] = Counter()
         self._pauses = iter(_PAUSES)
         self._watch: _Watch | None = _Watch(policy.looks)
-        self._trial: _Trial | None = None
+        self._trial: Trial | None = None
         #: How many times as fast launches are with a variant, by what it knows.
         self._speedups: dict[Constants, float] = {}
         self._refused: set[Constants] = set()
@@ -127,6 +127,12 @@ class Specialisation:
 
     # ---------------------------------------------------------------- watching launches
 
+    @property
+    def is_compiling(self) -> bool:
+        """Whether code is being made that launches are about to go on."""
+        watch = self._watch
+        return watch is not None and watch.task is not None and watch.task.is_pending
+
     def started(
         self,
         program: Program,
@@ -139,7 +145,7 @@ class Specialisation:
         anybody wants to know. ``words`` are those of the launch that was started last."""
         trial, watch = self._trial, self._watch
         if trial is not None:
-            side = trial.enter(binding)
+            side = trial.enter(binding, int(bool(binding.constants)))
             return lambda: self._try(program, trial, side, number, start)
         if watch is None:
             return start
@@ -177,7 +183,7 @@ class Specialisation:
             elif not self._is_made(program, binding, watch, same):
                 return
             else:
-                self._watch, self._chosen, self._trial = None, same, _Trial(binding)
+                self._watch, self._chosen, self._trial = None, same, Trial(binding)
         else:
             return
         program.bind_next(None)  # what starts launches looks at them no more, or other code runs
@@ -209,7 +215,7 @@ class Specialisation:
     def _try(
         self,
         program: Program,
-        trial: _Trial,
+        trial: Trial,
         side: int,
         number: int,
         start: Callable[[], None],
@@ -316,7 +322,7 @@ class _Verdict:
     speedup: float
 
 
-class _Trial:
+class Trial:
     """Launches with the variant (side 1) and without (side 0), in turns that follow no period, as
     launches of several kinds may."""
 
@@ -327,9 +333,8 @@ class _Trial:
         self._bindings: list[Binding | None] = [None, None]
         self._seconds: dict[int, tuple[list[float], list[float]]] = {}
 
-    def enter(self, binding: Binding) -> int:
-        """The side that launches with ``binding`` are on."""
-        side = int(bool(binding.constants))
+    def enter(self, binding: Binding, side: int) -> int:
+        """Launches with ``binding`` are on that side."""
         self._bindings[side] = binding if binding.is_settled else None
         return side
 

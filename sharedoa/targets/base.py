@@ -49,12 +49,12 @@ PrintPiece = Any
 @dataclass(frozen=True)
 class Asking:
     """Functions with the parameters of a kernel's body: ``goes_on`` says whether a thread does
-    anything, ``fetch`` gets what that loads first from memory; to do so for one of ``every``
-    threads in a row is enough, and for threads beyond the last allowed."""
+    anything, ``fetch``, for processors, gets what that loads first from memory; to do so for one of
+    ``every`` threads in a row is enough, and for threads beyond the last allowed."""
 
     goes_on: ir.Function
-    fetch: ir.Function
-    every: int
+    fetch: ir.Function | None = None
+    every: int = 1
 
 
 class Target(Protocol):

@@ -17,6 +17,7 @@ from dispatch.errors import RECORD_DTYPE
 from ..uninterrupted import uninterrupted
 from .base import I32, I64, VOID, Asking
 from .inline_growth import limit_growth
+from .packed_threads import emit_packed
 from .warp import Warp
 
 AXES = ("x", "y")
@@ -102,6 +103,9 @@ class GpuTarget(ABC):
         _, _, y = self.emit_position(builder, 1)
         return builder.gep(phases, [I32(0), builder.add(builder.mul(y, width), x)])
 
+    @abstractmethod
+    def emit_barrier(self, builder: ir.IRBuilder) -> None: ...
+
     def emit_debug_thread(
         self, builder: ir.IRBuilder, x: ir.Value, y: ir.Value, phase: ir.Value
     ) -> None:
@@ -131,6 +135,10 @@ class GpuTarget(ABC):
         parameters = [*leaf_types, I32, I32]
         entry = ir.Function(module, ir.FunctionType(VOID, parameters), symbol)
         entry.calling_convention = self.kernel_convention
+        if asking is not None:
+            emit_packed(self, entry, body, asking.goes_on, at_once)
+            limit_growth(module)
+            return
         *leaves, nx, ny = entry.args
         builder = ir.IRBuilder(entry.append_basic_block("entry"))
         inside, outside = entry.append_basic_block("inside"), entry.append_basic_block("outside")

@@ -59,6 +59,7 @@ def emit_groups(
     builder.cbranch(is_whole, group, stretch)
 
     builder.position_at_end(group)
+    assert asking.fetch is not None
     for member in range(0, GROUP, min(asking.every, GROUP)):
         builder.call(asking.fetch, arguments(builder.add(first, I64(_AHEAD + member))))
     someone: ir.Value = I1(0)

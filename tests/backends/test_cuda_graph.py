@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -319,6 +320,34 @@ def test_a_stopwatch_times_each_run(driver, heap):
     heap.backend.device.stopwatch_running = None
     calls = names(driver, "cuEventRecord", "cuGraph")
     assert calls == ["cuEventRecord", "cuGraphLaunch", "cuEventRecord"] * 2
+
+
+def test_launches_are_timed_without_waiting(driver, heap):
+    numbers = oa.zeros(64, f32)
+    copy[64](numbers, numbers)
+    names(driver)
+    driver.answers["cuEventElapsedTime"] = 2.5
+    timing = heap.backend.timed(lambda: copy[64](numbers, numbers))
+    calls = names(driver, "cuEventRecord", "cuLaunchKernel", "cuStreamSynchronize")
+    assert calls == ["cuEventRecord", "cuLaunchKernel", "cuEventRecord"]
+    driver.failures["cuEventQuery"] = bindings.CUresult.CUDA_ERROR_NOT_READY
+    assert timing() is None
+    del driver.failures["cuEventQuery"]
+    assert timing() == 0.0025
+    del timing  # whose events others have then
+    names(driver)
+    heap.backend.timed(lambda: copy[64](numbers, numbers))
+    assert "cuEventCreate" not in names(driver, "cuEvent")
+
+
+def test_launches_in_streams_of_others_are_not_timed(driver, heap):
+    numbers = oa.zeros(64, f32)
+    copy[64](numbers, numbers)
+    with oa.stream(0x1234):
+        names(driver)
+        timing = heap.backend.timed(lambda: copy[64](numbers, numbers))
+        assert names(driver, "cuEventRecord", "cuLaunch") == ["cuLaunchKernel"]
+    assert math.isnan(timing())
 
 
 def test_launches_that_cannot_meet_are_one(driver, heap):

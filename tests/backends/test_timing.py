@@ -54,6 +54,14 @@ def test_events_time_the_device(cuda_backend):
 
 
 @pytest.mark.gpu
+def test_a_launch_is_timed_meanwhile(cuda_backend):
+    cycles = 3_000_000
+    timings = [cuda_backend.timed(lambda: timing._occupy(cuda_backend, cycles)) for _ in range(3)]
+    cuda_backend.synchronize()
+    assert min(each() for each in timings) > cycles / 4e9
+
+
+@pytest.mark.gpu
 def test_a_stopwatch_counts_kernels_alone(cuda_backend):
     watch = cuda_backend.stopwatch()
     long, short = 30_000_000, 30_000

@@ -13,7 +13,8 @@ a function of its own, which says whether the thread goes on; another one fetche
       return }                                       }
 
 The kernel stays as it is. As threads of a launch run in any order, all of a group may be asked
-before the first of them goes on.
+before the first of them goes on. On a device a thread asks for several, and those of a block that
+go on run side by side (``targets.packed_threads``), where that is known to pay.
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ _LINE = 64
 _MOST_STEPS = 100
 """Operations of a thread that are looked at before its first test, or without one."""
 _MAY_BE_ASKED = Effects.READS | Effects.ASKS_THREAD
+_WITH_OTHERS = Effects.WAITS | Effects.LIVES | Effects.UNKNOWN
 
 #: What follows where values are returned or yielded: whether a thread does something then.
 _Then = Callable[[Sequence[Value]], bool]
@@ -73,6 +75,22 @@ def _stays_scalar(operation: Operation) -> bool:
         index = behind(operation.operands[1], lambda source: True)
         return any(v.source is not None and v.source.kind == "load" for v in index)
     return bool(kind.effects & (Effects.ATOMIC | Effects.LIVES | Effects.REPORTS))
+
+
+def pack_threads(program: Program, job: Job) -> None:
+    """The same for a device, if it is known to pay (``runtime.packing``)."""
+    if any(map(_knows_its_block, operations_in(program))):
+        return
+    questions = _Beginning(program, job).questions()
+    if questions and job.facts.packs():
+        program.functions[questions[0].symbol] = questions[0]
+
+
+def _knows_its_block(operation: Operation) -> bool:
+    """Whether it matters for a thread which others its block has, or what lies along other axes."""
+    if operation.kind in ("thread_index", "grid_size"):
+        return bool(operation["axis"])
+    return operation.kind == "tile" or bool(effects_of(operation) & _WITH_OTHERS)
 
 
 class _Beginning:

@@ -1,0 +1,95 @@
+"""Faults in packing threads that go on."""
+
+from .mutation import Mutation
+
+_CODE = "sharedoa/targets/packed_threads.py"
+_PASS = "sharedoa/ir/passes/idle_threads.py"
+_CHOICE = "sharedoa/runtime/packing.py"
+_TESTS = "tests/targets/test_packed_threads.py"
+
+MUTATIONS = (
+    Mutation(
+        "threads beyond the last one", _CODE,
+        "answers.append(builder.and_(answer, is_inside))",
+        "answers.append(answer)",
+        "the last thread runs once for each that is not there",
+        (f"{_TESTS}::test_the_same_threads_do_the_same",),
+    ),
+    Mutation(
+        "places of threads that are packed", _CODE,
+        "earlier = builder.lshr(warp.up_to_this(builder), I32(1))",
+        "earlier = warp.up_to_this(builder)",
+        "the first place of a warp is empty, and its last one that of another warp",
+        (f"{_TESTS}::test_the_same_threads_do_the_same",),
+    ),
+    Mutation(
+        "places of the next threads", _CODE,
+        "slot = builder.add(slot, own)",
+        "pass",
+        "threads take the places of others that are asked before",
+        (f"{_TESTS}::test_the_same_threads_do_the_same",),
+    ),
+    Mutation(
+        "more threads than a block has", _CODE,
+        "turn.add_incoming(builder.add(turn, width), builder.block)",
+        "turn.add_incoming(builder.add(turn, every), builder.block)",
+        "where more go on than a block has threads the others are left out",
+        (f"{_TESTS}::test_the_same_threads_do_the_same",),
+    ),
+    Mutation(
+        "barriers of packed threads", _PASS,
+        'return operation.kind == "tile" or bool(effects_of(operation) & _WITH_OTHERS)',
+        'return operation.kind == "tile"',
+        "threads wait for others of their block in a loop that these have left",
+        (f"{_TESTS}::test_who_is_not_packed",),
+    ),
+    Mutation(
+        "packed threads in blocks of any size", "sharedoa/runtime/binding.py",
+        "if self.is_packed and not geometry.is_usual:",
+        "if False:",
+        "a warp votes with threads that it does not have",
+        (f"{_TESTS}::test_blocks_of_ones_own_are_not_packed",),
+    ),
+    Mutation(
+        "what comparisons of packed threads say", _CHOICE,
+        "self._decide(program, verdict.is_better, verdict.speedup)",
+        "self._decide(program, True, verdict.speedup)",
+        "threads are packed where that takes longer",
+        (f"{_TESTS}::test_the_quicker_one_stays",),
+    ),
+    Mutation(
+        "launches that nobody can time", _CHOICE,
+        "if math.isnan(seconds):",
+        "if False:",
+        "a comparison never ends, or by numbers that are none",
+        (f"{_TESTS}::test_the_quicker_one_stays",),
+    ),
+    Mutation(
+        "the next comparison", _CHOICE,
+        "if self._launches >= self._look_at and self._trial is None:",
+        "if self._launches >= self._look_at and not self.speedup:",
+        "what was found when few threads went on holds for ever",
+        (f"{_TESTS}::test_it_is_compared_again",),
+    ),
+    Mutation(
+        "events without end", _CHOICE,
+        "or len(self._under_way) >= _MOST_TIMED:",
+        "or False:",
+        "a host that is far ahead of its device asks for thousands of events",
+        (f"{_TESTS}::test_who_is_far_ahead_waits_with_more_comparisons",),
+    ),
+    Mutation(
+        "small launches with packed threads", _CHOICE,
+        "return bool(backend.keeps_busy((nx // AT_ONCE, 1), geometry.block))",
+        "return True",
+        "a quarter of the threads leaves most of a device idle",
+        (f"{_TESTS}::test_small_launches_are_not_compared",),
+    ),
+    Mutation(
+        "events that are not ready", "sharedoa/backends/timing.py",
+        "if error and int(error) == NOT_READY:",
+        "if False:",
+        "a launch that is under way is asked how long it took",
+        ("tests/backends/test_cuda_graph.py::test_launches_are_timed_without_waiting",),
+    ),
+)  # fmt: skip
