@@ -29,6 +29,7 @@ from .passes.narrow_counters import narrow_counters
 from .passes.narrow_roots import narrow_roots
 from .passes.number_threads import number_threads
 from .passes.runs import use_runs
+from .passes.several_rounds import take_several_rounds
 from .passes.shared_loops import share_loops
 from .passes.sink_stores import sink_stores
 from .passes.uncalled import drop_uncalled
@@ -96,6 +97,7 @@ PIPELINE: Sequence[Pass] = (
     Pass("hoist_fields", hoist_fields, _reorders),
     Pass("flatten_loops", flatten_loops, _reorders),
     Pass("early_loads", load_early, _in_warps),
+    Pass("several_rounds", take_several_rounds, _in_warps),
     Pass("limit_copies", lambda program, job: limit_copies(program), _on_device),
     Pass("write_out_lists", lambda program, job: write_out_lists(program), _on_device),
     Pass("unroll_copies", lambda program, job: unroll_copies(program), _reorders),

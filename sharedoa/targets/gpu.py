@@ -137,8 +137,20 @@ class GpuTarget(ABC):
         entry.calling_convention = self.kernel_convention
         if asking is not None:
             emit_packed(self, entry, body, asking.goes_on, at_once)
-            limit_growth(module)
-            return
+        else:
+            self._emit_threads(entry, body, debug, uses_barrier, block, at_once)
+        limit_growth(module)
+
+    def _emit_threads(
+        self,
+        entry: ir.Function,
+        body: ir.Function,
+        debug: bool,
+        uses_barrier: bool,
+        block: tuple[int, int] | None,
+        at_once: int,
+    ) -> None:
+        """Run ``body`` for every thread."""
         *leaves, nx, ny = entry.args
         builder = ir.IRBuilder(entry.append_basic_block("entry"))
         inside, outside = entry.append_basic_block("inside"), entry.append_basic_block("outside")
@@ -172,7 +184,6 @@ class GpuTarget(ABC):
         builder.ret_void()
         builder.position_at_end(outside)
         builder.ret_void()
-        limit_growth(module)
 
     def _index_in_blocks_of(self, builder: ir.IRBuilder, axis: int, size: int) -> ir.Value:
         """``emit_thread_index``, where blocks are known to have ``size`` threads along the axis."""

@@ -23,6 +23,7 @@ from . import (
     packed,
     passes,
     ptx_text,
+    several_rounds,
     summaries,
 )
 from .mutation import Mutation
@@ -45,6 +46,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     *early_loads.MUTATIONS,
     *many.MUTATIONS,
     *packed.MUTATIONS,
+    *several_rounds.MUTATIONS,
     *fusion.MUTATIONS,
     *gradients.MUTATIONS,
     *hoist_fields.MUTATIONS,

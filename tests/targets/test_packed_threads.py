@@ -3,7 +3,7 @@ side, where launches have found that quicker."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from random import Random
 
 import numpy as np
@@ -12,7 +12,7 @@ import pytest
 import sharedoa as oa
 from sharedoa import i32
 from sharedoa.backends.base import KernelLaunch
-from sharedoa.runtime import packing
+from sharedoa.runtime import knobs, packing
 from sharedoa.runtime.kernel import Kernel
 from sharedoa.runtime.packing import Packing
 from sharedoa.runtime.specialisation import policy
@@ -63,11 +63,11 @@ def count_small(cells: oa.Array[Cell], hits: oa.Array[i32]) -> None:
 
 @oa.kernel
 def turn(cells: oa.Array[Cell], hits: oa.Array[i32]) -> None:
-    """Threads of a block wait for each other."""
+    """Threads of a block wait for each other, if there is anything to do."""
     i = oa.grid(1)
-    if hits[i] > 1:
+    if hits[0] < 1:
+        oa.syncthreads()
         hits[i] += 1
-    oa.syncthreads()
 
 
 @oa.kernel
@@ -116,18 +116,18 @@ def test_the_same_threads_do_the_same() -> None:
     for is_on in (False, True):
         _pack(is_on)
         with oa.Heap(backend=InterpretedGpu(), capacity="64MiB", references="64") as heap:
-            world = _World(heap, 600, 0.3)
-            for count in (1, 33, 255, 256, 257, 600):
+            world = _World(heap, 400, 0.3)
+            for count in (1, 33, 256, 257, 400):
                 for kernel in KERNELS:
                     kernel[count](world.cells, world.hits)
                     assert _is_packed(kernel) == is_on
                 found.append(world.state())
             for share in (0.0, 1.0):
-                world = _World(heap, 300, share)
+                world = _World(heap, 70, share)
                 for kernel in KERNELS:
-                    kernel[300](world.cells, world.hits)
+                    kernel[70](world.cells, world.hits)
                 found.append(world.state())
-    assert found[:8] == found[8:]
+    assert found[:7] == found[7:]
 
 
 def test_blocks_of_ones_own_are_not_packed() -> None:
@@ -186,6 +186,8 @@ class _Clock(InterpretedGpu):
     def __init__(self, seconds: tuple[float, float], late: int = 0) -> None:
         super().__init__()
         self.seconds, self.late = seconds, late
+        #: The launch of those that are timed of which nobody knows what it took.
+        self.unknown = 0
         self.launched: list[bool] = []
         self.compared: list[bool] = []
 
@@ -197,15 +199,18 @@ class _Clock(InterpretedGpu):
         start()
         is_packed = self.launched[-1]
         self.compared.append(is_packed)
-        place = len(self.compared) + self.late
-        return lambda: self.seconds[is_packed] if len(self.compared) >= place else None
+        number, place = len(self.compared), len(self.compared) + self.late
+        told = float("nan") if number == self.unknown else self.seconds[is_packed]
+        return lambda: told if len(self.compared) >= place else None
 
 
 @pytest.fixture
-def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Comparisons begin after few launches, and are of few."""
+def at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Comparisons begin after few launches, and are of few; nothing is compiled beside them."""
     monkeypatch.setattr(packing, "_FIRST", 3)
     monkeypatch.setattr(policy, "pairs", 3)
+    with knobs.scope(background=False):
+        yield
 
 
 def _launches(backend: _Clock, heap: oa.Heap, most: int) -> list[bool]:
@@ -219,14 +224,14 @@ def _launches(backend: _Clock, heap: oa.Heap, most: int) -> list[bool]:
 def test_the_quicker_one_stays(at_once: None) -> None:
     backend = _Clock((1.0, 1.0))
     with oa.Heap(backend=backend, capacity="64MiB") as heap:
-        for seconds, pays, late in (
-            ((1.0, 0.5), True, 0), ((1.0, 0.5), True, 7), ((1.0, 0.99), False, 0),
-            ((0.5, 1.0), False, 0), ((0.0, 0.0), False, 0), ((1.0, float("nan")), False, 0),
+        for seconds, pays, late, unknown in (
+            ((1.0, 0.5), True, 0, 0), ((1.0, 0.5), True, 7, 0), ((1.0, 0.99), False, 0, 0),
+            ((0.5, 1.0), False, 0, 0), ((0.0, 0.0), False, 0, 0), ((1.0, 0.5), False, 0, 4),
         ):  # fmt: skip
             _pack(False)
-            backend.seconds, backend.late = seconds, late
+            backend.seconds, backend.late, backend.unknown = seconds, late, unknown
             backend.compared.clear()
-            assert _launches(backend, heap, 4) == [False] * 4
+            assert _launches(backend, heap, 3) == [False] * 3
             launches = 0
             while not backend.compared or older.program.packing._trial is not None:
                 _launches(backend, heap, 1)
@@ -256,7 +261,7 @@ def test_who_is_far_ahead_waits_with_more_comparisons(at_once: None) -> None:
     backend = _Clock((1.0, 0.5), late=1000)
     _pack(False)
     with oa.Heap(backend=backend, capacity="64MiB") as heap:
-        _launches(backend, heap, 60)
+        _launches(backend, heap, packing._MOST_TIMED + 8)
         assert len(backend.compared) == packing._MOST_TIMED
 
 

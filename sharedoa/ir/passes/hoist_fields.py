@@ -52,7 +52,7 @@ def hoist_fields(program: Program, job: Job) -> None:
     """Load what rounds ask of the launch's objects before loops."""
     if not all(map(is_known, operations_in(program))):
         return
-    given, stored = _given_by_launch(program), stored_roles(program)
+    given, stored = given_by_launch(program, ReferenceType), stored_roles(program)
     for symbol, function in program.functions.items():
         if given.get(symbol) and not _has_lanes(function):
             _Hoisting(program, job.facts, function, given[symbol], stored).region(function.body)
@@ -63,14 +63,16 @@ def _has_lanes(function: Function) -> bool:
 
 
 Given = dict[Value, set[int]]
-"""Parameters of a function that are references which the launch was given, by all calls, and which
-of the kernel's parameters each may be."""
+"""Parameters of a function that are references, or arrays, which the launch was given, by all
+calls, and which of the kernel's parameters each may be."""
 
 
-def _given_by_launch(program: Program) -> Mapping[str, Given]:
-    """Every one counts as that until a call shows otherwise."""
+def given_by_launch(
+    program: Program, kind: type[ReferenceType] | type[ArrayType]
+) -> Mapping[str, Given]:
+    """Of each function, by symbol. Every one counts as that until a call shows otherwise."""
     found: dict[str, Given] = {
-        symbol: {v: set() for v in function.parameters if isinstance(v.type, ReferenceType)}
+        symbol: {v: set() for v in function.parameters if isinstance(v.type, kind)}
         for symbol, function in program.functions.items()
     }
     for number, parameter in enumerate(program.kernel.parameters):
