@@ -247,14 +247,11 @@ def test_it_is_compared_again(at_once: None) -> None:
     backend = _Clock((1.0, 0.5))
     _pack(False)
     with oa.Heap(backend=backend, capacity="64MiB") as heap:
-        while not older.program.packing._is_on:
-            _launches(backend, heap, 1)
-        assert _launches(backend, heap, 1) == [True]
-        backend.seconds = (0.5, 1.0)
-        while older.program.packing._is_on:
-            _launches(backend, heap, 1)
-        assert _launches(backend, heap, 1) == [False]
-        assert len(backend.launched) < 100
+        for seconds, pays in (((1.0, 0.5), True), ((0.5, 1.0), False)):
+            backend.seconds = seconds
+            while older.program.packing._is_on != pays and len(backend.launched) < 100:
+                _launches(backend, heap, 1)
+            assert _launches(backend, heap, 1) == [pays]
 
 
 def test_who_is_far_ahead_waits_with_more_comparisons(at_once: None) -> None:
