@@ -90,6 +90,7 @@ ANSWERS = {
     "pieces": None,
     "constant": None,
     "block": None,
+    "packs": False,
 }
 OTHER_ANSWERS = {
     "clusters": Clusters(frozenset({(SQUARE, (("size", "other"),))})),
@@ -99,6 +100,7 @@ OTHER_ANSWERS = {
     "pieces": RunForm(SQUARE, True, 0),
     "constant": 1,
     "block": (64, 1),
+    "packs": True,
 }
 
 

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 import sharedoa as oa
+from sharedoa import f32
 from sharedoa.runtime import knobs
 from sharedoa.runtime.fusion import trial
 from sharedoa.runtime.fusion.trial import _Use
 from tests.codegen.interpreted import InterpretedGpu
 
-from .fused import N, Node, bump, push_all, ring
+from .fused import N, Node, bump, nines, ones, push_all, ring
 
 
 def _block() -> Any:
@@ -132,6 +133,22 @@ def test_captured_steps_ask_too(apart: dict[str, int], one: dict[str, int], pays
         with oa.capture() as step:
             _launches_of_kernels(nodes)
         step.run(3)
+        assert ("runs are so" if pays else "runs are by themselves") in step.explain()
+
+
+@pytest.mark.parametrize(("one", "pays"), [(_uses(40), True), (_uses(32, 8), False)])
+def test_small_launches_that_share_one_need_no_room(one: dict[str, int], pays: bool) -> None:
+    class _Idle(_Device):
+        def keeps_busy(self, threads: tuple[int, int], block: tuple[int, int]) -> bool:
+            return False
+
+    with oa.Heap(backend=_Idle(_uses(32), one, count=2)):
+        a, b = oa.zeros(N, f32), oa.zeros(N, f32)
+        with oa.capture() as step:
+            ones[N](a)
+            nines[N - 8](b)
+        step.run(3)
+        assert "in threads of their own" in step.explain()
         assert ("runs are so" if pays else "runs are by themselves") in step.explain()
 
 

@@ -65,7 +65,7 @@ class StepFusion:
             grouping.rows,
         )
         if self._trial is None or not same:
-            self._trial = Trial(heap)
+            self._trial = Trial(heap, needs_room=grouping.fuses)
 
     def _is_small(self, threads: int) -> bool:
         """Whether a launch of so many threads leaves room for others: on a device, which else runs

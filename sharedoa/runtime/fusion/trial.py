@@ -3,7 +3,8 @@
 On a processor the launches are timed by themselves and as one, in turns, before one of both is
 chosen. On a device launches return before they have run; there the registers and the stack of the
 code tell: as one they must not spill what they do not spill by themselves, nor leave room for fewer
-threads than the one of them that leaves least.
+threads than the one of them that leaves least. Small launches that share one fill no device
+(``beside``), so these need no room.
 """
 
 from __future__ import annotations
@@ -29,9 +30,11 @@ _REGISTERS, _WARP_REGISTERS, _MOST_WARPS = 65536, 256, 64
 
 
 class Trial:
-    """Of one choice of launches. ``pays``: None as long as nobody knows."""
+    """Of one choice of launches. ``pays``: None as long as nobody knows. ``needs_room``: whether
+    it matters for how many threads there is room beside each other."""
 
-    def __init__(self, heap: Heap) -> None:
+    def __init__(self, heap: Heap, needs_room: bool = True) -> None:
+        self._needs_room = needs_room
         self._is_timed = not heap.backend.target.is_device
         self.pays: bool | None = True if knobs.fuse.value() == "always" else None
         self.reason = ""
@@ -88,7 +91,8 @@ class Trial:
         spills = max(each.stack for each in now) > max(each.stack for each in known)
         fewest = min(each.warps for each in known)
         registers = max(each.registers for each in now)
-        self.pays = not spills and all(each.warps >= fewest for each in now)
+        has_room = not self._needs_room or all(each.warps >= fewest for each in now)
+        self.pays = not spills and has_room
         self.reason = f"{registers} registers as one launch"
         if spills:
             self.reason += ", some of them in memory"
