@@ -52,7 +52,8 @@ def main() -> None:
         "--timer",
         choices=TIMERS,
         help="how kernels are timed: by CUPTI, which on NVIDIA GPUs is the default where it is "
-        "found, or by events, which add about 3 us to each launch",
+        "found, launch by launch or in captured steps, or by events, which add about 3 us to each "
+        "launch",
     )
     part.set_defaults(command=_measure)
     part.description = (

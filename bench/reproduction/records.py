@@ -19,7 +19,7 @@ _SAME = ("counts", "objects", "regions", "bytes_an_object", "launches")
 _ORIGIN = ("device", "versions", "settings", "environment")
 PREFIX = "reproduction"
 #: How kernels were timed: their own times, or by events around launches, which add about 3 us.
-CUPTI, EVENTS = "cupti", "events"
+CUPTI, STEPS, EVENTS = "cupti", "cupti-steps", "events"
 _HEAD = {
     "date": str,
     "versions": dict,

@@ -23,10 +23,10 @@ from sharedoa.errors import BackendError
 from sharedoa.frontend.program import kernel_symbol
 
 from .population_calls import symbols_of
-from .records import CUPTI, EVENTS
+from .records import CUPTI, EVENTS, STEPS
 from .workloads import Workload, kernel_seconds
 
-TIMERS = (CUPTI, EVENTS)
+TIMERS = (CUPTI, STEPS, EVENTS)
 #: The heap's kernels around launches that make or end objects, and how their names begin.
 BOOKS = "slots of objects"
 _OF_BOOKS = "sharedoa_slots_"
@@ -121,6 +121,21 @@ class CuptiTimer:
         return Sample(result, seconds, counts)
 
 
+class CuptiStepTimer(CuptiTimer):
+    """The same of programs as they run unless they are watched: with captured steps, whose launches
+    may share one. Kernels have the names that they have on the device."""
+
+    name = STEPS
+
+    def sample(self, workload: Workload, mode: str, backend: str, full: bool) -> Sample:
+        self._times.begin()
+        result = workload.run(mode, backend, full, timed=False)
+        every = self._times.end().items()
+        found = {name: each for name, each in every if name.startswith(kernel_symbol(""))}
+        seconds = {name: each.seconds for name, each in found.items()}
+        return Sample(result, seconds, {name: each.launches for name, each in found.items()})
+
+
 def seconds_by_name(
     launches: Mapping[str, int],
     found: Mapping[str, KernelSum],
@@ -163,14 +178,14 @@ def open_timer(wanted: str | None, options: Options) -> tuple[Timer, str]:
             missing = problem
     backend = backend_name(options)
     if backend != "cuda":
-        if wanted == CUPTI:
+        if wanted in (CUPTI, STEPS):
             raise CuptiError(
                 f"CUPTI times kernels on NVIDIA GPUs, and this runs on {backend}",
                 f"leave --timer out, or say --timer {EVENTS}",
             )
         return EventTimer(), backend
     if missing is not None:
-        if wanted == CUPTI:
+        if wanted in (CUPTI, STEPS):
             raise missing
         print(
             f"kernels are timed by events, about 3 us a launch too long: {missing.message} "
@@ -178,7 +193,9 @@ def open_timer(wanted: str | None, options: Options) -> tuple[Timer, str]:
             file=sys.stderr,
             flush=True,
         )
-    return (EventTimer() if times is None else CuptiTimer(times)), backend
+    if times is None:
+        return EventTimer(), backend
+    return CuptiStepTimer(times) if wanted == STEPS else CuptiTimer(times), backend
 
 
 def started() -> KernelTimes | None:

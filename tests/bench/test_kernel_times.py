@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import sharedoa as oa
 from bench.cupti.buffers import Buffers
 from bench.cupti.kernel_times import KernelSum, KernelTimes
 from bench.cupti.library import Cupti, CuptiError, find
@@ -17,7 +18,13 @@ from bench.harness import Options
 from bench.reproduction import __main__ as command_line
 from bench.reproduction import timers
 from bench.reproduction.measure import Selection, measure
-from bench.reproduction.timers import CuptiTimer, EventTimer, open_timer, seconds_by_name
+from bench.reproduction.timers import (
+    CuptiStepTimer,
+    CuptiTimer,
+    EventTimer,
+    open_timer,
+    seconds_by_name,
+)
 from bench.reproduction.workloads import NATURAL, WORKLOADS
 from sharedoa.errors import BackendError
 from sharedoa.frontend.program import kernel_symbol
@@ -150,6 +157,28 @@ def test_any_number_of_records_of_a_call_for_a_population(monkeypatch):
     assert sample.seconds["Agent.prepare"] == 5.0 and sample.seconds["Birth.settle"] == 5.0
     assert sample.seconds["Alive.update"] == 4.0 and sample.seconds[timers.BOOKS] == 13.0
     assert sample.seconds["Agent.update_checksum"] == 0.0
+
+
+def test_steps_are_timed_as_they_run(monkeypatch):
+    """By what is on the device, where launches of a captured step may share one."""
+    traffic = next(w for w in WORKLOADS if w.name == "TRAF")
+    found = {
+        "kernel_kernel_ProducerCell_create_car___kernel_traffic_light_step": KernelSum(1.0, 50),
+        "sharedoa_column_move": KernelSum(8.0, 9),
+    }
+    times = PretendedTimes({})
+    monkeypatch.setattr(times, "end", lambda: found)
+    captured = []
+    run = oa.Capture.run
+
+    def noting(step, n=1):
+        captured.append(step)
+        run(step, n)
+
+    monkeypatch.setattr(oa.Capture, "run", noting)
+    sample = CuptiStepTimer(times).sample(traffic, "auto", "cpu", full=False)
+    assert len(captured) == traffic.small[1]
+    assert [*sample.seconds.values()] == [1.0] and [*sample.launches.values()] == [50]
 
 
 class PretendedTimes:
