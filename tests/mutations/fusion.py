@@ -313,10 +313,17 @@ MUTATIONS = (
     ),
     Mutation(
         "occupancy of fused code", "sharedoa/runtime/fusion/trial.py",
-        "self.pays = not spills and all(each.warps >= fewest for each in now)",
+        "self.pays = not spills and has_room",
         "self.pays = not spills",
         "one launch that leaves room for fewer threads is slower than two",
         (f"{_TRIALS}::test_a_device_is_asked_what_its_code_uses",),
+    ),
+    Mutation(
+        "room for small launches", "sharedoa/runtime/fusion/trial.py",
+        "has_room = not self._needs_room or all(",
+        "has_room = all(",
+        "small launches stay apart for registers of which there are enough",
+        (f"{_TRIALS}::test_small_launches_that_share_one_need_no_room",),
     ),
     Mutation(
         "times of fused code", "sharedoa/runtime/fusion/trial.py",
