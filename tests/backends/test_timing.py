@@ -93,6 +93,6 @@ def test_a_stopwatch_counts_no_time_between_launches(cuda_backend):
     for _ in range(5000):
         watch.time("a", launch)
     seconds = watch.seconds()["a"] / 5000
-    alone = sorted(cuda_backend.time_launches(launch, 20))[10]
-    # Other processes may share the device.
+    # Means of both, as other processes may share the device and take their turns in it.
+    alone = sum(cuda_backend.time_launches(launch, 2000)) / 2000
     assert alone / 5 < seconds < 5 * alone
