@@ -7,12 +7,13 @@ from typing import Any
 from dispatch.dataclass import dataclass
 from dispatch.mode import Mode, parse_mode
 
-from ..errors import ConfigurationError
+from ..errors import ConfigurationError, HeapError
 from ..model.foreign import any_foreign_class
 from ..model.layout import Layout
 from ..model.record import Header
 from ..model.reference import NarrowReference, PlainReference, ReferenceEncoding, TaggedReference
-from .provider import total_memory
+from .extents import SLAB_SIZE
+from .provider import HostProvider, total_memory
 
 _opened: dict[str, Any] = {}
 _MOST_TIMES = 64
@@ -107,9 +108,31 @@ def _encoding(bits: str, mode: Mode, backend: Any, capacity: int | None) -> Refe
     fits = capacity is None or capacity <= NarrowReference.reach // 2
     # Measured on processors only: docs/performance.md.
     wanted = mode.by_population and backend.name == "cpu" and fits
-    if bits == "32" or (bits == "auto" and wanted and not any_foreign_class()):
-        return NarrowReference()
+    narrow = NarrowReference()
+    if bits == "32":
+        return narrow
+    if bits == "auto" and wanted and not any_foreign_class() and _has_base(narrow):
+        return narrow
     return TaggedReference() if mode.tagged_references else PlainReference()
+
+
+def _has_base(narrow: NarrowReference) -> bool:
+    """Whether null has a place near the memory that the system gives now: other libraries may hold
+    all addresses around it, as those of drivers do."""
+    provider = HostProvider()
+    try:
+        slab = provider.allocate(SLAB_SIZE)
+    except HeapError:
+        return True  # who asks for objects is told
+    try:
+        for base in narrow.bases(slab.address):
+            release = provider.keep_free(base)
+            if release is not None:
+                release()
+                return True
+        return False
+    finally:
+        provider.free(slab)
 
 
 def _layout_name(name: str, mode: Mode) -> str:

@@ -10,6 +10,7 @@ import pytest
 import sharedoa as oa
 from sharedoa import i64
 from sharedoa.heap.null_guard import NullGuard
+from sharedoa.model.reference import PlainReference
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="asks Linux for addresses")
 
@@ -46,6 +47,13 @@ def test_a_base_that_is_taken_is_passed_over(monkeypatch):
     monkeypatch.setattr(NullGuard, "at", refuse_first)
     assert base_of(oa.Heap(backend="cpu", references="32")) == tried[-1]
     assert len(tried) == 4
+
+
+def test_references_are_wide_by_themselves_where_no_base_is_left(monkeypatch):
+    monkeypatch.setattr(NullGuard, "at", lambda address: None)
+    with oa.Heap(backend="cpu", references="auto") as heap:
+        assert len(oa.new(Alone, 3)) == 3
+        assert heap.encoding.name == PlainReference().name
 
 
 def test_without_any_base_there_is_no_memory(monkeypatch):

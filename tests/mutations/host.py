@@ -33,6 +33,13 @@ _OLD_WAYS = (
 
 MUTATIONS = (
     Mutation(
+        "references are narrow where null has no place", "sharedoa/heap/settings.py",
+        "not any_foreign_class() and _has_base(narrow)", "not any_foreign_class()",
+        "a program that has loaded large libraries cannot make an object in default settings",
+        ("tests/heap/test_null_guard.py"
+         "::test_references_are_wide_by_themselves_where_no_base_is_left",),
+    ),
+    Mutation(
         "programs that were dropped are kept for good", "sharedoa/collection.py",
         "                gc.collect()\n", "                pass\n",
         "a process that makes and drops large programs takes more and more memory",
