@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from .launch import Program
     from .unit import Unit
 
-_FIRST = 64
-"""Launches before the first comparison."""
+_FIRST = 256
+"""Launches before the first comparison: constants are worth more, and compiled before."""
 _UNTIL_COMPILED = 16
 """Launches between looks for whether code is there."""
 _MOST_TIMED = 40
