@@ -189,11 +189,15 @@ def note_outside(heap: HeapOfLaunches) -> bool:
     those of other threads or tasks; whether there are any."""
     if recording.get() is own or is_taped(heap):
         return False
-    tapes = [tape() for tape in [*taping.values()]]
-    others = [each for each in tapes if each is not None and each.heap is heap]
-    for each in others:
-        each.is_disturbed |= each.is_recording
-    return any(each.is_recording for each in others)
+    is_any = False
+    for number, reference in [*taping.items()]:
+        tape = reference()
+        if tape is None or not tape.is_recording:  # a signal came when its block was left
+            if taping.get(number) is reference:
+                del taping[number]
+        elif tape.heap is heap:
+            tape.is_disturbed = is_any = True
+    return is_any
 
 
 class OthersError(Exception):

@@ -17,7 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import closing, nullcontext
-from typing import TYPE_CHECKING, Any
+from threading import get_ident
+from typing import TYPE_CHECKING, Any, Self
 from weakref import ref
 
 import numpy as np
@@ -98,13 +99,22 @@ class Tape(Recorder):
                 "end one block before the next; run captured steps inside a tape's block",
             )
         heap = self.heap
-        heap.note_thread()  # or others would not be others
+        if get_ident() != heap.upkeep.thread:
+            heap.note_thread()  # or others would not be others
         heap.launch_deferred()
         self._population = self._now()
         # Tapes whose blocks are open at the same time do not know of each other's launches.
-        self.is_disturbed = note_outside(heap)
-        taping[id(self)] = ref(self)
+        self.is_disturbed = bool(taping) and note_outside(heap)
         return True
+
+    def __enter__(self) -> Self:
+        super().__enter__()
+        try:
+            taping[id(self)] = ref(self)
+            return self
+        except BaseException:  # a signal, as in what it was
+            self._end()
+            raise
 
     def _end(self) -> None:
         super()._end()

@@ -242,8 +242,8 @@ MUTATIONS = (
     Mutation(
         "what other tasks do within a block is not noted",
         "sharedoa/heap/recording.py",
-        "        each.is_disturbed |= each.is_recording\n",
-        "        pass\n",
+        "            tape.is_disturbed = is_any = True\n",
+        "            is_any = True\n",
         "launches go back through what another task has changed",
         (
             f"{_AGAIN}::test_where_others_launch_within_the_block",
@@ -253,7 +253,7 @@ MUTATIONS = (
     Mutation(
         "blocks at the same time know of each other",
         "sharedoa/runtime/tape.py",
-        "        self.is_disturbed = note_outside(heap)\n",
+        "        self.is_disturbed = bool(taping) and note_outside(heap)\n",
         "",
         "launches go back through what the other tape has changed",
         (f"{_AGAIN}::test_blocks_at_the_same_time",),
