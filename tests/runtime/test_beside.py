@@ -181,6 +181,10 @@ _CASES: dict[str, tuple[_Make, list[list[int]]]] = {
         lambda t: [t.launch(tell, t.a), t.launch(tell, t.b)], [[0], [1]],
     ),
     "methods of all": (lambda t: [t.call("clear"), t.launch(copy, t.a, t.b)], [[0], [1]]),
+    "methods of all in between": (
+        lambda t: [t.launch(copy, t.a, t.b), t.call("clear"), t.launch(copy, t.d, t.b)],
+        [[0], [1], [2]],
+    ),
     "the host": (
         lambda t: [t.launch(copy, t.a, t.c), None, t.launch(copy, t.b, t.c)], [[0], [1], [2]],
     ),
