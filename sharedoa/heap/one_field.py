@@ -23,7 +23,7 @@ from ..model.scalars import ScalarType
 from ..model.spelled import Spelled
 from ..model.types import ReferenceType, Type, ValueType
 from .by_type import ByTypePlacement
-from .recording import recording
+from .recording import recording, taping
 from .residency import Residency
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def writer(placement, memory):
         nonlocal known
         heap = instance._heap
         if {is_usual}:
-            if not ({is_quiet}):
+            if taping or not ({is_quiet}):
                 heap.before_change()
                 heap.settle()
             with placement.access:
@@ -330,6 +330,7 @@ def _written(heap: Heap, code: Code, name: str, source: str, made: str, **parts:
     names.update(
         __name__=__name__,
         recording=recording.get,
+        taping=taping,
         thread=get_ident,
         find=code.finder(),
         nowhere=code.nowhere,

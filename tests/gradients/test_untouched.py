@@ -396,6 +396,25 @@ def test_where_others_change_memory_within_the_block() -> None:
         assert elsewhere is _in_a_thread and checkpoints is None and tape._untouched._copies is None
 
 
+@pytest.mark.parametrize("checkpoints", [2, None])
+@pytest.mark.parametrize("backend", ["cpu", "python"])
+def test_where_a_task_changes_one_object_within_the_block(
+    backend: str, checkpoints: int | None
+) -> None:
+    """Which takes no look at launches where there is nothing to wait for."""
+    with oa.Heap("auto", backend, capacity="64MiB", initial_region=16):
+        leaves, out = oa.new(Leaf, 4, weight=2.0), oa.zeros(1, f64)
+
+        def change() -> None:
+            leaves[0].weight += 1.0
+
+        with oa.tape(checkpoints=checkpoints) as tape:
+            pick[1](leaves, out)
+            _in_a_task(change)
+        with pytest.raises(oa.HeapError, match="another thread or task of Python"):
+            tape.backward(out)
+
+
 def test_where_a_thread_comes_within_the_block(expected: list[np.ndarray]) -> None:
     """What it changes nobody has copied."""
     with oa.Heap("auto", "cpu", capacity="64MiB", initial_region=16):

@@ -82,6 +82,15 @@ MUTATIONS = (
         (f"{_ONE}::test_launches_are_waited_for_and_recorded_ones_refused",),
     ),
     Mutation(
+        "who writes a field of one object does not tell tapes", "sharedoa/heap/one_field.py",
+        "if taping or not (", "if not (",
+        "the way back of a tape loads what another task has changed within the block",
+        (
+            "tests/gradients/test_untouched.py::"
+            "test_where_a_task_changes_one_object_within_the_block",
+        ),
+    ),
+    Mutation(
         "one object's field is read by an old layout", "sharedoa/heap/one_field.py",
         "known\n            if place[0] != placement.layout_epoch or not ",
         "known\n            if not ",
