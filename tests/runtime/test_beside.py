@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import sharedoa as oa
-from sharedoa import f32, i32
+from sharedoa import f32, i32, u32
+from sharedoa.heap.arrays import make_array
 from sharedoa.runtime import knobs
 from sharedoa.runtime.fusion.grouping import Launched, Record, grouped
 from sharedoa.runtime.geometry import parse_geometry
@@ -43,6 +44,16 @@ def count(n: oa.Array[i32]) -> None:
 @oa.kernel
 def lowest(n: oa.Array[i32]) -> None:
     oa.atomic_min(n, 0, oa.grid(1))
+
+
+@oa.kernel
+def lowest_bits(n: oa.Array[u32]) -> None:
+    oa.atomic_min(n, 0, u32(oa.grid(1)))
+
+
+@oa.kernel
+def clear_bits(n: oa.Array[u32]) -> None:
+    n[oa.grid(1)] = u32(0)
 
 
 @oa.kernel
@@ -102,6 +113,11 @@ def set_v(node: Node, to: f32) -> None:
 @oa.kernel
 def read_next(to: oa.Array[f32], node: Node) -> None:
     to[oa.grid(1)] = node.next.x
+
+
+def bits_of(array: Any) -> Any:
+    """The same memory, as sorts take it."""
+    return make_array(array._heap, u32, array._storage, array._address, len(array))
 
 
 class _Things:
@@ -241,6 +257,20 @@ _CASES: dict[str, tuple[_Make, list[list[int]]]] = {
         ],
         [[0], [1, 3], [2]],
     ),
+    "elements of another type": (
+        lambda t: [t.launch(copy, t.a, t.b), t.launch(clear_bits, bits_of(t.b))], [[0], [1]],
+    ),
+    "elements of another type elsewhere": (
+        lambda t: [t.launch(copy, t.a, t.b), t.launch(clear_bits, bits_of(t.c))], [[0, 1]],
+    ),
+    "one between is met as elements of another type": (
+        lambda t: [t.launch(copy, t.a, t.b), t.launch(clear_bits, bits_of(t.c)),
+                   t.launch(copy, t.d, t.c)],
+        [[0, 1], [2]],
+    ),
+    "atomics on elements of another type": (
+        lambda t: [t.launch(lowest, t.n), t.launch(lowest_bits, bits_of(t.n))], [[0], [1]],
+    ),
     "very many": (
         lambda t: [t.launch(count, t.n) for _ in range(10)], [[*range(8)], [8, 9]],
     ),
@@ -359,3 +389,19 @@ def test_only_small_launches_of_devices_share_one() -> None:
                 number[20](b)
             step.run(2)
             assert step.explain().count("in threads of their own") == expected
+
+
+def test_what_follows_a_sort_stays_behind_it() -> None:
+    """Which takes floats for unsigned numbers."""
+    found = []
+    for fuse in ("0", "always"):
+        with knobs.scope(fuse=fuse), oa.Heap(backend=InterpretedGpu()) as heap:
+            n, to = oa.zeros(4, i32), oa.zeros(8, f32)
+            numbers = heap.array(f32, np.arange(40, 0, -1, np.float32))
+            with oa.capture() as step:
+                number[4](n)
+                numbers.sort()
+                copy[8](to, numbers)
+            step.run()
+            found.append(to.numpy().tolist())
+    assert found == [[*range(1, 9)]] * 2

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import sharedoa as oa
-from sharedoa import f32, i32
+from sharedoa import f32, i32, u32
+from sharedoa.heap.arrays import make_array
 
 from .fused import (
     KINDS,
@@ -275,6 +276,26 @@ def test_arrays_that_overlap_are_not_own(launched: list[Any]) -> None:
             add[20](*first)
             add[20](*second)
             np.testing.assert_array_equal(got, a.numpy())
+
+
+@oa.kernel
+def raise_bits(to: oa.Array[u32]) -> None:
+    i = oa.grid(1)
+    to[i] = to[i] + u32(1 << 23)
+
+
+def test_elements_of_another_type_are_not_own(launched: list[Any]) -> None:
+    """As sorts take memory of floats: compilers would believe that it is other memory."""
+    with fused() as heap:
+        a, b = oa.array(f32, np.arange(N)), oa.zeros(N, f32)
+        for array, count in ((a, 2), (b, 1)):
+            launched.clear()
+            bits = make_array(heap, u32, array._storage, array._address, N)
+            with oa.fuse():
+                add[N](a, a)
+                raise_bits[N](bits)
+            assert len(launched) == count
+        np.testing.assert_array_equal(a.numpy()[1:], np.arange(1, N) * 4.5)  # 1.5 * 2 * 1.5
 
 
 def test_arrays_with_an_object_twice_are_not_own(launched: list[Any]) -> None:

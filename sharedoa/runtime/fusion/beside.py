@@ -15,7 +15,7 @@ from ...ir.operations import Effects
 from ...ir.roles import may_meet
 from ...ir.storing import threads_at_once
 from ..launch import Program
-from .part import Part
+from .part import Part, may_be_same
 from .threads import Share
 
 _ATOMICS = ("add", "min", "max")
@@ -82,9 +82,10 @@ def _parts_meet(one: Part, other: Part) -> bool:
         if part.calls is not None or any(effect in part.found.effects for effect in _ANYWHERE):
             return True
     for a, b in product(one.found.accesses, other.found.accesses):
-        if a.how == "read" == b.how or not may_meet(a.role, b.role):
+        if a.how == "read" == b.how or not may_be_same(a.role, b.role):
             continue
-        if a.how == b.how and a.how in _ATOMICS and a.is_exact and b.is_exact:
+        is_exact = a.is_exact and b.is_exact and may_meet(a.role, b.role)
+        if a.how == b.how and a.how in _ATOMICS and is_exact:
             continue
         here, there = one.memory(a.reach), other.memory(b.reach)
         if here is None or there is None or not here.is_apart(there):

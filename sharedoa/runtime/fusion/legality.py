@@ -22,7 +22,7 @@ from ...ir.core import Location
 from ...ir.roles import EVERYTHING, Role, describe, may_meet
 from ...ir.thread_accesses import ThreadAccess
 from ...tracebacks import short_place
-from .part import Part, effect_reason
+from .part import Part, effect_reason, may_be_same
 
 _ATOMICS = ("add", "min", "max")
 
@@ -115,10 +115,12 @@ class _Pair:
         return None
 
     def _may_fuse(self, a: ThreadAccess, b: ThreadAccess) -> bool:
-        if not may_meet(a.role, b.role) or self._are_apart((self._one, a), (self._other, b)):
+        if not may_be_same(a.role, b.role) or self._are_apart((self._one, a), (self._other, b)):
             return True
         if a.how == "read" == b.how and not self._is_changed(a, b):
             return True
+        if not may_meet(a.role, b.role):
+            return False  # as one launch, compilers would take them for different memory
         if a.how == b.how and a.how in _ATOMICS and a.is_exact and b.is_exact:
             return True
         return self._are_same(a, b)
@@ -126,8 +128,8 @@ class _Pair:
     def _is_changed(self, a: ThreadAccess, b: ThreadAccess) -> bool:
         """Whether either launch changes memory that both accesses may be to."""
         return any(
-            may_meet(access.role, a.role)
-            and may_meet(access.role, b.role)
+            may_be_same(access.role, a.role)
+            and may_be_same(access.role, b.role)
             and not self._are_apart((part, access), (self._one, a))
             and not self._are_apart((part, access), (self._other, b))
             for part, access in self._changed

@@ -14,6 +14,7 @@ from dispatch.dataclass import dataclass, field
 
 from ...ir.core import Location
 from ...ir.operations import Effects
+from ...ir.roles import Role, may_meet
 from ...ir.thread_accesses import Field, Reach, ThreadAccesses
 from ...model.classes import ClassType
 from ...model.types import ArrayType, ReferenceType
@@ -44,6 +45,13 @@ class Memory(NamedTuple):
             return False
         is_elsewhere = self.place != other.place
         return is_elsewhere or self.stop <= other.start or other.stop <= self.start
+
+
+def may_be_same(one: Role, other: Role) -> bool:
+    """``may_meet`` of accesses in two launches: what has elements of one type in one of them may
+    have those of another type in the next, as sorts take floats for unsigned numbers and as other
+    libraries lend memory."""
+    return may_meet(one, other) or one[:1] == other[:1] == ("element",)
 
 
 @dataclass(eq=False)
