@@ -333,3 +333,14 @@ def not_recorded() -> Iterator[None]:
         yield
     finally:
         recording.reset(token)
+
+
+@contextmanager
+def filling_new_memory() -> Iterator[None]:
+    """In the block launches of this thread write to nothing that others have: open tapes of other
+    threads and tasks need not know of them."""
+    if not taping or recording.get() is not None:
+        yield
+        return
+    with not_recorded():
+        yield

@@ -12,7 +12,7 @@ from ..heap.adjoints import AdjointView
 from ..heap.array2 import Array2
 from ..heap.arrays import Array, FieldView, make_array
 from ..heap.numpy_like import NumPyLike
-from ..heap.recording import is_taped
+from ..heap.recording import filling_new_memory, is_taped, refuse_change
 from ..model.scalars import ScalarType, i64
 from ..model.types import Type, array_form
 from . import fields, on_host, reduction_plan, scan, sorting
@@ -101,6 +101,7 @@ def components(array: Array, type: ScalarType) -> Array:
     return make_array(array._heap, type, array._storage, array._address, array.size)
 
 
+@filling_new_memory()
 def reduce(values: NumPyLike, name: str, type: ScalarType) -> Any:
     """One number for all elements, of NumPy's type for it."""
     size = values.size
@@ -154,6 +155,7 @@ def _of_nothing(values: NumPyLike, name: str, type: ScalarType) -> Any:
     return getattr(np.empty(0, type.dtype), name)()
 
 
+@filling_new_memory()
 def cumsum(values: NumPyLike, type: ScalarType) -> Array:
     """Prefix sums in a new array, of the type of the sum."""
     heap, of = values._heap, operator("sum", type)
@@ -189,6 +191,7 @@ def _sort(values: NumPyLike, type: ScalarType) -> None:
 def _sort_on_host(values: NumPyLike, type: ScalarType) -> None:
     sort = on_host.sort_floats if type.is_float else on_host.sort
     if isinstance(values, Array):
+        refuse_change(values._heap)
         sort(values._numpy())
         values._note_change()
     else:
@@ -197,6 +200,7 @@ def _sort_on_host(values: NumPyLike, type: ScalarType) -> None:
         values[...] = copy
 
 
+@filling_new_memory()
 def _argsort(values: NumPyLike, type: ScalarType) -> Any:
     if values.ndim > 1:
         return _by_numpy(values, "argsort", {})

@@ -12,7 +12,7 @@ from ..heap import hooks
 from ..heap.arrays import Array, FieldView
 from ..heap.heap import Heap
 from ..heap.numpy_like import NumPyLike, is_traced, refuse_traced
-from ..heap.recording import is_taped, not_recorded
+from ..heap.recording import filling_new_memory, is_taped, not_recorded
 from ..model.functions import DeviceFunction
 from ..model.scalars import from_dtype
 from ..model.types import Type
@@ -35,6 +35,7 @@ def count_nonzero(values: Any) -> int:
         return int(calls.reduce(values, "count", type))
 
 
+@filling_new_memory()
 def where(condition: Any, left: Any = _NOTHING, right: Any = _NOTHING) -> Any:
     """A new array of the elements of ``left`` where ``condition`` is not 0, else of ``right``; of
     one dimension, or numbers. Without these, as in NumPy, a tuple of one array, of the indices
@@ -111,6 +112,7 @@ def _array(heap: Heap, operand: Any, dtype: np.dtype[Any]) -> Array:
     return heap.array_of(type, np.atleast_1d(np.asarray(operand, dtype)))
 
 
+@filling_new_memory()
 def reduce(function: DeviceFunction, values: Any, initial: Any = _NOTHING) -> Any:
     """All elements of an array or view combined: ``function(function(a[0], a[1]), ...)``, where
     ``function`` is an ``@oa.func`` of two elements that gives one. It must be associative, and
@@ -131,6 +133,7 @@ def reduce(function: DeviceFunction, values: Any, initial: Any = _NOTHING) -> An
     return total if initial is _NOTHING else function(initial, total)
 
 
+@filling_new_memory()
 def scan(function: DeviceFunction, values: Any) -> Array:
     """A new array whose element i is elements 0 to i combined (``reduce``).
 

@@ -4,6 +4,7 @@ is no float is constant, and what changes memory in place is refused; alike on e
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextvars import Context
 from typing import Any
 
 import numpy as np
@@ -100,6 +101,28 @@ def test_what_is_no_float_is_constant(backend: str) -> None:
             loss = y.sum() * oa.count_nonzero(y)
         tape.backward(loss)
         assert oa.grad(x).tolist() == [2.0, 0.0, 8.0, 0.0]
+
+
+@pytest.mark.parametrize("backend", ["python", "cpu", "device"])
+def test_what_a_task_computes_within_the_block(backend: str) -> None:
+    """It changes nothing that the tape knows, but where it sorts."""
+    with oa.Heap("auto", BACKENDS[backend](), capacity="64MiB"):
+        x, y, z = oa.array(f64, [0.5, 0.0, 2.0]), oa.zeros(3, f64), oa.array(f64, [2.0, 1.0])
+
+        def compute() -> None:
+            y.sum(), y.cumsum(), y.argsort(), oa.where(y)
+            oa.scan(combine, y), oa.reduce(combine, y)
+
+        def tape_beside(work: Callable[[], None]) -> oa.Tape:
+            with oa.tape(checkpoints=2) as tape:
+                square[3](x, y)
+                Context().run(work)
+            return tape
+
+        tape_beside(compute).backward(y, np.ones(3))
+        assert oa.grad(x).tolist() == [1.0, 0.0, 4.0]
+        with pytest.raises(HeapError, match="another thread or task of Python launched"):
+            tape_beside(z.sort).backward(y, np.ones(3))
 
 
 @pytest.mark.parametrize("backend", ["python", "cpu", "device"])

@@ -251,6 +251,22 @@ MUTATIONS = (
         ),
     ),
     Mutation(
+        "what other tasks sort on the host is not noted",
+        "sharedoa/many/calls.py",
+        "        refuse_change(values._heap)\n",
+        "",
+        "launches go back through what another task has sorted",
+        (f"{_MANY}::test_what_a_task_computes_within_the_block",),
+    ),
+    Mutation(
+        "who sums up within the block of another's tape disturbs it",
+        "sharedoa/heap/recording.py",
+        "    if not taping or recording.get() is not None:\n",
+        "    if True:\n",
+        "a thread that looks at what it computes makes the way back of another's tape an error",
+        (f"{_MANY}::test_what_a_task_computes_within_the_block",),
+    ),
+    Mutation(
         "blocks at the same time know of each other",
         "sharedoa/runtime/tape.py",
         "        self.is_disturbed = bool(taping) and note_outside(heap)\n",
