@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from bench.reproduction.document import with_tables
-from bench.reproduction.records import CUPTI, EVENTS, merge, timer_of
+from bench.reproduction.records import CUPTI, merge, timer_of
 from bench.reproduction.tables import tables
 from dispatch.mode import MODES
 from sharedoa.ir.pipeline import PIPELINE
@@ -178,23 +178,34 @@ def test_tables_of_the_reproduction_are_those_of_the_record():
     assert with_tables(text, made) == text
 
 
-def test_where_auto_stands_is_what_was_recorded():
-    text = (ROOT / "docs/performance.md").read_text()
-    name = re.findall(r"`(reproduction-auto[\w.-]+)`", text)[0]
-    # What events add to each launch; CUPTI's records are the kernels' own times.
-    added = {EVENTS: 0.003, CUPTI: 0.0}
-    recorded = {
-        row["workload"]: 1e3 * row["median"] - added[timer_of(row)] * sum(row["launches"].values())
-        for row in json.loads((ROOT / "bench/results" / name).read_text())["rows"]
+def _of_auto(*records):
+    """What kernels took by CUPTI, in ms, by workload."""
+    rows = [
+        row
+        for name in records
+        for row in json.loads(
+            (ROOT / f"bench/results/reproduction-{name}-nvidia-h200-2026-11-27.json").read_text()
+        )["rows"]
         if row["figure"] == "6" and row["mode"] == "auto"
-    }
-    section = text.partition("## Where it stands")[2]
+    ]
+    assert {timer_of(row) for row in rows} == {CUPTI}
+    return {row["workload"]: 1e3 * row["median"] for row in rows}
+
+
+def test_where_auto_stands_is_what_was_recorded():
+    section = (ROOT / "docs/performance.md").read_text().partition("## Where it stands")[2]
     number = r" ([\d.]+) \|"
-    stands = re.findall(rf"^\| ([A-Z][\w ()]+) \|{number * 3} [\d.]+ \|", section, re.M)
-    assert {workload for workload, *_ in stands} == {*recorded}
-    for workload, artifact, ours, ratio in stands:
-        assert float(ours) == pytest.approx(recorded[workload], rel=0.01)
-        assert float(ratio) == pytest.approx(float(artifact) / float(ours), rel=0.03)
+    stands = re.findall(rf"^\| ([A-Z][\w ()]+) \|{number * 8}$", section, re.M)
+    before = _of_auto("eleven_before_four", "eleven_before_seven")
+    now = _of_auto("eleven_now_four", "eleven_now_seven")
+    since = _of_auto("shared_four", "shared_seven")
+    assert {workload for workload, *_ in stands} == {*before} == {*now} == {*since}
+    for workload, *numbers in stands:
+        _, old, new, ratio, by_hand, slower, newest, slower_since = map(float, numbers)
+        recorded = [each[workload] for each in (before, now, since)]
+        assert [old, new, newest] == pytest.approx(recorded, rel=0.01)
+        quotients = [new / old, new / by_hand, newest / by_hand]
+        assert [ratio, slower, slower_since] == pytest.approx(quotients, rel=0.03)
 
 
 def test_pictures_exist():
