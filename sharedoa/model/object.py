@@ -236,6 +236,11 @@ def _refuse_deleted(proxy: Any, name: str, *_: Any) -> Any:
     raise proxy._reference.error()
 
 
+def _refuse_class(proxy: Any) -> Any:
+    """``isinstance`` and ``match`` ask, where the type that it has is no answer."""
+    raise proxy._reference.error()
+
+
 def _set_unless_deleted(proxy: Any, name: str, value: Any) -> None:
     if name not in Object.__slots__:
         _refuse_deleted(proxy, name)
@@ -248,6 +253,7 @@ _Deleted: Any = type.__new__(
     {
         "__slots__": (), "__repr__": Object._shown_reference,
         "__getattr__": _refuse_deleted, "__setattr__": _set_unless_deleted,
+        "__class__": property(_refuse_class),
     },
 )  # fmt: skip
 

@@ -124,6 +124,15 @@ class Link(oa.Object):
         if self.next is not None:
             self.next.value = 1
 
+    def ask(self) -> bool:
+        return isinstance(self.next, Link)
+
+    def tell(self) -> i32:
+        match self.next:
+            case Link(value=value):
+                return value
+        return 0
+
     def show(self) -> None:
         print(self.next is None)
 
@@ -133,7 +142,7 @@ def test_what_refers_to_a_deleted_object_is_told_so() -> None:
         links = oa.new(Link, 2, value=3)
         links[0].next = links[1]
         oa.delete(links[1])
-        for call in (links[:1].look, links[:1].change):
+        for call in (links[:1].look, links[:1].change, links[:1].ask, links[:1].tell):
             with pytest.raises(oa.DeviceError, match=r"HeapError: the object at .* was deleted"):
                 call()
         links[:1].show()
