@@ -159,6 +159,13 @@ MUTATIONS = (
         (f"{_BESIDE_TESTS}::test_launches_that_cannot_meet_share_one",),
     ),
     Mutation(
+        "columns of arrays that are one parameter", "sharedoa/runtime/fusion/program.py",
+        "return type, argument._address, argument.shape",
+        "return type, argument._address, len(argument)",
+        "an array without rows has the columns of another one",
+        (f"{_TESTS}::test_arrays_without_rows_are_not_the_same",),
+    ),
+    Mutation(
         "unknown memory side by side", _BESIDE,
         "if here is None or there is None or not here.is_apart(there):",
         "if here is not None and there is not None and not here.is_apart(there):",

@@ -279,6 +279,22 @@ def test_arrays_that_overlap_are_not_own(launched: list[Any]) -> None:
 
 
 @oa.kernel
+def tell_columns(of: oa.Array[f32, 2], to: oa.Array[i32]) -> None:
+    to[oa.grid(1)] = i32(of.shape[1])
+
+
+def test_arrays_without_rows_are_not_the_same(launched: list[Any]) -> None:
+    """They lie nowhere, all of them."""
+    with fused():
+        given = [(oa.zeros((0, columns), f32), oa.zeros(3, i32)) for columns in (5, 7)]
+        with oa.fuse():
+            for each in given:
+                tell_columns[3](*each)
+        assert len(launched) == 1
+        assert [to.numpy().tolist() for _, to in given] == [[5] * 3, [7] * 3]
+
+
+@oa.kernel
 def raise_bits(to: oa.Array[u32]) -> None:
     i = oa.grid(1)
     to[i] = to[i] + u32(1 << 23)

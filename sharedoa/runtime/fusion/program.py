@@ -54,7 +54,7 @@ def together(
 def _identity(argument: Any, type: Type) -> Any:
     """What is equal for arguments that are the same; None for those that may differ next time."""
     if isinstance(argument, Array):
-        return type, argument._address, len(argument)
+        return type, argument._address, argument.shape
     if isinstance(argument, RunOfObjects):
         return type, argument._run.place, argument._run.slot, len(argument)
     return (type, argument._reference) if isinstance(argument, Object) else None
