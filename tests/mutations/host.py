@@ -82,6 +82,12 @@ MUTATIONS = (
         (f"{_ONE}::test_launches_are_waited_for_and_recorded_ones_refused",),
     ),
     Mutation(
+        "deleted objects are of another class", "sharedoa/model/object.py",
+        '        "__class__": property(_refuse_class),\n', "",
+        "a kernel in CPython takes an object that was deleted for one of another class",
+        ("tests/runtime/test_cpython.py::test_what_refers_to_a_deleted_object_is_told_so",),
+    ),
+    Mutation(
         "who writes a field of one object does not tell tapes", "sharedoa/heap/one_field.py",
         "if taping or not (", "if not (",
         "the way back of a tape loads what another task has changed within the block",
