@@ -198,11 +198,17 @@ class HashGrid(Generic[T_co]):
         ordered = self._cells, self._ranks, self._starts, self._members
         _launch(grid_order.kernel_gather_members, count, *ordered)
         given = shape, self._unsorted, self._cells, self._starts, self._members, placed
-        for part, first in zip(parts, numbers, strict=False):
-            program = grid_order.placing(part._cls, objects._cls, bits)
-            start = program.launcher(parse_geometry(len(part), 1))
-            start(part, first, *given, self._objects)
         storage = self._objects._storage
+        try:
+            for part, first in zip(parts, numbers, strict=False):
+                program = grid_order.placing(part._cls, objects._cls, bits)
+                start = program.launcher(parse_geometry(len(part), 1))
+                start(part, first, *given, self._objects)
+        finally:
+            # These launches note no references (``keeps_arrays``). Copies that a tape made before
+            # the first of them have others from now on.
+            if storage is not None:
+                storage.version += 1
         if storage is not None:
             storage.known, storage.lived = heap.known_now(), self._deletions
         self._kernel_type = kernel_type

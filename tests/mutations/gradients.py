@@ -15,6 +15,14 @@ _MANY = "tests/gradients/test_many.py"
 
 MUTATIONS = (
     Mutation(
+        "a grid that was built anew is not put back",
+        "sharedoa/runtime/hash_grid.py",
+        "                storage.version += 1\n",
+        "                pass\n",
+        "the way back finds the neighbours of later steps",
+        ("tests/gradients/test_neighbours.py::test_a_grid_that_is_built_in_another_order",),
+    ),
+    Mutation(
         "rounds that keep nothing have one frame",
         "sharedoa/ir/adjoint/loops.py",
         "    if not to.plan.counts_rounds(loop):\n        frame.word(PREVIOUS)",
