@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import sharedoa as oa
-from sharedoa import f64
+from sharedoa import f64, i32
+from sharedoa.backends.cpu import CpuBackend
+
+from ..codegen.interpreted import InterpretedGpu
+from .copying_device import CopyingDevice
 
 COUNT, RADIUS, STEP = 20, 1.0, 0.1
 
@@ -65,18 +70,23 @@ def test_neighbours_in_a_grid(checkpoints: int | None) -> None:
         assert found[place] == pytest.approx(difference, rel=1e-6)
 
 
-def test_a_grid_that_is_built_in_another_order() -> None:
+@pytest.mark.parametrize(
+    "backend",
+    [CpuBackend, InterpretedGpu, lambda: CopyingDevice(1 << 20)],
+    ids=["cpu", "warps", "copies"],
+)
+def test_a_grid_that_is_built_in_another_order(backend: Callable[[], Any]) -> None:
     """Birds come to other cells, so what the grid refers to changes from step to step; the block is
     repeated, with birds where they were and elsewhere."""
     rng = np.random.default_rng(0)
     start, way = rng.uniform(0, 5, (COUNT, 2)), rng.normal(size=(COUNT, 2))
-    with oa.Heap(backend="cpu", capacity="64MiB"):
+    with oa.Heap("auto", backend(), capacity="64MiB"):
         birds = oa.new(Bird, COUNT)
         grid = oa.HashGrid(cell=1.0, size=(5, 5), periodic=False)
         for begin in (start, start, start[::-1]):
             birds.pos, birds.vel = begin, np.zeros_like(begin)
             with oa.tape() as tape:
-                for _ in range(3):
+                for _ in range(2):
                     grid.build(birds, "pos")
                     oa.all(Bird).look(grid, RADIUS)
                     oa.all(Bird).move(0.5)
@@ -84,7 +94,7 @@ def test_a_grid_that_is_built_in_another_order() -> None:
             tape.zero()
             tape.backward(loss)
             found = (birds.grad.pos.numpy() * way).sum()
-            ends = [flown(begin + step * way, 3, 0.5) for step in (1e-6, -1e-6)]
+            ends = [flown(begin + step * way, 2, 0.5) for step in (1e-6, -1e-6)]
             assert found == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-6)
 
 
@@ -115,3 +125,40 @@ def test_arrays_of_two_dimensions() -> None:
         moved[place] = 1e-6
         difference = (smoothed(start + moved) - smoothed(start - moved)) / 2e-6
         assert found[place] == pytest.approx(difference, rel=1e-8)
+
+
+@oa.kernel
+def counted(a: oa.Array[f64], found: oa.Array[i32]) -> None:
+    number = oa.shared(i32, 1)
+    if a[oa.grid(1)] > 1.0:
+        oa.atomic_add(number, 0, 1)
+    oa.syncthreads()
+    if oa.grid(1) == 0:
+        found[0] = number[0]
+
+
+@oa.kernel
+def scaled(a: oa.Array[f64], found: oa.Array[i32], out: oa.Array[f64]) -> None:
+    i = oa.grid(1)
+    out[i] = a[i] * found[0]
+
+
+@oa.kernel
+def shifted(a: oa.Array[f64], out: oa.Array[f64]) -> None:
+    beside = oa.shared(i32, 4)
+    beside[oa.grid(1)] = oa.grid(1)
+    oa.syncthreads()
+    out[oa.grid(1)] = a[beside[3 - oa.grid(1)]]
+
+
+def test_integers_that_threads_share() -> None:
+    """Constants to gradients, but nothing that a way back could find again."""
+    with oa.Heap(backend="cpu", capacity="64MiB"):
+        a, out, found = oa.array(f64, [0.5, 1.5, 2.5, 3.5]), oa.zeros(4, f64), oa.zeros(1, i32)
+        with oa.tape() as tape:
+            counted[4, 4](a, found)
+            scaled[4](a, found, out)
+        with oa.tape(), pytest.raises(oa.CompileError, match="threads share memory of a block"):
+            shifted[4, 4](a, out)
+        tape.backward(out, np.ones(4))
+        assert (oa.grad(a) == 3.0).all()

@@ -15,6 +15,14 @@ _MANY = "tests/gradients/test_many.py"
 
 MUTATIONS = (
     Mutation(
+        "floats that threads share through integers are reversed",
+        "sharedoa/ir/adjoint/program.py",
+        "if not is_reversed and operation.kind in",
+        "if operation.kind in",
+        "the way back reads what other threads have left of shared memory",
+        ("tests/gradients/test_neighbours.py::test_integers_that_threads_share",),
+    ),
+    Mutation(
         "a grid that was built anew is not put back",
         "sharedoa/runtime/hash_grid.py",
         "                storage.version += 1\n",

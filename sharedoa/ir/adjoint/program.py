@@ -95,8 +95,14 @@ def differentiate(
         specialise_by_class(program, receivers)
     inline_small(program)
     differentiable = _differentiable(program)
+    is_reversed = any(
+        touches_floats(each) for one in differentiable.values() for each in operations_in(one)
+    )
     for function in differentiable.values():
-        refuse(function)
+        refuse(function, is_reversed)
+    if not is_reversed:
+        return Differentiated(None, None)
+    for function in differentiable.values():
         forward_loads(function)
     remove_unused(program, debug)
     again = Again(program) if loads_again else Again()
@@ -143,12 +149,31 @@ def _differentiable(program: Program) -> dict[str, Function]:
     return found
 
 
-def refuse(function: Function) -> None:
-    """Raises CompileError for operations without an adjoint, each with its line."""
+#: Of these, what takes no object away: nothing, to programs that change no floats in memory.
+_BETWEEN_THREADS = frozenset({"tile", "count", "fence", "barrier"})
+
+
+def touches_floats(operation: Operation) -> bool:
+    """Whether it changes floats in memory itself, or nobody knows."""
+    kind = kind_of(operation)
+    if kind is None:
+        return True
+    return kind.changes and any(
+        float_leaves(element_of(each))
+        for each in operation.operands
+        if isinstance(each.type, LvalueType)
+    )
+
+
+def refuse(function: Function, is_reversed: bool = True) -> None:
+    """Raises CompileError for operations without an adjoint, each with its line. ``is_reversed``:
+    whether the program changes floats in memory."""
     found = []
     for operation in operations_in(function):
         kind = kind_of(operation)
         if kind is not None and kind.adjoint is not None:
+            continue
+        if not is_reversed and operation.kind in _BETWEEN_THREADS:
             continue
         what, help = _REFUSED.get(
             operation.kind, (f"{operation.kind} has no adjoint", "write it another way")
@@ -410,7 +435,7 @@ class Plan:
 
     def touches(self, operation: Operation) -> bool:
         """Whether the operation, with what it calls and holds, changes floats in memory."""
-        if self.touches_memory(operation):
+        if touches_floats(operation):
             return True
         if any(self._touching[symbol] for symbol in self._callees(operation)):
             return True
@@ -421,22 +446,10 @@ class Plan:
         """Whether there is anything to be reversed."""
         return any(self._touching.values())
 
-    def touches_memory(self, operation: Operation) -> bool:
-        """Whether it changes floats in memory itself."""
-        kind = kind_of(operation)
-        assert kind is not None
-        if not kind.changes:
-            return False
-        return any(
-            float_leaves(element_of(each))
-            for each in operation.operands
-            if isinstance(each.type, LvalueType)
-        )
-
     @cached_property
     def _touching(self) -> Mapping[str, bool]:
         found = {
-            symbol: any(map(self.touches_memory, operations_in(function)))
+            symbol: any(map(touches_floats, operations_in(function)))
             for symbol, function in self._functions.items()
         }
         changed = True
