@@ -14,6 +14,9 @@ _FROM = re.compile(r"^ *from (\.*)([\w.]*) import (\([^)]*\)|[^\n]*)", re.M)
 #: Also in programs that tests start, and names of modules that are imported later.
 _DOTTED = re.compile(rf"\b(?:{'|'.join(PACKAGES)})(?:\.\w+)+")
 
+#: Programs are found by their names (``apps.registry``).
+_QUOTED = re.compile(r'"(\w+)"')
+
 
 def files_of_ours() -> list[Path]:
     return [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
@@ -31,6 +34,8 @@ def users(files: Iterable[Path]) -> dict[str, set[str]]:
     for path, text in texts.items():
         used = {name.replace(".", "/") for name in _DOTTED.findall(text)}
         used |= {f"sharedoa/{name}" for name in re.findall(r"\boa\.(\w+)", text)}
+        programs = {f"apps/{name}/program" for name in _QUOTED.findall(text)}
+        used |= {each for each in programs if f"{each}.py" in texts}
         for name in () if path in FACADES else used | _imported(path, text):
             first, _, rest = name.partition("/")
             module = PurePosixPath(given.get(rest, name) if first == "sharedoa" else name)

@@ -52,6 +52,11 @@ def test_imports_alone_lead_to_what_finds_most_faults(monkeypatch: pytest.Monkey
         ("sharedoa/targets/nvptx_division.py", ["tests/targets/test_block_divisions.py"]),
         ("sharedoa/heap/arrays.py", ["tests/heap", "tests/frontend"]),  # used by too many
         ("tests/heap/test_dump.py", ["tests/heap/test_dump.py"]),
+        # They run programs by name.
+        (
+            "apps/sugarscape/classes.py",
+            ["tests/apps/test_launches.py", "tests/apps/test_layouts.py"],
+        ),
         ("tests/ptxpass/interpreter/memory.py", ["tests/codegen/test_early_loads.py"]),
         ("tests/quick_code.py", ["tests"]),  # used by fixtures of all
         ("tests/heap/conftest.py", ["tests/heap"]),
