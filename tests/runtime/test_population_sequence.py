@@ -21,6 +21,7 @@ from sharedoa.backends.staging import HostStaging
 from sharedoa.errors import HeapError
 from sharedoa.runtime import clustering
 from sharedoa.runtime.launch_sequence import RecordedLaunch
+from sharedoa.runtime.population_sequence import PopulationSequence
 
 from ..backends.pretend_device import PretendDevice
 from ..heap.invariants import check_invariants
@@ -316,6 +317,47 @@ def test_a_method_that_comes_to_make_objects_is_captured_again() -> None:
         Thing.act = act  # type: ignore[method-assign]
         step.run(2)
         assert oa.all(Other).number.numpy().tolist() == [3, 3]
+
+
+_by = 1
+
+
+@oa.kernel
+def raise_by(numbers: oa.Array[i64]) -> None:
+    numbers[oa.grid(1)] += _by
+
+
+@oa.kernel
+def make_in_turn(number: i32) -> None:
+    if oa.grid(1) % 2 == number:
+        oa.new(Plant)
+
+
+def test_a_name_of_a_launch_beside_births_means_something_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The step was planned for ever."""
+    monkeypatch.setattr(PopulationSequence, "_make_plan", limited(PopulationSequence._make_plan))
+    with oa.Heap(backend=PretendDevice(1 << 16)):
+        numbers = oa.zeros(3, i64)
+        with oa.capture() as step:
+            raise_by[3](numbers)
+            make_in_turn[4](1)
+        for by in (1, 10):
+            monkeypatch.setitem(globals(), "_by", by)
+            step.run()
+        assert numbers.numpy().tolist() == [11] * 3
+        assert len(oa.all(Plant)) == 4
+
+
+def limited(function: Any) -> Any:
+    calls = iter(range(9))
+
+    def call(*given: Any) -> Any:
+        next(calls)
+        return function(*given)
+
+    return call
 
 
 def test_a_heap_goes_with_its_step() -> None:
