@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import weakref
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 import numpy as np
@@ -308,18 +308,17 @@ class Extents:
         """The first slab decides where the base is, whose neighbourhood is kept free from then on
         for as long as the heap is there."""
         if within.base == 0:
-            bases = list(within.bases(slab.address))
-            for base in bases:
-                release = self._provider.keep_free(base)
-                if release is not None:
-                    weakref.finalize(self, release).atexit = False
-                    within.base = base
-                    break
+            claimed = claim_base(within, self._provider, slab.address)
+            if claimed is not None:
+                base, release = claimed
+                weakref.finalize(self, release).atexit = False
+                within.base = base
             else:
-                if not self.moves or not bases:
+                base = next(within.bases(slab.address), 0)
+                if not self.moves or base == 0:
                     return False
                 # A driver has all addresses around for itself; it maps those that it gives out.
-                within.base = bases[0]
+                within.base = base
         return within.admit(slab.address, slab.address + slab.size)
 
     def _room(self) -> int:
@@ -332,6 +331,18 @@ class Extents:
                 self._free.remove((address, size))
                 del self._slabs[address]
                 self.reserved -= size
+
+
+def claim_base(
+    within: Reach, provider: Provider, start: int
+) -> tuple[int, Callable[[], object]] | None:
+    """The best place that null has near memory at ``start``, kept free from now on, and what gives
+    it back; None where others have all of them."""
+    for base in within.bases(start):
+        release = provider.keep_free(base)
+        if release is not None:
+            return base, release
+    return None
 
 
 def _rounded(size: int) -> int:

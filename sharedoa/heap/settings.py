@@ -12,7 +12,7 @@ from ..model.foreign import any_foreign_class
 from ..model.layout import Layout
 from ..model.record import Header
 from ..model.reference import NarrowReference, PlainReference, ReferenceEncoding, TaggedReference
-from .extents import SLAB_SIZE
+from .extents import SLAB_SIZE, claim_base
 from .provider import HostProvider, total_memory
 
 _opened: dict[str, Any] = {}
@@ -125,12 +125,10 @@ def _has_base(narrow: NarrowReference) -> bool:
     except HeapError:
         return True  # who asks for objects is told
     try:
-        for base in narrow.bases(slab.address):
-            release = provider.keep_free(base)
-            if release is not None:
-                release()
-                return True
-        return False
+        claimed = claim_base(narrow, provider, slab.address)
+        if claimed is not None:
+            claimed[1]()
+        return claimed is not None
     finally:
         provider.free(slab)
 
