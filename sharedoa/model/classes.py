@@ -136,20 +136,21 @@ class ClassType:
     def __post_init__(self) -> None:
         _by_index[self.type_index] = self
         self.family: Family = self.base.family if self.base else Family(self)
-        if self.base:
-            # Another list, as other threads may be going through it.
-            self.base.subclasses = [*self.base.subclasses, self]
 
     def __repr__(self) -> str:
         return self.name
 
-    def assign_slots(self) -> None:
-        """Number the virtual methods; called once, when ``methods`` is complete."""
+    def join(self) -> None:
+        """Number the virtual methods and enter the hierarchy; called once, when ``methods`` is
+        complete, as other threads compile calls of whatever classes they find there."""
         self.slots = dict(self.base.slots) if self.base else {}
         for name in self.methods:
             self.slots.setdefault(name, len(self.slots))
         self.entry_base = self.family.entries
         self.family.entries += len(self.slots)
+        if self.base:
+            # Another list, as other threads may be going through it.
+            self.base.subclasses = [*self.base.subclasses, self]
 
     @property
     def own_fields(self) -> dict[str, Type]:

@@ -77,15 +77,16 @@ def declare_foreign(
     namespace = {**members, "__slots__": (), "__module__": module, "__qualname__": name}
     python_class: Any = type.__new__(ObjectMeta, name, (base or Object,), namespace)
     above = base.__sharedoa__ if base is not None else None  # type: ignore[attr-defined]
-    shared = ClassType(
-        name, python_class, above, resolve_fields, type_index=type_index, foreign=foreign
-    )
-    type.__setattr__(python_class, "__sharedoa__", shared)
-    shared.assign_slots()
-    for field in fields:
-        type.__setattr__(python_class, field, FieldAccess(field))
-    declare(python_class)
-    _declared.append(shared)
-    World.advance()
+    with World.changing:
+        shared = ClassType(
+            name, python_class, above, resolve_fields, type_index=type_index, foreign=foreign
+        )
+        type.__setattr__(python_class, "__sharedoa__", shared)
+        shared.join()
+        for field in fields:
+            type.__setattr__(python_class, field, FieldAccess(field))
+        declare(python_class)
+        _declared.append(shared)
+        World.advance()
     found: type = python_class
     return found

@@ -343,7 +343,7 @@ def _declare_class(
                     method = _make_method(shared, name, function, scope, kind)
                     _install_method(cls, method, value)
             _note_initialiser(shared, members.get("__init__"), scope)
-            shared.assign_slots()
+            shared.join()
             for name in annotations:
                 type.__setattr__(cls, name, FieldAccess(name))
             declare(cls)

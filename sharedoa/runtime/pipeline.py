@@ -28,6 +28,7 @@ from ..ir.job import Job
 from ..ir.passes.dispatch import SiteReport, reports
 from ..ir.pipeline import history, optimised
 from ..ir.text import program_text
+from ..model.world import World
 from ..targets.base import Stages
 from ..targets.optimise import assembly_of
 from ..uninterrupted import uninterrupted
@@ -167,6 +168,7 @@ def compile(job: Job) -> Compilation:
     begun = perf_counter()
     # What is dumped is made.
     is_kept = knobs.dump.value() is None and code_cache.open_folder() is not None
+    world = World.epoch
     description = describe(job) if is_kept else None
     found = None if description is None else descriptions.recall(job, description)
     if found is not None and description is not None and not always_compiles:
@@ -190,7 +192,8 @@ def compile(job: Job) -> Compilation:
         compilation.products.update(made)
         _dump(job, made)
     job.facts.close()
-    if description is not None:
+    # Another thread may have changed classes since they were described; code is of those now.
+    if description is not None and _is_still(world):
         text, asked = _code_text(compilation), job.facts.questions
         if found is None:
             descriptions.remember(job, description, text, compilation.outline, asked)
@@ -201,6 +204,11 @@ def compile(job: Job) -> Compilation:
     compilation.forget()
     compilation.seconds = perf_counter() - begun
     return compilation
+
+
+def _is_still(epoch: int) -> bool:
+    with World.changing:
+        return World.epoch == epoch
 
 
 def _dump(job: Job, made: Stages) -> None:

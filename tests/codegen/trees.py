@@ -139,7 +139,7 @@ def shared_class(
         cls.methods[method] = Method(
             method, cls, lambda: None, abstract, lambda: Signature((), (), VOID)
         )
-    cls.assign_slots()
+    cls.join()
     return cls
 
 

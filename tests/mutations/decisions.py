@@ -215,6 +215,19 @@ MUTATIONS = (
         ),
     ),
     # ------------------------------------------------------------------ descriptions
+    Mutation(
+        "code of classes that changed after they were described", "sharedoa/runtime/pipeline.py",
+        "description is not None and _is_still(world)", "description is not None",
+        "code is found that was made of something else", _OF_DESCRIPTIONS,
+    ),
+    Mutation(
+        "classes in the hierarchy before their slots", "sharedoa/model/classes.py",
+        "        self.family: Family = self.base.family if self.base else Family(self)\n",
+        "        self.family: Family = self.base.family if self.base else Family(self)\n"
+        "        if self.base:\n"
+        "            self.base.subclasses = [*self.base.subclasses, self]\n",
+        "other threads compile calls of classes that have no methods yet", _OF_DESCRIPTIONS,
+    ),
     *(
         Mutation(
             f"a description without {what}", _DESCRIPTION, old, new,

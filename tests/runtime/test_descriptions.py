@@ -15,11 +15,12 @@ import pytest
 import sharedoa as oa
 from dispatch.mode import parse_mode
 from ptxpass.ir import Ranges
-from sharedoa import f32, i32
+from sharedoa import f32, f64, i32
 from sharedoa.errors import InternalError
 from sharedoa.ir.core import Function, Operation, Program, Value
 from sharedoa.ir.description import describe
 from sharedoa.ir.job import Facts, Job
+from sharedoa.model import object as model_object
 from sharedoa.model.classes import ClassType, Family
 from sharedoa.model.clusters import Clusters
 from sharedoa.model.reference import PlainReference
@@ -354,6 +355,55 @@ def test_the_net_catches_what_a_description_leaves_out(
     job = total.program.job(heap, heap.mode, True, heap.backend.target)
     with pytest.raises(InternalError, match="its description is that of other code"):
         pipeline.compile(dataclasses.replace(job, fastmath=True))
+
+
+def test_code_of_classes_that_changed_meanwhile_is_not_kept(
+    heap: oa.Heap, quick: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another thread may define a class between the description of a job and its passes."""
+    defined: list[type] = []
+    entries = SHAPE.family.entries
+    whole = pipeline.describe
+
+    def then_define(job: Job) -> Any:
+        found = whole(job)
+
+        class Wider(Square):  # whose objects are not aligned as others
+            more: f64
+
+        defined.append(Wider)
+        return found
+
+    monkeypatch.setattr(pipeline, "describe", then_define)
+    with_wider = compile_again(heap)
+    text = with_wider.products["dispatch.ll"]
+    monkeypatch.setattr(pipeline, "describe", whole)
+    # As in a process that never had the class.
+    defined[0].__sharedoa__.withdraw()  # type: ignore[attr-defined]
+    monkeypatch.setattr(SHAPE.family, "entries", entries)
+    again = compile_again(heap)
+    assert again.found is None and quick == ["total"] * 2
+    assert again.products["dispatch.ll"] != text
+    assert compile_again(heap).found is not None
+
+
+def test_other_threads_meet_classes_that_are_complete(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A class enters the hierarchy with its methods and their slots."""
+    met: list[str] = []
+    make = model_object._make_method
+
+    def while_others_look(*arguments: Any) -> Any:
+        met.extend(cls.name for cls in SHAPE.descendants() if not cls.slots)
+        return make(*arguments)
+
+    monkeypatch.setattr(model_object, "_make_method", while_others_look)
+
+    class Disc(Strip):
+        def area(self) -> f32:
+            return 3 * self.pair.first
+
+    Disc.__sharedoa__.withdraw()  # type: ignore[attr-defined]
+    assert met == []
 
 
 def test_keys_come_apart_again() -> None:
