@@ -78,6 +78,8 @@ class ByTypePlacement(RegionIndex):
         self.access = take_for_forks(threading.RLock())
         #: These, and those that were merged and that selections still know.
         self._every_region: WeakSet[Region] = WeakSet()
+        #: From where to where regions were that went with their last object.
+        self._left: set[tuple[int, int]] = set()
         self.population_epoch = 0
         self.generation = 0
         self.population_version = 0
@@ -218,6 +220,7 @@ class ByTypePlacement(RegionIndex):
             if region.is_idle:
                 self.replace((region,), ())
                 self.free_region(region)
+                self._left.add((region.start, region.end))
 
     def _release(self, batches: Iterable[Batch[Region]]) -> None:
         touched: dict[int, Region] = {}
@@ -343,6 +346,25 @@ class ByTypePlacement(RegionIndex):
         self.generation += 1
         self.population_version += 1
         self.moves += 1
+
+    def places_left(self) -> list[tuple[int, int]]:
+        """Where regions were whose objects have all gone, and none is now: memory may still refer
+        to deleted objects there, unless ``forget_places_left`` was called since."""
+        found: list[tuple[int, int]] = []
+        reached = 0
+        for start, end in sorted(self._left):
+            start = max(start, reached)
+            reached = max(end, reached)
+            for region in self.all_regions():
+                if region.start < end and start < region.end:
+                    found.append((start, max(start, region.start)))
+                    start = region.end
+            found.append((start, end))
+        return [(start, end) for start, end in found if start < end]
+
+    def forget_places_left(self) -> None:
+        """Nothing refers to them any more."""
+        self._left.clear()
 
     # ------------------------------------------------------------------ regions
 

@@ -8,7 +8,7 @@ soon live there.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -208,10 +208,12 @@ def _move(
     gone = [region for cls in orders for region in placement.regions(cls)]
     counts = {cls: placement.count(cls) for cls in orders}
     graves = {cls: grave for cls in orders if (grave := placement.grave(cls)) is not None}
+    left: list[tuple[int, int]] = []
     if not keeps_deleted:
         gone += graves.values()
         graves.clear()
-    if not gone:
+        left = placement.places_left()
+    if not gone and not left:
         return
     come: dict[ClassType, Region] = {}
     new_graves: dict[ClassType, Region] = {}
@@ -223,7 +225,7 @@ def _move(
                 come[cls].take(count)
             if keeps_deleted and cls not in graves and cls not in new_graves:
                 new_graves[cls] = placement.new_grave(cls)
-        return _Move(heap, placement, orders, gone, come, graves | new_graves)
+        return _Move(heap, placement, orders, gone, come, graves | new_graves, left)
 
     what = "a second place for objects that move"
     try:
@@ -244,6 +246,8 @@ def _move(
     # Nothing below can fail.
     with placement.access:
         placement.exchange(gone, [*come.values(), *new_graves.values()])
+        if not keeps_deleted:
+            placement.forget_places_left()
         heap.proxies.replace(references, [proxy for _, proxy in proxies])
         heap.of_classes.forget()
         heap.note_reference_writes()
@@ -260,9 +264,10 @@ class _Move:
         gone: list[Region],
         come: Mapping[ClassType, Region],
         graves: Mapping[ClassType, Region],
+        left: Sequence[tuple[int, int]],
     ) -> None:
-        """``graves``: where references to deleted objects are to lead; null where there is none.
-        Raises NoRoom."""
+        """``graves``: where references to deleted objects are to lead; null where there is none,
+        and of references to memory that regions have ``left``. Raises NoRoom."""
         self._heap, self._placement, self._gone, self._come = heap, placement, gone, come
         self._decoding = decoding(heap.encoding)
         item = self._decoding.item
@@ -283,13 +288,14 @@ class _Move:
         columns = moves.column_table(self._columns)
         others = [_first(graves.get(region.cls), heap) for region in gone]
         known = [region.unused_from for region in gone]
-        sizes = [forwarding(gone, known, others, others).nbytes, columns.nbytes]
+        self._rows = len(gone) + len(left)
+        sizes = [forwarding(gone, known, others, others, left).nbytes, columns.nbytes]
         sizes += [each.nbytes for each in parts.values()]
         # The host writes lists that come first.
         listed = sorted(come, key=lambda cls: cls not in self._orders)
         sizes += [item * come[cls].used for cls in listed]
         sizes += [item * max((region.used for region in come.values()), default=0)]
-        sizes += [item * (count + 1) for count in known]
+        sizes += [item * (count + 1) for count in (*known, 0)]
         starts = laid_out(sizes)
         self.extent: Extent = heap.memory.work_memory(starts[-1])
         addresses = iter([self.extent.address + start for start in starts])
@@ -298,8 +304,9 @@ class _Move:
         self._lists = {cls: next(addresses) for cls in listed}
         self._target_list = next(addresses)
         self._words = [next(addresses) for _ in gone]
+        table = forwarding(gone, known, self._words, others, left, next(addresses))
         try:
-            self._write(self._table, forwarding(gone, known, self._words, others))
+            self._write(self._table, table)
             self._write(self._column_table, columns)
             for cls, values in parts.items():
                 self._write(self._parts[cls], values)
@@ -331,14 +338,13 @@ class _Move:
             elif cls not in self._orders:
                 self._list(cls, list)
             moves.number(numbers_of(region, heap.encoding), count, self._target_list, how.item)
-            regions = len(self._gone)
-            moves.forward(how, self._table, regions, list, self._target_list, count)
+            moves.forward(how, self._table, self._rows, list, self._target_list, count)
             shift = arrangement.lanes.bit_length() - 1
             parts = sum(1 for _ in arrangement.parts())
             shape = Shape(arrangement.block_bytes, shift, self._parts[cls], parts)
             moves.gather(how, shape, list, count, region.start)
         columns = self._columns
-        moves.follow(how, self._table, len(self._gone), columns, self._column_table, False)
+        moves.follow(how, self._table, self._rows, columns, self._column_table, False)
 
     def _list(self, cls: ClassType, to: int) -> None:
         """A list of the objects of a class as they lie."""

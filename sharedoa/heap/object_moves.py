@@ -7,7 +7,7 @@ the *forwarding words* of the region that it was in: a reference a slot, 0 for n
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -78,16 +78,22 @@ def forwarding(
     slots: Sequence[int],
     words: Sequence[int],
     others: Sequence[int],
+    left: Iterable[tuple[int, int]] = (),
+    zero: int = 0,
 ) -> Words:
     """The table of regions with forwarding words of their first ``slots`` at these addresses, and
     behind them one that is zero: of each its start and end, the bytes of a block, log2 of its
     slots, that address, how many slots have words, and the reference that stands for objects
-    without one, by start. Where no object lives any more memory may refer to any slot."""
+    without one, by start. Where no object lives any more memory may refer to any slot.
+
+    References to anywhere in the pieces of memory ``left``, from where to where no region lies,
+    become null; a word of 0 is at ``zero``."""
     rows = [
         (each.start, each.end, how.block_bytes, how.lanes.bit_length() - 1, address, count, other)
         for each, count, address, other in zip(regions, slots, words, others, strict=True)
         for how in [each.arrangement]
     ]
+    rows += [(start, end, 1, 0, zero, 0, 0) for start, end in left]
     return np.array(sorted(rows), np.uint64).reshape(-1)
 
 

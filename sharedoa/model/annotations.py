@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 from dispatch.dataclass import dataclass, field
 
 from ..errors import ClassError, UnresolvedNameError
-from .scalars import SCALARS, ScalarType, boolean
+from .scalars import SCALARS, NeverNull, ScalarType, boolean
 from .types import (
     VOID,
     ArrayType,
@@ -32,7 +32,7 @@ from .types import (
 
 
 @dataclass(frozen=True)
-class ArrayAnnotation:
+class ArrayAnnotation(NeverNull):
     """What ``oa.Array[T]`` or ``oa.Array[T, 2]`` evaluates to."""
 
     element: Any
@@ -43,7 +43,7 @@ class ArrayAnnotation:
 
 
 @dataclass(frozen=True)
-class InlineAnnotation:
+class InlineAnnotation(NeverNull):
     """What ``oa.inline[T, N]`` or ``oa.inline[T, N, M]`` evaluates to."""
 
     element: Any
@@ -54,7 +54,7 @@ class InlineAnnotation:
 
 
 @dataclass(frozen=True)
-class GridAnnotation:
+class GridAnnotation(NeverNull):
     """What ``oa.HashGrid[T]`` evaluates to; ``python_class`` is ``oa.HashGrid``."""
 
     python_class: type

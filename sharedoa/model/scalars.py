@@ -10,17 +10,37 @@ takes the type of the typed operand that it meets. On their own they are 64 bits
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 
 from dispatch.dataclass import dataclass
 
+from ..errors import ClassError
+
 Kind = Literal["bool", "int", "uint", "float"]
 
 
+class NeverNull:
+    """A type of which there is always something: ``T | None`` is refused, which Python evaluates
+    where it stands."""
+
+    def __or__(self, other: Any) -> NoReturn:
+        if other is None:
+            raise ClassError(
+                f"{self!r} may not be None, which only references to objects can be",
+                "leave out '| None'; an array may be empty, oa.zeros(0, f32), and of numbers one "
+                "can mean that there is none",
+            )
+        raise ClassError(
+            "a union of several types has no one layout", "use a common base class as the type"
+        )
+
+    __ror__ = __or__
+
+
 @dataclass(frozen=True)
-class ScalarType:
+class ScalarType(NeverNull):
     """A number type of ``bits``, stored as ``dtype``; Python's own int and float are ``weak``."""
 
     name: str

@@ -49,7 +49,7 @@ def convert(type: Type, value: Any, what: str) -> Any:
     if isinstance(type, ScalarType):
         return _convert_scalar(type, value, what)
     if isinstance(type, ReferenceType):
-        if value is None or isinstance(value, type.cls.python_class):
+        if value is None or _may_be(type.cls, value):
             return value
     elif isinstance(type, ValueType):
         if not type.in_memory:
@@ -82,6 +82,13 @@ def convert(type: Type, value: Any, what: str) -> Any:
     if isinstance(type, ArrayType) and isinstance(value, (np.ndarray, list, tuple)):
         help = f"make one that kernels can reach: oa.array({type.element!r}, data)"
     raise mismatch(type, value, what, help)
+
+
+def _may_be(cls: ClassType, value: Any) -> bool:
+    """Whether ``value`` is an object of ``cls``, or was one for all that is known: of a reference
+    to what is gone kernels may still ask whether it lives."""
+    of = type(value)
+    return issubclass(of, cls.python_class) or getattr(of, "__sharedoa__", value) is None
 
 
 def mismatch(type: Type, value: Any, what: str, help: str) -> ArgumentError:

@@ -96,7 +96,8 @@ class LaunchInCPython:
                 raise ArgumentError(
                     f"{cls.name} takes its fields by name", f"write {cls.name}(field=value)"
                 )
-            values = {} if has_init(cls) else field_values(self._heap, cls, fields)
+            # Where there is an ``__init__`` the rest are its arguments, as on the host.
+            values = field_values(self._heap, cls, {} if has_init(cls) else fields)
             found = self._take(cls)
             if found is None:
                 return None

@@ -157,6 +157,28 @@ def test_what_was_deleted_is_null_afterwards(heap: oa.Heap) -> None:
         print(second.id)
 
 
+def test_where_all_of_a_class_were_deleted_nothing_is_left(heap: oa.Heap) -> None:
+    """Its memory is given back, and others may lie there before and after."""
+    nodes, every = oa.new(Node, 8, id=np.arange(8)), oa.new(Named, 96)
+    named = every[64:]
+    array, pairs = oa.array(Thing, named), oa.array(Pair, [Pair(named[31], 1, nodes[0])])
+    nodes.next = named[:8]
+    nodes[0].links[1] = named[9]
+    oa.delete(every)
+    del named, every
+    loners = oa.new(Loner, 8, value=np.arange(8))
+    holders = oa.new(Holder, 8, loner=loners)
+    oa.compact()
+    things = oa.new(Thing, 64, id=7)
+    assert [each.next for each in nodes] == [None] * 8 and nodes[0].links[1] is None
+    assert [*array] == [None] * 32
+    assert pairs[0].left is None and pairs[0].right is nodes[0]
+    assert [int(each.loner.value) for each in holders] == [*range(8)]
+    oa.compact()
+    assert [int(each.loner.value) for each in holders] == [*range(8)]
+    assert things.id.numpy().tolist() == [7] * 64
+
+
 def test_runs_and_captured_steps_look_again(heap: oa.Heap) -> None:
     nodes = oa.new(Node, 40, id=np.arange(40))
     out = oa.zeros(40, i32)

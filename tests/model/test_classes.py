@@ -220,6 +220,10 @@ def test_a_shared_class_has_one_base() -> None:
         ("x: oa.inline[f32, 2**31]", "an inline array of 2147483648 elements is too large"),
         ("x: oa.inline[oa.inline[f32, 2], 2]", "an array cannot hold inline[f32, 2]"),
         ("x: Base | Other", "a union of several types has no one layout"),
+        ("x: i32 | f32", "field x: a union of several types has no one layout"),
+        ("x: oa.Array[i32] | None", "field x: Array[i32] may not be None, which only references"),
+        ("x: None | oa.inline[i32, 2]", "field x: inline[i32, 2] may not be None"),
+        ("x: f32 | None", "field x: f32 may not be None"),
     ],
 )
 def test_fields_whose_type_is_no_type(tmp_path: Path, fields: str, message: str) -> None:

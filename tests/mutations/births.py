@@ -16,6 +16,7 @@ _PROMISES = ("tests/runtime/test_births.py",)
 _ONE_BY_ONE = ("tests/runtime/test_births_one_by_one.py",)
 _RANDOM = ("tests/differential/test_births.py",)
 _MOVING, _MOVED = "sharedoa/heap/moving.py", ("tests/heap/test_moving.py",)
+_LEFT = ("tests/heap/test_moving.py::test_where_all_of_a_class_were_deleted_nothing_is_left",)
 _AUTOMATIC = "sharedoa/heap/automatic.py"
 _AUTOMATICALLY = ("tests/heap/test_automatic.py",)
 _MOVE_CODE = "sharedoa/backends/move_code.py"
@@ -38,6 +39,24 @@ _ORDER, _IN_ORDER = "sharedoa/heap/birth_order.py", ("tests/runtime/test_birth_o
 _AMID = ("tests/runtime/test_population_room.py::test_runs_that_report_amid_follow_each_other",)
 
 MUTATIONS = (
+    Mutation(
+        "references to regions that went with their objects", _MOVING,
+        "        left = placement.places_left()\n", "",
+        "they stay, and lead to others that get the memory after oa.compact", _LEFT,
+    ),
+    Mutation(
+        "who lies where others went", "sharedoa/heap/by_type.py",
+        "if region.start < end and start < region.end:", "if region.start < start:",
+        "references to objects that live become null", _LEFT,
+    ),
+    Mutation(
+        "what CPython makes in a kernel begins without defaults",
+        "sharedoa/runtime/cpython_births.py",
+        "field_values(self._heap, cls, {} if has_init(cls) else fields)",
+        "{} if has_init(cls) else field_values(self._heap, cls, fields)",
+        "where its class has an __init__ its fields are zero",
+        ("tests/runtime/test_initialisers.py::test_arguments_defaults_and_bases",),
+    ),
     Mutation(
         "what a run has yet to make when it reports", _SEQUENCE,
         "self._is_amid = not self._ends.popleft()",

@@ -97,6 +97,15 @@ MUTATIONS = (
         ),
     ),
     Mutation(
+        "deleted objects do not stand in values and parameters", "sharedoa/model/values.py",
+        ' or getattr(of, "__sharedoa__", value) is None', "",
+        "CPython refuses to read a value or call a function whose object is gone",
+        (
+            "tests/runtime/test_cpython.py::"
+            "test_what_was_deleted_may_be_asked_about_wherever_it_stands",
+        ),
+    ),
+    Mutation(
         "one object's field is read by an old layout", "sharedoa/heap/one_field.py",
         "known\n            if place[0] != placement.layout_epoch or not ",
         "known\n            if not ",

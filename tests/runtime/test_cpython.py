@@ -148,6 +148,43 @@ def test_what_refers_to_a_deleted_object_is_told_so() -> None:
         links[:1].show()
 
 
+@oa.value
+class Tie:
+    weight: i32
+    to: Link | None
+
+
+@oa.func
+def lives(link: Link | None) -> bool:
+    return oa.is_alive(link)
+
+
+class Knot(oa.Object):
+    link: Link | None
+    tie: Tie
+
+    def target(self) -> Link | None:
+        return self.tie.to
+
+    def count(self) -> i32:
+        near: Link | None = self.link
+        tie = Tie(self.tie.weight, near)
+        found = (lives(self.link), lives(self.target()), oa.is_alive(near), oa.is_alive(tie.to))
+        return sum(1 if each else 0 for each in found)
+
+
+@pytest.mark.parametrize("backend", ["python", "cpu"])
+def test_what_was_deleted_may_be_asked_about_wherever_it_stands(backend: str) -> None:
+    with oa.Heap(backend=backend):
+        links = oa.new(Link, 2)
+        knots = oa.new(Knot, 2, link=links)
+        for knot, link in zip(knots, links, strict=True):
+            knot.tie = Tie(5, link)
+        oa.delete(links[1:])
+        del link  # or its proxy, which knows its class, is what fields give
+        assert knots.count().numpy().tolist() == [4, 0]
+
+
 def test_a_missing_result_of_a_vectorised_call_names_the_method_that_was_called():
     cells = oa.array(Base, [Careful(value=1), Forgetful(value=0)])
     with pytest.raises(oa.DeviceError) as caught:

@@ -21,6 +21,7 @@ class Animal(oa.Object):
     id: i32
     energy: f32
     young: Animal | None
+    legs: i32 = 4
 
     def __init__(self, id: i32, energy: f32 = 5.0) -> None:
         super().__init__()
@@ -93,6 +94,7 @@ def test_arguments_defaults_and_bases(heap: oa.Heap) -> None:
         ("Wolf", i, wolves[i]) if i in wolves else ("Sheep", 1000 + i, 10.0) for i in range(8)
     ]
     assert [int(out[i].wool) for i in (1, 3, 5, 7)] == [-3, -1, 2, 4]
+    assert [int(each.legs) for each in out] == [4] * 8
 
 
 def test_one_that_makes_others(heap: oa.Heap) -> None:
