@@ -120,6 +120,12 @@ MUTATIONS = (
         (f"{_BESIDE_TESTS}::test_launches_that_cannot_meet_share_one",),
     ),
     Mutation(
+        "barriers side by side", _BESIDE,
+        "_ALONE = (*_ANYWHERE, Effects.WAITS)", "_ALONE = _ANYWHERE",
+        "threads wait for those of another launch",
+        (f"{_BESIDE_TESTS}::test_launches_that_cannot_meet_share_one",),
+    ),
+    Mutation(
         "sums of floats side by side", _BESIDE,
         "is_exact = a.is_exact and b.is_exact and may_meet(a.role, b.role)",
         "is_exact = may_meet(a.role, b.role)",

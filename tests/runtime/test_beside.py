@@ -83,6 +83,12 @@ def turn(to: oa.Array[f32]) -> None:
 
 
 @oa.kernel
+def settle(to: oa.Array[f32]) -> None:
+    to[oa.grid(1)] = 1
+    oa.syncthreads()
+
+
+@oa.kernel
 def number(to: oa.Array[i32]) -> None:
     i = oa.grid(1)
     if i % 2 == 0:
@@ -226,6 +232,10 @@ _CASES: dict[str, tuple[_Make, list[list[int]]]] = {
     ),
     "one between waits for its own threads": (
         lambda t: [t.launch(copy, t.a, t.b), t.launch(turn, t.c), t.launch(copy, t.d, t.b)],
+        [[0, 2], [1]],
+    ),
+    "one between waits, and has no memory of its block": (
+        lambda t: [t.launch(copy, t.a, t.b), t.launch(settle, t.c), t.launch(copy, t.d, t.b)],
         [[0, 2], [1]],
     ),
     "one between waits, and is met": (

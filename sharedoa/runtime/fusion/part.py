@@ -111,8 +111,6 @@ def part_of_launch(
     }
     if geometry.threads[1] != 1:
         part.refusal = "it is launched along two axes"
-    elif program.source.uses_barrier:
-        part.refusal = "its threads wait for each other"
     elif program.source.add_to is None:
         part.refusal = "it is one of the runtime's own"
     elif program.source.calls_all and 0 not in objects:
