@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import enum
-import inspect
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -189,16 +188,17 @@ def _static_attribute(context: Context, base: Static, node: ast.Attribute) -> Op
         return Static(getattr(base.value, node.attr), f"{base.name}.{node.attr}")
     if isinstance(base.value, enum.Enum) and node.attr == "value":
         return Static(base.value.value, f"{base.name}.value")
-    if not (inspect.ismodule(base.value) or isinstance(base.value, type)):
-        context.reject(
-            node,
-            f"{base.name} is a Python {type(base.value).__name__}, which kernels cannot use",
-            "pass it as an argument, or use module constants",
-        )
     try:
         value, dependency = attribute(base.value, node.attr)
     except AttributeError:
         context.reject(node, f"{base.name} has no attribute {node.attr}", "check the spelling")
+    except TypeError as error:
+        context.reject(
+            node,
+            f"{base.name} is a Python {type(base.value).__name__}, {error}",
+            "pass it as an argument, or use constants in a module, a class, a named tuple or the "
+            "__dict__ of an object",
+        )
     context.depend(dependency)
     return Static(value, f"{base.name}.{node.attr}")
 

@@ -72,7 +72,7 @@ def arguments(context: Context, node: ast.Call, *counts: int) -> list[tree.Expre
         expected = " or ".join(map(str, counts))
         context.reject(
             node,
-            f"{ast.unparse(node.func)} takes {expected} plain arguments",
+            f"{ast.unparse(node.func)} takes {expected + ' ' if counts else ''}plain arguments",
             "pass them by position",
         )
     return [expression(context, argument) for argument in node.args]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import builtins
+import inspect
 from collections.abc import Callable
+from types import ModuleType, WrapperDescriptorType
 from typing import Any
 
 from .dependencies import NameDependency
@@ -36,6 +38,37 @@ class NameScope:
 
 
 def attribute(owner: Any, name: str) -> tuple[Any, NameDependency]:
-    """The value of an attribute of a module or class. Raises AttributeError."""
+    """The value of an attribute of a module, a class, a named tuple or any other object of the
+    user's whose ``__dict__`` or class has it. Raises AttributeError, and TypeError for other
+    objects and for attributes that are computed, which may be another one each time."""
+    if not (isinstance(owner, (type, ModuleType)) or _keeps(owner, name)):
+        is_there = isinstance(getattr(owner, "__dict__", None), dict) and not _is_ours(type(owner))
+        computes = (
+            f"whose attribute {name} may be computed" if is_there else "which kernels cannot use"
+        )
+        raise TypeError(computes)
     value = getattr(owner, name)
     return value, NameDependency("attribute", owner, name, value)
+
+
+def _keeps(owner: Any, name: str) -> bool:
+    """Whether reading the attribute takes what is kept under its name, and runs no code. Raises
+    AttributeError where nothing has that name."""
+    kind = type(owner)
+    if _is_ours(kind) or not isinstance(kind.__getattribute__, WrapperDescriptorType):
+        return False
+    if isinstance(owner, tuple):
+        return name in getattr(kind, "_fields", ())
+    kept = getattr(owner, "__dict__", None)
+    if kept is None:
+        return False
+    found = inspect.getattr_static(kind, name, None)
+    if name in kept:
+        return not hasattr(found, "__set__")
+    if not hasattr(kind, "__getattr__"):
+        inspect.getattr_static(owner, name)
+    return found is not None and not hasattr(found, "__get__")
+
+
+def _is_ours(kind: type) -> bool:
+    return kind.__module__.startswith("sharedoa.") or hasattr(kind, "__sharedoa__")

@@ -6,6 +6,7 @@ they are resolved at first use: by then classes that refer to each other all exi
 
 from __future__ import annotations
 
+import enum
 import math
 import sys
 import types as python_types
@@ -133,6 +134,10 @@ class Scope:
     local: Mapping[str, Any] = field(default_factory=dict)
 
 
+OWN_CLASS = "class of Self"
+"""By this, which is no name, ``Scope.local`` has the class that annotations stand in."""
+
+
 def local_names(frame: FrameType) -> dict[str, Any]:
     """What annotations written in ``frame`` may name besides globals: the locals of a function that
     defines classes or kernels, as they are now."""
@@ -176,6 +181,8 @@ def resolve(annotation: Any, scope: Scope, where: str) -> Type:
         return boolean
     if annotation is None or annotation is type(None):
         return VOID
+    if annotation is typing.Self:
+        return _resolve_self(scope, where)
     if isinstance(annotation, ArrayAnnotation):
         return _resolve_array(annotation, scope, where)
     if isinstance(annotation, GridAnnotation):
@@ -185,6 +192,16 @@ def resolve(annotation: Any, scope: Scope, where: str) -> Type:
     if isinstance(annotation, type):
         return _resolve_class(annotation, where)
     return _resolve_generic(annotation, scope, where)
+
+
+def _resolve_self(scope: Scope, where: str) -> Type:
+    """The class that the annotation stands in, in its subclasses, too."""
+    own = scope.local.get(OWN_CLASS)
+    if own is None:
+        raise ClassError(
+            f"{where}: Self stands in no class", "write it in a class, or name the class"
+        )
+    return _resolve_class(own, where)
 
 
 def _evaluate(text: str, scope: Scope, where: str) -> Any:
@@ -278,6 +295,14 @@ def _resolve_class(annotation: type, where: str) -> Type:
         names = "i32 or i64" if annotation is int else "f32 or f64"
         raise ClassError(
             f"{where}: {annotation.__name__} says nothing about the width", f"use {names}"
+        )
+    scalar = next((each for each in SCALARS.values() if each.dtype.type is annotation), None)
+    if scalar is not None:
+        raise ClassError(f"{where}: {annotation!r} is NumPy's", f"write sharedoa's {scalar.name}")
+    if issubclass(annotation, enum.IntEnum):
+        raise ClassError(
+            f"{where}: {annotation.__name__} says nothing about the width",
+            f"use i32: kernels compare it with constants as {annotation.__name__}.NAME",
         )
     if annotation.__name__ == "Object" and annotation.__module__.startswith("sharedoa."):
         raise ClassError(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..errors import ArgumentError, ClassError, HeapError, UnresolvedNameError
 from . import lazy_annotations
-from .annotations import Scope, declare, local_names, refuse_grid, refuse_list, resolve
+from .annotations import OWN_CLASS, Scope, declare, local_names, refuse_grid, refuse_list, resolve
 from .class_body import (
     check_members,
     check_unordered,
@@ -101,7 +101,7 @@ class ObjectMeta(type):
                 "a method that exists may be replaced by a function; for anything else define the "
                 "class again",
             )
-        method = _make_method(shared, name, value, Scope(value.__globals__, value.__module__))
+        method = _make_method(shared, name, value, _scope_of_set(value, cls))
         _check_replacement(method)
         World.about_to_change()
         with World.changing:
@@ -307,7 +307,7 @@ def _declare_class(
 ) -> None:
     base = base_class.__sharedoa__  # type: ignore[attr-defined]
     # The class's own name means this class, also where it replaces an older one of that name.
-    scope = Scope(global_names, cls.__module__, {**local, cls.__name__: cls})
+    scope = Scope(global_names, cls.__module__, {**local, cls.__name__: cls, OWN_CLASS: cls})
 
     def resolve_fields() -> dict[str, Type]:
         inherited = base.fields if base else {}
@@ -387,12 +387,17 @@ def _make_method(
     return Method(name, shared, function, is_abstract_body(function), signature, kind)
 
 
+def _scope_of_set(function: Any, cls: type) -> Scope:
+    """Of a function that becomes a method of a class that exists."""
+    return Scope(function.__globals__, function.__module__, {OWN_CLASS: cls})
+
+
 def _note_initialiser(shared: ClassType, value: Any, scope: Scope | None) -> None:
     """Let kernels run this ``__init__``, if it is one that they can."""
     with World.changing:
         shared.initialiser = None
         if inspect.isfunction(value) and value.__code__.co_name != "<lambda>":
-            scope = scope or Scope(value.__globals__, value.__module__)
+            scope = scope or _scope_of_set(value, shared.python_class)
             shared.initialiser = _make_method(shared, "__init__", value, scope)
         World.advance()
 

@@ -15,7 +15,7 @@ from typing import Any, TypeVar, dataclass_transform
 
 from ..errors import ArgumentError, ClassError
 from . import lazy_annotations
-from .annotations import Scope, declare, local_names, refuse_grid, resolve
+from .annotations import OWN_CLASS, Scope, declare, local_names, refuse_grid, resolve
 from .classes import Signature
 from .functions import converting, mark_wrapper, refuse_lambda, user_function
 from .shown import shown
@@ -46,7 +46,7 @@ def value(python_class: T) -> T:
             "values have no inheritance; use a field of the other struct's type",
         )
     frame = sys._getframe(1)
-    local = local_names(frame)
+    local = {**local_names(frame), OWN_CLASS: python_class}
     define(python_class, Scope(frame.f_globals, python_class.__module__, local))
     return python_class
 

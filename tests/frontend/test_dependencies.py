@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -216,3 +216,89 @@ def test_a_closure_cell_is_a_dependency() -> None:
     assert translation.current()
     scale = 3
     assert not holds(translation)
+
+
+class _Plain:
+    factor = 3
+
+    def __init__(self) -> None:
+        self.inner = SimpleNamespace(width=2)
+
+    @property
+    def computed(self) -> int:
+        return 1
+
+
+def test_attributes_that_objects_keep_are_dependencies() -> None:
+    settings = _Plain()
+
+    def kernel(out: oa.Array[i32]):
+        out[0] = settings.factor * settings.inner.width
+
+    def change_inner() -> None:
+        settings.inner.width = 4
+
+    def rebind_inner() -> None:
+        settings.inner = SimpleNamespace(width=4)
+
+    def hide() -> None:
+        settings.factor = 7
+
+    for change in (change_inner, rebind_inner, hide):
+        translation: Translation = translate_kernel(kernel)
+        World.advance()
+        assert translation.current()
+        change()
+        assert not holds(translation), change.__name__
+
+
+class _Asks:
+    def __getattr__(self, name: str) -> int:
+        return 1
+
+
+class _Answers:
+    width = 2
+
+    def __getattribute__(self, name: str) -> Any:
+        return object.__getattribute__(self, name)
+
+
+class _Slot:
+    __slots__ = ("width",)
+
+    def __init__(self) -> None:
+        self.width = 2
+
+
+@pytest.mark.parametrize("kind", [_Asks, _Answers, _Slot])
+def test_attributes_that_may_be_computed_are_refused(kind: type) -> None:
+    settings = kind()
+
+    def kernel(out: oa.Array[i32]):
+        out[0] = settings.width
+
+    with pytest.raises(oa.CompileError, match=f"settings is a Python {kind.__name__}, wh"):
+        translate_kernel(kernel)
+
+
+@pytest.mark.parametrize("beneath", [{}, {"computed": 5}], ids=["alone", "over another"])
+def test_computed_attributes_are_refused(beneath: dict[str, int]) -> None:
+    settings = _Plain()
+    vars(settings).update(beneath)
+
+    def kernel(out: oa.Array[i32]):
+        out[0] = settings.computed
+
+    with pytest.raises(oa.CompileError, match="whose attribute computed may be computed"):
+        translate_kernel(kernel)
+
+
+def test_attributes_that_are_not_there() -> None:
+    settings = _Plain()
+
+    def kernel(out: oa.Array[i32]):
+        out[0] = settings.wrong  # type: ignore[attr-defined]
+
+    with pytest.raises(oa.CompileError, match="settings has no attribute wrong"):
+        translate_kernel(kernel)

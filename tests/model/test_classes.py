@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, ClassVar, Optional
+from typing import Any, ClassVar, Optional, Self
 
 import pytest
 
@@ -208,6 +208,8 @@ def test_a_shared_class_has_one_base() -> None:
     ("fields", "message"),
     [
         ("x: int", "int says nothing about the width"),
+        ("x: np.float32", "numpy.float32"),
+        ("x: Kind", "Kind says nothing about the width"),
         ("x: str", "str is not a type that kernels know"),
         ("x: None", "None is not a type"),
         ("x: Missing", "'Missing' refers to a name that does not exist"),
@@ -230,6 +232,9 @@ def test_fields_whose_type_is_no_type(tmp_path: Path, fields: str, message: str)
     module = load_module(
         tmp_path,
         f"""
+        import enum
+        class Kind(enum.IntEnum):
+            ONE = 1
         class Other(oa.Object):
             y: i32
         class Base(oa.Object):
@@ -363,6 +368,45 @@ def test_classes_may_refer_to_each_other_before_they_exist() -> None:
     assert [repr(t) for t in shared_type(Right).fields.values()] == ["Left", "Right"]
 
 
+def test_self_is_the_class_that_it_stands_in() -> None:
+    class Plain:  # a mixin
+        def mixed(self, other: Self) -> Self:
+            return other
+
+    class Node(oa.Object):
+        next: Self | None
+        all: oa.Array[Self]
+
+        def follow(self, by: Self) -> Self:
+            return by
+
+        def replaced(self) -> Self: ...
+
+    class Leaf(Plain, Node):
+        pass
+
+    def replaced(self: Any) -> Self:
+        return self
+
+    Node.replaced = replaced
+    node = shared_type(Node)
+    assert [repr(t) for t in shared_type(Leaf).fields.values()] == ["Node", "Array[Node]"]
+    for cls, name in ((Leaf, "follow"), (Leaf, "mixed"), (Node, "replaced")):
+        method = shared_type(cls).find_method(name)
+        assert method is not None
+        expected = shared_type(Leaf) if name == "mixed" else node
+        assert method.signature.result == ReferenceType(expected)
+
+    @oa.value
+    class Pair:
+        x: f32
+
+        def larger(self, other: Self) -> Self:
+            return other if other.x > self.x else self
+
+    assert Pair(1).larger(Pair(2)).x == 2
+
+
 def test_annotations_need_not_be_strings() -> None:
     module_fields = {"a": f32, "b": oa.Array[i32], "c": Shape, "d": oa.inline[Shape, 2], "e": bool}
     made = type(oa.Object)("Made", (oa.Object,), {"__annotations__": module_fields})
@@ -446,6 +490,10 @@ def test_abstract_means_a_body_of_dots_or_of_not_implemented_alone(tmp_path: Pat
     [
         ("@oa.func\nclass C:\n    pass\n", "@oa.func decorates functions"),
         ("@oa.func\ndef f(x) -> f32:\n    return x\nf(1)\n", "parameter x has no annotation"),
+        (
+            "from typing import Self\n@oa.func\ndef f(x: Self) -> f32:\n    return 1\nf(1)\n",
+            "x: Self stands in no class",
+        ),
     ],
 )
 def test_functions_misused(tmp_path: Path, decorated: str, message: str) -> None:

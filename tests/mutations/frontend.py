@@ -30,6 +30,23 @@ MUTATIONS = (
         "            array.tobytes() == self.data and array.shape", "            array.shape",
         "an array that is changed in place is read as it was", ("tests/runtime/test_constants.py",),
     ),
+    Mutation(
+        "attributes that are computed", "sharedoa/frontend/names.py",
+        'return not hasattr(found, "__set__")', "return True",
+        "a kernel keeps what a property once was", ("tests/frontend/test_dependencies.py",),
+    ),
+    Mutation(
+        "attributes of who answers for himself", "sharedoa/frontend/names.py",
+        "if _is_ours(kind) or not isinstance(kind.__getattribute__, WrapperDescriptorType):",
+        "if _is_ours(kind):",
+        "a kernel keeps what __getattribute__ once answered",
+        ("tests/frontend/test_dependencies.py",),
+    ),
+    Mutation(
+        "methods as attributes", "sharedoa/frontend/names.py",
+        'return found is not None and not hasattr(found, "__get__")', "return found is not None",
+        "a kernel keeps what a property once was", ("tests/frontend/test_dependencies.py",),
+    ),
     # ---------------------------------------------------------------- language
     Mutation(
         "assignments in what may not be evaluated", "sharedoa/frontend/conditions.py",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import types
 import warnings
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -108,6 +109,48 @@ def test_attributes_of_classes_and_cells() -> None:
         bind(SCALE=-0.5)
         movers.grow()
         assert movers.y.numpy().tolist() == [1.5, 1.5]
+
+
+@dataclass
+class Inner:
+    rate: float = 0.5
+
+
+@dataclass
+class Kept:
+    steps: int = 2
+    inner: Inner = field(default_factory=Inner)
+    table: Any = field(default_factory=lambda: np.array([1.0, 2.0]))
+
+
+@pytest.mark.parametrize("backend", ["python", "cpu"])
+def test_attributes_of_objects(backend: str) -> None:
+    kept = Kept()
+
+    @oa.kernel
+    def grow(movers: oa.Array[Mover]) -> None:
+        for _ in range(kept.steps):
+            movers[oa.grid(1)].y += kept.inner.rate * kept.table[1]
+
+    with oa.Heap(backend=backend):
+        movers = oa.new(Mover, 4)
+
+        def grown() -> float:
+            movers.y = 0.0
+            grow[4](movers)
+            return float(movers.y[3])
+
+        assert grown() == 2
+        kept.steps = 3
+        assert grown() == 3
+        kept.inner.rate = 1.0
+        assert grown() == 6
+        kept.inner = Inner(2.0)
+        assert grown() == 12
+        kept.table[1] = 1
+        assert grown() == 6
+        kept.table = np.array([0.0, 4.0])
+        assert grown() == 24
 
 
 def test_an_equal_value_compiles_nothing_anew() -> None:

@@ -7,6 +7,7 @@ import gc
 import os
 import threading
 import tracemalloc
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -506,13 +507,23 @@ def test_what_waits_means_what_it_meant(is_known: bool, monkeypatch: pytest.Monk
 
             return by_cell, change
 
-        by_cell, change = bound(0.5)
-        made.x = 0.0
-        with oa.fuse():
-            by_cell[3](made)
-            change()
-            by_cell[3](made)
-        np.testing.assert_array_equal(made.x.numpy(), np.full(3, 7.5))
+        def of_settings(settings: Any) -> tuple[Any, Any]:
+            @oa.kernel
+            def by_attribute(rated: oa.Array[Rated]) -> None:
+                rated[oa.grid(1)].x += f32(settings.rate)
+
+            def change() -> None:
+                settings.rate = 7.0
+
+            return by_attribute, change
+
+        for by_cell, change in (bound(0.5), of_settings(SimpleNamespace(rate=0.5))):
+            made.x = 0.0
+            with oa.fuse():
+                by_cell[3](made)
+                change()
+                by_cell[3](made)
+            np.testing.assert_array_equal(made.x.numpy(), np.full(3, 7.5))
 
 
 def test_tables_that_cannot_be_as_they_were() -> None:
