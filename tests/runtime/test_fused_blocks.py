@@ -551,7 +551,7 @@ def test_remembered_calls_cost_little() -> None:
         run()
         own, careful = block._deferred[heap], []
         look_at = own.look_at
-        own.look_at = lambda *given: careful.append(given) or look_at(*given)  # type: ignore
+        own.look_at = lambda *given: careful.append(given) or look_at(*given)  # type: ignore[func-returns-value]
         made = own.plans.made
         for _ in range(5):
             run()

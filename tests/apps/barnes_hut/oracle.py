@@ -114,7 +114,7 @@ class Sky:
                 if abs(place[axis]) > EDGE:
                     place[axis] = math.copysign(EDGE, place[axis])
                     velocity[axis] = -velocity[axis]
-            self.places[body], self.velocities[body] = (*place,), (*velocity,)  # type: ignore
+            self.places[body], self.velocities[body] = (*place,), (*velocity,)  # type: ignore[assignment]
         self.tree = build(self.places, self.masses)
 
     def acceleration(self, body: int) -> Pair:
