@@ -28,9 +28,9 @@ def few_modes(part: Literal[0, 1, 2, 3]) -> list[Any]:
     return _parameters(MODES, FEW[part])
 
 
-def quick_modes(*quick: str) -> list[Any]:
+def quick_modes(*quick: str, of: Sequence[str] = MODES) -> list[Any]:
     """Parameters: every mode, all but those named marked slow."""
-    return _parameters(MODES, quick)
+    return _parameters(of, quick)
 
 
 def half_of(modes: Sequence[str], half: Literal[0, 1]) -> list[Any]:
@@ -80,7 +80,7 @@ def rotated(*axes: Iterable[Any], each: int = 1) -> list[Any]:
     """Parameters: the product of the axes. Each value of the first is met with ``each``
     combinations of the others, which take turns; the rest is marked slow. Values may be
     ``pytest.param`` of one value, whose marks stay."""
-    first, *others = ([_parameter(value) for value in axis] for axis in axes)
+    first, *others = ([parameter(value) for value in axis] for axis in axes)
     rest = list(itertools.product(*others))
     found = []
     for number, one in enumerate(first):
@@ -89,18 +89,18 @@ def rotated(*axes: Iterable[Any], each: int = 1) -> list[Any]:
             marks = [*one.marks, *(mark for other in more for mark in other.marks)]
             marks += [] if is_quick else [pytest.mark.slow]
             values = [each.values[0] for each in (one, *more)]
-            name = "-".join(map(_name, values))
+            name = "-".join(map(name_of, values))
             found.append(pytest.param(*values, marks=marks, id=name))
     return found
 
 
-def _parameter(value: Any) -> Any:
+def parameter(value: Any) -> Any:
     return value if hasattr(value, "marks") and hasattr(value, "values") else pytest.param(value)
 
 
-def _name(value: Any) -> str:
+def name_of(value: Any) -> str:
     if isinstance(value, tuple):
-        return "-".join(map(_name, value))
+        return "-".join(map(name_of, value))
     return str(getattr(value, "__name__", value))
 
 

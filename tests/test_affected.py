@@ -21,6 +21,7 @@ def _graph() -> dict[str, set[str]]:
 @pytest.fixture(autouse=True)
 def read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "users", lambda files: _graph())
+    monkeypatch.setattr(module, "files_of_ours", list)
 
 
 def _has(chosen: list[str], *tests: str) -> bool:

@@ -17,6 +17,7 @@ from sharedoa.heap import rearrangement, residency
 from sharedoa.heap.placement import FieldPath
 
 from ..backends.pretend_device import PretendDevice
+from ..differential.effort import examples
 from .clustered import FEW, MANY, NONE, OTHERS, PLANT, TREE, Plant, Tree
 from .shapes import Circle, Point
 from .test_transfer import PIECE_BYTES, THRESHOLD, by_host, cuda_device, fetched
@@ -228,7 +229,7 @@ def run_history(heap: oa.Heap, actions: list[tuple[str, int]]) -> None:
             assert objects[place].next is None and len(objects[place].data) == 0
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(15))
 @given(actions=_ACTIONS)
 @pytest.mark.parametrize("references", ["64", "32"])
 def test_any_history(references: str, actions: list[tuple[str, int]]) -> None:
@@ -236,7 +237,7 @@ def test_any_history(references: str, actions: list[tuple[str, int]]) -> None:
         run_history(heap, actions)
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(15), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(actions=_ACTIONS)
 def test_any_history_on_a_device(device: Any, actions: list[tuple[str, int]]) -> None:
     with oa.Heap("auto", device, "tile", "64MiB", initial_region=32) as heap:

@@ -6,6 +6,7 @@ import pytest
 import sharedoa as oa
 from sharedoa import f32, i32, i64
 
+from ..pairwise import pairwise
 from .shapes import Node, Point
 
 
@@ -34,7 +35,10 @@ def heap(request):
         yield made
 
 
-@pytest.fixture(params=["together", "any order", "repeated runs"])
+WAYS = ["together", "any order", "repeated runs"]
+
+
+@pytest.fixture(params=WAYS)
 def rows(request, heap):
     """Forty rows, reached in different ways, with values 0, 1, 2, ..."""
     made = oa.new(Row, 80)
@@ -46,6 +50,13 @@ def rows(request, heap):
     chosen.v = np.arange(40)
     chosen.h = np.arange(160.0, dtype=np.float32).reshape(40, 4)
     return chosen
+
+
+def anywhere(name, values):
+    """Where rows lie, how they are reached, and what is done, of which no two know each other."""
+    return pytest.mark.parametrize(
+        ("heap", "rows", name), pairwise(SETTINGS, WAYS, values), indirect=["heap", "rows"]
+    )
 
 
 def in_objects(rows):
@@ -77,7 +88,7 @@ INDICES = [
 ]
 
 
-@pytest.mark.parametrize("index", INDICES, ids=str)
+@anywhere("index", INDICES)
 def test_assignment_is_that_of_numpy(rows, index):
     expected = rows.h.numpy().copy()
     given = 1000 + np.arange(expected[index].size, dtype=np.float32).reshape(expected[index].shape)
@@ -90,9 +101,7 @@ def test_assignment_is_that_of_numpy(rows, index):
     assert in_objects(rows) == expected.tolist()
 
 
-@pytest.mark.parametrize(
-    "index", [..., slice(2, 5), [4, 2], 3, np.arange(40) > 30, (..., 2)], ids=str
-)
+@anywhere("index", [..., slice(2, 5), [4, 2], 3, np.arange(40) > 30, (..., 2)])
 def test_one_value_an_object(rows, index):
     expected = rows.v.numpy().copy()
     for _ in range(2):
@@ -237,8 +246,8 @@ def test_nothing_is_lost_silently(rows):
     assert type(rows.h[0] + 1) is np.ndarray and repr(rows.h[0]) == repr(rows.h.numpy()[0])
 
 
-@pytest.mark.parametrize(
-    ("change", "error", "text"),
+@anywhere(
+    "mistake",
     [
         (lambda h: h.__setitem__((slice(None), slice(2)), np.ones((3, 2), "f4")), oa.ArgumentError,
          r"an array of shape \(3, 2\) for places of shape \(40, 2\)"),
@@ -249,7 +258,8 @@ def test_nothing_is_lost_silently(rows):
         (lambda h: h.__setitem__((0, 0), "x"), oa.ArgumentError, "Row.h"),
     ],
 )  # fmt: skip
-def test_mistakes(rows, change, error, text):
+def test_mistakes(rows, mistake):
+    change, error, text = mistake
     before = in_objects(rows)
     with pytest.raises(error, match=text):
         change(rows.h)

@@ -10,6 +10,8 @@ from sharedoa import f64, i32
 from sharedoa.heap.quarantine import SHARE, Quarantine
 from sharedoa.model.object import shared_type
 
+from ..modes import quick_modes
+
 
 class Cell(oa.Object):
     value: i32
@@ -56,7 +58,9 @@ def test_nor_is_that_of_a_region_without_objects(debugged):
     assert not gone & reached
 
 
+@pytest.mark.parametrize("debugged", quick_modes("auto", "cuda", of=MODES), indirect=True)
 def test_the_oldest_places_are_given_out_again_when_too_many_are_held(debugged):
+    """Quarantines do not know of modes, but whether objects are placed by type."""
     size = debugged.layout.record(shared_type(Large)).size
     held = CAPACITY // SHARE // size
     seen: set[int] = set()

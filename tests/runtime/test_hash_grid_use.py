@@ -135,7 +135,7 @@ def test_captured_populations_grow_and_shrink(backend: str) -> None:
             grid.build(oa.all(Bird), "pos")
             first[1:].look(grid)
             oa.all(Bird).look(grid)
-        for count, seed in ((0, 0), (50, 2), (0, 3), (200, 4)):
+        for count, seed in ((0, 0), (50, 2), (0, 3), (90, 4)):
             flock(count, seed=seed)
             oa.delete(oa.all(Bird)[10 : 10 + count // 5])
             step.run(2)
