@@ -13,6 +13,10 @@ _CLASSES = "tests/runtime/test_array_classes.py"
 _TO_PARAMETERS = (f"{_CLASSES}::test_a_parameter_that_is_stored_to",)
 _TO_HELD = (f"{_CLASSES}::test_arrays_that_objects_hold",)
 _REPEATED = ("tests/heap/test_repeated_objects.py",)
+_PLACES = (
+    "tests/heap/test_field_places.py::test_assignment_is_that_of_numpy",
+    "tests/heap/test_field_places.py::test_one_value_an_object",
+)
 _PIECES = (
     "tests/heap/test_dump.py::"
     "test_parts_of_arrays_that_nothing_refers_to_may_refer_to_what_is_gone",
@@ -313,6 +317,23 @@ MUTATIONS = (
         "other[1] <= one[2]", "other[1] < one[2]",
         "the last object of a part is the first of the next",
         ("tests/heap/test_field_places.py::test_operators_in_place_count_an_object_once",),
+    ),
+    Mutation(
+        "columns of some objects are those of all", "sharedoa/heap/field_view.py",
+        "is_all = isinstance(key[0], slice) and key[0] == slice(None)",
+        "is_all = isinstance(key[0], slice)",
+        "a part of the objects is written, and another one is meant", _PLACES,
+    ),
+    Mutation(
+        "each part of some objects begins with the first value", _PARTS,
+        "part.region.field(path)[part.slots] = values[part.where]",
+        "part.region.field(path)[part.slots] = values[: part.count]",
+        "objects of the second run get the values of those of the first", _PLACES,
+    ),
+    Mutation(
+        "each item of some objects gets the first values", "sharedoa/heap/field_values.py",
+        "objects[mine], given[mine])", "objects[mine], given[: len(objects[mine])])",
+        "a list of objects and items is written with what was meant for others", _PLACES,
     ),
     Mutation(
         "devices write in any order", _SCATTERED,

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+
+
+@cache
+def _text(file: str) -> str:
+    return (ROOT / file).read_text()
 
 
 @dataclass(frozen=True)
@@ -22,7 +28,7 @@ class Mutation:
 
     def complaint(self) -> str | None:
         """Why it does not apply to the tree; None if it does."""
-        text = (ROOT / self.file).read_text()
+        text = _text(self.file)
         if text.count(self.old) != 1:
             return f"{self.old!r} is {text.count(self.old)} times in {self.file}"
         for test in self.tests:
@@ -30,7 +36,7 @@ class Mutation:
             if not (ROOT / file).exists():
                 return f"there is no {file}"
             name = function.partition("[")[0]
-            if name and f"def {name}(" not in (ROOT / file).read_text():
+            if name and f"def {name}(" not in _text(file):
                 return f"there is no {name} in {file}"
         return None if self.tests else "it names no tests"
 

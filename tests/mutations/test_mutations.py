@@ -6,12 +6,12 @@ import pytest
 
 from .__main__ import SEEN, run_all
 from .catalogue import MUTATIONS
-from .mutation import ROOT, Mutation
+from .mutation import ROOT
 
 
-@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.name)
-def test_it_applies(mutation: Mutation) -> None:
-    assert mutation.complaint() is None
+def test_it_applies() -> None:
+    found = {mutation.name: mutation.complaint() for mutation in MUTATIONS}
+    assert {name: complaint for name, complaint in found.items() if complaint} == {}
 
 
 def test_names_differ() -> None:
