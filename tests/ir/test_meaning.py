@@ -145,7 +145,7 @@ _BRANCHES = {
 @pytest.mark.parametrize("name", _BRANCHES)
 def test_branches_around_loops(tmp_path: Path, name: str) -> None:
     body = _BRANCHES[name]
-    for seed in range(10):
+    for seed in range(4):
         program = check_kernel(tmp_path, f"{BEGIN}{body}{END}x", seed)
     assert any("shared" in operation.attributes for operation in operations_in(program))
 
@@ -173,7 +173,9 @@ def test_passes_have_something_to_do(tmp_path: Path) -> None:
                 counts["moved"] += each.name == "sink_stores" and now != before
             operations = list(operations_in(program))
             counts["shared"] += any("shared" in each.attributes for each in operations)
-    assert min(counts.values()) > 3, counts
+        if min(counts.values()) > 3:
+            return
+    raise AssertionError(counts)
 
 
 # ------------------------------------------------------- programs of all kinds
