@@ -156,6 +156,16 @@ def unknown_indices(xs: oa.Array[Box], ys: oa.Array[Box], zs: oa.Array[Box]):
 
 
 @oa.kernel
+def from_the_end(xs: oa.Array[Box], ys: oa.Array[Box], zs: oa.Array[Box]):
+    """Rounds that are written out have numbers below zero."""
+    i = oa.grid(1)
+    x, y, z = xs[i], ys[i], zs[i]
+    for k in range(-2, 0):
+        x.items[k] = z.items[k + 3]
+    z.a = y.items[4]
+
+
+@oa.kernel
 def calls(xs: oa.Array[Box], ys: oa.Array[Box], zs: oa.Array[Box]):
     """What a method reads is not named where it is called."""
     i = oa.grid(1)
@@ -166,7 +176,9 @@ def calls(xs: oa.Array[Box], ys: oa.Array[Box], zs: oa.Array[Box]):
     y.part = f32(z.total())
 
 
-KERNELS = [fields, elements, structs, references, loops_and_calls, unknown_indices, calls]
+KERNELS = [
+    fields, elements, structs, references, loops_and_calls, unknown_indices, from_the_end, calls
+]  # fmt: skip
 
 
 def _run(kernel: Any, backend: Any, layout: str) -> Any:
