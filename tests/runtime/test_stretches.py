@@ -102,7 +102,7 @@ def run_both(backend: Any, mode: str, layout: str, steps: list[list[Step]], debu
         check(heap, oa.Heap(backend="python", **options), steps)
 
 
-@settings(max_examples=examples(4), deadline=None)
+@settings(max_examples=examples(6), deadline=None)
 @given(st.lists(STEPS, min_size=1, max_size=2), st.booleans())
 def test_neighbours_in_one_thread(steps, debug):
     run_both(LARGE, AUTO, "tile", steps, debug)
@@ -129,7 +129,7 @@ def test_neighbours_are_objects_and_not_only_places():
         assert list(links.peer) == list(links)
 
 
-@settings(max_examples=examples(5), deadline=None)
+@settings(max_examples=examples(8), deadline=None)
 @given(st.lists(STEPS, min_size=1, max_size=2), st.sampled_from(["aos", "tile"]))
 def test_several_classes_in_one_launch(steps, layout):
     run_both(SMALL, AUTO, layout, steps, False)
