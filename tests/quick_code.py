@@ -4,12 +4,14 @@
 for all tests but the slow ones, those that are given time, and those whose subject is machine code:
 they import ``usual_code``.
 
-*Plainly*: nor is anything optimised but what makes code shorter, and programs are verified once,
-not after each pass. So it is in ``PLAIN``, the folders whose subject is what programs, host and
-heap do, not what passes and LLVM may make of our code, which is that of the others, of all slow
-tests, and of those that import ``optimised_code``. Code for GPUs is optimised as always: made
-plainly it has the interpreter take twice the steps, which costs more than LLVM's time (three files:
-41.1 s instead of 37.9).
+*Plainly*: nor is anything optimised but what makes code shorter. So it is in ``PLAIN``, the folders
+whose subject is what programs, host and heap do, not what passes and LLVM may make of our code,
+which is that of the others, of all slow tests, and of those that import ``optimised_code``. Code
+for GPUs is optimised as always: made plainly it has the interpreter take twice the steps, which
+costs more than LLVM's time (three files: 41.1 s instead of 37.9).
+
+There, and in ``MEANING``, programs are verified once, not after each pass, which took a tenth of
+the time of ``differential``. In ``ir`` random ones are verified after each.
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ from sharedoa.targets.optimise import run_passes
 from .differential.effort import IS_THOROUGH
 
 PLAIN = ("apps", "backends", "bench", "cli", "docs", "heap", "many", "runtime", "sweeps")
+MEANING = ("differential", "gradients", "sampling")
 _TESTS = Path(__file__).parent
 _PASSES = ("always_inliner", "sroa", "instruction_combine", "simplify_cfg")
 
@@ -40,7 +43,8 @@ def quick_code(request: pytest.FixtureRequest) -> Iterator[None]:
     if IS_THOROUGH or request.node.get_closest_marker("slow"):
         yield
         return
-    with made_quickly(plainly=request.path.relative_to(_TESTS).parts[0] in PLAIN):
+    folder = request.path.relative_to(_TESTS).parts[0]
+    with made_quickly(folder in PLAIN, verified_once=folder in (*PLAIN, *MEANING)):
         yield
 
 
@@ -57,7 +61,7 @@ def usual_code() -> None:
 
 
 @contextmanager
-def made_quickly(plainly: bool = False) -> Iterator[None]:
+def made_quickly(plainly: bool = False, verified_once: bool = False) -> Iterator[None]:
     """What is compiled in the block."""
     fingerprint = HostTarget.fingerprint.fget
     assert fingerprint is not None
@@ -66,8 +70,9 @@ def made_quickly(plainly: bool = False) -> Iterator[None]:
         patch.setattr(HostTarget, "machine", property(_machine))
         # What others have compiled is not this.
         patch.setattr(HostTarget, "fingerprint", property(lambda t: f"{fingerprint(t)} {how}"))
-        if plainly:
+        if verified_once:
             patch.setattr(pipeline, "verifies", "after the last pass")
+        if plainly:
             patch.setattr(
                 host, "optimise", lambda code, machine: run_passes(code, machine, *_PASSES)
             )
