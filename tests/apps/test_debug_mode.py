@@ -25,7 +25,15 @@ SIZES = {
 }  # fmt: skip
 MODES = ("auto", "coal", "typepointer", "tag+switch")
 FLAVOURS = [*((name, False) for name in SIZES), ("traffic", True)]
-RUNS = [(*flavour, MODES[number % len(MODES)]) for number, flavour in enumerate(FLAVOURS)]
+RUNS = [
+    # What the suites of graphs differ in is of no moment here.
+    pytest.param(
+        *flavour,
+        MODES[number % len(MODES)],
+        marks=pytest.mark.slow if flavour[0].endswith("_ven") else (),
+    )
+    for number, flavour in enumerate(FLAVOURS)
+]
 
 
 def test_every_program_has_a_size() -> None:

@@ -66,9 +66,9 @@ def test_invariants_hold_after_every_iteration(mode: str) -> None:
 def test_cpython_runs_the_same_program(mode: str) -> None:
     network = generated_network(3)
     with simulation(network, mode=mode, backend="cpu") as running:
-        expected = advance_to(running, 8)
+        expected = advance_to(running, 4)
     with simulation(network, mode=mode, backend="python") as running:
-        assert advance_to(running, 8) == expected
+        assert advance_to(running, 4) == expected
     assert expected["velocity_sum"] > 0
 
 

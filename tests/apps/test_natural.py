@@ -61,9 +61,9 @@ def test_invariants_hold_after_every_iteration() -> None:
 def test_cpython_runs_the_same_program(mode: str) -> None:
     network = generated_network(5)
     with simulation(network, mode=mode, backend="cpu", natural=True, mix=MIXED) as running:
-        expected = advance_to(running, 25)
+        expected = advance_to(running, 15)
     with simulation(network, mode=mode, backend="python", natural=True, mix=MIXED) as running:
-        assert advance_to(running, 25) == expected
+        assert advance_to(running, 15) == expected
     assert expected["trucks"] + expected["buses"] > 0
 
 

@@ -7,14 +7,12 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from apps.common.automaton.reference import Reference
 from apps.common.automaton.rule import Rule
 from apps.common.automaton.simulation import Simulation
 
-NATURAL = pytest.mark.parametrize("natural", [False, True], ids=["faithful", "natural"])
 BOARDS = arrays(np.bool_, array_shapes(min_dims=2, max_dims=2, min_side=1, max_side=12))
 
 

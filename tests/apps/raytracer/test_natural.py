@@ -143,7 +143,7 @@ def counts_on_the_cpu(
         return rendering.counts()
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("dtype", [pytest.param(np.float32, marks=pytest.mark.slow), np.float64])
 def test_against_the_reference(scene: Scene, dtype: type) -> None:
     size = picture_size(scene, SIDE)
     assert size == (40, 32)

@@ -23,7 +23,7 @@ from apps.routes.routing import Answer, Routing
 from dispatch.mode import MODES
 from tests.differential.effort import examples
 
-from ...modes import quick_modes
+from ...modes import few_modes, quick_modes
 from ..gpu_code import EVERY_MODE, check_gpu_code, kernels_of
 from .running import dijkstra
 
@@ -49,7 +49,7 @@ def assert_fastest(network: Network, answer: Answer) -> None:
     np.testing.assert_array_equal(answer.used, on_route)
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", few_modes(2))
 def test_results_in_every_mode(mode: str) -> None:
     for answer in answers(TOWN, [0, 700, 1_499], mode):
         assert_fastest(TOWN, answer)

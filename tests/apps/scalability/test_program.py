@@ -15,7 +15,7 @@ from apps.scalability.family import MOST_CLASSES, family
 from apps.scalability.program import Arguments, run
 from sharedoa import ArgumentError
 
-from ...modes import few_modes
+from ...modes import rotated
 from ..gpu_code import EVERY_MODE, check_gpu_code
 from .running import SCALABILITY
 
@@ -98,8 +98,9 @@ def test_gpu_code_in_every_mode(mode: str, everything: bool) -> None:
         check_gpu_code([made.virtual, made.branch], mode, everything)
 
 
-@pytest.mark.parametrize("mode", few_modes(1))
-@pytest.mark.parametrize("classes", [4, MOST_CLASSES])
+@pytest.mark.parametrize(
+    ("classes", "mode"), rotated([4, MOST_CLASSES], ["concord", "typepointer"])
+)
 def test_no_bodies_are_merged(mode: str, classes: int) -> None:
     """Each class has a loop of its own, with additions or with subtractions, in both kernels."""
     made = family(classes)

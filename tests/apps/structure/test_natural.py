@@ -16,7 +16,7 @@ from apps.structure.structure import ANCHOR, FREE, Structure
 from dispatch.mode import MODES
 
 from ...codegen.interpreted import InterpretedGpu
-from ...modes import quick_modes, rotated
+from ...modes import quick_modes
 from .method_kernels import begin_search
 from .reference import Reference
 from .running import (
@@ -51,7 +51,15 @@ def test_medium_results_in_every_mode(mode: str) -> None:
         require_table(running, 15_000)
 
 
-@pytest.mark.parametrize(("mode", "repair"), rotated(["auto", "typepointer"], [True, False]))
+@pytest.mark.parametrize(
+    ("mode", "repair"),
+    [
+        ("auto", True),
+        # Without repairs others do it: tables, and the faithful flavour.
+        *(pytest.param(mode, False, marks=pytest.mark.slow) for mode in ("auto", "typepointer")),
+        pytest.param("typepointer", True, marks=pytest.mark.slow),
+    ],
+)
 def test_places_are_those_of_the_reference(mode: str, repair: bool) -> None:
     """Bit by bit, also after most of the structure has been torn apart."""
     structure, reference = generated_structure(400), torn_apart(repair)

@@ -55,7 +55,9 @@ def test_the_seed_changes_the_run() -> None:
     assert first == same != other
 
 
-@pytest.mark.parametrize(("size", "natural"), [(5_020, False), (100, True)])
+@pytest.mark.parametrize(
+    ("size", "natural"), [(1_520, False), pytest.param(100, True, marks=pytest.mark.slow)]
+)
 def test_picture(tmp_path: Path, natural: bool, size: int) -> None:
     file = tmp_path / "structure.png"
     result = APP.run(small(out=file, natural=natural, size=size))
