@@ -53,6 +53,10 @@ class Upkeep:
         #: One for each who has copies of memory that will be put back, which lie as objects did.
         self.copies: set[object] = set()
         self.thread: int | None = None
+        #: Launches that have made objects.
+        self.births = 0
+        #: What ``recording.changes_of`` the heap was when this thread's call listed objects of it.
+        self.listed: int | None = None
         #: Of classes that launches change, how many in a row have needed less than half.
         self._low: dict[ClassType, int] = {}
         #: Objects that the host has deleted since the class moved.
@@ -126,14 +130,15 @@ class Upkeep:
         regions = [region for cls in loose for region in placement.regions(cls)]
         if _SHARE * sum(region.capacity for region in regions) < every:
             return
-        if not self._may_move(heap, regions):
-            return
-        for cls in loose:
-            self._low.pop(cls, None)
-            self._deleted.pop(cls, None)
-        # Without memory for a second place they stay.
-        with suppress(HeapError):
-            put_together(heap, placement, loose, keeps_deleted=True)
+        with heap.lock:  # under which another thread that begins to use the heap says so
+            if not self._may_move(heap, regions):
+                return
+            for cls in loose:
+                self._low.pop(cls, None)
+                self._deleted.pop(cls, None)
+            # Without memory for a second place they stay.
+            with suppress(HeapError):
+                put_together(heap, placement, loose, keeps_deleted=True)
 
     def _may_move(self, heap: Heap, regions: Iterable[Region]) -> bool:
         memory = heap.memory

@@ -153,7 +153,7 @@ def _move_proxies(heap: Heap, changes: Iterable[_Change]) -> None:
     for change in changes:
         moved.update(zip(change.before.tolist(), change.after.tolist(), strict=True))
     references = [moved.get(reference, reference) for reference, _ in known]
-    heap.proxies.replace(references, [proxy for _, proxy in known])
+    heap.proxies.follow(known, references)
 
 
 class _Work:

@@ -230,27 +230,34 @@ def _move(
     what = "a second place for objects that move"
     try:
         move: _Move = heap.memory.with_room(what, make_room)
+    except BaseException:
+        _free(placement, [*come.values(), *new_graves.values()])
+        raise
+    with placement.access:  # until the objects are there: what is written meanwhile would be lost
         try:
-            with placement.access:
+            try:
                 move.run()
                 # What the old regions are then given to must not wait for this.
                 heap.backend.synchronize()
                 proxies = heap.proxies.all()
                 references = move.followed([reference for reference, _ in proxies])
-        finally:
-            heap.memory.free_work(move.extent)
-    except BaseException:
-        for region in (*come.values(), *new_graves.values()):
-            placement.free_region(region)
-        raise
-    # Nothing below can fail.
-    with placement.access:
+            finally:
+                heap.memory.free_work(move.extent)
+        except BaseException:
+            _free(placement, [*come.values(), *new_graves.values()])
+            raise
+        # Nothing below can fail.
         placement.exchange(gone, [*come.values(), *new_graves.values()])
         if not keeps_deleted:
             placement.forget_places_left()
-        heap.proxies.replace(references, [proxy for _, proxy in proxies])
+        heap.proxies.follow(proxies, references)
         heap.of_classes.forget()
         heap.note_reference_writes()
+
+
+def _free(placement: ByTypePlacement, regions: Iterable[Region]) -> None:
+    for region in regions:
+        placement.free_region(region)
 
 
 class _Move:

@@ -65,13 +65,17 @@ class Proxies:
         found = ((reference, each()) for reference, each in [*self._known.items()])
         return [(reference, proxy) for reference, proxy in found if proxy is not None]
 
-    def replace(self, references: Sequence[int], proxies: Sequence[Any]) -> None:
-        """All objects have moved: these are their references now."""
+    def follow(self, before: Sequence[tuple[int, Any]], now: Sequence[int]) -> None:
+        """Of the objects that all have found ``before``, these are the references now. Others may
+        have been noted since, which have not moved."""
+        moved = [(old, new, proxy) for (old, proxy), new in zip(before, now, strict=True)]
+        moved = [each for each in moved if each[0] != each[1]]
         with self._lock:
-            self._known = {}
-            for reference, proxy in zip(references, proxies, strict=True):
-                proxy._reference = reference
-                self._known[reference] = ref(proxy)
+            for old, _, _ in moved:
+                self._known.pop(old, None)
+            for _, new, proxy in moved:
+                proxy._reference = new
+                self._known[new] = ref(proxy)
 
     def bury(self, gone: np.ndarray[Any, Any], lives: Callable[[int], bool]) -> None:
         """The objects with these references were deleted; ``lives``: whether one was not."""

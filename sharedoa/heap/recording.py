@@ -8,7 +8,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+from threading import get_ident
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
 from weakref import WeakSet
 
 from dispatch.dataclass import dataclass
@@ -21,6 +22,9 @@ from .blocks import Block, entered
 if TYPE_CHECKING:
     from .heap import Heap
     from .launches import HeapOfLaunches
+
+
+T = TypeVar("T")
 
 
 class Recorder(ABC):
@@ -155,10 +159,8 @@ class Listed:
     everything, so that they are sure to see whether others have been deleted since."""
 
     heap: Heap
-    #: How many deletions and moves there were before it listed them.
-    state: tuple[int, int]
-    #: Whether any of its launches has begun.
-    has_begun: bool = False
+    #: What ``changes_of`` the heap was before it listed them.
+    state: int
     is_recording: ClassVar[bool] = False
     executes: ClassVar[bool] = False
     is_lazy: ClassVar[bool] = False
@@ -287,42 +289,68 @@ def require_executing(heap: Heap, what: str) -> None:
         )
 
 
-def _state(heap: Heap) -> tuple[int, int]:
-    return heap.books.deletions, heap.books.moves
+def changes_of(heap: Heap) -> int:
+    """How many deletions, moves and launches that make objects there have been; all only grow. What
+    the host makes comes after a call that has listed others."""
+    books = heap.books
+    return books.deletions + books.moves + heap.upkeep.births
 
 
 @contextmanager
 def listing(heap: Heap) -> Iterator[None]:
-    """A call in here lists objects of ``heap`` and launches on them. ``OthersError``: it is to be
-    made again."""
+    """A call in here lists objects of ``heap``, which several threads use, and launches on them.
+    ``OthersError``: it is to be made again."""
     if recorder() is not None:  # of another heap, which has a word to say
         yield
         return
     heap.settle()
-    token = recording.set(Listed(heap, _state(heap)))
+    token = recording.set(Listed(heap, changes_of(heap)))
     try:
         yield
     finally:
         recording.reset(token)
 
 
+def with_listed(heap: Heap, call: Callable[[], T]) -> T:
+    """What ``call`` gives, which lists objects of ``heap`` and launches on them. It is made again
+    if another thread deletes or moves some before it launches."""
+    upkeep, books = heap.upkeep, heap.books
+    while True:
+        try:
+            if upkeep.is_shared:
+                with listing(heap):
+                    return call()
+            before = upkeep.listed
+            upkeep.listed = books.deletions + books.moves + upkeep.births
+            try:
+                return call()
+            finally:
+                upkeep.listed = before
+        except OthersError:
+            continue
+
+
 def refuse_others(heap: Heap) -> None:
-    """A launch, which is noted in ``launching``, is about to begin. Raises OthersError if it is one
-    of a call that has listed objects of which others have been deleted, HeapError if launches of
-    the call have begun."""
-    listed = recording.get()
-    if not isinstance(listed, Listed) or listed.heap is not heap:
-        return
-    if listed.state == _state(heap):
-        listed.has_begun = True
-    elif listed.has_begun:
-        raise HeapError(
-            "another thread deleted or moved objects while a method was called on all of a class, "
-            "which takes several launches",
-            "let one thread wait for the other, or call the method class by class",
-        )
+    """A launch, which is noted in ``launching``, is about to begin, and has looked at everything.
+    Raises OthersError if it is one of a call that has listed objects of which others have been
+    deleted or moved since, or to which launches have added some."""
+    listed, upkeep = recording.get(), heap.upkeep
+    if isinstance(listed, Listed) and listed.heap is heap:
+        known: int | None = listed.state
     else:
+        # Of the thread that had the heap for itself when it listed them.
+        known = upkeep.listed if get_ident() == upkeep.thread else None
+    if known is not None and known != changes_of(heap):
         raise OthersError
+
+
+def others_since_launched() -> HeapError:
+    """What a call raises that cannot be made again, as some of its launches have begun."""
+    return HeapError(
+        "another thread deleted or moved objects while a method was called on all of a class, "
+        "which takes several launches",
+        "let one thread wait for the other, or call the method class by class",
+    )
 
 
 @contextmanager

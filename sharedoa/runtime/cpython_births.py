@@ -81,6 +81,7 @@ class LaunchInCPython:
         with self._heap.lock:
             self._is_open = False
             self._heap.lock.plain.release()
+            self._heap.upkeep.births += 1
             for cls, makers in self._makers.items():
                 self._places[cls].makers = makers
             settle(self._heap, [*self._places.values()], [*self._ended])

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Generic, overload
 
 import numpy as np
 
 from ..errors import ArgumentError, HeapError
+from ..forks import renew_in_child
 from ..heap.arrays import Array, FieldView, ObjectArray
 from ..heap.objects import ManyObjects
 from ..heap.population import Population
-from ..heap.recording import is_recorded, recorder
+from ..heap.recording import is_recorded, recorder, with_listed
 from ..model.annotations import GridAnnotation
 from ..model.scalars import ScalarType, f32, f64, i32, promote, u32
 from ..model.type_names import T_co
@@ -61,6 +63,7 @@ class HashGrid(Generic[T_co]):
 
     __slots__ = (
         "_boxes",
+        "_building",
         "_capacity",
         "_cells",
         "_cls",
@@ -127,6 +130,8 @@ class HashGrid(Generic[T_co]):
                 "take larger cells: about the radius that is searched",
             )
         self._numbers = (*counts, 1)[:3]
+        #: Held while it is built: arrays that only these kernels use are one build's.
+        self._building = renew_in_child(threading.RLock())
         self._shape = self._kernel_type = None
         self._heap: Heap | None = None
         self._cls: ClassType | None = None
@@ -161,15 +166,20 @@ class HashGrid(Generic[T_co]):
             found = recorder()
             assert found is not None
             deletions = heap.placement.deletions
-            if deletions != self._deletions:
-                self._heap = None  # until it runs the grid is empty, as who is in it may be gone
-            self._make_room(objects, field)
-            self._deletions = deletions
+            with self._building:
+                if deletions != self._deletions:
+                    self._heap = None  # until it runs it is empty, as who is in it may be gone
+                self._make_room(objects, field)
+                self._deletions = deletions
             found.record_call(lambda: self._build(objects, field))
             return
         self._build(objects, field)
 
     def _build(self, objects: Any, field: str | None) -> None:
+        with self._building:
+            with_listed(objects._heap, lambda: self._build_listed(objects, field))
+
+    def _build_listed(self, objects: Any, field: str | None) -> None:
         from . import grid_order
         from .geometry import parse_geometry
 
@@ -180,6 +190,7 @@ class HashGrid(Generic[T_co]):
         positions = grid_order.positions_of(objects._cls, field, len(self.size))
         bits = positions.type.bits
         placed = self._points32 if bits == 32 else self._points64
+        deletions = heap.placement.deletions  # before they are listed
         if isinstance(objects, Population):
             parts = [*objects._stretches()]
         else:
@@ -187,7 +198,7 @@ class HashGrid(Generic[T_co]):
         numbers = np.cumsum([0, *map(len, parts)]).tolist()
         count = numbers[-1]
         kernel_type, self._kernel_type = self._kernel_type, None
-        self._deletions = heap.placement.deletions
+        self._deletions = deletions
         _launch(grid_order.kernel_clear_cells, len(self._counts), self._counts)
         between = self._unsorted, self._cells, self._ranks
         for part, first in zip(parts, numbers, strict=False):
@@ -338,6 +349,9 @@ class HashGrid(Generic[T_co]):
             )
 
     def _refuse_unusable(self, what: str) -> None:
+        if self._kernel_type is None:
+            with self._building:  # another thread may be about to have built it
+                pass
         heap = self._heap
         if heap is None or self._cls is None or self._kernel_type is None:
             raise ArgumentError(

@@ -370,8 +370,8 @@ class Program:
         facts = unit.compilation.job.facts
         asked = [place for (place,), _ in facts.asked("run")]
         for place in asked:
-            if runs[place] is not None:
-                slots[first[place]] = runs[place].first
+            if (run := runs.get(place)) is not None:  # none, if it was redefined meanwhile
+                slots[first[place]] = run.first
         stores = self.uses().stores_references and not self.source.keeps_arrays
         fields, watched = self.uses().stored_fields, heap.distinct.watched
         are_settled = self._look_at_arrays(stores, arguments, heap)
@@ -380,7 +380,7 @@ class Program:
             unit,
             epoch,
             unit.state,
-            tuple([(place, first[place], runs[place]) for place in asked]),
+            tuple([(place, first[place], runs.get(place)) for place in asked]),
             stores,
             watched if fields is None else fields & watched,
             self._names,

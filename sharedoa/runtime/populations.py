@@ -83,6 +83,7 @@ def changing(
                 heap.backend.synchronize()
                 heap.wait_for_others()
                 has_ended = True
+                heap.upkeep.births += 1
         finally:
             if has_ended:
                 memory.note_takers(lent)

@@ -26,8 +26,9 @@ from ..heap.recording import (
     OthersError,
     deferrer,
     is_recorded,
-    listing,
+    others_since_launched,
     recorder,
+    with_listed,
 )
 from ..heap.run import Run, RunOfObjects
 from ..model.array2_type import Array2Type
@@ -75,16 +76,26 @@ def call(objects: ObjectArray | Population, name: str, arguments: tuple[Any, ...
 def call_method(objects: ObjectArray | Population, method: Method, given: list[Any]) -> Any:
     """As ``call``, of a method with an argument for each of its parameters."""
     heap = objects._heap
-    if get_ident() != heap.upkeep.thread:
+    upkeep, books = heap.upkeep, heap.books
+    if get_ident() != upkeep.thread:
         heap.note_thread()
-    if heap.upkeep.is_shared and isinstance(objects, Population) and not is_recorded(heap):
-        while True:
-            try:
-                with listing(heap):
-                    return _call(objects, method, given)
-            except OthersError:
-                continue
-    return _call(objects, method, given)
+    if not upkeep.is_shared:
+        before = upkeep.listed
+        upkeep.listed = books.deletions + books.moves + upkeep.births  # ``changes_of``
+        try:
+            return _call(objects, method, given)
+        except OthersError:
+            pass  # another thread has begun to use the heap
+        finally:
+            upkeep.listed = before
+    if is_recorded(heap) or not _are_listed(objects):
+        return _call(objects, method, given)
+    return with_listed(heap, partial(_call, objects, method, given))
+
+
+def _are_listed(objects: ObjectArray | Population) -> bool:
+    """Whether a call looks where the objects are before it launches: in arrays kernels look."""
+    return isinstance(objects, Population) or takes_groups(objects._heap, len(objects))
 
 
 def _call(objects: ObjectArray | Population, method: Method, given: list[Any]) -> Any:
@@ -125,8 +136,15 @@ def _call(objects: ObjectArray | Population, method: Method, given: list[Any]) -
         return results
     is_located = elementwise if results is None else (*elementwise, True)
     located = [value for value, whole in zip(values, is_located, strict=True) if whole]
-    for shared in share_out(objects._heap, stretches, located):
-        _launch(objects._cls, shared, values, elementwise, is_located)
+    has_begun = False
+    try:
+        for shared in share_out(objects._heap, stretches, located):
+            _launch(objects._cls, shared, values, elementwise, is_located)
+            has_begun = True
+    except OthersError:
+        if has_begun:
+            raise others_since_launched() from None
+        raise
     return results
 
 
@@ -208,8 +226,15 @@ def _call_by_plan(objects: Population, method: Method, given: list[Any]) -> bool
         if launches is None:
             return False
         plans.launches[key] = launches
-    for launch in launches:
-        launch.launch(*launch.arrays(heap), *launch.first_threads, *given)
+    has_begun = False
+    try:
+        for launch in launches:
+            launch.launch(*launch.arrays(heap), *launch.first_threads, *given)
+            has_begun = True
+    except OthersError:
+        if has_begun:
+            raise others_since_launched() from None
+        raise
     return True
 
 
