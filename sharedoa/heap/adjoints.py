@@ -25,7 +25,7 @@ from .arrays import Array, elements_in
 from .by_type import ByTypePlacement
 from .extents import SlabMemory
 from .field_values import position_of
-from .field_view import FieldView
+from .field_view import FieldView, changes_now
 from .objects import ManyObjects
 from .placement import FieldPath, Selection
 from .provider import Bytes, private_pages
@@ -391,8 +391,9 @@ class AdjointView(FieldView):
     def __getitem__(self, key: Any) -> Any:
         """As that of a field; what NumPy's indexing gives is read-only where it is a copy."""
         if isinstance(key, slice):
-            part = self._heap.placement.select(super()._selection.references[key])
-            return AdjointView(self._heap, self._cls, part, self.path)
+            references, since = super()._selection.references[key], self._since
+            part = self._heap.placement.select(references)
+            return AdjointView(self._heap, self._cls, part, self.path, since)
         if isinstance(key, (int, np.integer)) and not isinstance(key, bool):
             return self._one(int(key))
         return self._component(key) if isinstance(key, str) else self.numpy()[key]
@@ -402,8 +403,8 @@ class AdjointView(FieldView):
         return found if isinstance(self.type, InlineType) else to_host(self.type, found, self._heap)
 
     def _component(self, name: str) -> AdjointView:
-        found = super()._component(name)
-        return AdjointView(self._heap, self._cls, super()._selection, found.path)
+        path, selection = super()._component(name).path, super()._selection
+        return AdjointView(self._heap, self._cls, selection, path, self._since)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if isinstance(key, str):
@@ -430,9 +431,9 @@ class AdjointFields:
         type = objects._cls.fields.get(name)
         if type is None or not float_paths(FieldPath(name), type):
             raise AttributeError(f"{objects._cls.name}.{name} has no adjoints: it is {type!r}")
-        return AdjointView(
-            objects._heap, objects._cls, objects._selection(), FieldPath(name), objects
-        )
+        since, selection = changes_now(objects._heap), objects._selection()
+        path = FieldPath(name)
+        return AdjointView(objects._heap, objects._cls, selection, path, since, objects)
 
     def __dir__(self) -> list[str]:
         fields = self._objects._cls.fields.items()

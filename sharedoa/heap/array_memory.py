@@ -7,6 +7,7 @@ field of type ``oa.Array`` of a live object holds its address.
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections import Counter, deque
 from collections.abc import Collection, Iterable
@@ -18,6 +19,7 @@ from sortedcontainers import SortedDict
 
 from dispatch.dataclass import dataclass
 
+from ..forks import take_for_forks
 from ..model.classes import ClassType
 from ..model.scalars import ScalarType
 from ..model.types import Type
@@ -105,6 +107,9 @@ class ArrayMemory:
 
     def __init__(self, extents: Extents) -> None:
         self._extents = extents
+        #: Held while the books below change or are looked at: fields that hold arrays are read
+        #: without the lock on the heap's.
+        self._lock = take_for_forks(threading.RLock())
         self._blocks: SortedDict[int, _Block] = SortedDict()
         self._dropped: deque[_StorageReference] = deque()
         self._unheld: dict[int, _Block] = {}
@@ -119,7 +124,8 @@ class ArrayMemory:
         try:
             storage = ArrayStorage(extent.address, size, element, held_as, extent)
             block = _Block(extent, size, element, held_as, self._watch(storage))
-            self._blocks[extent.address] = block
+            with self._lock:
+                self._blocks[extent.address] = block
         except BaseException:
             self._extents.free(extent)
             raise
@@ -135,30 +141,34 @@ class ArrayMemory:
 
     def at(self, address: int) -> ArrayStorage | None:
         """The storage that ``address`` lies in, also if only fields still refer to it."""
-        index = self._blocks.bisect_right(address) - 1
-        if index < 0:
-            return None
-        block: _Block = self._blocks.peekitem(index)[1]
-        if address >= block.extent.address + block.size:
-            return None
-        return self._storage(block)
+        with self._lock:
+            index = self._blocks.bisect_right(address) - 1
+            if index < 0:
+                return None
+            block: _Block = self._blocks.peekitem(index)[1]
+            if address >= block.extent.address + block.size:
+                return None
+            return self._storage(block)
 
     def all_at(self, addresses: Addresses) -> list[ArrayStorage]:
         """The storages that any of ``addresses`` lies in, by address."""
-        blocks = list(self._blocks.values())
-        held = _pointed_into(blocks, addresses)
-        return [
-            self._storage(block) for block, is_held in zip(blocks, held, strict=True) if is_held
-        ]
+        with self._lock:
+            blocks = list(self._blocks.values())
+            held = _pointed_into(blocks, addresses)
+            return [
+                self._storage(block) for block, is_held in zip(blocks, held, strict=True) if is_held
+            ]
 
     def all(self, elements: Collection[Type] | None = None) -> list[ArrayStorage]:
         """Every storage, or those with such elements, by address."""
-        blocks = list(self._blocks.values())
-        return [self._storage(b) for b in blocks if elements is None or b.element in elements]
+        with self._lock:
+            blocks = list(self._blocks.values())
+            return [self._storage(b) for b in blocks if elements is None or b.element in elements]
 
     def ranges(self) -> list[tuple[int, int]]:
         """(start, end) of every array, by address."""
-        return [(address, address + block.size) for address, block in self._blocks.items()]
+        with self._lock:
+            return [(address, address + block.size) for address, block in self._blocks.items()]
 
     def _storage(self, block: _Block) -> ArrayStorage:
         storage = block.storage()
@@ -188,14 +198,15 @@ class ArrayMemory:
         """Memory with what is in it of an array that no Python object holds any more, and of which
         no field may hold a piece; None where none of the last ones dropped is of this size and was
         never given to others. For what is launched now: launches that use it may be under way."""
-        self._note_dropped()
-        for address in islice(reversed(self._unheld), _AT_HAND):
-            block = self._unheld[address]
-            is_like = block.size == size and block.element is element
-            if is_like and block.storage() is None and not block.storage.is_exported:
-                del self._unheld[address]
-                self.made[element] += 1
-                return self._storage(block)
+        with self._lock:
+            self._note_dropped()
+            for address in islice(reversed(self._unheld), _AT_HAND):
+                block = self._unheld[address]
+                is_like = block.size == size and block.element is element
+                if is_like and block.storage() is None and not block.storage.is_exported:
+                    del self._unheld[address]
+                    self.made[element] += 1
+                    return self._storage(block)
         return None
 
     def _note_dropped(self) -> None:
@@ -206,27 +217,30 @@ class ArrayMemory:
 
     def unheld(self) -> dict[int, int]:
         """The arrays that no Python object holds any more: bytes by address."""
-        self._note_dropped()
-        return {address: block.size for address, block in self._unheld.items()}
+        with self._lock:
+            self._note_dropped()
+            return {address: block.size for address, block in self._unheld.items()}
 
     def collect(self, unheld: Iterable[int], in_fields: Addresses) -> list[Extent]:
         """Free those of ``unheld`` that nothing in Python holds now and none of ``in_fields``
         points into; the result is what was freed. No launch may be under way."""
-        blocks = [self._unheld[address] for address in sorted(unheld)]
-        held = _pointed_into(blocks, in_fields)
-        freed = []
-        for block, is_held in zip(blocks, held, strict=True):
-            if block.storage() is not None:  # read from a field since it was dropped
-                del self._unheld[block.extent.address]
-            elif not is_held:
-                del self._unheld[block.extent.address], self._blocks[block.extent.address]
-                self._extents.free(block.extent)
-                freed.append(block.extent)
-        return freed
+        with self._lock:
+            blocks = [self._unheld[address] for address in sorted(unheld)]
+            held = _pointed_into(blocks, in_fields)
+            freed = []
+            for block, is_held in zip(blocks, held, strict=True):
+                if block.storage() is not None:  # read from a field since it was dropped
+                    del self._unheld[block.extent.address]
+                elif not is_held:
+                    del self._unheld[block.extent.address], self._blocks[block.extent.address]
+                    self._extents.free(block.extent)
+                    freed.append(block.extent)
+            return freed
 
     @property
     def bytes_used(self) -> int:
-        return sum(block.extent.size for block in self._blocks.values())
+        with self._lock:
+            return sum(block.extent.size for block in self._blocks.values())
 
 
 def _pointed_into(blocks: list[_Block], addresses: Addresses) -> np.ndarray[Any, Any]:

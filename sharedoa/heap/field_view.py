@@ -24,6 +24,12 @@ if TYPE_CHECKING:
     from .heap import Heap
 
 
+def changes_now(heap: Heap) -> tuple[int, int]:
+    """How many deletions and moves there have been."""
+    placement = heap.placement
+    return placement.deletions, placement.moves
+
+
 class FieldView(NumPyLike):
     """``objects.radius``: read, assign and compute in place, in the objects' own memory.
 
@@ -36,14 +42,21 @@ class FieldView(NumPyLike):
     __slots__ = ("_cls", "_deletions", "_heap", "_moves", "_selected", "path", "source")
 
     def __init__(
-        self, heap: Heap, cls: ClassType, selection: Selection, path: FieldPath, source: Any = None
+        self,
+        heap: Heap,
+        cls: ClassType,
+        selection: Selection,
+        path: FieldPath,
+        since: tuple[int, int],
+        source: Any = None,
     ) -> None:
+        """``since``: after how many deletions and moves (``changes_now``) somebody began to look
+        for the objects of ``selection``."""
         self._heap = heap
         heap.upkeep.held.add(id(self))
         self._cls = cls
         self._selected = selection
-        self._deletions = heap.placement.deletions
-        self._moves = heap.placement.moves
+        self._deletions, self._moves = since
         self.path = path
         self.source = source
 
@@ -99,6 +112,10 @@ class FieldView(NumPyLike):
             self._deletions = deletions
         return self._selected
 
+    @property
+    def _since(self) -> tuple[int, int]:
+        return self._deletions, self._moves
+
     def numpy(self) -> Values:
         """The values. One strided piece is a view that shares memory with the objects; several,
         gathered ones, or those of objects in tiles (``SHAREDOA_LAYOUT``) are a copy, which is
@@ -146,8 +163,9 @@ class FieldView(NumPyLike):
         if isinstance(key, (int, np.integer)) and not isinstance(key, bool):
             return self._one(int(key))
         if isinstance(key, slice):
-            part = self._heap.placement.select(self._selection.references[key])
-            return FieldView(self._heap, self._cls, part, self.path)
+            references, since = self._selection.references[key], self._since
+            part = self._heap.placement.select(references)
+            return FieldView(self._heap, self._cls, part, self.path, since)
         return self._through(
             self.numpy()[key], lambda: self._lvalues(lambda: self._selection.references, key)
         )
@@ -157,13 +175,13 @@ class FieldView(NumPyLike):
         self._heap.wait()
         references = self._selection.references[position : position + 1]
         address = self._heap.encoding.address(int(references[0]))
-        value = self._heap.placement.read_one(address, self.path)
+        with self._heap.holding_arrays():
+            value = self._heap.placement.read_one(address, self.path)
+            if not isinstance(type, InlineType):
+                return to_host(type, value, self._heap)
         if self._cls.frozen and isinstance(value, np.ndarray):
             value.flags.writeable = False
-        if isinstance(type, InlineType):
-            self._note_numbers()
-        else:
-            return to_host(type, value, self._heap)
+        self._note_numbers()
         return self._through(
             value,
             lambda: self._lvalues(lambda: self._selection.references[position : position + 1], 0),
@@ -189,7 +207,8 @@ class FieldView(NumPyLike):
                 fields or "only value structs have components",
             )
         path = self.path.inside(list(type.fields).index(name) if type.shape else name)
-        return FieldView(self._heap, self._cls, self._selection, path)
+        selection = self._selection
+        return FieldView(self._heap, self._cls, selection, path, self._since)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if self._cls.frozen:

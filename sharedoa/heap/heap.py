@@ -37,7 +37,7 @@ from .construction import (
     initialise,
 )
 from .conversion import other_heap, raw_value
-from .field_view import FieldView
+from .field_view import FieldView, changes_now
 from .held_arrays import HeldArrays
 from .launches import HeapOfLaunches
 from .left_behind import LeftBehind
@@ -304,8 +304,9 @@ class Heap(HeapOfLaunches):
     def read_field(self, reference: int, owner: ClassType, name: str) -> Any:
         """The host value of a field. Raises HeapError if the object does not live."""
         self.wait()
-        raw = self.placement.read_one(self.encoding.address(reference), _path(name))
-        return to_host(owner.fields[name], raw, self)
+        with self.holding_arrays():
+            raw = self.placement.read_one(self.encoding.address(reference), _path(name))
+            return to_host(owner.fields[name], raw, self)
 
     def write_field(self, reference: int, owner: ClassType, name: str, value: Any) -> None:
         """Raises ArgumentError for a value that does not convert, HeapError as ``read_field``."""
@@ -336,8 +337,9 @@ class Heap(HeapOfLaunches):
     def field_of_one(self, reference: int, owner: ClassType, name: str) -> FieldView:
         """The field of one object as if of many."""
         self.wait()
+        since = changes_now(self)
         selection = self.placement.select(np.array([reference], np.uint64))
-        return FieldView(self, owner, selection, _path(name))
+        return FieldView(self, owner, selection, _path(name), since)
 
     # ------------------------------------------------------------------ arrays
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
 
 from ..uninterrupted import BooksLock
 from .automatic import Upkeep
@@ -73,6 +75,13 @@ class HeapOfLaunches:
             or is_recorded(self)
         ):
             self.synchronize()
+
+    def holding_arrays(self) -> AbstractContextManager[Any]:
+        """In the block an array that only a field holds stays one: who reads fields is about to
+        hold it. Who is part of a launch waits for nobody, nor is anything freed during one."""
+        memory = self.memory
+        is_part = memory.launching and not memory.is_apart
+        return nullcontext() if is_part else self.lock.plain
 
     def note_thread(self) -> None:
         """The calling thread, which is not known to use the heap, does so. Raises HeapError if

@@ -14,7 +14,7 @@ from ..model.type_names import T_co
 from ..model.types import ReferenceType
 from . import hooks
 from .conversion import column
-from .field_view import FieldView
+from .field_view import FieldView, changes_now
 from .placement import FieldPath, References, Selection
 
 if TYPE_CHECKING:
@@ -123,7 +123,8 @@ class ManyObjects(Generic[T_co]):
 
             return FieldReferences.of(self, name, type)
         # Nothing is read yet: who reads waits.
-        return FieldView(self._heap, self._cls, self._selection(), FieldPath(name), self)
+        since, selection = changes_now(self._heap), self._selection()
+        return FieldView(self._heap, self._cls, selection, FieldPath(name), since, self)
 
     def _set_field(self, name: str, value: Any) -> None:
         """Assign one value to the field of every object, or to each its own.
