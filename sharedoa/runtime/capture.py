@@ -219,8 +219,7 @@ class Capture(Recorder):
         """Launch as if nothing was captured: somebody has a record of each launch."""
         for record in self._recorded:
             if isinstance(record, RecordedLaunch):
-                launch = record.program.launcher(record.geometry)
-                launch(*record.arguments, mode=record.mode.name, debug=record.debug)
+                record.launch()
             else:
                 self._call(record)
 

@@ -51,6 +51,14 @@ class RecordedLaunch:
     after: Sequence[Recordable] = ()
     #: Of one for several: the arrays on all of whose objects methods are called, and their names.
     called_all: tuple[tuple[ObjectArray, str], ...] = ()
+    #: Of one for several: these. And as which launch of the step it was asked for.
+    several: tuple[RecordedLaunch, ...] = ()
+    number: int = 0
+
+    def launch(self) -> None:
+        """Launch as if nothing was recorded."""
+        start = self.program.launcher(self.geometry)
+        start(*self.arguments, mode=self.mode.name, debug=self.debug)
 
     @property
     def calls_on_all(self) -> tuple[tuple[ObjectArray, str], ...]:
@@ -85,6 +93,14 @@ class RecordedLaunch:
         return [*self.before, own, *self.after]
 
 
+class _NoLongerOneError(Exception):
+    """Launches are not to be one by now, of so many runs."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__(count)
+        self.count = count
+
+
 class LaunchSequence:
     """Launches on ``heap`` that run in their order."""
 
@@ -107,6 +123,8 @@ class LaunchSequence:
         self._key: list[Any] = []
         #: Where a run is cut in two, of which the backend records each; 0 for nowhere.
         self._cut = 0
+        #: Where some launches are several: whether these may be one.
+        self.may_be_one: Callable[[], bool] | None = None
         self._ready: list[Any] = []
 
     def add(self, launch: RecordedLaunch) -> None:
@@ -119,6 +137,10 @@ class LaunchSequence:
         self._locked(self._programs, self._prepare)
 
     @property
+    def has_several(self) -> bool:
+        return any(each.several for each in self._launches)
+
+    @property
     def units(self) -> list[Unit]:
         """The code that they were bound to last."""
         return [binding.unit for binding in self._bound]
@@ -127,7 +149,16 @@ class LaunchSequence:
         """Run all launches ``count`` times."""
         if taping:
             self.heap.note_launcher()
-        self._locked(self._programs, self._run, count)
+        try:
+            self._locked(self._programs, self._run, count)
+        except _NoLongerOneError as left:
+            self._run_apart(left.count)
+
+    def _run_apart(self, count: int) -> None:
+        """Run them one by one, as they were asked for; without the locks, as theirs are others."""
+        every = [own for each in self._launches for own in each.several or (each,)]
+        for each in sorted(every, key=lambda each: each.number) * count:
+            each.launch()
 
     def _run(self, count: int) -> None:
         if self.heap.backend.name == "python":
@@ -155,6 +186,10 @@ class LaunchSequence:
                 self._prepare()
                 is_new = True
                 launching[this] = is_part
+            # Others may have changed what that rests on since the run began.
+            may_be_one = self.may_be_one if is_new or heap.upkeep.is_shared else None
+            if may_be_one is not None and not may_be_one():
+                raise _NoLongerOneError(count)
             may_store_null = self._stores_references and self._called_all
             times = count if self._is_settled and not may_store_null else 1
             if not self._is_settled:

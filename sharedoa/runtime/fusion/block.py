@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
 from threading import get_ident
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -50,8 +51,8 @@ _new_call = tuple.__new__
 _deferred: WeakKeyDictionary[Heap, _Deferred] = WeakKeyDictionary()
 
 
-_Asked = tuple[Launched | PopulationCall, Key, tuple[BoundNames, ...]]
-"""A launch that waits, what it is to plans, and what its programs were made from."""
+_Asked = tuple[Launched | PopulationCall, Key, tuple[BoundNames, ...], "Fusion"]
+"""A launch that waits, what it is to plans, what its programs were made from, and whose it is."""
 
 
 class _Waiting(NamedTuple):
@@ -161,33 +162,43 @@ class _Deferred:
             self._lock.release()
 
     def _launch(self, count: int) -> None:
-        """Launch the first ``count``; the caller has the lock. An error drops those after the one
-        that it comes from, which nobody would have asked for."""
+        """Launch the first ``count``; the caller has the lock. An error drops those of the same
+        block after the one that it comes from, which nobody would have asked for."""
         heap = self._heap()
         records, self._records = self._records[:count], self._records[count:]
         if heap is None or not records:
             return
         token = recording.set(None)
         self._is_launching = True
+        left = records
         try:
-            asked, keys, names = zip(*records, strict=True)
-            every = {each for own in names for each in own}
-            if all(each.hold() or each.are_equal() for each in every):
-                self.plans.run(asked, keys, every)
-            else:
-                self._launch_as_it_was(records)
-        except BaseException:
-            self._records = []
-            raise
+            for block, own in groupby(records, _block_of):
+                launched = [*own]
+                left = left[len(launched) :]
+                try:
+                    self._launch_of_one(launched)
+                except BaseException:
+                    every = [*left, *self._records]
+                    self._records = [each for each in every if each[3] is not block]
+                    raise
         finally:
             self._is_launching = False
             recording.reset(token)
             if not self._records:
                 heap.memory.deferred = None
 
+    def _launch_of_one(self, records: Sequence[_Asked]) -> None:
+        """Launch what one block has asked for."""
+        asked, keys, names, _ = zip(*records, strict=True)
+        every = {each for own in names for each in own}
+        if all(each.hold() or each.are_equal() for each in every):
+            self.plans.run(asked, keys, every)
+        else:
+            self._launch_as_it_was(records)
+
     def _launch_as_it_was(self, records: Iterable[_Asked]) -> None:
         """Launch one after another what was asked for when names meant something else."""
-        for record, key, names in records:
+        for record, key, names, _ in records:
             with as_they_were(names):
                 self.plans.run([record], (key,))
 
@@ -210,6 +221,10 @@ def _plain_numbers(types: Sequence[ScalarType]) -> Callable[[tuple[Any, ...]], b
     return are_plain
 
 
+def _block_of(asked: _Asked) -> Fusion:
+    return asked[3]
+
+
 def _facts(heap: Heap) -> int:
     # Both only grow.
     return World.epoch + heap.placement.population_epoch
@@ -218,7 +233,7 @@ def _facts(heap: Heap) -> int:
 def _whole_rounds(records: Sequence[_Asked]) -> int:
     """How many of the first records are whole rounds of the loop that launches them, so that the
     next ones begin where these did; all, if they are of no loop."""
-    keys = [_key(record) for record, _, _ in records]
+    keys = [_key(record) for record, *_ in records]
     for length in range(1, len(keys) // 2 + 1):
         if all(keys[n] == keys[n - length] for n in range(length, len(keys))):
             return len(keys) // length * length
@@ -284,7 +299,7 @@ class Fusion(Deferrer):
                 later = program.plan.kept(arguments)
             if heap is self.heap and own.look_at_kernel(program):
                 launched = Launched(program, geometry, later)
-                own.add((launched, key_of(launched), (program.names,)))
+                own.add((launched, key_of(launched), (program.names,), self))
                 return
         with executing(self.heap):
             program.launcher(geometry)(*arguments, mode=mode, debug=debug)
@@ -303,7 +318,7 @@ class Fusion(Deferrer):
                 return False
         where = f"kernel {method.owner.name}.{method.name}, argument "
         call = PopulationCall(objects, method, kept(method.signature, given, where))
-        own.add((call, key_of(call), waiting.names))
+        own.add((call, key_of(call), waiting.names, self))
         return True
 
     def call_again(self, objects: Population, name: str, given: tuple[Any, ...]) -> bool:
@@ -324,12 +339,12 @@ class Fusion(Deferrer):
             if waiting.key is not None:
                 if waiting.are_plain(given):
                     call = _new_call(PopulationCall, (objects, waiting.method, given))
-                    own.add((call, waiting.key, waiting.names))
+                    own.add((call, waiting.key, waiting.names, self))
                     return True
                 for bind, value in zip(waiting.binders, given, strict=True):
                     bind(value, numbers)
                 call = PopulationCall(objects, waiting.method, tuple(numbers))
-                own.add((call, waiting.key, waiting.names))
+                own.add((call, waiting.key, waiting.names, self))
                 return True
         except SharedOAError:
             return False  # said, or converted, with more care
@@ -337,7 +352,7 @@ class Fusion(Deferrer):
         if later is None or owner not in (None, heap):
             return False
         call = PopulationCall(objects, waiting.method, later)
-        own.add((call, key_of(call), waiting.names))
+        own.add((call, key_of(call), waiting.names, self))
         return True
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from ...heap.arrays import ObjectArray
@@ -32,8 +33,12 @@ class StepFusion:
         arranged: Callable[[Sequence[Recorded]], Parts],
     ) -> None:
         self._heap, self._recorded, self._arranged = heap, recorded, arranged
+        for number, each in enumerate(recorded):
+            if isinstance(each, RecordedLaunch):
+                each.number = number
         self._apart = arranged(recorded)
-        self._as_one: Parts | None = None
+        #: With what it was made of, as another thread may group anew meanwhile.
+        self._as_one: tuple[Grouping, Parts] | None = None
         self._grouping: Grouping | None = None
         self._trial: Trial | None = None
         is_compiled = heap.backend.name != "python" and not (heap.debug or heap.fastmath)
@@ -94,14 +99,21 @@ class StepFusion:
     ) -> int:
         trial = self._trial
         assert trial is not None
-        is_one = trial.is_next_one
-        if is_one and self._as_one is None:
-            self._as_one = self._arranged([*self._grouped(grouping)])
-        parts = self._as_one if is_one and self._as_one is not None else self._apart
+        parts = self._parts_as_one(grouping) if trial.is_next_one else self._apart
         # What launches store may be what it rests on.
         times = count if trial.pays is not None and grouping.stays else 1
         trial.run(lambda: run(parts, times), self._units)
         return times
+
+    def _parts_as_one(self, grouping: Grouping) -> Parts:
+        known = self._as_one
+        if known is None or known[0] is not grouping:
+            known = self._as_one = grouping, self._arranged([*self._grouped(grouping)])
+            may_be = partial(grouping.holds, self._heap, self._records)
+            for part in known[1]:
+                if isinstance(part, LaunchSequence) and part.has_several:
+                    part.may_be_one = may_be
+        return known[1]
 
     def _grouped(self, grouping: Grouping) -> Iterator[Recorded]:
         """The launches with those that are one in the place of theirs."""
@@ -125,6 +137,7 @@ class StepFusion:
                 record.program.plan.new_slots(),
                 first.is_specialised,
                 called_all=tuple(pair for each in own for pair in _called_all(each)),
+                several=tuple(each for each in own if isinstance(each, RecordedLaunch)),
             )
 
     def _record_of(self, row: Row, groups: Sequence[Group]) -> Launched | PopulationCall:
@@ -137,7 +150,8 @@ class StepFusion:
         return Launched(row.program, parse_geometry(row.threads, 1), arguments)
 
     def _units(self, as_one: bool) -> list[Unit]:
-        parts = (self._as_one or []) if as_one else self._apart
+        known = self._as_one
+        parts = (known[1] if known is not None else []) if as_one else self._apart
         return [u for part in parts if isinstance(part, LaunchSequence) for u in part.units]
 
     def explain(self) -> str:
