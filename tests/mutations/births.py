@@ -268,7 +268,7 @@ MUTATIONS = (
     ),
     Mutation(
         "proxies stay where they were", "sharedoa/heap/proxies.py",
-        "                proxy._reference = reference", "                pass",
+        "                proxy._reference = new\n", "                pass\n",
         "Python finds freed memory",
         _MOVED,
     ),

@@ -25,6 +25,7 @@ from . import (
     ptx_text,
     several_rounds,
     summaries,
+    threads,
 )
 from .mutation import Mutation
 
@@ -53,4 +54,5 @@ MUTATIONS: tuple[Mutation, ...] = (
     *courses.MUTATIONS,
     *legs.MUTATIONS,
     *lifetimes.MUTATIONS,
+    *threads.MUTATIONS,
 )

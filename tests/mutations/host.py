@@ -198,7 +198,7 @@ MUTATIONS = (
     ),
     Mutation(
         "what was listed before others were deleted", "sharedoa/heap/recording.py",
-        "    if listed.state == _state(heap):", "    if listed.state:",
+        "if known is not None and known != changes_of(heap):", "if known == -1:",
         "a method is called on what has come to the place of a deleted object", _OTHERS,
     ),
     Mutation(

@@ -1,0 +1,133 @@
+"""Faults between two threads, each found by what the other one does at one line."""
+
+from .mutation import Mutation
+
+_TESTS = "tests/runtime/test_interleavings.py"
+
+MUTATIONS = (
+    Mutation(
+        "who is alone with a heap notes not what it lists", "sharedoa/runtime/vectorised.py",
+        "        upkeep.listed = books.deletions + books.moves + upkeep.births  # ``changes_of``\n",
+        "",
+        "methods run on objects that a thread which is new to the heap has moved",
+        (f"{_TESTS}::test_a_thread_that_is_new_to_the_heap",),
+    ),
+    Mutation(
+        "what launches make is no change", "sharedoa/runtime/populations.py",
+        "                heap.upkeep.births += 1\n", "",
+        "a method of all objects leaves some out that lived when it began",
+        (f"{_TESTS}::test_objects_that_a_launch_makes_meanwhile",),
+    ),
+    Mutation(
+        "calls of several launches begin again amid them", "sharedoa/runtime/vectorised.py",
+        "            launch.launch(*launch.arrays(heap), *launch.first_threads, *given)\n"
+        "            has_begun = True\n",
+        "            launch.launch(*launch.arrays(heap), *launch.first_threads, *given)\n",
+        "a method is called twice on the objects of the first launch",
+        (f"{_TESTS}::test_several_launches_of_a_call",),
+    ),
+    Mutation(
+        "code that was made meanwhile asks for no other runs", "sharedoa/runtime/launch.py",
+        "(run := runs.get(place)) is not None", "(run := runs[place]) is not None",
+        "a launch raises KeyError",
+        (f"{_TESTS}::test_a_program_that_comes_to_index_an_array_only",),
+    ),
+    Mutation(
+        "arrays are looked up while there come to be others", "sharedoa/heap/array_memory.py",
+        '''        with self._lock:
+            index = self._blocks.bisect_right(address) - 1
+''',
+        '''        if True:
+            index = self._blocks.bisect_right(address) - 1
+''',
+        "a field holds an array that is taken for none",
+        (f"{_TESTS}::test_an_array_that_is_looked_up_beside_others_that_are_made",),
+    ),
+    Mutation(
+        "arrays in fields may go before somebody holds them", "sharedoa/heap/heap.py",
+        "        with self.holding_arrays():\n",
+        "        if True:\n",
+        "a field holds memory that was given to another array",
+        (f"{_TESTS}::test_an_array_that_goes_while_a_field_is_read",),
+    ),
+    Mutation(
+        "threads of a launch wait for who reads fields", "sharedoa/heap/launches.py",
+        "        return nullcontext() if is_part else self.lock.plain\n",
+        "        return self.lock.plain\n",
+        "threads of a block wait for the one that waits for them",
+        (f"{_TESTS}::test_threads_of_a_launch_read_arrays_in_fields",),
+    ),
+    Mutation(
+        "launches that were one stay so whatever is redefined",
+        "sharedoa/runtime/launch_sequence.py",
+        "self.may_be_one if is_new or heap.upkeep.is_shared else None", "None",
+        "threads read what others of the same launch have not yet written",
+        (f"{_TESTS}::test_launches_that_come_to_be_several",),
+    ),
+    Mutation(
+        "launches as one are those of any grouping", "sharedoa/runtime/fusion/steps.py",
+        "        if known is None or known[0] is not grouping:\n", "        if known is None:\n",
+        "a step that two threads run is one launch where it must be two",
+        (f"{_TESTS}::test_a_step_that_another_thread_groups_anew",),
+    ),
+    Mutation(
+        "an error drops what other threads have asked for", "sharedoa/runtime/fusion/block.py",
+        "[each for each in every if each[3] is not block]", "[]",
+        "launches of a block never run, and nobody is told",
+        (f"{_TESTS}::test_launches_that_wait_behind_one_that_fails",),
+    ),
+    Mutation(
+        "moves forget proxies that were made meanwhile", "sharedoa/heap/proxies.py",
+        "            for old, _, _ in moved:\n                self._known.pop(old, None)\n",
+        "            self._known.clear()\n",
+        "an object has two proxies, of which one is not told that it is deleted",
+        (f"{_TESTS}::test_proxies_of_others_while_objects_move",),
+    ),
+    Mutation(
+        "fields may be written between two steps of a move", "sharedoa/heap/moving.py",
+        "                heap.memory.free_work(move.extent)\n",
+        "                placement.access.release()\n"
+        "                heap.memory.free_work(move.extent)\n"
+        "                placement.access.acquire()\n",
+        "references that another thread stores meanwhile lead to where nobody lives",
+        (f"{_TESTS}::test_references_that_are_stored_while_objects_move",),
+    ),
+    Mutation(
+        "who moves by themselves is decided before the lock", "sharedoa/heap/automatic.py",
+        '''        with heap.lock:  # under which another thread that begins to use the heap says so
+            if not self._may_move(heap, regions):
+                return
+''',
+        '''        if not self._may_move(heap, regions):
+            return
+        if True:
+''',
+        "views that another thread has just made show memory of nobody",
+        (f"{_TESTS}::test_views_of_a_new_thread_before_objects_move_by_themselves",),
+    ),
+    Mutation(
+        "views know of deletions from when they are there", "sharedoa/heap/objects.py",
+        "        since, selection = changes_now(self._heap), self._selection()\n",
+        "        selection, since = self._selection(), changes_now(self._heap)\n",
+        "a view shows what has come to the place of a deleted object",
+        (f"{_TESTS}::test_who_is_deleted_while_a_view_is_made",),
+    ),
+    Mutation(
+        "grids are built by two threads at once", "sharedoa/runtime/hash_grid.py",
+        '''        with self._building:
+            with_listed(objects._heap, lambda: self._build_listed(objects, field))
+''',
+        '''        if True:
+            with_listed(objects._heap, lambda: self._build_listed(objects, field))
+''',
+        "objects are counted twice, and stored behind the end of the grid's arrays",
+        (f"{_TESTS}::test_two_threads_that_build_a_grid",),
+    ),
+    Mutation(
+        "who is deleted while a grid is built is in it", "sharedoa/runtime/hash_grid.py",
+        "            with_listed(objects._heap, lambda: self._build_listed(objects, field))\n",
+        "            self._build_listed(objects, field)\n",
+        "near finds deleted objects",
+        (f"{_TESTS}::test_who_is_deleted_while_a_grid_is_built",),
+    ),
+)  # fmt: skip
