@@ -210,10 +210,18 @@ SLOTS = [
     "if self.seed % 2 == 0:\n    x = common(x, 4)\nelif x % 5 == 1:\n    x += 9\n"
     "if x % 3 == 0:\n    return x - self.seed\nself.seed -= common(self.seed, 2)\nreturn x",
 ]
+#: Threads leave the last one from within a loop, beside a way that calls.
+LEAVING = [
+    "x = common(x, 2)\nreturn x + 1",
+    "x = common(x, 3)\nreturn x",
+    "if x % 2 == 0:\n    x = common(x, 1)\nelse:\n    for k in range(3):\n"
+    "        if x % 5 == k:\n            return x - k\n        x += k\nreturn x",
+]
 
 
 @settings(max_examples=examples(60), deadline=None)
 @example(SLOTS)
+@example(LEAVING)
 @given(st.lists(METHODS, min_size=1, max_size=4))
 def test_random_methods_mean_the_same(bodies):
     """In the IR's interpreter, which knows values that nobody may look at."""
