@@ -107,20 +107,23 @@ def name_of(value: Any) -> str:
 def few_places(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
     """Tests that are to be slow: of those that the fixtures ``mode`` and ``backend`` repeat in
     every mode on every backend, all but a few. Which these are differs from one test to the next:
-    how a call finds its method is compiled in one place for all."""
-    tests: dict[tuple[str, str], list[pytest.Item]] = {}
+    how a call finds its method is compiled in one place for all. So it is with as many parameters
+    of a fixture as the mark ``in_turns`` says."""
+    tests: dict[tuple[str, str, int], list[pytest.Item]] = {}
     for item in items:
         if isinstance(item, pytest.Function) and hasattr(item, "callspec"):
             others = dict(item.callspec.params)
             marks = [*item.iter_markers()]
             given = [name for mark in marks if mark.name == "parametrize" for name in _names(mark)]
-            where = [others.pop(name, None) for name in ("mode", "backend") if name not in given]
+            turns = next((mark.args for mark in marks if mark.name == "in_turns"), None)
+            names, few = ([turns[0]], turns[1]) if turns else (["mode", "backend"], 0)
+            where = [others.pop(name, None) for name in names if name not in given]
             if any(where) and not any(mark.name in ("slow", "gpu") for mark in marks):
-                test = item.nodeid.partition("[")[0], repr(others)
+                test = item.nodeid.partition("[")[0], repr(others), few
                 tests.setdefault(test, []).append(item)
-    for (name, _), found in tests.items():
+    for (name, _, few), found in tests.items():
         count = len(found)
-        few = min(count, max(4, count // 4))
+        few = min(count, few or max(4, count // 4))
         stride = next(n for n in itertools.count(max(1, count // few)) if math.gcd(n, count) == 1)
         quick = {(zlib.crc32(name.encode()) + step * stride) % count for step in range(few)}
         yield from (item for number, item in enumerate(found) if number not in quick)

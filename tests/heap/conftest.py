@@ -32,7 +32,10 @@ def _settings():
     ]
 
 
-@pytest.fixture(params=_settings())
+SETTINGS = _settings()
+
+
+@pytest.fixture(params=SETTINGS)
 def heap(request: pytest.FixtureRequest) -> Iterator[oa.Heap]:
     """A current heap with small regions."""
     mode, backend, layout, references = request.param

@@ -10,11 +10,15 @@ import sharedoa as oa
 from sharedoa.heap.field_references import FieldReferences
 from sharedoa.heap.population import Population
 
+from ..pairwise import pairwise
 from ..source_files import load_module
+from .conftest import SETTINGS
 from .shapes import Circle, Node, Point, Shape, Square
 
+WAYS = ["together", "two runs", "backwards", "every second", "any order"]
 
-@pytest.fixture(params=["together", "two runs", "backwards", "every second", "any order"])
+
+@pytest.fixture(params=WAYS)
 def objects(request, heap):
     """Twenty circles numbered in order, reached in different ways."""
     circles = oa.new(Circle, 40)
@@ -246,18 +250,23 @@ def test_a_method_named_like_an_attribute_of_arrays(by_type, tmp_path, name):
     assert getattr(oa.all(task), name)().numpy().tolist() == [6, 7, 8]
 
 
+MISTAKES = [
+    (lambda c: c.number.__itruediv__(2), "cannot take the result of divide"),
+    (lambda c: c.number.__iadd__(np.ones(3)), "Circle.number cannot take"),
+    (lambda c: c.number.__iadd__("x"), "Circle.number cannot take"),
+    (lambda c: c.number.__setitem__(slice(0, 2), [1, 2, 3]), "3 values for 2 places"),
+    (lambda c: c.number.__setitem__(Ellipsis, 1.5), "write i32"),
+    (lambda c: setattr(c, "radius", np.ones(3)), "3 values for 20 places"),
+]
+
+
 @pytest.mark.parametrize(
-    ("change", "text"),
-    [
-        (lambda c: c.number.__itruediv__(2), "cannot take the result of divide"),
-        (lambda c: c.number.__iadd__(np.ones(3)), "Circle.number cannot take"),
-        (lambda c: c.number.__iadd__("x"), "Circle.number cannot take"),
-        (lambda c: c.number.__setitem__(slice(0, 2), [1, 2, 3]), "3 values for 2 places"),
-        (lambda c: c.number.__setitem__(Ellipsis, 1.5), "write i32"),
-        (lambda c: setattr(c, "radius", np.ones(3)), "3 values for 20 places"),
-    ],
+    ("heap", "objects", "mistake"),
+    pairwise(SETTINGS, WAYS, MISTAKES),
+    indirect=["heap", "objects"],
 )
-def test_mistakes(objects, change, text):
+def test_mistakes(objects, mistake):
+    change, text = mistake
     with pytest.raises(oa.ArgumentError, match=text):
         change(objects)
     assert numbers(objects) == list(range(20))

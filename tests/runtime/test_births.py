@@ -17,6 +17,8 @@ from .. import forked
 from ..codegen.interpreted import InterpretedGpu
 from ..source_files import environment, load_module
 
+pytestmark = pytest.mark.in_turns("heap", 4)
+
 
 class Cell(oa.Object):
     id: i32

@@ -20,6 +20,8 @@ from sharedoa.model.clusters import Clusters
 from sharedoa.runtime import clustering
 from tests.codegen.interpreted import InterpretedGpu
 
+#: Who decides does not know how wide references are.
+pytestmark = pytest.mark.in_turns("heap", 1)
 COUNT = 256
 SOME = np.random.default_rng(3).permutation(COUNT)
 NONE = Clusters()

@@ -10,6 +10,7 @@ import pytest
 import sharedoa as oa
 from sharedoa import i32
 from tests.codegen.interpreted import InterpretedGpu
+from tests.pairwise import pairwise
 
 COUNT = 6
 GPU = InterpretedGpu()
@@ -134,9 +135,10 @@ def _on(backend: Any, layout: str, run: Callable[[Any, Any], list[Any]]) -> list
         return run(first, others)
 
 
-@pytest.mark.parametrize("layout", ["aos", "tile"])
-@pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize(
+    ("kernel", "backend", "layout"),
+    pairwise([pytest.param(each, id=each.name) for each in KERNELS], BACKENDS, ["aos", "tile"]),
+)
 def test_stores_through_another_name_are_seen(kernel: Any, backend: str, layout: str) -> None:
     def run(first: Any, others: Any) -> list[Any]:
         out = oa.zeros(COUNT, i32)
