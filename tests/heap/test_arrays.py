@@ -15,6 +15,8 @@ from sharedoa.model.layout import unpack_array
 
 from .shapes import Circle, Node, Point, Ring, Shape, Square
 
+pytestmark = pytest.mark.in_turns("heap", 5)
+
 
 class Holders(oa.Object):
     circles: oa.inline[Circle, 3]

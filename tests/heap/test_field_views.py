@@ -15,6 +15,8 @@ from ..source_files import load_module
 from .conftest import SETTINGS
 from .shapes import Circle, Node, Point, Shape, Square
 
+pytestmark = pytest.mark.in_turns("heap", 5)
+
 WAYS = ["together", "two runs", "backwards", "every second", "any order"]
 
 

@@ -11,6 +11,8 @@ from sharedoa import f32
 
 from .shapes import Circle, Empty, Node, Point, Ring, Shape, Square
 
+pytestmark = pytest.mark.in_turns("heap", 5)
+
 
 def test_one_object_and_many(heap):
     one = oa.new(Circle, radius=2.0, number=np.int32(5))

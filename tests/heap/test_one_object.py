@@ -17,6 +17,8 @@ from sharedoa.model.object import shared_type
 
 from .invariants import check_invariants
 
+pytestmark = pytest.mark.in_turns("heap", 5)
+
 
 @oa.value
 class Pair:

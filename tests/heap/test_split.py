@@ -13,6 +13,8 @@ from sharedoa import f32, i32
 
 from .shapes import Circle, Node, Point, Shape
 
+pytestmark = pytest.mark.in_turns("heap", 5)
+
 LENGTHS = st.lists(st.integers(0, 5), max_size=12)
 
 
