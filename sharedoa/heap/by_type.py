@@ -453,6 +453,10 @@ class ByTypePlacement(RegionIndex):
     def change_layout(self) -> None:
         self.layout_epoch += 1
 
+    def change_code(self) -> None:
+        self.change_layout()
+        self.code_epoch += 1
+
     def rearrange(self, layout: Layout) -> None:
         """From now on objects lie as ``layout`` says, whose clusters may be others. No launch may
         be under way, and the layout epoch has been raised."""
@@ -462,7 +466,7 @@ class ByTypePlacement(RegionIndex):
             for region in self._every_region:
                 region.have(layout.arrangement(region.cls))
             self._layout = layout
-            self.layout_epoch += 1  # who looked at a region meanwhile looks again
+            self.change_code()  # who looked at a region meanwhile looks again
 
     def _merge_around(self, region: Region) -> None:
         _, every = self._index

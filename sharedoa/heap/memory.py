@@ -306,16 +306,17 @@ class HeapMemory:
 
     def rearrange(self, layout: Layout) -> None:
         """Give all objects the clusters of ``layout``; the caller holds the heap's lock."""
-        self.stand_still()
+        self.stand_still(is_code=True)
         assert isinstance(self.placement, ByTypePlacement)
         self.placement.rearrange(layout)
 
-    def stand_still(self, waited_for: object = None) -> None:
+    def stand_still(self, waited_for: object = None, is_code: bool = False) -> None:
         """No launch of compiled code is under way afterwards, until the caller lets go of the
         heap's lock; for launches in CPython there is ``no_launch_in_cpython``. ``waited_for``: the
-        last launch that has ended for certain, after which a lost device is not asked."""
+        last launch that has ended for certain, after which a lost device is not asked. ``is_code``:
+        only what code rests on is about to change."""
         # First: launches that begin now look at everything again, for which they need the lock.
-        self.placement.change_layout()
+        (self.placement.change_code if is_code else self.placement.change_layout)()
         # Launches in CPython access fields as any host code does, and may need the lock.
         backend = self._settings.backend
         with interruptible():

@@ -109,6 +109,9 @@ class Placement(Protocol):
     """Where objects are, which class each has, and which places are free."""
 
     layout_epoch: int
+    code_epoch: int
+    """How often it was raised although everything lies where it did, but for fields within their
+    objects: launches are to look for other code."""
     population_epoch: int
     generation: int
     """Raised when an object may have gone, or moved to another region's books."""
@@ -200,6 +203,10 @@ class Placement(Protocol):
 
     def change_layout(self) -> None:
         """Raise the layout epoch: something else that compiled kernels rest on has changed."""
+        ...
+
+    def change_code(self) -> None:
+        """Raise both epochs: there is other code, or is to be, for what lies as it did."""
         ...
 
     def ranges(self) -> list[tuple[int, int, ClassType]]: ...

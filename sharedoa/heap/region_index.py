@@ -26,7 +26,7 @@ class RegionIndex:
         #: other threads look without the heap's lock.
         self._index: tuple[list[int], list[Region]] = [], []
         self._of_class: dict[ClassType, list[Region]] = {}
-        self.layout_epoch = 0
+        self.layout_epoch = self.code_epoch = 0
         #: With which deletion an object of each class went last.
         self._last_deletion: dict[ClassType, int] = {}
 

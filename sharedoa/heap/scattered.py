@@ -78,7 +78,7 @@ class ScatteredPlacement:
         self._counts: dict[ClassType, int] = {}
         #: Places of each class that have no object, and that no launch has.
         self._free: dict[ClassType, References] = {}
-        self.layout_epoch = 0
+        self.layout_epoch = self.code_epoch = 0
         self.population_epoch = 0
         self.generation = 0
         self.population_version = 0
@@ -181,6 +181,10 @@ class ScatteredPlacement:
 
     def change_layout(self) -> None:
         self.layout_epoch += 1
+
+    def change_code(self) -> None:
+        self.change_layout()
+        self.code_epoch += 1
 
     # ------------------------------------------------------------------ made and ended in kernels
 

@@ -1,4 +1,5 @@
-"""Work beside the program: one thread that compiles better code while the code there is goes on.
+"""Work beside the program: one thread that compiles better code while the code there is goes on,
+first what launches may soon wait for, then what makes most of them quicker (``Urgency``).
 
 Nothing rests on whether such work is done, only how quick launches are: who submits it goes on with
 what there is, and looks later whether it is done (``Task.is_done``). What fails is kept
@@ -15,8 +16,8 @@ import contextvars
 import sys
 import threading
 import time
-from collections import deque
 from collections.abc import Callable
+from enum import IntEnum
 
 from ..forks import renew_in_child, tell_child
 from . import knobs
@@ -26,10 +27,24 @@ _SWITCH_SECONDS = 0.0002
 lets others run meanwhile waits that long to go on, with Python's own setting 5 ms."""
 
 
+class Urgency(IntEnum):
+    """What is to be done first; of as urgent work what was submitted first."""
+
+    #: Code without which some launch will wait for a compiler.
+    NEEDED = 0
+    #: One kernel that knows numbers: that is soon done.
+    CONSTANTS = 1
+    #: All kernels of a heap.
+    LAYOUT = 2
+    #: Code that may turn out not to be quicker.
+    TRIAL = 3
+
+
 class Task:
     """Work that was submitted, with the settings of who did."""
 
-    def __init__(self, work: Callable[[Task], None]) -> None:
+    def __init__(self, work: Callable[[Task], None], urgency: Urgency) -> None:
+        self.urgency = urgency
         self._work: Callable[[Task], None] | None = work
         self._context: contextvars.Context | None = contextvars.copy_context()
         self.is_done = False
@@ -66,14 +81,15 @@ class _Worker:
 
     def __init__(self) -> None:
         self._lock = renew_in_child(threading.Lock())
-        self._tasks: deque[Task] = deque()
-        self._running: Task | None = None
+        self._tasks: list[Task] = []
+        #: And what it has interrupted.
+        self._running: list[Task] = []
         self._thread: threading.Thread | None = None
         #: The interval that the interpreter had before there was work, while there is.
         self._usual: float | None = None
 
-    def submit(self, work: Callable[[Task], None]) -> Task:
-        task = Task(work)
+    def submit(self, work: Callable[[Task], None], urgency: Urgency) -> Task:
+        task = Task(work, urgency)
         with self._lock:
             self._tasks.append(task)
             if self._thread is None:
@@ -98,15 +114,33 @@ class _Worker:
         while (task := self._next()) is not None:
             task._run()
 
-    def _next(self) -> Task | None:
+    def let_first(self) -> None:
+        if threading.current_thread() is not self._thread:
+            return
+        while (task := self._next(self._running[-1].urgency)) is not None:
+            task._run()
+            self._running.pop()
+
+    def _next(self, below: int | None = None) -> Task | None:
+        """What is to be run now; ``below``: only what is more urgent, before what is running goes
+        on."""
         with self._lock:
             if not threading.main_thread().is_alive():  # the interpreter waits for us to end
                 self._drop_all()
-            self._running = self._tasks.popleft() if self._tasks else None
-            self._switch_often(self._running is not None)
-            if self._running is None:
-                self._thread = None
-            return self._running
+                for task in self._running:
+                    task.drop()
+            first = min(self._tasks, key=lambda each: each.urgency, default=None)
+            if below is None:
+                self._running.clear()
+                self._switch_often(first is not None)
+                if first is None:
+                    self._thread = None
+            elif first is not None and first.urgency >= below:
+                return None
+            if first is not None:
+                self._tasks.remove(first)
+                self._running.append(first)
+            return first
 
     def _switch_often(self, often: bool) -> None:
         if often and self._usual is None:
@@ -123,10 +157,11 @@ class _Worker:
         self._tasks.clear()
 
     def after_fork(self) -> None:
-        if self._running is not None:
-            self._running.drop()
+        for task in self._running:
+            task.drop()
         self._drop_all()
-        self._running = self._thread = None
+        self._running.clear()
+        self._thread = None
         self._switch_often(False)
 
 
@@ -139,10 +174,16 @@ def is_on() -> bool:
     return knobs.background.value()
 
 
-def submit(work: Callable[[Task], None]) -> Task:
-    """Have ``work`` done, after what was submitted before; it is given its task. It must keep no
-    lock while it takes long, and be safe beside launches."""
-    return _worker.submit(work)
+def submit(work: Callable[[Task], None], urgency: Urgency = Urgency.LAYOUT) -> Task:
+    """Have ``work`` done; it is given its task. It must keep no lock while it takes long, and be
+    safe beside launches."""
+    return _worker.submit(work, urgency)
+
+
+def let_first() -> None:
+    """Called by work between its parts, without locks: what is more urgent is done before the next
+    one."""
+    _worker.let_first()
 
 
 def wait(seconds: float = 60.0) -> bool:

@@ -22,8 +22,13 @@ from ..sampling import Choice, Costs, sample
 from . import planned_clusters
 
 if TYPE_CHECKING:
+    from dispatch.mode import Mode
+
     from .geometry import Geometry
     from .launch import Program
+
+    Launchable = tuple[Program, Geometry, Sequence[Any], Mode, bool]
+    """A launch with its arguments, its mode, and whether it is in debug mode."""
 
 FEWEST_OBJECTS = 1 << 14
 """Of a family that is worth it: fewer are in caches anyway."""
@@ -72,23 +77,34 @@ _Programs = WeakKeyDictionary["Program", dict[tuple[bool, ...], Launched]]
 _known: WeakKeyDictionary[Heap, _Programs] = WeakKeyDictionary()
 
 
-def consider(
-    program: Program, heap: Heap, geometry: Geometry, arguments: Sequence[Any]
-) -> Launched | None:
-    """Look at what a launch is going to touch, if it is time to, and rearrange objects if that
-    spares enough. The result is what counts launches until that one which is to be looked at, None
-    if no more will be."""
-    if not heap.layout.is_open:
-        return None
+def looks(program: Program, mode: Mode, debug: bool) -> bool:
+    """Whether launches of a program may be looked at."""
+    return mode.by_population and not debug and not program.source.is_derived
+
+
+def consider(heap: Heap, launches: Sequence[Launchable]) -> list[Launched | None]:
+    """Look at what launches, which follow one another, are going to touch, if it is time to, and
+    rearrange objects if that spares enough: once, by all that was seen, as each time what uses them
+    is compiled anew. The result is, of each, what counts launches until that one which is to be
+    looked at, None if no more will be."""
+    asked = [looks(program, mode, debug) for program, _, _, mode, debug in launches]
+    found: list[Launched | None] = [None] * len(asked)
+    if not heap.layout.is_open or not any(asked):
+        return found
     planned_clusters.take_over(heap)
-    if is_small(geometry):
-        return None
+    large = [n for n, each in enumerate(launches) if asked[n] and not is_small(each[1])]
+    if not large:
+        return found
+    programs = _known.setdefault(heap, WeakKeyDictionary())
+    looked_at: dict[Launched, bool] = {}
     # Nobody may free or move what sampled threads read, or note launches meanwhile.
     with heap.lock:
-        objects = max((_count(heap, family) for family in program.uses().families), default=0)
-        if objects < FEWEST_OBJECTS:
-            return None
-        return _look(program, heap, geometry, arguments, objects)
+        for number in large:
+            found[number] = _look(heap, programs, *launches[number][:3], looked_at)
+        seen = [known for known, has_work in looked_at.items() if has_work]
+        if seen:
+            _choose(heap, programs, seen)
+    return found
 
 
 def is_small(geometry: Geometry) -> bool:
@@ -97,19 +113,27 @@ def is_small(geometry: Geometry) -> bool:
 
 
 def _look(
-    program: Program, heap: Heap, geometry: Geometry, arguments: Sequence[Any], objects: int
+    heap: Heap,
+    programs: _Programs,
+    program: Program,
+    geometry: Geometry,
+    arguments: Sequence[Any],
+    looked_at: dict[Launched, bool],
 ) -> Launched | None:
-    """``consider`` a launch that may be worth it; ``objects``: of the largest family."""
-    programs = _known.setdefault(heap, WeakKeyDictionary())
+    """Count a launch, and look at it if it is time to and none that is alike is among
+    ``looked_at``, where it is noted with whether there was anything to see."""
+    objects = max((_count(heap, family) for family in program.uses().families), default=0)
+    if objects < FEWEST_OBJECTS:
+        return None
     runs = tuple([getattr(each, "_run", None) is not None for each in arguments])
     known = programs.setdefault(program, {}).setdefault(runs, Launched())
     known.launches += 1
     threads = math.prod(geometry.threads)
-    if known.is_due(objects, threads):
+    if known not in looked_at and known.is_due(objects, threads):
         heap.before_launch()
         touches = sample(program.uses().program, heap, geometry.threads, arguments)
         if not touches.of_class and not known.was_idle:
-            known.was_idle = True
+            known.was_idle, looked_at[known] = True, False
             return known  # the next one may have something to do
         layout, known.was_idle = heap.layout, False
         known.costs = {
@@ -118,7 +142,7 @@ def _look(
             if layout.is_open_for(cls) and _count(heap, cls.family) >= FEWEST_OBJECTS
         }
         known.looked_at, known.objects, known.threads = known.launches, objects, threads
-        _choose(heap, programs, known)
+        looked_at[known] = True
     return known if known.launches < LAUNCHES else None
 
 
@@ -126,18 +150,20 @@ def _count(heap: Heap, family: Family) -> int:
     return sum(map(heap.placement.count, family.root.concrete()))
 
 
-def _choose(heap: Heap, programs: _Programs, looked_at: Launched) -> None:
-    """Rearrange objects whose fields had better lie otherwise, of classes that a program uses: in
-    rows, or in clusters that cost less than a part of what there is now, or is planned. A program
-    that has been launched once when this one is looked at later was a preparation."""
+def _choose(heap: Heap, programs: _Programs, seen: Sequence[Launched]) -> None:
+    """Rearrange objects whose fields had better lie otherwise, of classes that programs use which
+    were looked at: in rows, or in clusters that cost less than a part of what there is now, or is
+    planned. A program that has been launched once when one of these is looked at later was a
+    preparation."""
     layout, clusters = heap.layout, planned_clusters.coming(heap)
-    least = _LATER if looked_at.launches >= LAUNCHES else _AT_FIRST
-    for cls in looked_at.costs:
+    for cls in {cls: None for each in seen for cls in each.costs}:
+        launches = max(each.launches for each in seen if cls in each.costs)
+        least = _LATER if launches >= LAUNCHES else _AT_FIRST
         costs = [
             (known.costs[cls], float(known.launches))
             for launched in programs.values()
             for known in launched.values()
-            if cls in known.costs and LAUNCHES * known.launches > looked_at.launches
+            if cls in known.costs and LAUNCHES * known.launches > launches
         ]
         choice = Choice(layout, cls, costs)
         best = choice.best()
@@ -145,4 +171,10 @@ def _choose(heap: Heap, programs: _Programs, looked_at: Launched) -> None:
             clusters = clusters.replace(cls, ())
         elif choice.cost(best) < least * choice.cost(clusters.of(cls)):
             clusters = clusters.replace(cls, best)
-    planned_clusters.rearrange(heap, clusters)
+    latest = max(each.launches for each in seen)
+    over = [
+        program
+        for program, launched in programs.items()
+        if LAUNCHES * sum(known.launches for known in launched.values()) <= latest
+    ]
+    planned_clusters.rearrange(heap, clusters, over)

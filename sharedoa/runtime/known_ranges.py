@@ -22,6 +22,7 @@ from ..forks import renew_in_child
 from ..heap.heap import Heap
 from ..ir.job import Uses
 from . import background
+from .background import Urgency
 
 if TYPE_CHECKING:
     from .launch import Program
@@ -103,7 +104,8 @@ def prepare(program: Program, heap: Heap, unit: Unit, ranges: Ranges) -> None:
                 finally:
                     _take_over(heap, task)
 
-        known.wanted[unit] = _Wanted(wanted, background.submit(make))
+        urgency = Urgency.NEEDED if wanted == GENERAL else Urgency.LAYOUT
+        known.wanted[unit] = _Wanted(wanted, background.submit(make, urgency))
 
 
 def _take_over(heap: Heap, task: background.Task) -> None:
@@ -121,7 +123,7 @@ def _take_over(heap: Heap, task: background.Task) -> None:
             program.ready.clear()
     if is_new:
         with heap.lock:
-            heap.books.change_layout()
+            heap.books.change_code()
 
 
 def _of(heap: Heap, uses: Uses) -> _Known:

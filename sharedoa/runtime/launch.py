@@ -11,7 +11,7 @@ import itertools
 import math
 import threading
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, cast
 
@@ -43,6 +43,7 @@ from . import clustering, cpython, knobs, known_ranges, planned_clusters
 from .arguments import ArgumentPlan, refuse_nulls
 from .binding import Binding
 from .bound_names import NO_NAMES, BoundNames
+from .clustering import Launched
 from .cpython_births import LaunchInCPython
 from .facts import NOTHING, Given, Now
 from .foreign_arguments import adopted, foreign_places
@@ -52,7 +53,7 @@ from .launch_settings import own_settings
 from .packing import Packing
 from .pipeline import Compilation, compile
 from .populations import changing, look_after, turns_in
-from .specialisation import Constants, FixedWords, Specialisation, words_of
+from .specialisation import Constants, FixedWords, Specialisation, number_slots, words_of
 from .unit import Unit, release, release_left
 
 
@@ -219,7 +220,7 @@ class Program:
         debug: Any,
     ) -> None:
         """Launch with arguments that are packed in ``slots``."""
-        is_usual = mode is None and debug is None
+        is_usual = mode is debug is None
         binding = self.binding if is_usual and self.binding.suits(geometry) else _UNBOUND
         launching = heap.memory.launching
         this = object()
@@ -324,34 +325,33 @@ class Program:
         slots: Slots,
         arguments: tuple[Any, ...],
         geometry: Geometry,
-        are_fixed: bool = False,
+        fixed_but: Collection[int] | None = None,
         is_watched: bool = False,
+        looked: Sequence[Launched | None] = (),
     ) -> Binding:
         """Make code ready for ``arguments``, and pack them in ``slots``: it is compiled if there is
         none that still holds, its state block filled, and where runs begin written to ``slots``.
-        ``are_fixed``: numbers among them are constants of this launch; ``is_watched``: those that
-        stay the same may become constants (``specialisation``).
+        ``fixed_but``: numbers among them are constants of this launch, but for these parameters;
+        ``is_watched``: those that stay the same may become constants (``specialisation``);
+        ``looked``: what ``clustering.consider`` said.
         """
         # Where an array was a run when it was bound before, its address has gone from the slots.
         self.plan.pack(slots, arguments)
         planned_clusters.launches_on(self, heap)
-        looks = mode.by_population and not debug and not self.source.is_derived
-        counted = clustering.consider(self, heap, geometry, arguments) if looks else None
-        is_for_small = looks and heap.layout.is_open and clustering.is_small(geometry)
+        (counted,) = looked or clustering.consider(heap, [(self, geometry, arguments, mode, debug)])
+        looks = clustering.looks(self, mode, debug) and heap.layout.is_open
         epoch = World.epoch + heap.layout_epoch
         places = self.uses().indexed_parameters if mode.by_population else ()
         runs = {place: arguments[place]._run for place in places}
         forms = tuple((place, run.form) for place, run in runs.items() if run is not None)
         first = self.plan.first_slots
         uses = self.uses()
-        scalars = [(place, slot_of(place, first)) for place in (*uses.scalars, *uses.frozen)]
+        scalars = number_slots(self)
         constants: Constants = ()
-        if are_fixed:
-            known_block = None
-            if heap.backend.target.is_device:
-                known_block = self._block(heap.backend, geometry)
-            if not self.source.is_general:
-                constants = self.specialisation.fixed(words_of(slots, scalars), known_block)
+        if fixed_but is not None and not self.source.is_general:
+            block = self._block(heap.backend, geometry) if heap.backend.target.is_device else None
+            words = words_of(slots, [each for each in scalars if each[0] not in fixed_but])
+            constants = self.specialisation.fixed(words, block)
         is_compared = is_watched and self._may_specialise(heap, debug)
         if not is_compared:
             scalars = []
@@ -365,7 +365,7 @@ class Program:
             constants = ()
             unit = self._bound_unit(heap, mode, debug, replace(given, constants=()))
         known_ranges.prepare(self, heap, unit, Now(uses, heap, NOTHING).where)
-        known = () if are_fixed else unit.compilation.job.facts.words
+        known = () if fixed_but is not None else unit.compilation.job.facts.words
         fixed = FixedWords(slots, [(slot_of(place, first), word) for place, word in known])
         facts = unit.compilation.job.facts
         asked = [place for (place,), _ in facts.asked("run")]
@@ -388,7 +388,7 @@ class Program:
             # Launches that change populations are made ready one by one.
             are_settled and not self.uses().births,
             counted,
-            is_for_small,
+            looks and clustering.is_small(geometry),
             fixed.slots_view,
             fixed.known,
             constants,

@@ -7,7 +7,8 @@ does not all are bound again, and recorded again where that changed them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ from ..heap.distinct_fields import Field
 from ..heap.heap import Heap
 from ..heap.recording import taping
 from ..heap.run import Run
-from . import cpython
+from . import clustering, cpython
 from .geometry import Geometry
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from ..ir.births import Births
     from .binding import Binding
+    from .clustering import Launched
     from .launch import Program
     from .unit import Unit
 
@@ -42,7 +44,8 @@ class RecordedLaunch:
     mode: Mode
     debug: bool
     slots: Slots
-    #: Whether numbers among the arguments become constants of the code.
+    #: Whether numbers among the arguments become constants of the code, but for those of the
+    #: parameters ``varying``.
     is_specialised: bool
     binding: Binding | None = None
     #: What it does to populations, for which the backend launches something else around it.
@@ -51,6 +54,7 @@ class RecordedLaunch:
     after: Sequence[Recordable] = ()
     #: Of one for several: the arrays on all of whose objects methods are called, and their names.
     called_all: tuple[tuple[ObjectArray, str], ...] = ()
+    varying: Collection[int] = ()
     #: Of one for several: these. And as which launch of the step it was asked for.
     several: tuple[RecordedLaunch, ...] = ()
     number: int = 0
@@ -68,7 +72,12 @@ class RecordedLaunch:
             return ((first[0], source.name),)
         return self.called_all
 
-    def bind(self, heap: Heap) -> Binding:
+    @property
+    def stores_references(self) -> bool:
+        """Whether it may change elements of arrays of references."""
+        return self.program.uses().stores_references and not self.program.source.keeps_arrays
+
+    def bind(self, heap: Heap, looked: Sequence[Launched | None] = ()) -> Binding:
         if (self.program.uses().births or None) != self.births:
             others = "objects" if self.births is None else "other objects"
             raise HeapError(
@@ -83,7 +92,8 @@ class RecordedLaunch:
             self.slots,
             self.arguments,
             self.geometry,
-            self.is_specialised,
+            self.varying if self.is_specialised else None,
+            looked=looked,
         )
         return self.binding
 
@@ -256,14 +266,17 @@ class LaunchSequence:
         return bool(self._bindings)
 
     def _bind_all(self) -> list[Binding]:
-        """What the launches are bound to. One that stands in several places is bound once, and
-        counts as often."""
-        found: dict[RecordedLaunch, Binding] = {}
-        for each in self._launches:
-            if each not in found:
-                found[each] = each.bind(self.heap)
-            elif (counted := found[each].counted) is not None:
-                counted.launches += 1
+        """What the launches are bound to. All are looked at (``clustering``) before any is
+        compiled; one that stands in several places is bound once, and counts as often."""
+        often = Counter(self._launches)
+        for each in often:
+            each.program.plan.pack(each.slots, each.arguments)  # raises for what is no more
+        asked = [(e.program, e.geometry, e.arguments, e.mode, e.debug) for e in often]
+        looked = clustering.consider(self.heap, asked)
+        for counted, times in zip(looked, often.values(), strict=True):
+            if counted is not None:
+                counted.launches += times - 1
+        found = {e: e.bind(self.heap, [by]) for e, by in zip(often, looked, strict=True)}
         return [found[each] for each in self._launches]
 
     def _prepare(self) -> None:
@@ -272,12 +285,11 @@ class LaunchSequence:
         if not launches or heap.backend.name == "python":
             return
         self._bindings = []  # until all of the following is done
-        bound = self._bind_all()
-        self._stores_references = any(each.stores_references for each in bound)
+        self._stores_references = any(each.stores_references for each in launches)
         if self._stores_references:
             # After its first run no array is known to be a run, so let it be so in the first, too.
             heap.note_launch(stores_fields=())
-            bound = self._bind_all()
+        bound = self._bind_all()
         self._stores_fields = frozenset().union(*(each.stores_fields for each in bound))
         parts = [launches[: self._cut], launches[self._cut :]] if self._cut else [launches]
         prepared = [[one for each in part for one in each.prepared(heap)] for part in parts]

@@ -101,7 +101,9 @@ class Packing:
         if background.is_on():
             if self._task is None or self._task.is_dropped:
                 unit, packs, known = binding.unit, not self._is_on, heap.weak
-                self._task = background.submit(lambda task: _make(program, unit, known, packs))
+                self._task = background.submit(
+                    lambda task: _make(program, unit, known, packs), background.Urgency.TRIAL
+                )
             if not self._task.is_done:
                 return
             self._task = None

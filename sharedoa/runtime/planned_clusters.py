@@ -10,7 +10,8 @@ then, as always; code that does not fit is never taken, as what it rests on is a
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from functools import partial
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, WeakSet
 
@@ -32,6 +33,8 @@ _ROUNDS = 4
 @dataclass(eq=False)
 class _Plan:
     layout: Layout
+    #: Programs that need no code for it, as nobody launches them any more.
+    over: WeakSet[Program]
     is_ready: bool = False
     task: background.Task | None = None
 
@@ -58,9 +61,9 @@ def coming(heap: Heap) -> Clusters:
     return plan.layout.clusters if plan is not None and plan.is_coming else heap.layout.clusters
 
 
-def rearrange(heap: Heap, clusters: Clusters) -> None:
+def rearrange(heap: Heap, clusters: Clusters, over: Collection[Program] = ()) -> None:
     """Objects get these clusters: at once where no code there is rests on others, else as soon as
-    there is code for it. The caller holds the heap's lock."""
+    there is code for it, but for programs that are ``over``. The caller holds the heap's lock."""
     if clusters == coming(heap):
         return
     before = _plans.pop(heap, None)
@@ -68,10 +71,11 @@ def rearrange(heap: Heap, clusters: Clusters) -> None:
         before.task.drop()
     if clusters == heap.layout.clusters:
         return
-    plan, known = _Plan(heap.layout.with_clusters(clusters)), heap.weak
+    plan, known = _Plan(heap.layout.with_clusters(clusters), WeakSet(over)), heap.weak
     if background.is_on() and any(each.code_to_change(heap, clusters) for each in _all(heap)):
         _plans[heap] = plan
-        plan.task = background.submit(lambda task: _prepare(known, plan, task))
+        work = partial(_prepare, known, plan)
+        plan.task = background.submit(work, background.Urgency.LAYOUT)
     else:
         heap.rearrange(clusters)
 
@@ -85,10 +89,12 @@ def _prepare(known: Callable[[], Heap | None], plan: _Plan, task: background.Tas
         needed = [
             (program, unit)
             for program in _all(heap)
+            if program not in plan.over
             for unit in program.code_to_change(heap, plan.layout.clusters)
         ]
         made = 0
         for program, unit in needed:
+            background.let_first()
             if task.is_dropped:
                 return
             made += program.make_ready(unit, heap, plan.layout)
@@ -97,7 +103,7 @@ def _prepare(known: Callable[[], Heap | None], plan: _Plan, task: background.Tas
     with heap.lock:
         plan.is_ready = not task.is_dropped
         if plan.is_ready:
-            heap.placement.change_layout()
+            heap.books.change_code()
 
 
 def take_over(heap: Heap) -> None:
@@ -117,7 +123,7 @@ def remind(heap: Heap) -> None:
     """Objects no longer have to keep their clusters: the next launch looks whether others wait."""
     plan = _plans.get(heap)
     if plan is not None and plan.is_ready and not heap.upkeep.keeps_clusters:
-        heap.placement.change_layout()
+        heap.books.change_code()
 
 
 def remark(heap: Heap) -> str:

@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from dispatch.dataclass import replace
 from ..backends.base import KernelLaunch
 from ..errors import HeapError
 from ..heap.births_by_class import SlotPlaces
+from ..heap.by_type import ByTypePlacement
 from ..heap.heap import Heap
 from ..heap.living import births_by_class
 from ..heap.object_moves import numbers_of
@@ -49,6 +51,7 @@ from ..model.types import ArrayType, ReferenceType
 from ..model.world import World
 from ..uninterrupted import interruptible
 from .known_ranges import note_births
+from .launch import Program
 from .launch_sequence import LaunchSequence, RecordedLaunch
 from .launch_settings import own_settings
 from .population_plan import (
@@ -64,6 +67,7 @@ from .population_plan import (
     spans_of,
 )
 from .populations import classes_below
+from .specialisation import differing, number_slots, words_of
 from .vectorised import geometry_of
 
 _PIECES = 4
@@ -81,6 +85,9 @@ _PATIENCE = 4
 _MOST_ANEW = 63
 """Runs with a look at the heap between two attempts at a plan at most. There are none after the
 first that fails, and after each other one twice as many and one more."""
+_changing: WeakKeyDictionary[Heap, dict[ClassType, tuple[int, int]]] = WeakKeyDictionary()
+"""Classes of a heap whose objects captured steps make or end, with their versions when the first of
+these was planned: what has changed since will change again."""
 Record = ChangingLaunch | PopulationCall | Planned
 
 
@@ -163,19 +170,21 @@ class PopulationSequence(LaunchSequence):
         return all(placement.count(cls) <= self._room[cls] for cls in plan.counted)
 
     def _now(self) -> tuple[Any, ...]:
-        """Changes when there may be other launches, or other addresses in them."""
+        """Changes when there may be other launches, or other addresses in them; not with code,
+        which launches are bound to anew, nor with fields within objects."""
         assert self._plan is not None
         placement = births_by_class(self.heap).placement
         versions = {cls: placement.class_version(cls) for cls in self._plan.settled}
-        return World.epoch, placement.layout_epoch, placement.moves, versions
+        return World.epoch, _places(placement), placement.moves, versions
 
     def _make_plan(self) -> None:
         heap = self.heap
         memory = births_by_class(heap)
-        if self._plan is not None:
-            # Objects that come and go elsewhere will do so again, those that moved may not.
-            settled, now = self._plan.settled, self._now()[-1]
-            self._watched |= {cls for cls in settled if settled[cls][0] != now[cls][0]}
+        versions = _changing.setdefault(heap, {})
+        # Objects that come and go elsewhere will do so again, those that moved may not.
+        known = versions if self._plan is None else self._plan.settled
+        now = {cls: memory.placement.class_version(cls) for cls in known}
+        self._watched |= {cls for cls in known if known[cls][0] != now[cls][0]}
         plan_of(heap, self._records)  # names that mean something else now are noticed
         world = World.epoch
         plan = plan_of(heap, self._records, self._watched)
@@ -195,7 +204,10 @@ class PopulationSequence(LaunchSequence):
             self._cut, self._waited, self._rest = 0, 0, ()
             # By what the plan was made from: another thread may have changed it since.
             placement = memory.placement
-            self._made_at = world, placement.layout_epoch, placement.moves, plan.settled
+            self._made_at = world, _places(placement), placement.moves, plan.settled
+            for cls in plan.changing:
+                versions.setdefault(cls, placement.class_version(cls))
+        _note_varying(self._launches)  # without the lock, as it asks what programs use
 
     def _make_room(self, plan: Plan, counts: Counts) -> Most:
         """How many objects of each class there may be, with room for those that any run makes."""
@@ -283,13 +295,14 @@ class PopulationSequence(LaunchSequence):
         assert plan is not None and reports is not None
         launching = heap.memory.launching
         this, is_part = object(), self._programs[0].is_launching
-        if not self._is_current():
+        is_new = not self._is_current()
+        if is_new:
             for program in self._programs:
                 program.look_at_names()
             if self._made_at != self._now():
                 return
             self._prepare()
-        self._look_again(counts=True)
+        self._look_again(counts=not is_new)
         with heap.lock:
             # Not before: who has the lock may wait for all that are launching.
             launching[this] = is_part
@@ -336,9 +349,26 @@ class PopulationSequence(LaunchSequence):
             has_waited = True
 
 
+def _places(placement: ByTypePlacement) -> int:
+    """Raised when something may lie elsewhere."""
+    return placement.layout_epoch - placement.code_epoch
+
+
 def _with_threads(plan: Plan, room: Most) -> list[Planned]:
     """The launches that have any: before there are others there will be another plan."""
     return [each for each in plan.launches if each.most_threads(room)]
+
+
+def _note_varying(launches: Sequence[RecordedLaunch]) -> None:
+    """Which numbers are constants of the code of none of the launches."""
+    by_program: dict[Program, list[RecordedLaunch]] = {}
+    for each in launches:
+        by_program.setdefault(each.program, []).append(each)
+    for program, own in by_program.items():
+        slots = number_slots(program)
+        varying = differing([words_of(each.slots, slots) for each in own])
+        for each in own:
+            each.varying = varying
 
 
 def _looks(plan: Plan, most: Most, regions: Sequence[Region]) -> dict[Region, SlotBytes]:

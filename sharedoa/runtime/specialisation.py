@@ -14,6 +14,7 @@ with every launch is not watched any more. Which code runs has no effect on resu
 
 from __future__ import annotations
 
+import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import median
@@ -23,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 from dispatch.dataclass import dataclass, field
 
 from ..backends.base import Backend, Slots
+from ..ir.number_parts import slot_of
 from . import background
 
 if TYPE_CHECKING:
@@ -193,16 +195,19 @@ class Specialisation:
     ) -> bool:
         """Whether there is the code that knows ``constants``, or the next launch is to compile it.
         Meanwhile launches go on as they are."""
-        heap = binding.heap()
+        heap, unit = binding.heap(), binding.unit
         if heap is None or not background.is_on():
             return True
-        if watch.wanted != constants or watch.task is None or watch.task.is_dropped:
-            unit = binding.unit
+        known, beside = heap.weak, weakref.ref(unit)
+        if watch.is_to_be_made(constants, beside):
             program.read_frozen(heap, constants)
-            watch.wanted = constants
-            watch.task = background.submit(lambda task: _make(program, unit, heap.weak, constants))
+            watch.wanted, watch.beside = constants, beside
+            watch.tasks += 1
+            watch.task = background.submit(
+                lambda task: _make(program, unit, known, constants), background.Urgency.CONSTANTS
+            )
         watch.left = min(watch.left, _LAUNCHES_BETWEEN_LOOKS)
-        return watch.task.is_done
+        return watch.task is not None and watch.task.is_done
 
     def _note_changes(self, places: Sequence[int]) -> None:
         """These were taken for constants, and have changed."""
@@ -279,9 +284,12 @@ class _Watch:
     _seconds: list[float] = field(default_factory=list)
     _last: Words | None = None
     _changed: set[int] = field(default_factory=set)
-    #: What is being compiled, and for which constants.
+    #: What is being compiled, for which constants, and beside which code; and how often there was
+    #: something to compile.
     task: background.Task | None = None
     wanted: Constants = ()
+    beside: weakref.ref[Unit] | None = None
+    tasks: int = 0
 
     def note(self, words: Words, seconds: float) -> None:
         if self._last is not None:
@@ -298,6 +306,14 @@ class _Watch:
     @property
     def is_enough(self) -> bool:
         return len(self._seconds) >= self.looks
+
+    def is_to_be_made(self, constants: Constants, beside: weakref.ref[Unit]) -> bool:
+        """Whether code that knows ``constants`` is to be compiled: it was not yet, or for code that
+        launches have left since, as objects lie otherwise."""
+        task = self.task
+        if task is None or task.is_dropped or self.wanted != constants:
+            return True
+        return task.is_done and self.beside != beside and self.tasks < MOST_VARIANTS
 
     def same(self, changes: Mapping[int, int]) -> Constants:
         """Those that were the same in all, and have not changed too often before."""
@@ -372,6 +388,23 @@ def word_of_block(block: Pair) -> int:
 def words_of(slots: Slots, places: Iterable[tuple[int, int]]) -> Words:
     """What parameters are given, by number; ``places``: each with its slot."""
     return {place: slots[slot] for place, slot in places}
+
+
+def number_slots(program: Program) -> list[tuple[int, int]]:
+    """The parameters of a program that are numbers which its code may know, or frozen objects, each
+    with its slot."""
+    uses, first = program.uses(), program.plan.first_slots
+    return [(place, slot_of(place, first)) for place in (*uses.scalars, *uses.frozen)]
+
+
+def differing(launches: Sequence[Words]) -> frozenset[int]:
+    """Parameters that had better be none of the constants of a program that a captured step
+    launches with these words: those that are not the same in all, if there are more of them than
+    there may be variants."""
+    if len({tuple(each.items()) for each in launches}) <= MOST_VARIANTS:
+        return frozenset()
+    first = launches[0]
+    return frozenset(p for p in first if any(each[p] != first[p] for each in launches))
 
 
 class FixedWords:

@@ -110,6 +110,8 @@ class Costs:
 
     def of(self, group: Group) -> float:
         """Of one group of fields."""
+        if not any(group.first <= place <= group.last for place in self.used):
+            return 0.0
         found = self._known.get(group)
         if found is None:
             found = self._known[group] = self._count(group)
@@ -118,8 +120,6 @@ class Costs:
     def _count(self, group: Group) -> float:
         fields = self._scalars.fields
         chosen = np.flatnonzero((group.first <= fields) & (fields <= group.last))
-        if not len(chosen):
-            return 0.0
         objects, offsets, sizes, _, weights = (each[chosen] for each in self._scalars)
         if group.is_cluster:
             cluster = cluster_of(self._record, self._names[group.first : group.last + 1])

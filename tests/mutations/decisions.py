@@ -181,7 +181,7 @@ MUTATIONS = (
     ),
     Mutation(
         "nobody looks when there is code", _PLANNED,
-        "            heap.placement.change_layout()\n", "            pass\n",
+        "            heap.books.change_code()\n", "            pass\n",
         "kernels that were settled go on as they are", _OF_PLANS,
     ),
     Mutation(

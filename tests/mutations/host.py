@@ -218,7 +218,7 @@ MUTATIONS = (
     ),
     Mutation(
         "preparations count for good", "sharedoa/runtime/clustering.py",
-        " and LAUNCHES * known.launches > looked_at.launches", "",
+        " and LAUNCHES * known.launches > launches", "",
         "objects stay as their first launch wanted them",
         ("tests/runtime/test_clustering.py::test_preparations_do_not_count_later",),
     ),
@@ -242,7 +242,7 @@ MUTATIONS = (
     ),
     Mutation(
         "what is bound once counts once", "sharedoa/runtime/launch_sequence.py",
-        "counted.launches += 1", "pass",
+        "counted.launches += times - 1", "pass",
         "what a step does forty times weighs as much as what it does once", (_AGAIN,),
     ),
     Mutation(

@@ -199,9 +199,9 @@ def run(both: Both, count: int) -> None:
         world.run()
 
 
-def plans(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+def plans(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Each plan that is made from now on."""
-    made: list[object] = []
+    made: list[Any] = []
     real = PopulationSequence._make_plan
 
     def make(sequence: PopulationSequence) -> None:

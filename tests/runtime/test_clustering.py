@@ -245,9 +245,9 @@ def test_runs_of_a_step_count(heap: oa.Heap, looked: list[str]) -> None:
     bind = work.program.bind
     binds: list[Any] = []
 
-    def noting(*given: Any) -> Any:
+    def noting(*given: Any, **named: Any) -> Any:
         binds.append(given)
-        return bind(*given)
+        return bind(*given, **named)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(work.program, "bind", noting)
