@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -66,11 +66,23 @@ def pairs(type: ScalarType) -> tuple[Array, Array]:
     return np.repeat(values, len(values)), np.tile(values, len(values))
 
 
-@functools.cache
-def binary_kernel(operator: str, type: ScalarType) -> Kernel:
-    left, right, out = array("left", type), array("right", type), array("out", type)
-    value = binary(operator, load(element(use(left))), load(element(use(right))))
-    return Kernel(program([left, right, out], [store(element(use(out)), value)]))
+def each_of(
+    make: Callable[[str, tree.Expression, tree.Expression], tree.Expression],
+    operators: Collection[str],
+    type: ScalarType,
+    result: ScalarType,
+) -> dict[str, Array]:
+    """What one kernel computes with each of the operators, of every operand with every other."""
+    left, right = array("left", type), array("right", type)
+    outs = [array(f"out_{operator}", result) for operator in operators]
+    body: list[tree.Statement] = [
+        store(element(use(out)), make(each, load(element(use(left))), load(element(use(right)))))
+        for each, out in zip(operators, outs, strict=True)
+    ]
+    given = pairs(type)
+    found = {each: np.empty(len(given[0]), result.dtype) for each in operators}
+    Kernel(program([left, right, *outs], body)).launch(len(given[0]), *given, *found.values())
+    return found
 
 
 def unary_kernel_of(
@@ -84,13 +96,6 @@ def unary_kernel_of(
 @functools.cache
 def unary_kernel(operator: str, type: ScalarType) -> Kernel:
     return unary_kernel_of(lambda value: unary(operator, value), type, type)
-
-
-@functools.cache
-def compare_kernel(operator: str, type: ScalarType) -> Kernel:
-    left, right, out = array("left", type), array("right", type), array("out", boolean)
-    value = compare(operator, load(element(use(left))), load(element(use(right))))
-    return Kernel(program([left, right, out], [store(element(use(out)), value)]))
 
 
 @functools.cache
@@ -109,17 +114,16 @@ def truth_kernel(type: ScalarType) -> Kernel:
     return unary_kernel_of(lambda value: tree.Truth(boolean, HERE, value), type, boolean)
 
 
-def check_binary(operator: str, type: ScalarType, numpy_function: Any) -> None:
-    left, right = pairs(type)
-    out = np.empty(len(left), type.dtype)
-    binary_kernel(operator, type).launch(len(left), left, right, out)
-    with np.errstate(all="ignore"):
-        expected = numpy_function(left, right)
-    assert expected.dtype == type.dtype
-    np.testing.assert_array_equal(out, expected)
-    if type.is_float:
-        numbers = ~np.isnan(expected)
-        np.testing.assert_array_equal(np.signbit(out[numbers]), np.signbit(expected[numbers]))
+def check_binary(type: ScalarType, operators: Mapping[str, Any]) -> None:
+    for operator, out in each_of(binary, operators, type, type).items():
+        with np.errstate(all="ignore"):
+            expected = operators[operator](*pairs(type))
+        assert expected.dtype == type.dtype
+        np.testing.assert_array_equal(out, expected, operator)
+        if type.is_float:
+            numbers = ~np.isnan(expected)
+            signs = np.signbit(out[numbers]), np.signbit(expected[numbers])
+            np.testing.assert_array_equal(*signs, operator)
 
 
 INTEGER_OPERATORS = {
@@ -144,16 +148,24 @@ FLOAT_OPERATORS = {
 }
 
 
+COMPARISONS = {
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+}
+
+
 @pytest.mark.parametrize("type", INTEGERS, ids=str)
-@pytest.mark.parametrize("operator", INTEGER_OPERATORS)
-def test_integer_operators_equal_numpy(operator: str, type: ScalarType) -> None:
-    check_binary(operator, type, INTEGER_OPERATORS[operator])
+def test_integer_operators_equal_numpy(type: ScalarType) -> None:
+    check_binary(type, INTEGER_OPERATORS)
 
 
 @pytest.mark.parametrize("type", FLOATS, ids=str)
-@pytest.mark.parametrize("operator", FLOAT_OPERATORS)
-def test_float_operators_equal_numpy(operator: str, type: ScalarType) -> None:
-    check_binary(operator, type, FLOAT_OPERATORS[operator])
+def test_float_operators_equal_numpy(type: ScalarType) -> None:
+    check_binary(type, FLOAT_OPERATORS)
 
 
 # ---------------------------------------------------------------------- power
@@ -170,8 +182,7 @@ def python_power(type: ScalarType, base: int, exponent: int) -> int:
 @pytest.mark.parametrize("type", INTEGERS, ids=str)
 def test_integer_power_wraps_and_negative_exponents_give_zero(type: ScalarType) -> None:
     left, right = pairs(type)
-    out = np.empty(len(left), type.dtype)
-    binary_kernel("pow", type).launch(len(left), left, right, out)
+    out = each_of(binary, ["pow"], type, type)["pow"]
     expected = [python_power(type, int(a), int(b)) for a, b in zip(left, right, strict=True)]
     assert out.tolist() == expected
 
@@ -188,8 +199,7 @@ def test_integer_power_by_a_constant(exponent: int) -> None:
 @pytest.mark.parametrize("type", FLOATS, ids=str)
 def test_float_power_equals_numpy(type: ScalarType) -> None:
     left, right = pairs(type)
-    out = np.empty(len(left), type.dtype)
-    binary_kernel("pow", type).launch(len(left), left, right, out)
+    out = each_of(binary, ["pow"], type, type)["pow"]
     info = np.finfo(type.dtype)
     with np.errstate(all="ignore"):
         expected = left**right
@@ -227,16 +237,9 @@ def test_unary_operators_equal_numpy(operator: str, type: ScalarType, numpy_func
 
 
 @pytest.mark.parametrize("type", ALL, ids=str)
-@pytest.mark.parametrize("operator", ["eq", "ne", "lt", "le", "gt", "ge"])
-def test_comparisons_equal_numpy(operator: str, type: ScalarType) -> None:
-    left, right = pairs(type)
-    out = np.empty(len(left), bool)
-    compare_kernel(operator, type).launch(len(left), left, right, out)
-    numpy_function = {
-        "eq": np.equal, "ne": np.not_equal, "lt": np.less,
-        "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
-    }[operator]  # fmt: skip
-    np.testing.assert_array_equal(out, numpy_function(left, right))
+def test_comparisons_equal_numpy(type: ScalarType) -> None:
+    for operator, out in each_of(compare, COMPARISONS, type, boolean).items():
+        np.testing.assert_array_equal(out, COMPARISONS[operator](*pairs(type)), operator)
 
 
 @pytest.mark.parametrize("source", ALL, ids=str)
