@@ -24,10 +24,11 @@ from dispatch.mode import AUTO, MODES, parse_mode
 
 from . import births
 from .aliasing import agreement, features, places
+from .crossing import play as crossing
 from .processes import Done, run_all
 from .programs import Size
 
-FAMILIES = ("memory", "calls", "lives", "births")
+FAMILIES = ("memory", "calls", "lives", "births", "crossing")
 
 
 @dataclass(frozen=True)
@@ -101,6 +102,8 @@ def run_task(task: Task, folder: Path) -> None:
             random = Random(task.seed)
             size = Size(random.randint(0, 8), random.randint(1, 3), random.randint(1, 6))
             agree(folder, task.seed, size, mode, places.backend(task.backend))
+        elif task.family == "crossing":
+            crossing.play(folder, task.seed, places.heaps(task.backend, mode, task.seed), 40)
         elif task.family == "births":
             with places.heaps(task.backend, mode, task.seed)(0) as heap:
                 births.play_source(folder, task.seed, heap)
@@ -178,7 +181,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--family", dest="families", type=_names(FAMILIES), default=["memory"],
         help="memory: arrays and objects by several names; calls: classes and expressions; lives: "
-        "objects come and go; programs are of each in turn",
+        "objects come and go; births: kernels make and end them; crossing: what the host does "
+        "between launches of all kinds; programs are of each in turn",
     )  # fmt: skip
     parser.add_argument(
         "--every-mode", action="store_true", help=f"each program in all of {len(MODES)} modes"
