@@ -12,8 +12,7 @@ import inspect
 import sys
 import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import CodeType, FrameType
@@ -126,23 +125,17 @@ def switching(at: Place, work: Callable[[], Any]) -> Iterator[OtherThread]:
     other.end()
 
 
-def places(work: Callable[[], Any], files: Iterable[str] = (), most: int = 1) -> list[Place]:
-    """The lines of ours, or of these files of ours, that ``work`` comes to in this thread, each as
-    often as it does, but at most so often."""
-    seen: Counter[Place] = Counter()
-    found: list[Place] = []
-    wanted = tuple(files)
+def places(work: Callable[[], Any]) -> list[Place]:
+    """The lines of ours that ``work`` comes to in this thread, each when it first does."""
+    found: dict[Place, None] = {}
 
     def visit(at: Place) -> bool:
-        if not wanted or at.file.removeprefix(_PACKAGE + "/") in wanted:
-            seen[at] += 1
-            if seen[at] <= most:
-                found.append(at._replace(nth=seen[at]))
+        found[at] = None
         return False
 
     with _tracing(visit):
         work()
-    return found
+    return [*found]
 
 
 @contextmanager

@@ -23,7 +23,7 @@ from sharedoa.runtime.launch import Program
 from sharedoa.runtime.launch_sequence import LaunchSequence
 
 from ..heap.invariants import check_invariants
-from ..interleaving import OtherThread, place, switching
+from ..interleaving import OtherThread, Place, place, places, switching
 
 
 class Thing(oa.Object):
@@ -463,3 +463,65 @@ def test_threads_of_a_launch_read_arrays_in_fields() -> None:
         launching.join(20)
         assert not launching.is_alive()
         assert out.numpy().tolist() == [0, 1, 2, 3]
+
+
+def _calls(things: oa.Array[Thing]) -> Any:
+    return sorted(oa.all(Thing).twice().numpy().tolist())
+
+
+def _steps(things: oa.Array[Thing]) -> None:
+    oa.all(Thing).step(5)
+
+
+def _launches(things: oa.Array[Thing]) -> None:
+    take_key[len(things)](things)
+
+
+def _grows(things: oa.Array[Thing]) -> None:
+    oa.new(Thing, 100, number=7)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("other", [sorts, deletes, _grows])
+@pytest.mark.parametrize("first", [_calls, _steps, _launches])
+@pytest.mark.parametrize("is_shared", [False, True])
+def test_at_many_lines(
+    first: Callable[[Any], Any], other: Callable[[Any], Any], is_shared: bool
+) -> None:
+    """Whatever the line, both have done what they do one after the other."""
+
+    def outcome(meet: Callable[[oa.Heap, Callable[[], Any], Callable[[], Any]], Any]) -> Any:
+        with oa.Heap(backend="cpu", capacity="64MiB", initial_region=16) as heap:
+            things = oa.new(Thing, 20, number=np.arange(20), key=np.arange(20))
+            for _ in range(2):
+                first(things[:10])
+            if is_shared:
+                in_another_thread(heap.wait)
+            work = in_heap(heap, lambda: other(things))
+            found = meet(heap, lambda: first(things[:10]), work)
+            return found, sorted(oa.all(Thing).number.numpy().tolist())
+
+    def one_first(heap: oa.Heap, mine: Callable[[], Any], its: Callable[[], Any]) -> Any:
+        found = mine()
+        in_another_thread(its)
+        return found
+
+    def other_first(heap: oa.Heap, mine: Callable[[], Any], its: Callable[[], Any]) -> Any:
+        in_another_thread(its)
+        return mine()
+
+    def at(line: Place) -> Any:
+        def meet(heap: oa.Heap, mine: Callable[[], Any], its: Callable[[], Any]) -> Any:
+            with switching(line, its) as other:
+                found = mine()
+                if not other.has_begun:  # as a timer or the collector led there the first time
+                    other.go()
+            return found
+
+        return outcome(meet)
+
+    lines: list[Place] = []
+    expected = [outcome(one_first), outcome(other_first)]
+    outcome(lambda heap, mine, its: lines.extend(places(mine)))
+    assert len(lines) > 20
+    assert [line for line in lines[::4] if at(line) not in expected] == []
