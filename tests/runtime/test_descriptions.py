@@ -23,7 +23,7 @@ from sharedoa.ir.job import Facts, Job
 from sharedoa.model import object as model_object
 from sharedoa.model.classes import ClassType, Family
 from sharedoa.model.clusters import Clusters
-from sharedoa.model.reference import PlainReference
+from sharedoa.model.reference import NarrowReference, PlainReference
 from sharedoa.model.run_form import RunForm
 from sharedoa.model.types import ValueType
 from sharedoa.runtime import code_cache, knobs, pipeline
@@ -146,11 +146,17 @@ def _other_layout(job: Job) -> Any:
         return heap.layout
 
 
+def _other_encoding(job: Job) -> Any:
+    # Which one a heap has depends on the addresses that its process holds already.
+    is_wide = isinstance(job.encoding, PlainReference)
+    return NarrowReference() if is_wide else PlainReference()
+
+
 CHANGES: dict[str, Callable[[Job], Any]] = {
     "name": lambda job: "another",
     "target": lambda job: NvptxTarget(),
     "layout": _other_layout,
-    "encoding": lambda job: PlainReference(),
+    "encoding": _other_encoding,
     "mode": lambda job: parse_mode("range+switch"),
     "debug": lambda job: True,
     "lines": lambda job: True,
